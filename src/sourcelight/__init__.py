@@ -1,0 +1,3 @@
+"""sourcelight."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,19 @@
+"""Record batches: the currency between engines, backends and frames, and their codecs to and from wire JSON.
+
+Pure: no I/O. pyarrow is loaded on first use.
+"""
+
+from sourcelight.core.batches.events import Cancellation, Event, MatchBatch, RepositoryFacts
+from sourcelight.core.batches.schema import MATCHES, Column, arrow_type, conform, matches_schema
+
+__all__ = [
+    "MATCHES",
+    "Cancellation",
+    "Column",
+    "Event",
+    "MatchBatch",
+    "RepositoryFacts",
+    "arrow_type",
+    "conform",
+    "matches_schema",
+]

@@ -1,0 +1,87 @@
+"""What a search yields inside this process: the wire's events, with matches as record batches."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sourcelight.core.errors import Cancelled
+from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, UnknownEvent
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryFacts:
+    """What is known of a repository apart from its content.
+
+    `id` is stable on one machine; `last_fetched` is RFC 3339 in UTC, empty when unknown; `commit` is what a search of
+    the default revision reads. `url` is where its code host shows it, empty when there is none.
+    """
+
+    name: str
+    id: int = 0
+    stars: int = 0
+    last_fetched: str = ""
+    description: str = ""
+    fork: bool = False
+    archived: bool = False
+    private: bool = False
+    topics: tuple[str, ...] = ()
+    metadata: Mapping[str, str | None] = field(default_factory=dict)
+    commit: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchBatch:
+    """A ``matches`` event: a record batch with a subset of the columns of `schema.MATCHES`.
+
+    All rows of one file in one revision stand together, in line order, and are never split over two batches.
+    `repositories` holds the facts of each repository that occurs in a batch of this stream for the first time.
+    """
+
+    batch: Any
+    repositories: tuple[RepositoryFacts, ...] = ()
+
+
+Event = MatchBatch | Progress | Filters | Alert | ErrorEvent | Done | UnknownEvent
+
+
+class Cancellation:
+    """A request to stop, shared by the one who asks and the work that is asked.
+
+    Parameters
+    ----------
+    timeout_s
+        Seconds from now after which `expired` is True; None: never.
+    """
+
+    def __init__(self, timeout_s: float | None = None) -> None:
+        self._event = threading.Event()
+        self._deadline = None if timeout_s is None else time.monotonic() + timeout_s
+
+    def cancel(self) -> None:
+        """Ask the work to stop at its next check."""
+        self._event.set()
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether someone asked to stop."""
+        return self._event.is_set()
+
+    @property
+    def expired(self) -> bool:
+        """Whether the time limit has passed."""
+        return self._deadline is not None and time.monotonic() >= self._deadline
+
+    @property
+    def stopped(self) -> bool:
+        """Whether to stop, for either reason. Cheap: call it between units of work of some milliseconds."""
+        return self._event.is_set() or self.expired
+
+    def check(self) -> None:
+        """Raise `Cancelled` if someone asked to stop (a passed time limit alone does not raise)."""
+        if self._event.is_set():
+            raise Cancelled("stopped on request")

@@ -1,0 +1,122 @@
+"""The one table of matches that both sides share: columns, types, units and what null means.
+
+A row is one matched line, path, repository, symbol, commit message line or diff line. Producers send record batches
+with any subset of these columns (a batch of matched lines has no commit columns); a missing column means null in
+every row, and `conform` adds it. Line numbers are 1-based; spans are code points into the text beside them, so that
+``line[start:end]`` is the match in Python.
+
+A match that goes past the end of its line has an `end` of ``len(line) + 1`` (the newline) and goes on in the next
+row, whose first span starts at 0; `match_count` counts a match only in the row where it starts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: name, Arrow type as text (see `arrow_type`), meaning with unit, and what null means.
+
+    `shown` is False for columns that only protocol code needs and no frame carries.
+    """
+
+    name: str
+    type: str
+    meaning: str
+    null: str = ""
+    shown: bool = True
+
+
+MATCHES: tuple[Column, ...] = (
+    Column("type", "dict8", "content, path, repo, symbol, commit or diff"),
+    Column("repository", "dict32", "name of the repository"),
+    Column("repository_id", "int32", "number of the repository at the service that answered"),
+    Column("revision", "dict32", "revision as it was asked for; empty for the default branch"),
+    Column("commit", "dict32", "resolved commit, 40 hex digits", "the service did not say"),
+    Column(
+        "path",
+        "dict32",
+        "path in the repository, with /; invalid UTF-8 as U+FFFD",
+        "repo, commit and diff message rows",
+    ),
+    Column("language", "dict32", "display name of the language", "unknown"),
+    Column(
+        "line_number",
+        "int32",
+        "1-based line in the file (symbol: of its name; diff: in the new or old file)",
+        "path and repo rows",
+    ),
+    Column("line", "string", "text of the line without its newline; invalid UTF-8 as U+FFFD", "path and repo rows"),
+    Column("start", "list", "start of each match, code points into line", "rows without line"),
+    Column("end", "list", "end of each match (exclusive), code points into line", "rows without line"),
+    Column("match_count", "int32", "matches that start in this row, counted as the service counts"),
+    Column("name_start", "list", "start of each match in path (repo rows: in repository), code points", "none"),
+    Column("name_end", "list", "end of each match in path (repo rows: in repository), code points", "none"),
+    Column("chunk", "dict32", "surrounding lines, those of this row included", "not asked for"),
+    Column("chunk_line_number", "int32", "1-based line on which chunk starts", "not asked for"),
+    Column("truncated", "bool", "whether max_line_len cut a line of chunk", "not asked for"),
+    Column("symbol", "string", "name of the definition", "other rows"),
+    Column("symbol_kind", "dict32", "kind of the definition, lower case", "other rows"),
+    Column("container", "string", "name of what holds the definition", "other rows"),
+    Column("author", "dict32", "author's name", "other rows"),
+    Column("author_date", "timestamp", "author date, UTC", "other rows"),
+    Column("committer", "dict32", "committer's name", "other rows"),
+    Column("commit_date", "timestamp", "committer date, UTC", "other rows"),
+    Column("message", "dict32", "whole commit message", "other rows"),
+    Column("side", "dict8", "added, removed or context: what a diff line is", "other rows"),
+    Column("url", "string", "address of the match, relative to the service", "other rows"),
+    # What only the wire needs.
+    Column("line_offset", "int64", "byte offset of the line in its file", "unknown", shown=False),
+    Column("byte_start", "list", "start of each match, bytes into the line as stored", "same as start", shown=False),
+    Column("byte_end", "list", "end of each match, bytes into the line as stored", "same as end", shown=False),
+    Column("chunk_offset", "int64", "byte offset of chunk in its file", "not asked for", shown=False),
+    Column("detail", "string", "short Markdown on a commit", "other rows", shown=False),
+    Column("label", "string", "Markdown links to a commit", "other rows", shown=False),
+)
+
+
+@cache
+def arrow_type(name: str) -> Any:
+    """The Arrow type behind a type name of this module."""
+    import pyarrow as pa
+
+    return {
+        "dict8": pa.dictionary(pa.int8(), pa.string()),
+        "dict32": pa.dictionary(pa.int32(), pa.string()),
+        "int32": pa.int32(),
+        "int64": pa.int64(),
+        "bool": pa.bool_(),
+        "string": pa.string(),
+        "list": pa.list_(pa.int32()),
+        "timestamp": pa.timestamp("us", tz="UTC"),
+    }[name]
+
+
+@cache
+def matches_schema(*, shown_only: bool = False) -> Any:
+    """The Arrow schema of matches: all columns, or those that a frame carries."""
+    import pyarrow as pa
+
+    return pa.schema([pa.field(c.name, arrow_type(c.type)) for c in MATCHES if c.shown or not shown_only])
+
+
+def conform(batches: list[Any], *, shown_only: bool = False) -> Any:
+    """One Arrow table of the full schema from batches that each carry a subset of its columns.
+
+    Row order is the order of `batches`. Columns are in the order of `MATCHES`; a column that a batch lacks is null in
+    its rows. No text is copied.
+    """
+    import pyarrow as pa
+
+    schema = matches_schema(shown_only=shown_only)
+    columns = []
+    for f in schema:
+        chunks = []
+        for batch in batches:
+            index = batch.schema.get_field_index(f.name)
+            chunks.append(batch.column(index) if index >= 0 else pa.nulls(batch.num_rows, f.type))
+        columns.append(pa.chunked_array(chunks, type=f.type))
+    return pa.Table.from_arrays(columns, schema=schema)

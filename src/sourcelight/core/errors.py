@@ -1,0 +1,219 @@
+"""Everything that can go wrong, in one tree.
+
+SourcelightError
+├─ QueryError            a query that can't be read (also ValueError): query, position, hint
+│  └─ UnsupportedQuery   a query that is right, but uses what this version or backend can't answer
+├─ PatternError          a regular expression that RE2 refuses (also ValueError): pattern, reason
+├─ RepositoryError
+│  ├─ NoRepositories     nothing to search below the given paths: paths, skipped
+│  ├─ RepositoryNotFound an absent or invisible repository: the two can't be told apart
+│  ├─ RevisionNotFound   repository, revision
+│  └─ GitFailed          argv, exit code, tail of standard error
+├─ IndexFault            index files on this machine
+│  ├─ IndexDamaged       a file that is truncated, altered or of another format: path
+│  └─ IndexWriteFailed   a full disk or a folder that can't be written: path
+├─ TransportError
+│  ├─ ConnectFailed      no connection to the service
+│  ├─ TimedOut           connected, but silent for too long
+│  └─ StreamBroken       the stream ended or turned unreadable before ``done``: events seen
+├─ ProtocolError         bytes that are not the protocol: event name, excerpt
+├─ ServiceError          the service said no: status, text
+│  ├─ Unauthorized       401
+│  ├─ Forbidden          403
+│  ├─ NotFound           404
+│  └─ RateLimited        429: retry_after_s
+├─ SearchFailed          the service reported a fault that stopped this search
+├─ ConfigurationError    a configuration file, setting or environment value: where, accepted
+├─ Cancelled             the caller asked a running piece of work to stop
+└─ MissingExtra          an optional package is needed: name, how to install it
+
+A message says what was asked, what was found and what to try, and never holds a token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+
+class SourcelightError(Exception):
+    """Base of everything raised on purpose."""
+
+
+class QueryError(SourcelightError, ValueError):
+    """Raised when a query can't be parsed or validated.
+
+    Parameters
+    ----------
+    message
+        What is wrong, in the words of the service where it has any.
+    query
+        The whole query text.
+    position
+        Byte offset into the UTF-8 of `query` where the fault was seen; None when it has no single place.
+    hint
+        What to type instead; empty when there is nothing to suggest.
+    stage
+        ``parse`` or ``validate``.
+    """
+
+    def __init__(
+        self, message: str, *, query: str = "", position: int | None = None, hint: str = "", stage: str = "validate"
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.query = query
+        self.position = position
+        self.hint = hint
+        self.stage = stage
+
+
+class UnsupportedQuery(QueryError):
+    """Raised when a valid query needs something that this version or backend has not got."""
+
+
+class PatternError(SourcelightError, ValueError):
+    """Raised when RE2 refuses a regular expression; `pattern` and `reason` hold both."""
+
+    def __init__(self, pattern: str, reason: str) -> None:
+        super().__init__(f"error parsing regexp: {reason}")
+        self.pattern = pattern
+        self.reason = reason
+
+
+class RepositoryError(SourcelightError):
+    """Base of faults of repositories."""
+
+
+class NoRepositories(RepositoryError):
+    """Raised when no repository can be searched below the given paths; `skipped` maps a path to the reason."""
+
+    def __init__(self, paths: Sequence[str], skipped: Mapping[str, str]) -> None:
+        reasons = "".join(f"\n  {path}: {reason}" for path, reason in list(skipped.items())[:10])
+        super().__init__(
+            f"no repository found below {', '.join(paths) or 'no path at all'}; "
+            f"give a folder that holds git work trees, bare repositories or plain files{reasons}"
+        )
+        self.paths = tuple(paths)
+        self.skipped = dict(skipped)
+
+
+class RepositoryNotFound(RepositoryError):
+    """Raised for a repository that is absent, or that the viewer may not see: the two can't be told apart."""
+
+    def __init__(self, repository: str) -> None:
+        super().__init__(f"repository not found: {repository}")
+        self.repository = repository
+
+
+class RevisionNotFound(RepositoryError):
+    """Raised when a revision names no commit of the repository."""
+
+    def __init__(self, repository: str, revision: str) -> None:
+        super().__init__(f"revision not found: {repository}@{revision}")
+        self.repository = repository
+        self.revision = revision
+
+
+class GitFailed(RepositoryError):
+    """Raised when a git command fails; carries `argv`, `exit_code` and `stderr_tail`."""
+
+    def __init__(self, argv: Sequence[str], exit_code: int, stderr_tail: str) -> None:
+        super().__init__(f"{' '.join(argv[:3])} failed with status {exit_code}: {stderr_tail.strip()[-400:]}")
+        self.argv = tuple(argv)
+        self.exit_code = exit_code
+        self.stderr_tail = stderr_tail
+
+
+class IndexFault(SourcelightError):
+    """Base of faults of index files on this machine."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+class IndexDamaged(IndexFault):
+    """Raised when an index file is truncated, altered, or of another format; it is rebuilt, never trusted."""
+
+
+class IndexWriteFailed(IndexFault):
+    """Raised when an index can't be written (full disk, read-only folder); the former one stays current."""
+
+
+class TransportError(SourcelightError):
+    """Base of faults between here and a service."""
+
+
+class ConnectFailed(TransportError):
+    """Raised when no connection to the service comes about."""
+
+
+class TimedOut(TransportError):
+    """Raised when the service is connected but silent for longer than allowed."""
+
+
+class StreamBroken(TransportError):
+    """Raised when a stream ends or turns unreadable before its ``done`` event; what came before it stays valid."""
+
+    def __init__(self, message: str, *, events_seen: int = 0) -> None:
+        super().__init__(message)
+        self.events_seen = events_seen
+
+
+class ProtocolError(SourcelightError):
+    """Raised when bytes are not the protocol; `event` names the event, `excerpt` shows its start."""
+
+    def __init__(self, message: str, *, event: str = "", excerpt: str = "") -> None:
+        super().__init__(message)
+        self.event = event
+        self.excerpt = excerpt
+
+
+class ServiceError(SourcelightError):
+    """Raised when a service answers with an error status; carries `status` and the `text` it sent."""
+
+    def __init__(self, message: str, *, status: int, text: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        self.text = text
+
+
+class Unauthorized(ServiceError):
+    """Raised for 401: the service wants a (valid) credential."""
+
+
+class Forbidden(ServiceError):
+    """Raised for 403: the credential is valid, but not for this."""
+
+
+class NotFound(ServiceError):
+    """Raised for 404: the address has no such endpoint."""
+
+
+class RateLimited(ServiceError):
+    """Raised for 429; `retry_after_s` is the wait the service asked for, None when it named none."""
+
+    def __init__(self, message: str, *, status: int = 429, text: str = "", retry_after_s: float | None = None) -> None:
+        super().__init__(message, status=status, text=text)
+        self.retry_after_s = retry_after_s
+
+
+class SearchFailed(SourcelightError):
+    """Raised when the service reported a fault that stopped the search; what arrived before it was kept."""
+
+
+class ConfigurationError(SourcelightError):
+    """Raised for a configuration file, setting or environment value that can't be used."""
+
+
+class Cancelled(SourcelightError):
+    """Raised inside work that its caller asked to stop."""
+
+
+class MissingExtra(SourcelightError):
+    """Raised when an optional package is needed that is not installed."""
+
+    def __init__(self, package: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs the package {package}: pip install {package}")
+        self.package = package

@@ -1,0 +1,268 @@
+"""Events of a search stream as frozen values; the source of every field is the service's streaming search document.
+
+Positions are the wire's own: byte offsets from the start of the file, 0-based lines, columns in code points.
+Frames and screens are 1-based; `sourcelight.core.batches` converts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Json = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in a file: `offset` in bytes from its start, `line` 0-based, `column` 0-based in code points."""
+
+    offset: int
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """From `start` to `end`, the end exclusive."""
+
+    start: Location
+    end: Location
+
+
+@dataclass(frozen=True, slots=True)
+class LineMatch:
+    """One matched line: its text without newline, 0-based number, (start, length) pairs in code points."""
+
+    line: str
+    line_number: int
+    offset_and_lengths: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkMatch:
+    """Whole lines around one or more ranges; `ranges` are relative to the file, in any order."""
+
+    content: str
+    content_start: Location
+    ranges: tuple[Range, ...]
+    content_truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ContentMatch:
+    """A file whose text matched; `line_matches` or, when asked for, `chunk_matches` are filled, never both."""
+
+    repository: str
+    path: str
+    repository_id: int = 0
+    repo_stars: int = 0
+    repo_last_fetched: str = ""
+    branches: tuple[str, ...] = ()
+    commit: str = ""
+    language: str = ""
+    path_matches: tuple[Range, ...] = ()
+    line_matches: tuple[LineMatch, ...] = ()
+    chunk_matches: tuple[ChunkMatch, ...] = ()
+    type: str = "content"
+
+
+@dataclass(frozen=True, slots=True)
+class PathMatch:
+    """A file found by its path, or by filters alone."""
+
+    repository: str
+    path: str
+    repository_id: int = 0
+    repo_stars: int = 0
+    repo_last_fetched: str = ""
+    branches: tuple[str, ...] = ()
+    commit: str = ""
+    language: str = ""
+    path_matches: tuple[Range, ...] = ()
+    type: str = "path"
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolItem:
+    """One definition; `line` is 1-based, the wire's exception; None from servers that don't send it."""
+
+    name: str
+    kind: str
+    url: str = ""
+    container_name: str = ""
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolMatch:
+    """A file with matching definitions."""
+
+    repository: str
+    path: str
+    symbols: tuple[SymbolItem, ...] = ()
+    repository_id: int = 0
+    repo_stars: int = 0
+    repo_last_fetched: str = ""
+    branches: tuple[str, ...] = ()
+    commit: str = ""
+    language: str = ""
+    type: str = "symbol"
+
+
+@dataclass(frozen=True, slots=True)
+class RepoMatch:
+    """A repository found by its name or by filters."""
+
+    repository: str
+    repository_id: int = 0
+    repository_matches: tuple[Range, ...] = ()
+    branches: tuple[str, ...] = ()
+    repo_stars: int = 0
+    repo_last_fetched: str = ""
+    description: str = ""
+    description_matches: tuple[Range, ...] = ()
+    fork: bool = False
+    archived: bool = False
+    private: bool = False
+    metadata: Mapping[str, str | None] = field(default_factory=dict)
+    topics: tuple[str, ...] = ()
+    type: str = "repo"
+
+
+@dataclass(frozen=True, slots=True)
+class CommitMatch:
+    """A commit (`type` ``commit``) or a diff (`type` ``diff``).
+
+    `content` is fenced text; `ranges` are (line, character, length) triples, line 0 being the fence.
+    Dates are RFC 3339 as sent.
+    """
+
+    repository: str
+    oid: str
+    label: str = ""
+    url: str = ""
+    detail: str = ""
+    message: str = ""
+    author_name: str = ""
+    author_date: str = ""
+    committer_name: str = ""
+    committer_date: str = ""
+    content: str = ""
+    ranges: tuple[tuple[int, int, int], ...] = ()
+    repository_id: int = 0
+    repo_stars: int = 0
+    repo_last_fetched: str = ""
+    type: str = "commit"
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownMatch:
+    """A match of a kind this version does not know, kept as it came."""
+
+    type: str
+    raw: Mapping[str, Json] = field(default_factory=dict)
+
+
+Match = ContentMatch | PathMatch | SymbolMatch | RepoMatch | CommitMatch | UnknownMatch
+
+
+@dataclass(frozen=True, slots=True)
+class Suggested:
+    """What to add to the query to get what was skipped."""
+
+    title: str
+    query_expression: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Work that was left out. `severity` is ``info``, ``warn`` or ``error``; unknown reasons are shown as they come."""
+
+    reason: str
+    title: str
+    message: str = ""
+    severity: str = "info"
+    suggested: Suggested | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Statistics so far; each replaces the former. `repositories_count` is None where the server left it out."""
+
+    done: bool
+    match_count: int
+    duration_ms: int
+    repositories_count: int | None = None
+    skipped: tuple[Skipped, ...] = ()
+    trace: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A suggested filter; `count` results have it, and is the whole truth when `exhaustive`."""
+
+    value: str
+    label: str
+    count: int
+    exhaustive: bool
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedQuery:
+    """A query to try instead."""
+
+    query: str
+    description: str = ""
+    annotations: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """Something the reader must know.
+
+    Ours always have `kind` ``info``, ``warning`` or ``error``; that of other services may be empty.
+    """
+
+    title: str
+    description: str = ""
+    kind: str = ""
+    proposed_queries: tuple[ProposedQuery, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """A ``matches`` event, decoded to typed matches; each event adds to earlier ones."""
+
+    matches: tuple[Match, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """A ``filters`` event: the full set, replacing the former."""
+
+    filters: tuple[Filter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorEvent:
+    """An ``error`` event: a fault that stopped the search; ``done`` follows."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The last event of every complete stream."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownEvent:
+    """An event this version does not know, kept as it came."""
+
+    name: str
+    data: Json = None
+
+
+Event = Matches | Progress | Filters | Alert | ErrorEvent | Done | UnknownEvent
