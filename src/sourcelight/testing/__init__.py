@@ -1,0 +1,8 @@
+"""Public test doubles: real things built small, for this project's tests and for those of its users.
+
+Nothing in the package itself may import this room.
+"""
+
+from sourcelight.testing.repositories import RepositoryBuilder, git_environment, make_repo
+
+__all__ = ["RepositoryBuilder", "git_environment", "make_repo"]
