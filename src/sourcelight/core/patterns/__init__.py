@@ -1,1 +1,45 @@
-"""patterns."""
+"""Patterns: RE2's syntax, required texts, and scanning of byte ranges; pure, no I/O.
+
+Heavy libraries load with `sourcelight.core.patterns.compiled`; import `compile_pattern` from here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sourcelight.core.patterns.formula import (
+    ANYTHING,
+    FOLD_HAZARDS,
+    NOTHING,
+    Formula,
+    Needs,
+    NeedsAll,
+    NeedsAny,
+    fold,
+    satisfies,
+)
+
+if TYPE_CHECKING:
+    from sourcelight.core.patterns.compiled import CompiledPattern, compile_pattern
+
+__all__ = [
+    "ANYTHING",
+    "FOLD_HAZARDS",
+    "NOTHING",
+    "CompiledPattern",
+    "Formula",
+    "Needs",
+    "NeedsAll",
+    "NeedsAny",
+    "compile_pattern",
+    "fold",
+    "satisfies",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in {"CompiledPattern", "compile_pattern"}:
+        from sourcelight.core.patterns import compiled
+
+        return getattr(compiled, name)
+    raise AttributeError(name)
