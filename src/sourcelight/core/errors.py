@@ -2,6 +2,7 @@
 
 SourcelightError
 ├─ QueryError            a query that can't be read (also ValueError): query, position, hint
+│  ├─ BadParameter       a parameter of the request beside the query that can't be read: parameter
 │  └─ UnsupportedQuery   a query that is right, but uses what this version or backend can't answer
 ├─ PatternError          a regular expression that RE2 refuses (also ValueError): pattern, reason
 ├─ RepositoryError
@@ -65,6 +66,14 @@ class QueryError(SourcelightError, ValueError):
         self.position = position
         self.hint = hint
         self.stage = stage
+
+
+class BadParameter(QueryError):
+    """Raised for a parameter of a search request that is missing or can't be read; `parameter` is its wire name."""
+
+    def __init__(self, message: str, *, parameter: str) -> None:
+        super().__init__(message)
+        self.parameter = parameter
 
 
 class UnsupportedQuery(QueryError):

@@ -1,1 +1,22 @@
-"""wire."""
+"""The stream protocol: its events as values, their bytes, and the request that asks for them.
+
+Pure: bytes in, values out, and back. Nothing here opens a connection, and nothing here knows of record batches; the
+fast way between ``matches`` and batches is `sourcelight.core.batches`.
+"""
+
+from sourcelight.core.wire.decode import decode_event, decode_match, decode_matches
+from sourcelight.core.wire.encode import encode, encode_match, frame
+from sourcelight.core.wire.framing import Decoder, RawEvent
+from sourcelight.core.wire.request import SearchRequest
+
+__all__ = [
+    "Decoder",
+    "RawEvent",
+    "SearchRequest",
+    "decode_event",
+    "decode_match",
+    "decode_matches",
+    "encode",
+    "encode_match",
+    "frame",
+]

@@ -2,7 +2,33 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+from sourcelight.core.errors import BadParameter, UnsupportedQuery
+
+_TYPE_OF_VERSION = {"V1": "regexp", "V2": "literal", "V3": "standard"}
+_PATTERN_TYPES = {
+    "standard": "standard",
+    "literal": "literal",
+    "regexp": "regexp",
+    "keyword": "keyword",
+    "lucky": "standard",
+    "codycontext": "keyword",
+}
+_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
+_FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
+_MOST_CONTEXT_LINES = 2**32 - 1
+
+_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_UNSIGNED = re.compile(r"[0-9]+", re.ASCII)
+# Quoted text (or, unclosed, all the rest of it) apart from everything else, in the order in which it stands.
+_PIECE = re.compile(
+    r"""(?P<quoted>(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'))|(?P<open>["'].*)|(?P<plain>\\.|.)""", re.DOTALL
+)
+_TIMEOUT = re.compile(r"(?:^|[\s(])timeout:", re.IGNORECASE)
+_OR = re.compile(r"(?:^|[\s)])or(?:[\s(]|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +68,175 @@ class SearchRequest:
     max_line_len: int = -1
     timeout_s: float | None = None
     trace: bool = False
+
+    @property
+    def effective_pattern_type(self) -> str:
+        """The pattern type that counts when the query names none: `pattern_type`, else that of `version`."""
+        return self.pattern_type or _TYPE_OF_VERSION.get(self.version, "standard")
+
+    def to_params(self) -> dict[str, str]:
+        """The parameters to put into an address: always ``q``, ``v`` and ``t``, others where they say something.
+
+        `timeout_s` is added to the query as a filter, unless the query has one.
+        """
+        params = {
+            "q": with_timeout(self.query, self.timeout_s),
+            "v": self.version,
+            "t": self.effective_pattern_type,
+        }
+        if self.display >= 0:
+            params["display"] = str(self.display)
+        if self.chunk_matches:
+            params["cm"] = "true"
+            params["cl"] = str(self.context_lines)
+        if self.max_line_len > 0:
+            params["max-line-len"] = str(self.max_line_len)
+        if self.trace:
+            params["trace"] = "true"
+        return params
+
+    @classmethod
+    def from_params(cls, params: Iterable[tuple[str, str]]) -> SearchRequest:
+        """Read the (name, value) pairs of an address.
+
+        An empty value is an absent one, the first of a repeated name counts, and unknown names are ignored.
+
+        Raises
+        ------
+        BadParameter
+            For a missing query or a value that can't be read; the message is the one for the caller of the service.
+        UnsupportedQuery
+            For a pattern type that exists and is not offered.
+        """
+        given: dict[str, str] = {}
+        for name, value in params:
+            given.setdefault(name, value)
+        given = {name: value for name, value in given.items() if value}
+        query = given.get("q", "")
+        if not query:
+            raise BadParameter("no query found", parameter="q")
+        display = _integer(given, "display", -1)
+        chunk_matches = _boolean(given, "cm")
+        context_lines = _unsigned(given, "cl", 1)
+        max_line_len = _integer(given, "max-line-len", -1)
+        _integer(given, "sm", 0)
+        pattern_type, version = _pattern_type(given, query)
+        return cls(
+            query=query,
+            pattern_type=pattern_type,
+            version=version,
+            display=max(display, -1),
+            chunk_matches=chunk_matches,
+            context_lines=context_lines,
+            max_line_len=max_line_len if max_line_len > 0 else -1,
+            trace=given.get("trace") in _TRUE,
+        )
+
+
+def with_timeout(query: str, timeout_s: float | None) -> str:
+    """`query` with a ``timeout:`` filter of `timeout_s` seconds, or as it is if it has one or `timeout_s` is None.
+
+    A query of alternatives is put into parentheses first, so that the filter holds for all of them. After an open
+    quote or a trailing backslash the filter would become text: there it goes in front.
+    """
+    if timeout_s is None:
+        return query
+    bare, is_open = _outside_quotes(query)
+    if _TIMEOUT.search(bare):
+        return query
+    duration = f"timeout:{max(1, round(timeout_s * 1000))}ms"
+    if is_open or query.endswith("\\"):
+        return f"{duration} {query}"
+    if _OR.search(bare) and _balanced(bare):
+        return f"({query}) {duration}"
+    return f"{query} {duration}"
+
+
+def _outside_quotes(query: str) -> tuple[str, bool]:
+    """The query with each quoted text and escaped character as ``_``, and whether a quote stays open.
+
+    A quote opens only where a term or a value may start; elsewhere (``don't``) it is a character like others.
+    """
+    out: list[str] = []
+    position = 0
+    while (piece := _PIECE.match(query, position)) is not None:
+        text = piece.group()
+        starts = position == 0 or query[position - 1] in " \t\r\n(:"
+        if piece.group("plain") is None and not starts:
+            text = text[0]
+            out.append("_")
+        elif piece.group("open") is not None:
+            return "".join(out), True
+        else:
+            out.append(text if len(text) == 1 else "_")
+        position += len(text)
+    return "".join(out), False
+
+
+def _balanced(bare: str) -> bool:
+    depth = 0
+    for character in bare:
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def _pattern_type(given: dict[str, str], query: str) -> tuple[str, str]:
+    version = given.get("v", "V3")
+    asked = given.get("t")
+    if asked is None:
+        if version not in _TYPE_OF_VERSION:
+            raise BadParameter(f"unrecognized version {_quoted(version)}: V1, V2 and V3 exist", parameter="v")
+        return _TYPE_OF_VERSION[version], version
+    if asked == "structural":
+        raise UnsupportedQuery(
+            "structural search is not offered",
+            query=query,
+            hint="use patternType:regexp, or patternType:literal for exact text",
+        )
+    if asked not in _PATTERN_TYPES:
+        raise BadParameter(f"unrecognized patternType {_quoted(asked)}", parameter="t")
+    # The version says nothing once a pattern type is given, so a wrong one is not an error then.
+    return _PATTERN_TYPES[asked], version if version in _TYPE_OF_VERSION else "V3"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _refused(name: str, wanted: str, raw: str, reason: str) -> BadParameter:
+    return BadParameter(f"{name} must be {wanted}, got {_quoted(raw)}: {reason}", parameter=name)
+
+
+def _integer(given: dict[str, str], name: str, default: int) -> int:
+    raw = given.get(name)
+    if raw is None:
+        return default
+    if _INTEGER.fullmatch(raw) is None:
+        raise _refused(name, "an integer", raw, "invalid syntax")
+    if len(raw) > 20 or not -(2**63) <= int(raw) < 2**63:
+        raise _refused(name, "an integer", raw, "value out of range")
+    return int(raw)
+
+
+def _unsigned(given: dict[str, str], name: str, default: int) -> int:
+    raw = given.get(name)
+    if raw is None:
+        return default
+    wanted = f"a number of lines from 0 to {_MOST_CONTEXT_LINES}"
+    if _UNSIGNED.fullmatch(raw) is None:
+        raise _refused(name, wanted, raw, "invalid syntax")
+    if len(raw) > 20 or int(raw) > _MOST_CONTEXT_LINES:
+        raise _refused(name, wanted, raw, "value out of range")
+    return int(raw)
+
+
+def _boolean(given: dict[str, str], name: str) -> bool:
+    raw = given.get(name)
+    if raw is None or raw in _FALSE:
+        return False
+    if raw not in _TRUE:
+        raise _refused(name, "a boolean (true or false)", raw, "invalid syntax")
+    return True

@@ -1,0 +1,332 @@
+"""From the JSON of an event to typed values, forgiving what services in the field leave out, add or rename.
+
+Absent and null are the same; a value of another type than expected counts as absent; unknown keys are ignored,
+unknown events and kinds of matches are kept as they came. Only text that is not JSON is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sourcelight.core.errors import ProtocolError
+from sourcelight.core.wire.events import (
+    Alert,
+    ChunkMatch,
+    CommitMatch,
+    ContentMatch,
+    Done,
+    ErrorEvent,
+    Event,
+    Filter,
+    Filters,
+    Json,
+    LineMatch,
+    Location,
+    Match,
+    Matches,
+    PathMatch,
+    Progress,
+    ProposedQuery,
+    Range,
+    RepoMatch,
+    Skipped,
+    Suggested,
+    SymbolItem,
+    SymbolMatch,
+    UnknownEvent,
+    UnknownMatch,
+)
+from sourcelight.core.wire.framing import RawEvent
+
+_EXCERPT_CHARACTERS = 120
+
+_Object = Mapping[str, Any]
+
+
+def decode_event(event: RawEvent) -> Event:
+    """Read the JSON of a raw event.
+
+    Raises
+    ------
+    ProtocolError
+        If the data of a known event is not JSON. An unknown event keeps such data as text.
+    """
+    reader = _EVENTS.get(event.name)
+    if reader is None:
+        try:
+            return UnknownEvent(event.name, load(event.name, event.data))
+        except ProtocolError:
+            return UnknownEvent(event.name, event.data.decode(errors="replace"))
+    if event.name == "done":
+        return Done()
+    return reader(load(event.name, event.data))
+
+
+def decode_matches(data: bytes) -> tuple[Match, ...]:
+    """Read the array of a ``matches`` event; null is an empty one."""
+    return _matches(load("matches", data)).matches
+
+
+def decode_match(value: Json) -> Match:
+    """Read one match object. One without a type is a content match, as clients in the field take it."""
+    o = _object(value)
+    kind = o.get("type")
+    if kind is None:
+        kind = "content"
+    reader = _MATCHES.get(kind) if isinstance(kind, str) else None
+    return UnknownMatch(str(kind), dict(o)) if reader is None else reader(o)
+
+
+def load(name: str, data: bytes) -> Json:
+    """Parse JSON; nothing at all is null. `name` is the event's, for the error."""
+    import orjson
+
+    if not data.strip():
+        return None
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        # Half a surrogate pair and invalid UTF-8 are errors to orjson only.
+        return json.loads(data.decode(errors="replace"))
+    except (ValueError, RecursionError) as exc:
+        excerpt = data[:_EXCERPT_CHARACTERS].decode(errors="replace")
+        raise ProtocolError(
+            f"the data of event {name!r} is not JSON: {excerpt!r}", event=name, excerpt=excerpt
+        ) from exc
+
+
+def _object(value: Json) -> _Object:
+    return value if isinstance(value, dict) else {}
+
+
+def _items(o: _Object, key: str) -> list[Any]:
+    value = o.get(key)
+    return value if isinstance(value, list) else []
+
+
+def _text(o: _Object, key: str) -> str:
+    value = o.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _number(value: Json) -> int:
+    if isinstance(value, int):
+        return int(value)
+    return int(value) if isinstance(value, float) and abs(value) < 2**63 else 0
+
+
+def _int(o: _Object, key: str) -> int:
+    return _number(o.get(key))
+
+
+def _flag(o: _Object, key: str) -> bool:
+    return o.get(key) is True
+
+
+def _texts(o: _Object, key: str) -> tuple[str, ...]:
+    return tuple(v for v in _items(o, key) if isinstance(v, str))
+
+
+def _numbers(value: Json, size: int) -> tuple[int, ...]:
+    found = [_number(v) for v in value[:size]] if isinstance(value, list) else []
+    return tuple(found + [0] * (size - len(found)))
+
+
+def _location(value: Json) -> Location:
+    o = _object(value)
+    return Location(_int(o, "offset"), _int(o, "line"), _int(o, "column"))
+
+
+def _ranges(o: _Object, key: str) -> tuple[Range, ...]:
+    return tuple(Range(_location(r.get("start")), _location(r.get("end"))) for r in map(_object, _items(o, key)))
+
+
+def _line_match(value: Json) -> LineMatch:
+    o = _object(value)
+    pairs = tuple((p[0], p[1]) for p in (_numbers(v, 2) for v in _items(o, "offsetAndLengths")))
+    return LineMatch(_text(o, "line"), _int(o, "lineNumber"), pairs)
+
+
+def _chunk_match(value: Json) -> ChunkMatch:
+    o = _object(value)
+    return ChunkMatch(
+        # Documented as `context`, sent as `content`: either will do.
+        _text(o, "content") or _text(o, "context"),
+        _location(o.get("contentStart")),
+        _ranges(o, "ranges"),
+        _flag(o, "contentTruncated"),
+    )
+
+
+def _file_facts(o: _Object) -> dict[str, Any]:
+    return {
+        "repository": _text(o, "repository"),
+        "path": _text(o, "path"),
+        "branches": _texts(o, "branches"),
+        "commit": _text(o, "commit"),
+        "language": _text(o, "language"),
+        **_repository_facts(o),
+    }
+
+
+def _repository_facts(o: _Object) -> dict[str, Any]:
+    return {
+        "repository_id": _int(o, "repositoryID"),
+        "repo_stars": _int(o, "repoStars"),
+        "repo_last_fetched": _text(o, "repoLastFetched"),
+    }
+
+
+def _content(o: _Object) -> ContentMatch:
+    return ContentMatch(
+        path_matches=_ranges(o, "pathMatches"),
+        line_matches=tuple(map(_line_match, _items(o, "lineMatches"))),
+        chunk_matches=tuple(map(_chunk_match, _items(o, "chunkMatches"))),
+        **_file_facts(o),
+    )
+
+
+def _path(o: _Object) -> PathMatch:
+    return PathMatch(path_matches=_ranges(o, "pathMatches"), **_file_facts(o))
+
+
+def _symbol_item(value: Json) -> SymbolItem:
+    o = _object(value)
+    line = o.get("line")
+    return SymbolItem(
+        name=_text(o, "name"),
+        kind=_text(o, "kind"),
+        url=_text(o, "url"),
+        container_name=_text(o, "containerName"),
+        line=None if line is None else _number(line),
+    )
+
+
+def _symbol(o: _Object) -> SymbolMatch:
+    return SymbolMatch(symbols=tuple(map(_symbol_item, _items(o, "symbols"))), **_file_facts(o))
+
+
+def _repo(o: _Object) -> RepoMatch:
+    metadata = _object(o.get("metadata"))
+    return RepoMatch(
+        repository=_text(o, "repository"),
+        repository_matches=_ranges(o, "repositoryMatches"),
+        branches=_texts(o, "branches"),
+        description=_text(o, "description"),
+        description_matches=_ranges(o, "descriptionMatches"),
+        fork=_flag(o, "fork"),
+        archived=_flag(o, "archived"),
+        private=_flag(o, "private"),
+        metadata={k: v if isinstance(v, str) else None for k, v in metadata.items()},
+        topics=_texts(o, "topics"),
+        **_repository_facts(o),
+    )
+
+
+def _commit(o: _Object) -> CommitMatch:
+    triples = tuple((t[0], t[1], t[2]) for t in (_numbers(v, 3) for v in _items(o, "ranges")))
+    return CommitMatch(
+        type=_text(o, "type"),
+        repository=_text(o, "repository"),
+        oid=_text(o, "oid"),
+        label=_text(o, "label"),
+        url=_text(o, "url"),
+        detail=_text(o, "detail"),
+        message=_text(o, "message"),
+        author_name=_text(o, "authorName"),
+        author_date=_text(o, "authorDate"),
+        committer_name=_text(o, "committerName"),
+        committer_date=_text(o, "committerDate"),
+        content=_text(o, "content"),
+        ranges=triples,
+        **_repository_facts(o),
+    )
+
+
+_MATCHES: dict[str, Callable[[_Object], Match]] = {
+    "content": _content,
+    "path": _path,
+    "symbol": _symbol,
+    "repo": _repo,
+    "commit": _commit,
+    "diff": _commit,
+}
+
+
+def _matches(value: Json) -> Matches:
+    return Matches(tuple(map(decode_match, value)) if isinstance(value, list) else ())
+
+
+def _skipped(value: Json) -> Skipped:
+    o = _object(value)
+    suggested = o.get("suggested")
+    s = _object(suggested)
+    return Skipped(
+        reason=_text(o, "reason"),
+        title=_text(o, "title"),
+        message=_text(o, "message"),
+        severity=_text(o, "severity") or "info",
+        suggested=Suggested(_text(s, "title"), _text(s, "queryExpression")) if isinstance(suggested, dict) else None,
+    )
+
+
+def _progress(value: Json) -> Progress:
+    o = _object(value)
+    count = o.get("repositoriesCount")
+    return Progress(
+        done=_flag(o, "done"),
+        match_count=_int(o, "matchCount"),
+        duration_ms=_int(o, "durationMs"),
+        repositories_count=None if count is None else _number(count),
+        skipped=tuple(map(_skipped, _items(o, "skipped"))),
+        trace=_text(o, "trace"),
+    )
+
+
+def _filter(value: Json) -> Filter:
+    o = _object(value)
+    # Older services say limitHit, the opposite.
+    exhaustive = _flag(o, "exhaustive") if "exhaustive" in o else o.get("limitHit") is False
+    return Filter(_text(o, "value"), _text(o, "label"), _int(o, "count"), exhaustive, _text(o, "kind"))
+
+
+def _filters(value: Json) -> Filters:
+    return Filters(tuple(map(_filter, value)) if isinstance(value, list) else ())
+
+
+def _proposed(value: Json) -> ProposedQuery:
+    o = _object(value)
+    annotations = tuple((_text(a, "name"), str(a.get("value", ""))) for a in map(_object, _items(o, "annotations")))
+    return ProposedQuery(_text(o, "query"), _text(o, "description"), annotations)
+
+
+def _alert(value: Json) -> Alert:
+    o = _object(value)
+    return Alert(
+        title=_text(o, "title"),
+        description=_text(o, "description"),
+        kind=_text(o, "kind"),
+        proposed_queries=tuple(map(_proposed, _items(o, "proposedQueries"))),
+    )
+
+
+def _error(value: Json) -> ErrorEvent:
+    return ErrorEvent(value if isinstance(value, str) else _text(_object(value), "message"))
+
+
+def _done(_: Json) -> Done:
+    return Done()
+
+
+_EVENTS: dict[str, Callable[[Json], Event]] = {
+    "matches": _matches,
+    "progress": _progress,
+    "filters": _filters,
+    "alert": _alert,
+    "error": _error,
+    "done": _done,
+}

@@ -1,0 +1,243 @@
+"""From typed events to the bytes of the stream, in the exact form that clients in the field accept.
+
+One ``event`` line, one ``data`` line, LF ends, one blank after each colon, no comments or ids; JSON in one line of
+UTF-8 in which ``<``, ``>``, ``&``, U+2028 and U+2029 are escaped.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from sourcelight.core.wire.events import (
+    Alert,
+    ChunkMatch,
+    CommitMatch,
+    ContentMatch,
+    ErrorEvent,
+    Event,
+    Filters,
+    Json,
+    Location,
+    Match,
+    Matches,
+    PathMatch,
+    Progress,
+    Range,
+    RepoMatch,
+    Skipped,
+    SymbolMatch,
+    UnknownEvent,
+    UnknownMatch,
+)
+
+ChunkText = Literal["both", "context", "content"]
+"""Under which key the text of a chunk travels."""
+
+MAX_EVENT_BYTES = 10 * 1024 * 1024
+"""The largest event, framing included, that clients in the field read."""
+
+_ESCAPES = (
+    (b"<", b"\\u003c"),
+    (b">", b"\\u003e"),
+    (b"&", b"\\u0026"),
+    (b"\xe2\x80\xa8", b"\\u2028"),
+    (b"\xe2\x80\xa9", b"\\u2029"),
+)
+
+
+def frame(name: str, data: bytes) -> bytes:
+    """The bytes of an event whose JSON is ready; `data` holds no newline."""
+    return b"event: %b\ndata: %b\n\n" % (name.encode(), data)
+
+
+def encode(event: Event, *, chunk_text: ChunkText = "both") -> bytes:
+    """The bytes of one event. Text that is not Unicode (half a surrogate pair) becomes U+FFFD."""
+    name, value = _event(event, chunk_text)
+    return frame(name, dump(value))
+
+
+def encode_match(match: Match, *, chunk_text: ChunkText = "both") -> Json:
+    """The JSON value of one match."""
+    match match:
+        case ContentMatch():
+            return _content(match, chunk_text)
+        case PathMatch():
+            return _file(match) | _some(pathMatches=_ranges(match.path_matches))
+        case SymbolMatch():
+            return _file(match) | {"symbols": [_symbol(s) for s in match.symbols]}
+        case RepoMatch():
+            return _repo(match)
+        case CommitMatch():
+            return _commit(match)
+        case UnknownMatch():
+            return dict(match.raw)
+
+
+def dump(value: Json) -> bytes:
+    """JSON in one line with the stream's escapes."""
+    import orjson
+
+    try:
+        return escape(orjson.dumps(value))
+    except orjson.JSONEncodeError:
+        return escape(orjson.dumps(_mended(value)))
+
+
+def escape(json: bytes) -> bytes:
+    """Put the stream's escapes into JSON text; they only ever replace characters inside strings."""
+    for raw, escaped in _ESCAPES:
+        json = json.replace(raw, escaped)
+    return json
+
+
+def _mended(value: Json) -> Json:
+    if isinstance(value, str):
+        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if isinstance(value, dict):
+        return {_mended(k): _mended(v) for k, v in value.items()}
+    return [_mended(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+def _some(**values: Any) -> dict[str, Any]:
+    """The pairs whose value is not empty, zero or False."""
+    return {key: value for key, value in values.items() if value}
+
+
+def _event(event: Event, chunk_text: ChunkText) -> tuple[str, Json]:
+    match event:
+        case Matches():
+            return "matches", [encode_match(m, chunk_text=chunk_text) for m in event.matches]
+        case Progress():
+            return "progress", _progress(event)
+        case Filters():
+            keys = ("value", "label", "count", "exhaustive", "kind")
+            return "filters", [{key: getattr(f, key) for key in keys} for f in event.filters]
+        case Alert():
+            return "alert", _alert(event)
+        case UnknownEvent():
+            return event.name, event.data
+        case _:
+            return ("error", {"message": event.message}) if isinstance(event, ErrorEvent) else ("done", {})
+
+
+def _progress(event: Progress) -> Json:
+    value: dict[str, Any] = {"done": event.done}
+    if event.repositories_count is not None:
+        value["repositoriesCount"] = event.repositories_count
+    value |= {
+        "matchCount": event.match_count,
+        "durationMs": event.duration_ms,
+        "skipped": [_skipped(s) for s in event.skipped],
+    }
+    return value | _some(trace=event.trace)
+
+
+def _skipped(s: Skipped) -> Json:
+    value: dict[str, Any] = {"reason": s.reason, "title": s.title, "message": s.message, "severity": s.severity}
+    if s.suggested is not None:
+        value["suggested"] = {"title": s.suggested.title, "queryExpression": s.suggested.query_expression}
+    return value
+
+
+def _alert(alert: Alert) -> Json:
+    proposed = [
+        _some(description=p.description)
+        | {"query": p.query}
+        | _some(annotations=[{"name": name, "value": value} for name, value in p.annotations])
+        for p in alert.proposed_queries
+    ]
+    return (
+        {"title": alert.title}
+        | _some(description=alert.description, kind=alert.kind)
+        | {"proposedQueries": proposed or None}
+    )
+
+
+def _location(at: Location) -> Json:
+    return {"offset": at.offset, "line": at.line, "column": at.column}
+
+
+def _ranges(ranges: tuple[Range, ...]) -> list[Json]:
+    return [{"start": _location(r.start), "end": _location(r.end)} for r in ranges]
+
+
+def _repository(match: ContentMatch | PathMatch | SymbolMatch | RepoMatch | CommitMatch) -> dict[str, Any]:
+    return {"repositoryID": match.repository_id, "repository": match.repository} | _some(
+        repoStars=match.repo_stars, repoLastFetched=match.repo_last_fetched
+    )
+
+
+def _file(match: ContentMatch | PathMatch | SymbolMatch) -> dict[str, Any]:
+    return (
+        {"type": match.type, "path": match.path}
+        | _repository(match)
+        | _some(branches=list(match.branches), commit=match.commit, language=match.language)
+    )
+
+
+def _content(match: ContentMatch, chunk_text: ChunkText) -> Json:
+    lines = [
+        {"line": m.line, "lineNumber": m.line_number, "offsetAndLengths": m.offset_and_lengths}
+        for m in match.line_matches
+    ]
+    chunks = [_chunk(c, chunk_text) for c in match.chunk_matches]
+    return (
+        _file(match)
+        | _some(pathMatches=_ranges(match.path_matches))
+        | {"hunks": None}
+        | _some(lineMatches=lines, chunkMatches=chunks)
+    )
+
+
+def _chunk(chunk: ChunkMatch, chunk_text: ChunkText) -> Json:
+    keys = ("context", "content") if chunk_text == "both" else (chunk_text,)
+    return (
+        dict.fromkeys(keys, chunk.content)
+        | {"contentStart": _location(chunk.content_start), "ranges": _ranges(chunk.ranges)}
+        | _some(contentTruncated=chunk.content_truncated)
+    )
+
+
+def _symbol(symbol: Any) -> Json:
+    value = {
+        "url": symbol.url,
+        "name": symbol.name,
+        "containerName": symbol.container_name,
+        "kind": symbol.kind,
+    }
+    return value if symbol.line is None else value | {"line": symbol.line}
+
+
+def _repo(match: RepoMatch) -> Json:
+    return (
+        {"type": match.type}
+        | _repository(match)
+        | _some(
+            repositoryMatches=_ranges(match.repository_matches),
+            branches=list(match.branches),
+            description=match.description,
+            descriptionMatches=_ranges(match.description_matches),
+            fork=match.fork,
+            archived=match.archived,
+            private=match.private,
+            metadata=dict(match.metadata),
+            topics=list(match.topics),
+        )
+    )
+
+
+def _commit(match: CommitMatch) -> Json:
+    return (
+        {"type": match.type, "label": match.label, "url": match.url, "detail": match.detail}
+        | _repository(match)
+        | {
+            "oid": match.oid,
+            "message": match.message,
+            "authorName": match.author_name,
+            "authorDate": match.author_date,
+            "committerName": match.committer_name,
+            "committerDate": match.committer_date,
+            "content": match.content,
+            "ranges": match.ranges,
+        }
+    )

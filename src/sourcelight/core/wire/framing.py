@@ -1,0 +1,143 @@
+"""From bytes in any portions to raw events: the line layer of the stream.
+
+Written for what services really send: CRLF ends, no blank after a colon, several data lines, comments, ids, an event
+without data, and a last event without its blank line are all read. Only size is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from sourcelight.core.errors import ProtocolError
+
+#: Services cap an event at 10 MiB; this leaves room for those that don't, and still bounds memory.
+MAX_EVENT_BYTES = 64 * 1024 * 1024
+
+_EXCERPT_BYTES = 120
+
+
+class RawEvent(NamedTuple):
+    """An event before its JSON is read; several data lines are joined by newlines. `name` is ``message`` if unsaid."""
+
+    name: str
+    data: bytes
+
+
+class Decoder:
+    """Splits a stream of bytes into events, however the bytes are cut into portions.
+
+    Parameters
+    ----------
+    max_event_bytes
+        Largest event, framing included, that is read before `ProtocolError` is raised.
+
+    Notes
+    -----
+    `feed` is a generator: run it to its end before feeding more. The same bytes give the same events and the same
+    error at the same event, whatever the portions.
+    """
+
+    def __init__(self, *, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
+        self._max = max_event_bytes
+        self._buffer = bytearray()
+        self._scanned = 0
+        self._start = True
+        self._clear()
+
+    def _clear(self) -> None:
+        self._name: str | None = None
+        self._data: list[bytes] = []
+        self._has_data = False
+        self._size = 0
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether bytes of an unfinished event are held."""
+        return bool(self._buffer) or self._name is not None or self._has_data
+
+    def feed(self, portion: bytes) -> Iterator[RawEvent]:
+        """Yield the events that `portion` completes.
+
+        Raises
+        ------
+        ProtocolError
+            If an event is larger than allowed; events before it are yielded first. The decoder is of no use after it.
+        """
+        buffer = self._buffer
+        buffer += portion
+        position = 0
+        try:
+            while (newline := buffer.find(b"\n", max(position, self._scanned))) >= 0:
+                end = newline - 1 if newline > position and buffer[newline - 1] == 0x0D else newline
+                line = bytes(memoryview(buffer)[position:end])
+                self._grow(newline + 1 - position)
+                position = newline + 1
+                if (event := self._line(line)) is not None:
+                    yield event
+            self._grow(len(buffer) - position, keep=False)
+        finally:
+            del buffer[:position]
+            self._scanned = len(buffer)
+
+    def close(self) -> Iterator[RawEvent]:
+        """Yield the last event if only its blank line (or line end) is missing; `incomplete` tells about anything else.
+
+        An event cut inside its JSON is never yielded: the start of a JSON object or array is not itself JSON.
+        """
+        rest = bytes(self._buffer).removesuffix(b"\r")
+        self._buffer.clear()
+        self._scanned = 0
+        held = rest
+        if rest and (event := self._line(rest)) is not None:
+            yield event
+            held = b""
+        if self._name is not None and self._has_data and _is_json(b"\n".join(self._data)):
+            yield self._finish()
+            held = b""
+        self._buffer += held
+
+    def _grow(self, size: int, *, keep: bool = True) -> None:
+        if self._size + size > self._max:
+            raise ProtocolError(
+                f"an event of more than {self._max} bytes; raise max_event_bytes if the service is trusted",
+                event=self._name or "",
+                excerpt=b"".join(self._data[:1])[:_EXCERPT_BYTES].decode(errors="replace"),
+            )
+        if keep:
+            self._size += size
+
+    def _line(self, line: bytes) -> RawEvent | None:
+        if self._start:
+            self._start = False
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        if not line:
+            if self._name is not None or self._has_data:
+                return self._finish()
+            self._clear()
+            return None
+        field, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if field == b"event":
+            self._name = value.decode(errors="replace")
+        elif field == b"data":
+            self._has_data = True
+            self._data.append(value)
+        return None
+
+    def _finish(self) -> RawEvent:
+        event = RawEvent(self._name or "message", self._data[0] if len(self._data) == 1 else b"\n".join(self._data))
+        self._clear()
+        return event
+
+
+def _is_json(data: bytes) -> bool:
+    import orjson
+
+    if not data.lstrip().startswith((b"{", b"[", b"null")):
+        return False
+    try:
+        orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return False
+    return True
