@@ -1,1 +1,9 @@
-"""markup."""
+"""Escaping of hostile text for screens: notebooks, pages, terminals.
+
+Every cell of a result may have been written by an attacker. What leaves this room can be put into HTML as it is.
+Pure: no I/O, no state.
+"""
+
+from sourcelight.core.markup.escaping import escape, highlight, link, one_line, visible
+
+__all__ = ["escape", "highlight", "link", "one_line", "visible"]
