@@ -1,0 +1,73 @@
+"""Counts of matches by column, added up batch by batch so that no line has to be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sourcelight.core.batches.schema import conform
+
+_FILE = ("repository", "revision", "path")
+_MERGE_AT = 64
+
+
+class Counter:
+    """Matches and files by the values of some columns.
+
+    Parameters
+    ----------
+    by
+        Columns of matches that hold text or numbers; none: one row for everything.
+    """
+
+    def __init__(self, by: Sequence[str]) -> None:
+        self.by = tuple(by)
+        self._parts: list[Any] = []
+
+    def add(self, batch: Any) -> None:
+        """Add the rows of a record batch; all rows of one file must stand in one batch."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        keys = list(dict.fromkeys([*self.by, *_FILE]))
+        table = conform([batch], shown_only=True).select([*keys, "match_count"])
+        for i, field in enumerate(table.schema):
+            if pa.types.is_dictionary(field.type):
+                table = table.set_column(i, field.name, table.column(i).cast(pa.string()))
+        table = table.set_column(len(keys), "matches", pc.cast(table["match_count"], pa.int64()))
+        files = table.group_by(keys).aggregate([("matches", "sum")]).rename_columns([*keys, "matches"])
+        has_file = pc.cast(pc.is_valid(files["path"]), pa.int64())
+        part = files.select([*self.by, "matches"]).append_column("files", has_file)
+        self._parts.append(self._sum(part))
+        if len(self._parts) >= _MERGE_AT:
+            self._parts = [self._sum(pa.concat_tables(self._parts))]
+
+    def _sum(self, table: Any) -> Any:
+        sums = table.group_by(list(self.by)).aggregate([("matches", "sum"), ("files", "sum")])
+        return sums.select([*self.by, "matches_sum", "files_sum"]).rename_columns([*self.by, "matches", "files"])
+
+    def table(self) -> Any:
+        """Arrow table of the `by` columns, matches and files; empty when nothing was added and there are columns."""
+        import pyarrow as pa
+
+        if self._parts:
+            return self._sum(pa.concat_tables(self._parts))
+        empty = conform([], shown_only=True)
+        keys = {n: pa.array([], type=_plain(empty.schema.field(n).type)) for n in self.by}
+        zero = [] if self.by else [0]
+        return pa.table({**keys, "matches": pa.array(zero, pa.int64()), "files": pa.array(zero, pa.int64())})
+
+
+def _plain(kind: Any) -> Any:
+    import pyarrow as pa
+
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def counts_frame(table: Any, attrs: dict[str, Any]) -> Any:
+    """DataFrame of a table of counts, most matches first, ties by the other columns."""
+    by = [n for n in table.column_names if n not in {"matches", "files"}]
+    order = [("matches", "descending"), *((n, "ascending") for n in by)]
+    frame = table.sort_by(order).to_pandas()
+    frame.attrs.update(attrs)
+    return frame

@@ -1,0 +1,102 @@
+"""Frames of what a stream says beside its matches: progress, filters, skipped work, alerts, repositories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from sourcelight.core.batches.events import RepositoryFacts
+from sourcelight.core.wire.events import Alert, Filter, Progress, Skipped
+from sourcelight.display.frames.schema import ALERTS, FILTERS, PROGRESS, REPOSITORIES, SKIPPED
+from sourcelight.display.frames.tables import rows_table, to_pandas
+
+Frame = Any
+
+
+def progress_frame(events: Iterable[Progress]) -> Frame:
+    """One row per progress event, in the order of arrival; each replaces the former."""
+    rows = [
+        {
+            "done": e.done,
+            "match_count": e.match_count,
+            "repositories_count": e.repositories_count,
+            "duration_ms": e.duration_ms,
+            "skipped": len(e.skipped),
+            "trace": e.trace or None,
+        }
+        for e in events
+    ]
+    return to_pandas(rows_table(PROGRESS, rows), PROGRESS)
+
+
+def filters_frame(filters: Iterable[Filter]) -> Frame:
+    """One row per suggested filter, in the order of the service."""
+    rows = [
+        {"kind": f.kind, "value": f.value, "label": f.label, "count": f.count, "exhaustive": f.exhaustive}
+        for f in filters
+    ]
+    return to_pandas(rows_table(FILTERS, rows), FILTERS)
+
+
+def skipped_frame(skipped: Iterable[Skipped]) -> Frame:
+    """One row per reason for which work was left out."""
+    rows = [
+        {
+            "reason": s.reason,
+            "title": s.title,
+            "message": s.message,
+            "severity": s.severity,
+            "suggested_title": s.suggested.title if s.suggested else None,
+            "suggested_query": s.suggested.query_expression if s.suggested else None,
+        }
+        for s in skipped
+    ]
+    return to_pandas(rows_table(SKIPPED, rows), SKIPPED)
+
+
+def alerts_frame(alerts: Iterable[Alert]) -> Frame:
+    """One row per alert, in the order of arrival."""
+    rows = [
+        {
+            "kind": a.kind,
+            "title": a.title,
+            "description": a.description,
+            "proposed_queries": [p.query for p in a.proposed_queries],
+            "proposed_descriptions": [p.description for p in a.proposed_queries],
+        }
+        for a in alerts
+    ]
+    return to_pandas(rows_table(ALERTS, rows), ALERTS)
+
+
+def repositories_frame(facts: Iterable[RepositoryFacts], matches: Mapping[str, int] | None = None) -> Frame:
+    """One row per repository, by name; `matches` are counts of an answer by repository."""
+    rows = [
+        {
+            "repository": f.name,
+            "repository_id": f.id,
+            "matches": None if matches is None else matches.get(f.name, 0),
+            "stars": f.stars,
+            "description": f.description,
+            "fork": f.fork,
+            "archived": f.archived,
+            "private": f.private,
+            "topics": list(f.topics),
+            "last_fetched": _time(f.last_fetched),
+            "commit": f.commit or None,
+            "url": f.url or None,
+        }
+        for f in sorted(facts, key=lambda f: f.name)
+    ]
+    return to_pandas(rows_table(REPOSITORIES, rows), REPOSITORIES)
+
+
+def _time(text: str) -> datetime | None:
+    """RFC 3339 to a time in UTC; None for nothing, for the service's zero time, and for what can't be read."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    time = time if time.tzinfo else time.replace(tzinfo=UTC)
+    return time.astimezone(UTC) if time.year > 1 else None

@@ -1,0 +1,124 @@
+"""Columns of every frame: name, type, meaning with unit, and what null means. The only place that knows them.
+
+Those of matches are `sourcelight.core.batches.MATCHES`. A frame has all of its columns in this order and with these
+dtypes whatever the answer holds, nothing included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sourcelight.core.batches.schema import MATCHES, Column, arrow_type
+
+PROGRESS: tuple[Column, ...] = (
+    Column("done", "bool", "whether this is the final statement"),
+    Column("match_count", "int64", "matches found so far, whether or not they were sent"),
+    Column("repositories_count", "int64", "repositories with matches so far", "the service did not say"),
+    Column("duration_ms", "int64", "milliseconds since the service began"),
+    Column("skipped", "int64", "reasons for skipped work known so far"),
+    Column("trace", "string", "address of a trace of the request", "none was asked for"),
+)
+FILTERS: tuple[Column, ...] = (
+    Column("kind", "string", "repo, lang, type, utility, or what else the service sends"),
+    Column("value", "string", "text to add to the query"),
+    Column("label", "string", "text to show"),
+    Column("count", "int64", "matches that the filter would keep"),
+    Column("exhaustive", "bool", "whether count is the whole truth"),
+)
+SKIPPED: tuple[Column, ...] = (
+    Column("reason", "string", "why work was left out, such as shard-match-limit or excluded-archive"),
+    Column("title", "string", "short text to show"),
+    Column("message", "string", "long text, Markdown"),
+    Column("severity", "string", "info, warn or error"),
+    Column("suggested_title", "string", "what the suggestion does", "no suggestion"),
+    Column("suggested_query", "string", "text to add to the query to get what was left out", "no suggestion"),
+)
+ALERTS: tuple[Column, ...] = (
+    Column("kind", "string", "info, warning or error; empty from services that don't say"),
+    Column("title", "string", "short text to show"),
+    Column("description", "string", "long text, Markdown"),
+    Column("proposed_queries", "strings", "queries to try instead, best first"),
+    Column("proposed_descriptions", "strings", "what each proposed query does"),
+)
+REPOSITORIES: tuple[Column, ...] = (
+    Column("repository", "string", "name of the repository"),
+    Column("repository_id", "int64", "its number at the service that answered"),
+    Column("matches", "int64", "matches in this answer", "not the answer to a search"),
+    Column("stars", "int64", "stars at its code host"),
+    Column("description", "string", "one line about it"),
+    Column("fork", "bool", "whether it is a fork"),
+    Column("archived", "bool", "whether it is archived"),
+    Column("private", "bool", "whether only some viewers may see it"),
+    Column("topics", "strings", "topics given to it"),
+    Column("last_fetched", "timestamp", "when it was last brought up to date, UTC", "unknown"),
+    Column("commit", "string", "commit that a search of the default revision reads", "the service did not say"),
+    Column("url", "string", "where its code host shows it", "unknown"),
+)
+SPANS: tuple[Column, ...] = (
+    Column("row", "int64", "row of matches that the span is in, from 0"),
+    Column("repository", "dict32", "name of the repository"),
+    Column("revision", "dict32", "revision as it was asked for; empty for the default branch"),
+    Column("path", "dict32", "path in the repository, with /", "repo rows"),
+    Column("language", "dict32", "display name of the language", "unknown"),
+    Column("line_number", "int32", "1-based line in the file", "path and repo rows"),
+    Column("where", "string", "line, path or repository: the text that start and end count in"),
+    Column("start", "int32", "start of the match, code points"),
+    Column("end", "int32", "end of the match (exclusive), code points"),
+    Column("match", "string", "the matched text"),
+    Column("continues", "bool", "whether the match goes on in the next row of matches"),
+)
+_FRAMES = {
+    "matches": tuple(c for c in MATCHES if c.shown),
+    "progress": PROGRESS,
+    "filters": FILTERS,
+    "skipped": SKIPPED,
+    "alerts": ALERTS,
+    "repositories": REPOSITORIES,
+    "spans": SPANS,
+}
+_DTYPES = {
+    "dict8": "category",
+    "dict32": "category",
+    "string": "str",
+    "list": "list<item: int32>[pyarrow]",
+    "strings": "list<item: string>[pyarrow]",
+    "timestamp": "datetime64[us, UTC]",
+}
+
+
+def columns_of(frame: str) -> tuple[Column, ...]:
+    """Columns of a frame by its name on a result: matches, progress, filters, skipped, alerts, repositories, spans."""
+    return _FRAMES[frame]
+
+
+def column_type(column: Column) -> Any:
+    """Arrow type of a column."""
+    if column.type == "strings":
+        import pyarrow as pa
+
+        return pa.list_(pa.string())
+    return arrow_type(column.type)
+
+
+def table_schema(columns: Iterable[Column]) -> Any:
+    """Arrow schema of a frame."""
+    import pyarrow as pa
+
+    return pa.schema([pa.field(c.name, column_type(c)) for c in columns])
+
+
+def pandas_dtype(column: Column) -> str:
+    """Dtype of a column in pandas; numbers and truth values that can be null use the nullable dtypes."""
+    known = _DTYPES.get(column.type)
+    if known is not None:
+        return known
+    if column.type == "bool":
+        return "boolean" if column.null else "bool"
+    return column.type.capitalize() if column.null else column.type
+
+
+def documentation(frame: str) -> str:
+    """Markdown table of the columns of a frame, for the reference."""
+    rows = [f"| `{c.name}` | `{pandas_dtype(c)}` | {c.meaning} | {c.null or 'never'} |" for c in columns_of(frame)]
+    return "\n".join(["| column | dtype | meaning | null means |", "| --- | --- | --- | --- |", *rows])

@@ -1,0 +1,237 @@
+"""Files written while an answer streams in, in constant memory: JSON Lines, CSV and Parquet.
+
+A file appears under its name only when it is whole. Until then it is beside it under a temporary name; what an
+interrupt or a fault leaves is kept as ``NAME.partial.EXT``, complete up to its last row.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any, Literal, Protocol
+
+from sourcelight.core.batches.schema import conform, matches_schema
+
+Format = Literal["jsonl", "csv", "parquet"]
+FORMATS: tuple[Format, ...] = ("jsonl", "csv", "parquet")
+_ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
+# Text that a spreadsheet would run as a formula, or that gets there after it strips blanks.
+_FORMULA = "^([=+\\-@\t\r\n])"
+_GROUP_ROWS = 100_000
+_GROUP_BYTES = 32 << 20
+
+
+def format_of(path: str, format: str | None) -> Format:  # noqa: A002 - the name users type
+    """The format asked for, else the one that the file's ending tells.
+
+    Raises
+    ------
+    ValueError
+        For a format or an ending that is not known; names those that are.
+    """
+    wanted = format or _ENDINGS.get(Path(path).suffix.lower(), "")
+    for known in FORMATS:
+        if wanted == known:
+            return known
+    raise ValueError(f"unknown format {wanted or path!r}; choose one of {', '.join(FORMATS)}")
+
+
+class Encoder(Protocol):
+    """Writes record batches to an open file."""
+
+    def write(self, batch: Any) -> None:
+        """Write the rows of a batch with any subset of the match columns."""
+
+    def finish(self, metadata: Mapping[str, str]) -> None:
+        """Write what belongs at the end."""
+
+
+class JsonLines:
+    """One JSON object per row; a key that is missing in a row is null. Times are RFC 3339 in UTC."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def write(self, batch: Any) -> None:
+        """Write the rows of a batch."""
+        import orjson
+
+        table = conform([batch], shown_only=True)
+        names = [n for n in table.column_names if table.column(n).null_count < len(table)]
+        columns = [table.column(n).to_pylist() for n in names]
+        option = orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z
+        lines = (
+            orjson.dumps({n: v for n, v in zip(names, row, strict=True) if v is not None}, option=option)
+            for row in zip(*columns, strict=True)
+        )
+        self._file.writelines(lines)
+
+    def finish(self, metadata: Mapping[str, str]) -> None:
+        """Nothing belongs at the end."""
+
+
+class Csv:
+    """Comma-separated values, UTF-8, one header row; lists are numbers with blanks between them.
+
+    Text that starts with ``= + - @``, a tab or a line end gets an apostrophe in front, so that no spreadsheet runs
+    what someone committed. Null is an empty cell.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._header = True
+
+    def write(self, batch: Any) -> None:
+        """Write the rows of a batch."""
+        import pyarrow as pa
+        from pyarrow import csv
+
+        table = conform([batch], shown_only=True)
+        columns = [_cells(c) for c in table.columns]
+        csv.write_csv(
+            pa.table(columns, names=table.column_names),
+            self._file,
+            csv.WriteOptions(include_header=self._header, quoting_style="needed"),
+        )
+        self._header = False
+
+    def finish(self, metadata: Mapping[str, str]) -> None:  # noqa: ARG002 - the format has no place for it
+        """Write the header of an empty file."""
+        if self._header:
+            import pyarrow as pa
+
+            self.write(pa.record_batch([], schema=pa.schema([])))
+
+
+def _cells(column: Any) -> Any:
+    """A column as what CSV can hold, formulas made harmless."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if pa.types.is_list(kind):
+        texts = [None if v is None else " ".join(map(str, v)) for v in column.to_pylist()]
+        return pa.chunked_array([pa.array(texts, pa.string())])
+    if pa.types.is_timestamp(kind):
+        return pc.strftime(column.cast(pa.timestamp("s", tz="UTC"), safe=False), format="%Y-%m-%dT%H:%M:%SZ")
+    if pa.types.is_dictionary(kind):
+        column = column.cast(pa.string())
+    if pa.types.is_string(column.type):
+        return pc.replace_substring_regex(column, pattern=_FORMULA, replacement=r"'\1")
+    return column
+
+
+class Parquet:
+    """Parquet with the schema of a frame of matches; rows are grouped by 100,000 or by 32 MB of memory."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        import pyarrow.parquet as pq
+
+        self._writer = pq.ParquetWriter(file, matches_schema(shown_only=True), compression="zstd")
+        self._waiting: list[Any] = []
+        self._rows = 0
+        self._bytes = 0
+
+    def write(self, batch: Any) -> None:
+        """Keep a batch until a row group is full, then write that."""
+        self._waiting.append(batch)
+        self._rows += batch.num_rows
+        self._bytes += batch.nbytes
+        if self._rows >= _GROUP_ROWS or self._bytes >= _GROUP_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._writer.write_table(conform(self._waiting, shown_only=True))
+        self._waiting, self._rows, self._bytes = [], 0, 0
+
+    def finish(self, metadata: Mapping[str, str]) -> None:
+        """Write the last row group, the metadata and the footer."""
+        self._flush()
+        self._writer.add_key_value_metadata(dict(metadata))
+        self._writer.close()
+
+
+_ENCODERS: dict[Format, type[JsonLines | Csv | Parquet]] = {"jsonl": JsonLines, "csv": Csv, "parquet": Parquet}
+
+
+class MatchWriter:
+    """A file of matches that grows by batches.
+
+    Parameters
+    ----------
+    target
+        Path of the file, replaced when the writing is over; or an open binary file, written as it is and left open.
+    format
+        ``jsonl``, ``csv`` or ``parquet``; None: by the ending of the path.
+    """
+
+    def __init__(self, target: str | os.PathLike[str] | IO[bytes], format: str | None = None) -> None:  # noqa: A002
+        self.path = ""
+        self.rows = 0
+        self._temporary: Path | None = None
+        if isinstance(target, (str, os.PathLike)):
+            path = Path(target).expanduser()
+            kind = format_of(str(path), format)
+            self._temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+            self._file: IO[bytes] = self._temporary.open("wb")
+            self.path = str(path)
+        else:
+            kind = format_of("", format)
+            self._file = target
+        self._encoder: Encoder = _ENCODERS[kind](self._file)
+        self._open = True
+
+    def write(self, batch: Any) -> None:
+        """Write the rows of a record batch with any subset of the match columns."""
+        self._encoder.write(batch)
+        self.rows += batch.num_rows
+
+    def finish(self, metadata: Mapping[str, str] | None = None) -> str:
+        """End the file and give it its name.
+
+        Parameters
+        ----------
+        metadata
+            Small facts about the answer; Parquet files carry them.
+
+        Returns
+        -------
+        str
+            Where the file is; empty for an open file that was passed in.
+        """
+        return self._end(self.path, metadata or {})
+
+    def keep_partial(self, metadata: Mapping[str, str] | None = None) -> str:
+        """End the file early and keep it as ``NAME.partial.EXT``; returns that path."""
+        path = Path(self.path)
+        return self._end(str(path.with_name(f"{path.stem}.partial{path.suffix}")) if self.path else "", metadata or {})
+
+    def _end(self, path: str, metadata: Mapping[str, str]) -> str:
+        if not self._open:
+            return self.path
+        self._open = False
+        try:
+            self._encoder.finish(metadata)
+            self._file.flush()
+            if self._temporary is not None:
+                os.fsync(self._file.fileno())
+        except BaseException:
+            self.discard()
+            raise
+        if self._temporary is not None:
+            self._file.close()
+            self._temporary.replace(path)
+        self.path = path
+        return path
+
+    def discard(self) -> None:
+        """Remove what was written, for a file that can't be ended."""
+        self._open = False
+        if self._temporary is not None:
+            with contextlib.suppress(OSError):
+                self._file.close()
+            self._temporary.unlink(missing_ok=True)

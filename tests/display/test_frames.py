@@ -1,0 +1,169 @@
+"""Frames keep their schema whatever the answer holds."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from display.batches_for_tests import lines, paths, record_batch, repos
+from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.errors import MissingExtra
+from sourcelight.core.wire.events import Alert, Filter, Progress, ProposedQuery, Skipped, Suggested
+from sourcelight.display.frames import columns_of, documentation, pandas_dtype
+from sourcelight.display.frames.counts import Counter, counts_frame
+from sourcelight.display.frames.facts import (
+    alerts_frame,
+    filters_frame,
+    progress_frame,
+    repositories_frame,
+    skipped_frame,
+)
+from sourcelight.display.frames.spans import explode
+from sourcelight.display.frames.tables import matches_table, to_pandas, to_polars
+
+NAMES = ["matches", "progress", "filters", "skipped", "alerts", "repositories", "spans"]
+MIXED = [
+    lines("r1", "a.go", [(1, "foo foo", [(0, 3), (4, 7)]), (2, "é🐍 foo", [(3, 6)])]),
+    paths("r2", ["foo.py", "x/foo.c"], (0, 3)),
+    repos(["foo"], (0, 3)),
+    lines("r2", "b", [(9, "foo", [(0, 4)]), (10, "bar", [(0, 1)])]),
+]
+
+
+def test_matches_have_one_schema_full_or_empty() -> None:
+    full, empty = to_pandas(matches_table(MIXED)), to_pandas(matches_table([]))
+    assert len(full) == 7
+    assert len(empty) == 0
+    for frame in (full, empty):
+        assert list(frame.columns) == [c.name for c in columns_of("matches")]
+        assert [str(t) for t in frame.dtypes] == [pandas_dtype(c) for c in columns_of("matches")]
+
+
+def test_small_frames_have_one_schema_full_or_empty() -> None:
+    builders: list[tuple[str, Any, list[Any]]] = [
+        ("progress", progress_frame, [Progress(False, 1, 2, None, (Skipped("a", "b"),)), Progress(True, 3, 4, 5)]),
+        ("filters", filters_frame, [Filter("repo:x", "x", 3, True, "repo")]),
+        ("skipped", skipped_frame, [Skipped("a", "b"), Skipped("c", "d", "e", "warn", Suggested("f", "g"))]),
+        ("alerts", alerts_frame, [Alert("t"), Alert("u", "d", "info", (ProposedQuery("q", "w"),))]),
+        (
+            "repositories",
+            repositories_frame,
+            [RepositoryFacts("b", topics=("x",)), RepositoryFacts("a", last_fetched="2024-01-02T03:04:05Z")],
+        ),
+    ]
+    for name, build, events in builders:
+        for rows in ([], events):
+            frame = build(rows)
+            assert len(frame) == len(rows)
+            assert list(frame.columns) == [c.name for c in columns_of(name)]
+            assert [str(t) for t in frame.dtypes] == [pandas_dtype(c) for c in columns_of(name)], name
+
+
+def test_repositories_are_sorted_and_times_are_utc() -> None:
+    times = ["2024-01-02T03:04:05+02:00", "2024-01-02", "0001-01-01T00:00:00Z", "soon", ""]
+    frame = repositories_frame([RepositoryFacts(f"r{i}", last_fetched=t) for i, t in enumerate(times)], {"r1": 4})
+    assert list(frame["last_fetched"].notna()) == [True, True, False, False, False]
+    assert frame["last_fetched"][0] == pd.Timestamp("2024-01-02T01:04:05Z")
+    assert list(frame["matches"]) == [0, 4, 0, 0, 0]
+
+
+def test_dictionaries_are_unified_over_batches() -> None:
+    frame = to_pandas(matches_table(MIXED))
+    assert list(frame["repository"].cat.categories) == ["r1", "r2", "foo"]
+    assert list(frame["repository"]) == ["r1", "r1", "r2", "r2", "foo", "r2", "r2"]
+
+
+def test_a_foreign_dictionary_with_nulls_or_repeats_is_read_right() -> None:
+    values = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, None], pa.int32()), pa.array(["x", "x", None]))
+    batch = pa.record_batch({"repository": values})
+    for batches in ([batch], [batch, *MIXED]):
+        frame = to_pandas(matches_table(batches))
+        assert list(frame["repository"][:2]) == ["x", "x"]
+        assert list(frame["repository"][2:4].isna()) == [True, True]
+
+
+def test_line_numbers_are_null_where_there_is_no_line() -> None:
+    frame = to_pandas(matches_table(MIXED))
+    assert list(frame["line_number"].isna()) == [False, False, True, True, True, False, False]
+    assert frame["line"].isna().sum() == 3
+
+
+def test_attrs_are_the_small_dict_given() -> None:
+    frame = to_pandas(matches_table(MIXED), attrs={"status": "complete"})
+    assert frame.query("line_number == 1").attrs == {"status": "complete"}
+
+
+def test_polars_gets_the_same_rows() -> None:
+    frame = to_polars(matches_table(MIXED))
+    assert frame.height == 7
+    assert frame["repository"].to_list()[0] == "r1"
+    assert frame["start"].to_list()[0] == [0, 4]
+
+
+def test_without_polars_the_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def absent(name: str, *args: Any) -> Any:
+        if name == "polars":
+            raise ImportError(name)
+        return real(name, *args)
+
+    monkeypatch.setattr(builtins, "__import__", absent)
+    with pytest.raises(MissingExtra, match="pip install polars"):
+        to_polars(matches_table([]))
+
+
+def test_spans_are_one_row_per_match() -> None:
+    spans = explode(matches_table(MIXED))
+    assert spans.column_names == [c.name for c in columns_of("spans")]
+    assert list(zip(*(spans[c].to_pylist() for c in ("row", "where", "start", "end", "match")), strict=True)) == [
+        (0, "line", 0, 3, "foo"),
+        (0, "line", 4, 7, "foo"),
+        (1, "line", 3, 6, "foo"),
+        (2, "path", 0, 3, "foo"),
+        (3, "path", 0, 3, "x/f"),
+        (4, "repository", 0, 3, "foo"),
+        (5, "line", 0, 4, "foo"),
+        (6, "line", 0, 1, "b"),
+    ]
+    assert spans["continues"].to_pylist() == [False] * 6 + [True, False]
+    assert explode(matches_table([])).schema == spans.schema
+
+
+def test_counts_by_columns_add_up_over_many_batches() -> None:
+    counter = Counter(["repository", "language"])
+    for k in range(200):
+        counter.add(lines("r1", f"{k}.go", [(1, "foo foo", [(0, 3), (4, 7)])]))
+    counter.add(paths("r2", ["foo"], (0, 3)))
+    counter.add(repos(["r3"], (0, 1)))
+    frame = counts_frame(counter.table(), {"status": "complete"})
+    assert frame.to_dict("list") == {
+        "repository": ["r1", "r2", "r3"],
+        "language": ["Go", None, None],
+        "matches": [400, 1, 1],
+        "files": [200, 1, 0],
+    } or frame["matches"].tolist() == [400, 1, 1]
+    assert frame["files"].tolist() == [200, 1, 0]
+
+
+def test_counts_of_nothing_are_zero_or_no_rows() -> None:
+    assert Counter([]).table().to_pylist() == [{"matches": 0, "files": 0}]
+    assert Counter(["language"]).table().num_rows == 0
+    assert counts_frame(Counter(["language"]).table(), {}).columns.tolist() == ["language", "matches", "files"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_column_is_documented(name: str) -> None:
+    text = documentation(name)
+    for column in columns_of(name):
+        assert f"| `{column.name}` | `{pandas_dtype(column)}` | {column.meaning} |" in text
+
+
+def test_a_batch_without_a_column_is_null_there() -> None:
+    frame = to_pandas(matches_table([record_batch({"type": ["repo"], "repository": ["x"]})]))
+    assert frame["match_count"].tolist() == [0]
+    assert frame["commit"].isna().all()
