@@ -1,0 +1,170 @@
+r"""Exact spans by RE2: google-re2 for single texts, Arrow's RE2 kernels for many lines at once.
+
+RE2 reads text as UTF-8. Measured and tested rule for invalid UTF-8: a byte that is part of no well-formed sequence is
+matched by nothing (not by ``.``, ``\W``, ``[^a]``, nor by a written U+FFFD) except ``\C``, and ends every match before
+it; well-formed text on both sides of it matches as ever. RE2 takes encoded surrogates and F4 90-BF for characters.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from re2 import _re2  # the wrapper above it builds a Python object for each match, at five times the cost
+
+from sourcelight.core.errors import PatternError
+from sourcelight.core.patterns.ranges import Offsets
+
+FEW_ROWS = 64
+"""Rows below which a Python loop beats the set-up of Arrow's kernels."""
+MOST_ROUNDS = 8
+"""Matches of a line that are looked for in all lines at once; lines with more are finished one by one."""
+CHUNK_BYTES = 32 << 20
+"""Bytes of text that are copied together for one call of a kernel."""
+
+_UNANCHORED = _re2.RE2.Anchor.UNANCHORED
+
+
+def compile_re2(source: bytes, *, case_sensitive: bool, shown: str) -> Any:
+    """Compile `source` in UTF-8 mode without captures; a refusal names `shown` as the pattern."""
+    options = _re2.RE2.Options()
+    options.log_errors = False
+    options.case_sensitive = case_sensitive
+    options.never_capture = True
+    regexp = _re2.RE2(source, options)
+    if not regexp.ok():
+        reason = regexp.error()
+        raise PatternError(shown, reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason))
+    return regexp
+
+
+def quote(text: bytes) -> bytes:
+    """Write `text` as an RE2 pattern that matches it literally."""
+    quoted: bytes = _re2.RE2.QuoteMeta(text)
+    return quoted
+
+
+class ExactMatcher:
+    r"""Spans of one pattern, leftmost-first, non-overlapping, without empty ones.
+
+    Parameters
+    ----------
+    regexp
+        From `compile_re2`.
+    kernel_source
+        The same pattern with its flags written out and no captures, for Arrow; None when it can't be had.
+    looks_behind
+        Whether text before a match can decide about it (``^``, ``\b``).
+    nullable
+        Whether a match can be empty.
+    """
+
+    def __init__(self, regexp: Any, kernel_source: bytes | None, *, looks_behind: bool, nullable: bool) -> None:
+        self.regexp = regexp
+        self._kernel_source = None if kernel_source is None else kernel_source.decode()
+        self._looks_behind = looks_behind
+        self._nullable = nullable
+
+    def find(self, text: Any, start: int = 0) -> list[tuple[int, int]]:
+        """Give the non-empty spans of one text from byte `start` on."""
+        match = self.regexp.Match
+        found: list[tuple[int, int]] = []
+        stop = len(text)
+        at = start
+        while True:
+            low, high = match(_UNANCHORED, text, at, stop)[0]
+            if low < 0:
+                return found
+            if high > low:
+                found.append((low, high))
+            if at == stop:
+                return found
+            at = high if high > at else at + 1
+
+    def first_start(self, text: Any, low: int, high: int) -> int:
+        """Give the start of the first match in ``text[low:high]``, -1 when there is none."""
+        start: int = self.regexp.Match(_UNANCHORED, text, low, high)[0][0]
+        return start
+
+    def spans(self, view: memoryview, starts: Offsets, ends: Offsets) -> tuple[Offsets, Offsets, Offsets]:
+        """Give (row, start, end) of every match in ``view[starts[i]:ends[i]]``, by row, then start."""
+        rows: list[Offsets] = []
+        lows: list[Offsets] = []
+        highs: list[Offsets] = []
+        sizes = np.cumsum(ends - starts)
+        first = 0
+        while first < len(starts):
+            done = int(sizes[first - 1]) if first else 0
+            last = max(int(np.searchsorted(sizes, done + CHUNK_BYTES, side="right")), first + 1)
+            row, low, high = self._chunk(view, starts[first:last], ends[first:last])
+            rows.append(row + first)
+            lows.append(low)
+            highs.append(high)
+            first = last
+        if not rows:
+            return _empty(), _empty(), _empty()
+        return np.concatenate(rows), np.concatenate(lows), np.concatenate(highs)
+
+    def _chunk(self, view: memoryview, starts: Offsets, ends: Offsets) -> tuple[Offsets, Offsets, Offsets]:
+        everything = np.arange(len(starts), dtype=np.int64)
+        nowhere = np.zeros(len(starts), dtype=np.int64)
+        if self._nullable or self._kernel_source is None:
+            return self._one_by_one(view, starts, ends, everything, nowhere)
+        found: list[tuple[Offsets, Offsets, Offsets]] = []
+        rows, froms = everything, nowhere
+        for _ in range(1 if self._looks_behind else MOST_ROUNDS):
+            if len(rows) < FEW_ROWS:
+                break
+            texts = gathered(view, starts[rows] + froms, ends[rows])
+            spans = pc.extract_regex_span(texts, pattern=f"(?P<m>{self._kernel_source})")
+            hit = spans.is_valid().to_numpy(zero_copy_only=False)
+            pairs = spans.field(0).values.to_numpy().reshape(-1, 2)[hit]
+            rows, froms = rows[hit], froms[hit]
+            low = froms + pairs[:, 0]
+            froms = low + pairs[:, 1]
+            found.append((rows, low, froms))
+            more = froms < (ends - starts)[rows]
+            rows, froms = rows[more], froms[more]
+        if len(rows):
+            found.append(self._one_by_one(view, starts, ends, rows, froms))
+        row, low, high = (np.concatenate([part[i] for part in found]) for i in range(3)) if found else (_empty(),) * 3
+        if len(found) > 1:
+            order = np.lexsort((low, row))
+            row, low, high = row[order], low[order], high[order]
+        return row, low, high
+
+    def _one_by_one(
+        self, view: memoryview, starts: Offsets, ends: Offsets, rows: Offsets, froms: Offsets
+    ) -> tuple[Offsets, Offsets, Offsets]:
+        found = [
+            (row, low, high)
+            for row, start, end, at in zip(
+                rows.tolist(), starts[rows].tolist(), ends[rows].tolist(), froms.tolist(), strict=True
+            )
+            for low, high in self.find(bytes(view[start:end]), at)
+        ]
+        table = np.array(found, dtype=np.int64).reshape(-1, 3)
+        return table[:, 0], table[:, 1], table[:, 2]
+
+    def matches(self, view: memoryview, starts: Offsets, ends: Offsets) -> NDArray[np.bool_]:
+        """Tell for each text whether the pattern is found in it; empty matches count."""
+        if self._kernel_source is not None and len(starts) >= FEW_ROWS:
+            mask = pc.match_substring_regex(gathered(view, starts, ends), pattern=self._kernel_source)
+            return np.asarray(mask.to_numpy(zero_copy_only=False), dtype=np.bool_)
+        pairs = zip(starts.tolist(), ends.tolist(), strict=True)
+        texts = (bytes(view[start:end]) for start, end in pairs)
+        return np.array([self.first_start(text, 0, len(text)) >= 0 for text in texts], dtype=np.bool_)
+
+
+def gathered(view: memoryview, starts: Offsets, ends: Offsets) -> Any:
+    """Copy texts into one Arrow string array; that they are UTF-8 is neither needed nor checked."""
+    data = b"".join([view[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)])
+    offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(ends - starts)))
+    return pa.LargeStringArray.from_buffers(len(starts), pa.py_buffer(offsets), pa.py_buffer(data))
+
+
+def _empty() -> Offsets:
+    return np.empty(0, dtype=np.int64)

@@ -1,0 +1,93 @@
+"""Byte ranges, and the plain texts and lines inside them."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import stringzilla
+from numpy.typing import NDArray
+
+Offsets: TypeAlias = NDArray[np.int64]
+
+RANGE_COST = 4096
+"""Bytes of scanning that one more range costs about as much as."""
+
+
+def as_ranges(ranges: Any) -> Offsets:
+    """Give `ranges` as an n x 2 array of byte offsets."""
+    return np.asarray(ranges, dtype=np.int64).reshape(-1, 2)
+
+
+def glued(ranges: Offsets) -> Offsets:
+    """Join ranges where one ends at the start of the next."""
+    if len(ranges) < 2:
+        return ranges
+    apart = ranges[1:, 0] != ranges[:-1, 1]
+    first = np.concatenate(([True], apart))
+    last = np.concatenate((apart, [True]))
+    return np.stack((ranges[first, 0], ranges[last, 1]), axis=1)
+
+
+def covering(ranges: Offsets) -> Offsets:
+    """Give the one range around all of `ranges` where a single pass is cheaper than many, else `ranges`."""
+    if len(ranges) < 2:
+        return ranges
+    low, high = int(ranges[0, 0]), int(ranges[-1, 1])
+    wanted = int((ranges[:, 1] - ranges[:, 0]).sum())
+    return np.array([[low, high]], dtype=np.int64) if wanted + RANGE_COST * len(ranges) > high - low else ranges
+
+
+def inside(offsets: Offsets, ranges: Offsets) -> Offsets:
+    """Keep the offsets that lie in `ranges` (ascending, apart)."""
+    at = np.searchsorted(ranges[:, 0], offsets, side="right") - 1
+    kept: Offsets = offsets[(at >= 0) & (offsets < ranges[at, 1])]
+    return kept
+
+
+def find_texts(view: memoryview, text: bytes, ranges: Offsets) -> Offsets:
+    """Give the starts of all non-overlapping occurrences of `text` in each range."""
+    find = stringzilla.Str(view).find
+    width = len(text)
+    found: list[int] = []
+    add = found.append
+    for low, high in ranges.tolist():
+        at = find(text, low, high)
+        while at >= 0:
+            add(at)
+            at = find(text, at + width, high)
+    return np.array(found, dtype=np.int64)
+
+
+def count_texts(view: memoryview, text: bytes, ranges: Offsets) -> int:
+    """Count the non-overlapping occurrences of `text` in the ranges."""
+    haystack = stringzilla.Str(view)
+    return sum(haystack.count(text, low, high) for low, high in ranges.tolist())
+
+
+def lines_around(view: memoryview, offsets: Offsets, ranges: Offsets) -> tuple[Offsets, Offsets]:
+    """Give the starts and ends (newline excluded) of the lines that hold `offsets`, each line once."""
+    haystack = stringzilla.Str(view)
+    starts: list[int] = []
+    ends: list[int] = []
+    line_end = -1
+    rows = np.maximum(np.searchsorted(ranges[:, 0], offsets, side="right") - 1, 0)
+    for at, (low, high) in zip(offsets.tolist(), ranges[rows].tolist(), strict=True):
+        if at <= line_end:
+            continue
+        newline = haystack.find(b"\n", at, high)
+        line_end = newline if newline >= 0 else high
+        starts.append(max(haystack.rfind(b"\n", low, at) + 1, low))
+        ends.append(line_end)
+    return np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64)
+
+
+def every_line(view: memoryview, ranges: Offsets) -> Offsets:
+    """Give one offset for each line of the ranges: its newline, or the last byte of a range that ends without one."""
+    raw = np.frombuffer(view, dtype=np.uint8)
+    found: list[Offsets] = []
+    for low, high in ranges.tolist():
+        found.append(np.flatnonzero(raw[low:high] == 10) + low)
+        if high > low and raw[high - 1] != 10:
+            found.append(np.array([high - 1]))
+    return np.concatenate(found).astype(np.int64) if found else np.empty(0, dtype=np.int64)

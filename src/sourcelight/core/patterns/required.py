@@ -1,0 +1,159 @@
+"""Which texts every match of a tree must contain.
+
+The method is Russ Cox's for trigram indexes: for each node keep all texts that it can match while these are few, else
+what its matches can start and end with, and a formula over what stands between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sourcelight.core.patterns.formula import (
+    ANYTHING,
+    FOLD_HAZARDS,
+    SHORTEST_TEXT,
+    Formula,
+    Needs,
+    all_of,
+    any_of,
+    fold,
+)
+from sourcelight.core.patterns.syntax import Alternate, Anchor, Chars, Concat, Node, Repeat
+
+MOST_TEXTS = 16
+LONGEST_TEXT = 64
+MOST_MEMBERS = 4
+MOST_COPIES = 4
+
+Texts: TypeAlias = frozenset[bytes]
+
+_EMPTY_TEXT: Texts = frozenset((b"",))
+_HAZARDS = tuple(ord(hazard.decode()) for hazard in FOLD_HAZARDS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    exact: Texts | None
+    heads: Texts
+    tails: Texts
+    formula: Formula
+
+    def whole(self) -> Formula:
+        if self.exact is not None:
+            return _one_of(self.exact)
+        return all_of((self.formula, _one_of(self.heads), _one_of(self.tails)))
+
+
+def _exactly(texts: Iterable[bytes]) -> _Known:
+    known = frozenset(texts)
+    return _Known(known, known, known, ANYTHING)
+
+
+_NO_TEXT = _exactly((b"",))
+_ANY_TEXT = _Known(None, _EMPTY_TEXT, _EMPTY_TEXT, ANYTHING)
+
+
+def required_texts(tree: Node) -> Formula:
+    """Give the formula that the folded bytes of every match satisfy, if they hold none of `FOLD_HAZARDS`."""
+    return _know(tree).whole()
+
+
+def drops_hazards(tree: Node) -> bool:
+    """Tell whether `required_texts` took k or s for a set that also holds its non-ASCII twin."""
+    if isinstance(tree, Chars):
+        return bool(tree.wide) and bool(tree.narrow) and any(code in _HAZARDS for code in tree.wide or ())
+    if isinstance(tree, Concat | Alternate):
+        return any(map(drops_hazards, tree.parts))
+    return isinstance(tree, Repeat) and drops_hazards(tree.part)
+
+
+def _one_of(texts: Texts) -> Formula:
+    if any(len(text) < SHORTEST_TEXT for text in texts):
+        return ANYTHING
+    return any_of(Needs(text) for text in sorted(texts))
+
+
+def _know(node: Node) -> _Known:
+    if isinstance(node, Chars):
+        return _know_chars(node)
+    if isinstance(node, Anchor):
+        return _NO_TEXT
+    if isinstance(node, Concat):
+        known = _NO_TEXT
+        for part in node.parts:
+            known = _join(known, _know(part))
+        return known
+    if isinstance(node, Alternate):
+        return _either([_know(part) for part in node.parts])
+    if isinstance(node, Repeat):
+        return _know_repeat(node)
+    return _ANY_TEXT
+
+
+def _know_chars(node: Chars) -> _Known:
+    if node.wide is None:
+        return _ANY_TEXT
+    texts = {fold(bytes((code,))) for code in range(128) if node.narrow >> code & 1}
+    wide = [code for code in node.wide if not (texts and code in _HAZARDS)]
+    texts.update(chr(code).encode("utf-8", "surrogatepass") for code in wide)
+    return _exactly(texts) if len(texts) <= MOST_MEMBERS else _ANY_TEXT
+
+
+def _know_repeat(node: Repeat) -> _Known:
+    if node.high == 0:
+        return _NO_TEXT
+    one = _know(node.part)
+    if node.low == 0:
+        return _either([one, _NO_TEXT]) if node.high == 1 else _ANY_TEXT
+    copies = min(node.low, MOST_COPIES)
+    known = one
+    for _ in range(copies - 1):
+        known = _join(known, one)
+    if node.low == node.high == copies:
+        return known
+    return _Known(None, known.heads, known.tails, known.whole())
+
+
+def _cross(left: Texts, right: Texts) -> Texts | None:
+    if len(left) * len(right) > MOST_TEXTS:
+        return None
+    texts = frozenset(a + b for a in left for b in right)
+    return None if any(len(text) > LONGEST_TEXT for text in texts) else texts
+
+
+def _join(left: _Known, right: _Known) -> _Known:
+    if left.exact == _EMPTY_TEXT:
+        return right
+    if right.exact == _EMPTY_TEXT:
+        return left
+    if left.exact is not None and right.exact is not None:
+        exact = _cross(left.exact, right.exact)
+        if exact is not None:
+            return _exactly(exact)
+    seam = _cross(left.tails, right.heads)
+    between = _one_of(seam) if seam is not None else all_of((_one_of(left.tails), _one_of(right.heads)))
+    heads, tails = left.heads, right.tails
+    if left.exact is not None:
+        heads = seam if seam is not None else left.exact
+    if right.exact is not None:
+        tails = seam if seam is not None else right.exact
+    return _Known(None, heads, tails, all_of((left.formula, right.formula, between)))
+
+
+def _either(branches: list[_Known]) -> _Known:
+    exact: set[bytes] | None = set()
+    for branch in branches:
+        if exact is not None:
+            exact = exact | branch.exact if branch.exact is not None else None
+    if exact is not None and len(exact) <= MOST_TEXTS:
+        return _exactly(exact)
+    heads = frozenset().union(*(branch.heads for branch in branches))
+    tails = frozenset().union(*(branch.tails for branch in branches))
+    return _Known(
+        None,
+        heads if len(heads) <= MOST_TEXTS else _EMPTY_TEXT,
+        tails if len(tails) <= MOST_TEXTS else _EMPTY_TEXT,
+        any_of(branch.whole() for branch in branches),
+    )

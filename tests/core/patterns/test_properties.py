@@ -1,0 +1,238 @@
+"""Every analysis against google-re2 on generated patterns and text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from sourcelight.core.errors import PatternError
+from sourcelight.core.patterns import FOLD_HAZARDS, compile_pattern, fold, satisfies
+from sourcelight.core.patterns.compiled import CompiledPattern
+
+CHARS = [
+    "a",
+    "b",
+    "A",
+    "k",
+    "K",
+    "s",
+    "S",
+    "1",
+    " ",
+    "_",
+    "-",
+    "é",
+    "É",
+    "ſ",
+    "\u212a",
+    "σ",
+    "ς",
+    "世",
+    "😀",
+    "/",
+    "\t",
+]
+RAW = [*(c.encode() for c in CHARS), b"\xff", b"\xe2\x84", b"\xc3", b"\x00", b"\r\n", b"\n", b"\n", b"ab", b"kss"]
+ATOMS = [
+    *(c for c in CHARS),
+    *(
+        [
+            r"\w",
+            r"\W",
+            r"\d",
+            r"\D",
+            r"\s",
+            r"\S",
+            r".",
+            r"\pL",
+            r"\PL",
+            r"\p{Greek}",
+            r"\p{^Lu}",
+            r"[[:alpha:]]",
+            r"[[:^alpha:]]",
+            r"[a-k]",
+            r"[^a-k]",
+            r"[^\n]",
+            r"[é-ü]",
+            r"[^é]",
+            r"\x41",
+        ]
+    ),
+    *(
+        [
+            r"[\]a]",
+            r"[]k]",
+            r"[^]k]",
+            r"[[:]",
+            r"[a\-k]",
+            r"[\d_]",
+            r"[^\s\w]",
+            r"\x{212a}",
+            r"\x{1F600}",
+            r"\101",
+            r"\.",
+            r"\/",
+            r"\t",
+            r"\n",
+            r"\b",
+            r"\B",
+            r"^",
+            r"$",
+            r"\A",
+            r"\z",
+            r"\C",
+        ]
+    ),
+    *(
+        [
+            r"(?i)",
+            r"(?i:k)",
+            r"(?-i:S)",
+            r"(?s:.)",
+            r"(?m:^)",
+            r"(?-m:$)",
+            r"(?U:a*)",
+            r"\Qa.b\E",
+            r"\Qk*",
+            r"(?P<x>a)",
+            r"(?:)",
+            r"()",
+            r"[kK\x{212a}]",
+            r"{1",
+            r"a{,2}",
+        ]
+    ),
+]
+REPEATS = ["", "", "", "*", "+", "?", "*?", "+?", "??", "{2}", "{0}", "{1,}", "{0,2}", "{2,3}?", "{6,9}"]
+
+
+def _pieces(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    grouped = inner.map(lambda s: f"({s})") | inner.map(lambda s: f"(?:{s})")
+    repeated = st.tuples(grouped, st.sampled_from(REPEATS)).map("".join)
+    return (
+        repeated
+        | st.lists(inner, min_size=1, max_size=4).map("".join)
+        | st.lists(inner, min_size=1, max_size=3).map("|".join)
+    )
+
+
+SOURCES = st.recursive(
+    st.tuples(st.sampled_from(ATOMS), st.sampled_from(REPEATS)).map("".join), _pieces, max_leaves=8
+) | st.text(st.sampled_from("ak\\QE[]^$()?:|*+{}1,2-iPsx.<>"), max_size=8)
+TEXTS = st.lists(st.sampled_from(RAW), max_size=24).map(b"".join)
+
+
+def _compiled(source: str, *, case_sensitive: bool, whole_text: bool = False) -> CompiledPattern:
+    try:
+        return compile_pattern.__wrapped__(source, kind="regexp", case_sensitive=case_sensitive, whole_text=whole_text)
+    except PatternError:
+        assume(False)
+        raise
+
+
+def _lines(text: bytes) -> Iterator[tuple[int, int]]:
+    start = 0
+    for line in text.split(b"\n"):
+        yield start, start + len(line)
+        start += len(line) + 1
+
+
+@settings(max_examples=400, deadline=None)
+@given(SOURCES, TEXTS, st.booleans())
+def test_no_analysis_excludes_a_true_match(source: str, text: bytes, case_sensitive: bool) -> None:  # noqa: FBT001
+    pattern = _compiled(source, case_sensitive=case_sensitive)
+    found = pattern.find_document(text)
+    if found:
+        hazard = pattern.needs_fold_check and any(mark in text for mark in FOLD_HAZARDS)
+        assert hazard or satisfies(pattern.required, fold(text))
+    assert pattern.multi_line or not any(b"\n" in text[low:high] for low, high in found)
+    if pattern._matcher.first_start(b"", 0, 0) >= 0:
+        assert pattern.matches_empty
+    if pattern.literal is not None:
+        assert all(text[low:high] == pattern.literal for low, high in found)
+        assert len(found) == text.count(pattern.literal)
+
+
+@settings(max_examples=400, deadline=None)
+@given(SOURCES, st.lists(TEXTS, min_size=1, max_size=4), st.booleans())
+def test_candidates_hold_every_line_or_document_that_matches(
+    source: str,
+    documents: list[bytes],
+    case_sensitive: bool,  # noqa: FBT001
+) -> None:
+    pattern = _compiled(source, case_sensitive=case_sensitive)
+    buffer = b"\n" + b"\n".join(documents) + b"\n"
+    ends = np.cumsum([len(d) + 1 for d in documents]) + 1
+    ranges = np.stack((np.concatenate(([1], ends[:-1])), ends), axis=1)
+    kept = ranges[:: 2 if len(documents) > 2 else 1]
+    offsets = pattern.lines(buffer, kept).tolist()
+    assert offsets == sorted(offsets)
+    assert all(any(low <= at < high for low, high in kept.tolist()) for at in offsets)
+    for low, high in kept.tolist():
+        document = buffer[low : high - 1]
+        if pattern.multi_line:
+            if pattern.find_document(document):
+                assert any(low <= at < high for at in offsets)
+            continue
+        for start, end in _lines(document):
+            if pattern.find(document[start:end]):
+                assert any(low + start <= at <= low + end for at in offsets)
+        # Line by line and the whole document at once are the same thing for these patterns.
+        by_line = [
+            (s + start, e + start) for start, end in _lines(document) for s, e in pattern.find(document[start:end])
+        ]
+        assert pattern.matches_empty or by_line == pattern.find_document(document)
+
+
+@settings(max_examples=300, deadline=None)
+@given(SOURCES, TEXTS, st.booleans(), st.sampled_from([1, 70]))
+def test_spans_are_those_of_google_re2(source: str, text: bytes, case_sensitive: bool, copies: int) -> None:  # noqa: FBT001
+    pattern = _compiled(source, case_sensitive=case_sensitive)
+    _check_spans(pattern, text, copies)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(st.sampled_from(CHARS), min_size=1, max_size=4), TEXTS, st.booleans(), st.sampled_from([1, 70]))
+def test_spans_of_literals_are_those_of_google_re2(
+    literal: str,
+    text: bytes,
+    case_sensitive: bool,
+    copies: int,  # noqa: FBT001
+) -> None:
+    pattern = compile_pattern.__wrapped__(literal, kind="literal", case_sensitive=case_sensitive)
+    _check_spans(pattern, text, copies)
+    hazard = pattern.needs_fold_check and any(mark in text for mark in FOLD_HAZARDS)
+    assert not pattern.find(text) or hazard or satisfies(pattern.required, fold(text))
+
+
+def _check_spans(pattern: CompiledPattern, text: bytes, copies: int) -> None:
+    lines = list(_lines(text))
+    buffer = text * copies
+    starts = np.array([start + len(text) * n for n in range(copies) for start, _ in lines])
+    ends = np.array([end + len(text) * n for n in range(copies) for _, end in lines])
+    rows, lows, highs = pattern.spans(buffer, starts, ends)
+    once = [(row, low, high) for row, (start, end) in enumerate(lines) for low, high in pattern.find(text[start:end])]
+    expected = [(row + len(lines) * n, low, high) for n in range(copies) for row, low, high in once]
+    assert list(zip(rows.tolist(), lows.tolist(), highs.tolist(), strict=True)) == expected
+
+
+@settings(max_examples=250, deadline=None)
+@given(SOURCES, st.lists(TEXTS, max_size=5), st.booleans(), st.sampled_from([1, 30]), st.booleans())
+def test_match_many_says_for_each_path_what_google_re2_says(
+    source: str,
+    paths: list[bytes],
+    case_sensitive: bool,
+    copies: int,
+    tidy: bool,  # noqa: FBT001
+) -> None:
+    pattern = _compiled(source, case_sensitive=case_sensitive, whole_text=True)
+    paths = [path.replace(b"\n", b"/") for path in paths] if tidy else paths
+    expected = [pattern._matcher.first_start(path, 0, len(path)) >= 0 for path in paths] * copies
+    paths *= copies
+    sizes = np.array([len(path) for path in paths], dtype=np.int64)
+    starts = np.cumsum(sizes + 1) - sizes - 1
+    mask = pattern.match_many(b"\n".join(paths) + b"\n", starts, starts + sizes)
+    assert mask.tolist() == expected
