@@ -1,1 +1,30 @@
-"""repos."""
+"""Repositories on this machine: finding, naming, reading and mirroring them, and who may see which.
+
+pygit2 reads; git is spawned for mirrors alone. Nothing here knows of queries, indexes or the wire. Whatever a
+repository's own configuration asks to run is never run: repositories are data here, and may be hostile.
+"""
+
+from sourcelight.repos.catalog import Catalog
+from sourcelight.repos.disk import WorktreeStatus, worktree_status, worktree_tree
+from sourcelight.repos.mirrors import CloneProgress, clone, update_mirror
+from sourcelight.repos.objects import ObjectReader, Tree
+from sourcelight.repos.permissions import Viewer
+from sourcelight.repos.repository import Repository, SkippedRepository
+from sourcelight.repos.revisions import WORKTREE, resolve
+
+__all__ = [
+    "WORKTREE",
+    "Catalog",
+    "CloneProgress",
+    "ObjectReader",
+    "Repository",
+    "SkippedRepository",
+    "Tree",
+    "Viewer",
+    "WorktreeStatus",
+    "clone",
+    "resolve",
+    "update_mirror",
+    "worktree_status",
+    "worktree_tree",
+]

@@ -1,0 +1,156 @@
+"""What one repository says about itself, and how to notice cheaply that it may say something else now."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sourcelight.core.batches import Cancellation, RepositoryFacts
+from sourcelight.repos.discovery import Found
+from sourcelight.repos.handles import Unusable, open_handle
+from sourcelight.repos.names import name_from_folder, name_from_origin, web_address
+from sourcelight.repos.objects import ObjectReader
+from sourcelight.repos.repository import Repository, key_of
+from sourcelight.repos.revisions import default_commit, head_target
+
+RACY_NS = 200_000_000  # a second change within this time may leave no trace in a time stamp
+_DEFAULT_DESCRIPTION = "Unnamed repository; edit this file"
+Stamp = tuple[tuple[int, int, int] | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A repository under its natural name, and a remark on it for the reader (or "")."""
+
+    repository: Repository
+    folder: str
+    warning: str = ""
+
+
+def describe(found: Found) -> Description:
+    """Read what a git directory says about itself.
+
+    Raises
+    ------
+    Unusable
+        If it is empty, damaged, unreadable or of a format that can't be read.
+    """
+    import pygit2
+
+    handle = open_handle(found.git_dir)
+    commit, branch = default_commit(handle)
+    if not commit:
+        raise _no_commit(handle)
+    try:
+        settings = {entry.name.lower(): entry.value or "" for entry in handle.config}
+        origin = handle.remotes["origin"].url or "" if "remote.origin.url" in settings else ""
+        shallow = handle.is_shallow
+    except (pygit2.GitError, KeyError, ValueError) as error:
+        raise Unusable("corrupt", f"its configuration can't be read: {error}") from error
+    partial = "extensions.partialclone" in settings or any(
+        name.startswith("remote.") and name.endswith(".promisor") and value.lower() in {"true", "1", "yes", "on"}
+        for name, value in settings.items()
+    )
+    folder = found.worktree or found.shared
+    facts = RepositoryFacts(
+        name=name_from_origin(origin) or name_from_folder(folder),
+        last_fetched=_last_change(found),
+        description=_own_description(found.shared),
+        commit=commit,
+        url=web_address(origin),
+    )
+    incomplete = ", ".join(word for word, is_so in (("shallow", shallow), ("partial clone", partial)) if is_so)
+    repository = Repository(facts, key_of(found.shared), "git", found.git_dir, found.worktree, incomplete)
+    with ObjectReader(repository) as reader:
+        if not reader.holds_tree(commit):
+            raise Unusable("corrupt", f"the files of commit {commit[:12]} can't be read")
+    warning = f"HEAD names a branch that does not exist; {branch} is searched instead" if branch else ""
+    return Description(repository, folder, warning)
+
+
+def describe_snapshot(folder: str, cancellation: Cancellation | None = None) -> Description:
+    """Read a folder without git as a repository of one commit."""
+    from sourcelight.repos.disk import current_state
+
+    real = os.path.realpath(folder)
+    draft = Repository(RepositoryFacts(name_from_folder(real)), key_of(real), "snapshot", "", real)
+    state = current_state(draft, cancellation)
+    facts = RepositoryFacts(draft.name, commit=state.commit, last_fetched=_time(os.stat(real).st_mtime))
+    return Description(Repository(facts, draft.key, "snapshot", "", real), real)
+
+
+def stamp(found: Found) -> tuple[Stamp, bool]:
+    """What changes when a ref, the configuration or the description does; and whether it is too young to be trusted."""
+    head = head_target(found.git_dir)
+    return stamp_files(watched_files(found, head))
+
+
+def watched_files(found: Found, head: str) -> tuple[str, ...]:
+    """The files to look at: a handful of `stat` calls tell whether a repository needs to be read again."""
+    shared = found.shared
+    files = [f"{found.git_dir}/HEAD", f"{shared}/packed-refs", f"{shared}/refs/heads", f"{shared}/refs/tags",
+             f"{found.git_dir}/FETCH_HEAD", f"{shared}/config", f"{shared}/description"]  # fmt: skip
+    if head and ".." not in head:
+        files.append(f"{shared}/{head}")
+    return tuple(files)
+
+
+def stamp_files(files: tuple[str, ...]) -> tuple[Stamp, bool]:
+    """Time, identity and size of files (None for an absent one), and whether one changed a moment ago."""
+    stamps: list[tuple[int, int, int] | None] = []
+    newest = 0
+    for file in files:
+        try:
+            info = os.stat(file)
+        except OSError:
+            stamps.append(None)
+            continue
+        stamps.append((info.st_mtime_ns, info.st_ino, info.st_size))
+        newest = max(newest, info.st_mtime_ns)
+    return tuple(stamps), time.time_ns() - newest < RACY_NS
+
+
+def _no_commit(handle: object) -> Unusable:
+    """Tell a repository without a commit from one whose commit can't be read."""
+    import pygit2
+
+    assert isinstance(handle, pygit2.Repository)  # noqa: S101 - narrows for the type checker
+    try:
+        names = handle.raw_listall_references()
+        if not names and handle.head_is_unborn:
+            return Unusable("empty", "it has no commit yet")
+    except pygit2.GitError as error:
+        return Unusable("corrupt", f"its refs can't be read: {error}")
+    return Unusable("corrupt", "the commit that HEAD names can't be read")
+
+
+def _own_description(shared: str) -> str:
+    """First lines of git's own description file; empty while it holds git's default text."""
+    try:
+        with open(os.path.join(shared, "description"), encoding="utf-8", errors="replace") as file:
+            text = file.read(2000).strip()
+    except OSError:
+        return ""
+    return "" if text.startswith(_DEFAULT_DESCRIPTION) else text
+
+
+def _last_change(found: Found) -> str:
+    """Time of the last fetch or newest change of a ref, RFC 3339 in UTC."""
+    head = head_target(found.git_dir)
+    names = [f"{found.git_dir}/FETCH_HEAD", f"{found.shared}/packed-refs", f"{found.git_dir}/logs/HEAD",
+             f"{found.git_dir}/HEAD", f"{found.shared}/refs/heads", f"{found.shared}/refs/tags"]  # fmt: skip
+    if head and ".." not in head:
+        names.append(f"{found.shared}/{head}")
+    times = []
+    for name in names:
+        try:
+            times.append(os.stat(name).st_mtime)
+        except OSError:
+            continue
+    return _time(max(times)) if times else ""
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

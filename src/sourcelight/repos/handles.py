@@ -1,0 +1,73 @@
+"""The one place where a git directory is opened with pygit2, safely and with our own errors.
+
+Reading is safe even in a folder that someone else owns, so libgit2's ownership check is lifted while a repository is
+opened: that check protects from *running* what a foreign configuration names (hooks, fsmonitor, filters, pagers), and
+libgit2 runs none of these. It does not fetch missing objects either.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from typing import TYPE_CHECKING
+
+from sourcelight.core.errors import RepositoryError
+from sourcelight.repos.repository import Reason, common_dir
+
+if TYPE_CHECKING:
+    import pygit2
+
+_opening = threading.Lock()  # the ownership switch belongs to the whole process
+
+
+class Unusable(RepositoryError):
+    """Raised inside this room for a git directory that can't be read; `reason` is the word a reader sees."""
+
+    def __init__(self, reason: Reason, message: str) -> None:
+        super().__init__(message)
+        self.reason: Reason = reason
+
+
+def open_handle(git_dir: str) -> pygit2.Repository:
+    """Open a git directory (never one above it).
+
+    Raises
+    ------
+    Unusable
+        If it can't be read, and why in words.
+    """
+    import pygit2
+
+    with _opening:
+        former = pygit2.settings.owner_validation
+        pygit2.settings.owner_validation = False
+        try:
+            return pygit2.Repository(git_dir, pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
+        except (pygit2.GitError, KeyError, ValueError, OSError) as error:
+            raise _why(git_dir, error) from error
+        finally:
+            pygit2.settings.owner_validation = former
+
+
+def _why(git_dir: str, error: Exception) -> Unusable:
+    """Tell formats that libgit2 lacks, missing permission and damage apart."""
+    shared = common_dir(git_dir)
+    try:
+        with open(os.path.join(shared, "config"), encoding="utf-8", errors="replace") as file:
+            config = file.read(1 << 20)
+        os.scandir(shared).close()
+    except PermissionError:
+        return Unusable("unreadable", "permission denied")
+    except FileNotFoundError:
+        config = ""
+        if not os.path.isdir(git_dir):
+            return Unusable("gone", "the git directory no longer exists")
+    except OSError as fault:
+        return Unusable("unreadable", fault.strerror or str(fault))
+    if re.search(r"(?im)^\s*objectformat\s*=\s*sha256", config):
+        return Unusable("unsupported", "it uses SHA-256 object names, which libgit2 can't read; convert it to SHA-1")
+    if re.search(r"(?im)^\s*refstorage\s*=\s*reftable", config):
+        message = "it keeps its refs as reftable, which libgit2 can't read; `git refs migrate --ref-format=files` helps"
+        return Unusable("unsupported", message)
+    return Unusable("corrupt", f"git can't open it: {error}")

@@ -1,0 +1,256 @@
+"""Bare mirrors of remote repositories, made and kept up to date by the git command.
+
+A mirror is fetched into a folder of its own and moved to its place when it is whole, so that a killed process leaves
+nothing that looks like a repository. Credentials in a URL go to git through its environment for this one run: they are
+not written into the mirror, do not show in process lists, and are cut out of every message.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.errors import GitFailed, RepositoryError
+from sourcelight.repos.discovery import PARTIAL_PREFIX
+from sourcelight.repos.git import run_git
+from sourcelight.repos.handles import Unusable, open_handle
+from sourcelight.repos.names import name_from_folder, name_from_origin
+
+_ACCEPTED = "https://…, ssh://…, user@host:path, git://…, file://… or a local folder"
+_PROGRESS = re.compile(r"(?:remote: )?([A-Z][A-Za-z ]+):\s+(\d+)% \((\d+)/(\d+)\)")
+# What git itself writes into the configuration of a mirror. Anything else may make git run something.
+_MIRROR_KEYS = re.compile(
+    r"core\.(repositoryformatversion|filemode|bare|ignorecase|precomposeunicode|symlinks|logallrefupdates)"
+    r"|remote\.origin\.(url|fetch|mirror)|extensions\.objectformat|gc\.auto"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CloneProgress:
+    """How far git is: its own name for the step (``Receiving objects``), done and total in the step's units."""
+
+    url: str
+    step: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Remote:
+    """A checked URL without its credentials, and those."""
+
+    url: str
+    user: str = ""
+    password: str = ""
+
+
+def clone(
+    url: str,
+    folder: str | os.PathLike[str],
+    *,
+    progress: Callable[[CloneProgress], None] | None = None,
+    cancellation: Cancellation | None = None,
+) -> str:
+    """Mirror a repository below `folder`, or bring the mirror that is there up to date.
+
+    Parameters
+    ----------
+    url
+        ``https``, ``ssh`` (also ``user@host:path``), ``git`` or ``file`` URL, or a local folder. User and password of
+        an https URL are used, but not kept; for later updates a credential helper of git serves better.
+    folder
+        Where mirrors live; made when absent. The mirror is ``host/owner/name.git`` below it.
+    progress
+        Called as git reports.
+    cancellation
+        Stops git and removes what it fetched; raises `Cancelled`.
+
+    Returns
+    -------
+    str
+        Path of the mirror.
+
+    Raises
+    ------
+    RepositoryError
+        If the URL is none of these.
+    GitFailed
+        If git is missing, too old, or fails; carries the end of what it said, without credentials.
+    """
+    remote = _checked(url)
+    parts = (name_from_origin(remote.url) or name_from_folder(remote.url)).split("/")
+    target = os.path.join(os.path.abspath(os.path.expanduser(os.fspath(folder))), *parts) + ".git"
+    if os.path.isdir(target):
+        return _update(target, remote, progress, cancellation)
+    parent = os.path.dirname(target)
+    os.makedirs(parent, exist_ok=True)
+    _sweep(parent)
+    partial = tempfile.mkdtemp(prefix=f"{PARTIAL_PREFIX}{os.getpid()}-", dir=parent)
+    try:
+        arguments = ["clone", "--mirror", "--progress", "--no-hardlinks", "--template=", "--", remote.url, partial]
+        _fetch(arguments, remote, progress, cancellation)
+        try:
+            os.rename(partial, target)
+        except OSError:
+            if not os.path.isdir(target):  # else: another process was faster, and its mirror is as good
+                raise
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return target
+
+
+def update_mirror(
+    path: str | os.PathLike[str],
+    *,
+    progress: Callable[[CloneProgress], None] | None = None,
+    cancellation: Cancellation | None = None,
+) -> str:
+    """Bring a mirror up to date: new and moved refs are fetched, deleted ones removed.
+
+    Returns
+    -------
+    str
+        Path of the mirror.
+
+    Raises
+    ------
+    RepositoryError
+        If `path` is not a mirror as `clone` makes them; its configuration could make git run something else.
+    GitFailed
+        If git is missing, too old, or fails.
+    """
+    return _update(os.path.abspath(os.fspath(path)), None, progress, cancellation)
+
+
+def _update(
+    path: str,
+    remote: _Remote | None,
+    progress: Callable[[CloneProgress], None] | None,
+    cancellation: Cancellation | None,
+) -> str:
+    recorded = _recorded_origin(path)
+    remote = remote or _checked(recorded)
+    arguments = ["-C", path, "fetch", "--prune", "--progress", "--no-recurse-submodules", "--no-auto-gc", "--force",
+                 "--no-write-fetch-head", "--", remote.url, "+refs/*:refs/*"]  # fmt: skip
+    _fetch(arguments, remote, progress, cancellation)
+    with open(os.path.join(path, "FETCH_HEAD"), "w", encoding="ascii"):
+        pass  # its time is that of the last fetch
+    return path
+
+
+def _recorded_origin(path: str) -> str:
+    """The origin of a mirror, if its configuration holds nothing but what a mirror needs."""
+    import pygit2
+
+    try:
+        bare = open_handle(path).is_bare
+        entries = {entry.name.lower(): entry.value or "" for entry in pygit2.Config(os.path.join(path, "config"))}
+    except (Unusable, pygit2.GitError, OSError) as error:
+        raise RepositoryError(f"{path} is not a mirror that can be updated: {error}") from error
+    strange = sorted(name for name in entries if not _MIRROR_KEYS.fullmatch(name))
+    if not bare or strange or "remote.origin.url" not in entries:
+        found = f"its configuration also sets {', '.join(strange[:5])}" if strange else "it is no bare mirror"
+        raise RepositoryError(f"{path} was not made by clone, so that git is not run in it: {found}")
+    return entries["remote.origin.url"]
+
+
+def _fetch(
+    arguments: list[str],
+    remote: _Remote,
+    progress: Callable[[CloneProgress], None] | None,
+    cancellation: Cancellation | None,
+) -> None:
+    def line(text: str) -> None:
+        match = _PROGRESS.match(text)
+        if match and progress is not None:
+            progress(CloneProgress(remote.url, match[1], int(match[3]), int(match[4])))
+
+    secrets = [word for word in (remote.password, remote.user if not remote.password else "") if word]
+    try:
+        run_git(arguments, environment=_credentials(remote), secrets=secrets, line=line, cancellation=cancellation)
+    except GitFailed as error:
+        if "ould not read Username" in error.stderr_tail or "terminal prompts disabled" in error.stderr_tail:
+            hint = f"{error.stderr_tail}\nset up a credential helper of git, or put user and token into the URL"
+            raise GitFailed(error.argv, error.exit_code, hint) from error
+        raise
+
+
+def _credentials(remote: _Remote) -> dict[str, str]:
+    """Environment that answers git's question for user and password on this host alone."""
+    if not remote.user:
+        return {}
+    parts = urlsplit(remote.url)
+    answer = 'printf "username=%s\\npassword=%s\\n" "$SOURCELIGHT_USER" "$SOURCELIGHT_SECRET"'
+    return {
+        "SOURCELIGHT_USER": remote.user,
+        "SOURCELIGHT_SECRET": remote.password,
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": f"credential.{parts.scheme}://{parts.netloc}.helper",
+        "GIT_CONFIG_VALUE_0": f'!f() {{ test "$1" = get && {answer}; }}; f',
+    }
+
+
+def _checked(url: str) -> _Remote:
+    """Check a URL against what git may be given, and take its credentials out."""
+    text = url.strip()
+    if not text or text.startswith("-") or re.search(r"[\x00-\x1f\x7f]", text):
+        raise _refused(text)
+    local = os.path.abspath(os.path.expanduser(text))
+    if "://" not in text and os.path.isdir(local):
+        return _Remote(local)
+    if "://" not in text:
+        scp = re.fullmatch(r"(?:[A-Za-z0-9_.+-]+@)?(?!-)[A-Za-z0-9_.\[\]-]+:(?![:-])\S.*", text)
+        if not scp or text.partition(":")[0].startswith("-"):
+            raise _refused(text)
+        return _Remote(text)
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname or "", parts.port
+    except ValueError as error:
+        raise _refused("") from error
+    scheme = parts.scheme.lower()
+    if scheme not in {"https", "ssh", "git", "file"} or host.startswith("-") or "::" in text.partition("://")[0]:
+        raise _refused(text)
+    if scheme == "file":
+        return _Remote(text)
+    if not host:
+        raise _refused(text)
+    place = f"[{host}]" if ":" in host else host
+    place += f":{port}" if port else ""
+    user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    if re.search(r"[\x00-\x1f\x7f]", user + password) or user.startswith("-"):
+        raise _refused("")
+    if scheme == "ssh":
+        return _Remote(urlunsplit((scheme, f"{user}@{place}" if user else place, parts.path, "", "")))
+    return _Remote(urlunsplit((scheme, place, parts.path, parts.query, "")), user, password)
+
+
+def _refused(text: str) -> RepositoryError:
+    shown = re.sub(r"//[^/]*@", "//", text)[:200]
+    return RepositoryError(f"not a URL to clone from: {shown!r}; accepted: {_ACCEPTED}")
+
+
+def _sweep(parent: str) -> None:
+    """Remove what killed processes left half fetched."""
+    for name in os.listdir(parent):
+        match = re.match(re.escape(PARTIAL_PREFIX) + r"(\d+)-", name)
+        if match and not _runs(int(match[1])):
+            shutil.rmtree(os.path.join(parent, name), ignore_errors=True)
+
+
+def _runs(process: int) -> bool:
+    if os.name == "nt":  # a signal there would end the process; leave its folder alone
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True

@@ -1,0 +1,114 @@
+"""From what a reader calls a revision to a commit."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from sourcelight.core.errors import RepositoryNotFound, RevisionNotFound
+from sourcelight.repos.disk import current_state
+from sourcelight.repos.handles import Unusable, open_handle
+from sourcelight.repos.repository import Repository
+
+WORKTREE = "WORKTREE"
+# A name, then any number of ~n, ^n, ^{}, ^{commit}. What walks history by a pattern or by this machine's memory
+# (:/text, ^{/text}, @{upstream}, @{yesterday}, ranges) is left out: it is slow, or differs from machine to machine.
+_REVISION = re.compile(r"(?!-)[^\x00-\x20\x7f:~^?*\[\\{}]{1,512}(?:~\d{0,9}|\^\d{0,4}|\^\{(?:commit|tag)?\}){0,64}")
+
+
+def resolve(repository: Repository, revision: str) -> str:
+    """Resolve a revision to a commit, reading refs as they stand now.
+
+    Parameters
+    ----------
+    repository
+        Where to look.
+    revision
+        Empty or ``HEAD``: the default revision. A branch, a tag (followed to its commit), a full or short hash,
+        ``refs/heads/x``, each with ``~2`` or ``^`` behind; a branch that is only known from `origin` is found
+        by its own name. ``WORKTREE``: the work tree as it stands, modified and untracked files included.
+
+    Returns
+    -------
+    str
+        40 hex digits: of a commit, or of the state of a work tree or snapshot.
+
+    Raises
+    ------
+    RevisionNotFound
+        If nothing of the kind is there, or the text is no revision.
+    RepositoryNotFound
+        If the repository is gone.
+    """
+    if repository.kind == "snapshot":
+        commit = current_state(repository).commit
+        if revision in {"", "HEAD", WORKTREE, commit}:
+            return commit
+        raise RevisionNotFound(repository.name, revision)
+    if revision == WORKTREE:
+        if not repository.worktree:
+            raise RevisionNotFound(repository.name, revision)
+        return current_state(repository).commit
+    try:
+        handle = open_handle(repository.git_dir)
+    except Unusable as error:
+        raise RepositoryNotFound(repository.name) from error
+    if revision in {"", "HEAD"}:
+        commit, _ = default_commit(handle)
+    else:
+        commit = _lookup(handle, revision)
+    if not commit:
+        raise RevisionNotFound(repository.name, revision or "HEAD")
+    return commit
+
+
+def default_commit(handle: object) -> tuple[str, str]:
+    """Commit of the default revision, and the branch taken instead when HEAD names one that does not exist.
+
+    A mirror whose HEAD names a branch it has not got is read at ``main``, ``master``, ``trunk`` or ``develop``, else at
+    its first branch. Both are empty when there is no commit at all.
+    """
+    commit = _lookup(handle, "HEAD")
+    if commit:
+        return commit, ""
+    import pygit2
+
+    assert isinstance(handle, pygit2.Repository)  # noqa: S101 - narrows for the type checker
+    try:
+        names = [n.decode("utf-8", "surrogateescape") for n in handle.raw_listall_references()]
+    except pygit2.GitError:
+        return "", ""
+    for prefix in ("refs/heads/", "refs/remotes/origin/"):
+        branches = sorted(n.removeprefix(prefix) for n in names if n.startswith(prefix))
+        wanted = [b for b in ("main", "master", "trunk", "develop") if b in branches]
+        for branch in (*wanted, *branches):
+            commit = _lookup(handle, prefix + branch)
+            if commit:
+                return commit, branch
+    return "", ""
+
+
+def _lookup(handle: object, revision: str) -> str:
+    """The commit a revision names; empty when there is none."""
+    import pygit2
+
+    assert isinstance(handle, pygit2.Repository)  # noqa: S101 - narrows for the type checker
+    if not _REVISION.fullmatch(revision) or ".." in revision or "@{" in revision:
+        return ""
+    for name in (revision, f"refs/remotes/origin/{revision}"):
+        try:
+            found = handle.revparse_single(name)
+            return str(found.peel(pygit2.Commit).id)
+        except (KeyError, ValueError, pygit2.GitError, OSError):
+            continue
+    return ""
+
+
+def head_target(git_dir: str) -> str:
+    """The ref that HEAD names (``refs/heads/main``), or empty for a detached one."""
+    try:
+        with open(os.path.join(git_dir, "HEAD"), "rb") as file:
+            text = file.read(4096)
+    except OSError:
+        return ""
+    return os.fsdecode(text[4:].strip()) if text.startswith(b"ref:") else ""
