@@ -1,1 +1,21 @@
-"""query."""
+"""The query language: text to a validated tree, its alternatives, and back to text. No I/O, no engine.
+
+Kept light: the language table, dates and the regular expression library load when a query needs them.
+"""
+
+from sourcelight.core.query.nodes import Alternative, And, Filter, Node, Or, Pattern, Predicate, Query, canonical
+from sourcelight.core.query.parse import PATTERN_TYPES, parse
+
+__all__ = [
+    "PATTERN_TYPES",
+    "Alternative",
+    "And",
+    "Filter",
+    "Node",
+    "Or",
+    "Pattern",
+    "Predicate",
+    "Query",
+    "canonical",
+    "parse",
+]

@@ -1,10 +1,12 @@
-"""The nodes of a query tree and their canonical JSON form."""
+"""The nodes of a query tree, its alternatives with typed access, and the canonical JSON form."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from sourcelight.core.query.fields import COUNT_ALL, boolean, duration_s, yes_no_only
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,57 @@ class Alternative:
     types: tuple[str, ...]
     boost: str | None = None
 
+    def first(self, name: str) -> Filter | None:
+        """Return the first positive filter of field `name`, None without one."""
+        return next((node for node in self.all(name) if not node.negated), None)
+
+    def all(self, name: str) -> tuple[Filter, ...]:
+        """Return the filters of field `name` in order, negated ones included; predicates are not among them."""
+        return tuple(node for node in self.filters if isinstance(node, Filter) and node.name == name)
+
+    def predicates(self, on: str | None = None) -> tuple[Predicate, ...]:
+        """Return the predicates on the field `on` in order; all of them when None."""
+        return tuple(node for node in self.filters if isinstance(node, Predicate) and on in {None, node.on})
+
+    def count_limit(self, default: int | None = None) -> int | None:
+        """Return the number after which to stop: None for ``count:all``, `default` when nothing is asked."""
+        found = self.first("count")
+        if found is None:
+            return default
+        return None if int(found.value) >= COUNT_ALL else int(found.value)
+
+    def timeout_s(self) -> float | None:
+        """Return the seconds that ``timeout:`` allows (0 at least), None when it is not given."""
+        found = self.first("timeout")
+        seconds = duration_s(found.value) if found else None
+        return None if seconds is None else max(seconds, 0.0)
+
+    def case_sensitive(self) -> bool:
+        """Tell whether ``case:yes`` is in force."""
+        found = self.first("case")
+        return bool(found and boolean(found.value))
+
+    def yes_no_only(self, name: str) -> str | None:
+        """Return ``yes``, ``no`` or ``only`` of ``fork``, ``archived`` or ``index``; None when it is not given."""
+        found = self.first(name)
+        return yes_no_only(found.value) if found else None
+
+    def visibility(self) -> str:
+        """Return ``any``, ``public`` or ``private``; other values mean any."""
+        found = self.first("visibility")
+        value = found.value.lower() if found else "any"
+        return value if value in {"public", "private"} else "any"
+
+    def select(self) -> tuple[str, ...]:
+        """Return the path of ``select:`` in parts, empty when it is not given."""
+        found = self.first("select")
+        return tuple(found.value.split(".")) if found and found.value else ()
+
+    def revisions(self, repo: Filter) -> tuple[str, ...]:
+        """Return the revisions that `repo` asks for, from its own ``@`` or from ``rev:``; none means HEAD."""
+        found = repo if repo.revs is not None else self.first("rev")
+        return tuple(rev for rev in (found.revs or () if found else ()) if rev)
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -86,3 +139,27 @@ class Query:
     pattern_type: str
     root: Node | None
     plan: tuple[Alternative, ...]
+
+
+def canonical(node: Node | None) -> Any:
+    """Return the tree below `node` as plain lists, dicts, strings and True: the form other tools compare.
+
+    Operators are ``{"op", "args"}``; filters ``{"filter", "value"}`` with ``revs`` where they have some; predicates
+    ``{"filter", "predicate", "args"}``; patterns ``{"pattern", "kind"}``. ``negated``, ``quoted`` and ``content``
+    appear only when true. An empty query is None.
+    """
+    if node is None:
+        return None
+    if isinstance(node, And | Or):
+        return {"op": "and" if isinstance(node, And) else "or", "args": [canonical(arg) for arg in node.args]}
+    form: dict[str, Any]
+    if isinstance(node, Predicate):
+        form = {"filter": node.on, "predicate": node.name, "args": dict(node.args)}
+    elif isinstance(node, Filter):
+        form = {"filter": node.name, "value": node.value}
+        if node.revs is not None:
+            form["revs"] = list(node.revs)
+    else:
+        form = {"pattern": node.value, "kind": node.kind}
+    form.update({flag: True for flag in ("negated", "quoted", "content") if getattr(node, flag, False)})
+    return form

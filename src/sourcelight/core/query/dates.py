@@ -1,0 +1,186 @@
+"""Dates of queries and tools: one grammar, always an instant in UTC (rules 12)."""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone
+
+ACCEPTED = (
+    "accepted: 2024-06-28, 2024-06-28T15:00:00Z, 2024.06.28, 6/28/2024, 28.6.2024, june 28 2024, 28 june 2024, "
+    "seconds since 1970, today, yesterday, 5 days ago, last thursday, last month, 3pm"
+)
+_LONGEST = 200
+_MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
+_MONTHS |= {name.lower(): number for number, name in enumerate(calendar.month_abbr) if name}
+_WEEKDAYS = {name.lower(): number for number, name in enumerate(calendar.day_name)}
+_WEEKDAYS |= {name.lower(): number for number, name in enumerate(calendar.day_abbr)} | {
+    "tues": 1,
+    "wednes": 2,
+    "thurs": 3,
+}
+_NUMBERS = {"a": 1, "an": 1} | {
+    name: number
+    for number, name in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], 1)
+}
+_UNITS = "minute|hour|day|week|month|year"
+_MONTH = "(?:" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + ")"
+
+_EPOCH = re.compile(r"(\d{5,})(?: ([+-])(\d\d)(\d\d))?")
+_ISO = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d):(\d\d)(?:\.\d+)?)? ?([Zz]|([+-])(\d\d):?(\d\d))?", re.ASCII
+)
+_MAIL = re.compile(
+    rf"[a-z]{{3}}, (\d{{1,2}}) ({_MONTH}) (\d{{4}}) (\d\d):(\d\d):(\d\d) (?:([+-])(\d\d)(\d\d)|gmt|utc)", re.IGNORECASE
+)
+_DOTTED = re.compile(r"(\d{4})\.(\d\d)\.(\d\d)", re.ASCII)
+_SLASHED = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})", re.ASCII)
+_GERMAN = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})", re.ASCII)
+_MONTH_FIRST = re.compile(rf"\b({_MONTH})\s+(\d{{1,2}})(?:st|nd|rd|th)?,?\s+(\d{{4}})\b", re.IGNORECASE | re.ASCII)
+_DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+({_MONTH}),?\s+(\d{{4}})\b", re.IGNORECASE | re.ASCII)
+_AGO = re.compile(rf"(\d{{1,6}}|{'|'.join(_NUMBERS)})\s+({_UNITS})s?\s+ago", re.ASCII)
+_LAST = re.compile(r"(?:(?:last|past|previous)\s+)?([a-z]+)", re.ASCII)
+_CLOCK = re.compile(r"(?:at\s+)?(\d{1,2})(?::(\d\d))?(?::(\d\d))?\s*(am|pm)?", re.ASCII)
+
+
+def parse_date(text: str, now: datetime) -> datetime:
+    """Return the instant that `text` names, in UTC.
+
+    Forms without a zone are in UTC. A weekday or month means the latest one before today; a month means its first
+    day. Days, weeks, months and years ago are cut to midnight; minutes and hours keep the clock.
+
+    Parameters
+    ----------
+    text
+        A date in one of the forms of `ACCEPTED`.
+    now
+        The present with its zone; relative dates count back from it.
+
+    Raises
+    ------
+    ValueError
+        The text is no date, or is the present itself; the message names the accepted forms.
+    """
+    now = now.astimezone(UTC)
+    stripped = text.strip()
+    try:
+        found = None if len(stripped) > _LONGEST else _absolute(stripped) or _relative(stripped.lower(), now)
+    except (ValueError, OverflowError, OSError) as error:
+        raise ValueError(f"invalid date format: {text[:_LONGEST]!r}; {ACCEPTED}") from error
+    if found is None or found == now:
+        raise ValueError(f"invalid date format: {text[:_LONGEST]!r}; {ACCEPTED}")
+    return found.astimezone(UTC)
+
+
+def _absolute(text: str) -> datetime | None:
+    for pattern, read in _FORMS:
+        found = pattern.fullmatch(text)
+        if found is not None:
+            return read(found)
+    found = _MONTH_FIRST.search(text)
+    if found is not None:
+        return datetime(int(found[3]), _MONTHS[found[1].lower()], int(found[2]), tzinfo=UTC)
+    found = _DAY_FIRST.search(text)
+    if found is not None:
+        return datetime(int(found[3]), _MONTHS[found[2].lower()], int(found[1]), tzinfo=UTC)
+    return None
+
+
+def _zone(sign: str | None, hours: str | None, minutes: str | None) -> timezone:
+    if sign is None or hours is None or minutes is None:
+        return UTC
+    offset = timedelta(hours=int(hours), minutes=int(minutes))
+    return timezone(-offset if sign == "-" else offset)
+
+
+def _epoch(found: re.Match[str]) -> datetime:
+    return datetime.fromtimestamp(int(found[1]), UTC).replace(tzinfo=_zone(found[2], found[3], found[4]))
+
+
+def _iso(found: re.Match[str]) -> datetime:
+    year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
+    return datetime(year, month, day, hour, minute, second, tzinfo=_zone(found[8], found[9], found[10]))
+
+
+def _mail(found: re.Match[str]) -> datetime:
+    day, month, year = int(found[1]), _MONTHS[found[2].lower()], int(found[3])
+    zone = _zone(found[7], found[8], found[9])
+    return datetime(year, month, day, int(found[4]), int(found[5]), int(found[6]), tzinfo=zone)
+
+
+def _day(order: str) -> Callable[[re.Match[str]], datetime]:
+    year, month, day = (order.index(part) + 1 for part in "ymd")
+    return lambda found: datetime(int(found[year]), int(found[month]), int(found[day]), tzinfo=UTC)
+
+
+_FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], datetime]], ...] = (
+    (_EPOCH, _epoch),
+    (_ISO, _iso),
+    (_MAIL, _mail),
+    (_DOTTED, _day("ymd")),
+    (_SLASHED, _day("mdy")),
+    (_GERMAN, _day("dmy")),
+)
+
+
+def _relative(text: str, now: datetime) -> datetime | None:
+    day, rest = _relative_day(text, now)
+    if day is None:
+        clock = _CLOCK.fullmatch(text)
+        if clock is None:
+            return None
+        found = _at(now, clock)
+        return found if found is None or found <= now else found - timedelta(days=1)
+    if not rest:
+        return day
+    clock = _CLOCK.fullmatch(rest)
+    return None if clock is None else _at(day, clock)
+
+
+def _relative_day(text: str, now: datetime) -> tuple[datetime | None, str]:
+    """Return the day (or moment) that `text` begins with, and what follows it."""
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    found = _AGO.match(text)
+    if found is not None:
+        return _back(now, _NUMBERS.get(found[1]) or int(found[1]), found[2]), text[found.end() :].strip()
+    found = _LAST.match(text)
+    if found is None:
+        return None, text
+    return _named(found[1], now, today, prefixed=found.group() != found[1]), text[found.end() :].strip()
+
+
+def _named(word: str, now: datetime, today: datetime, *, prefixed: bool) -> datetime | None:
+    """Return the day of one word; `prefixed` when ``last`` or the like stood before it, as units need."""
+    back = {"today": 0, "yesterday": 1}.get(word)
+    if word in _WEEKDAYS:
+        back = (today.weekday() - _WEEKDAYS[word]) % 7 or 7
+    if back is not None:
+        return today - timedelta(days=back)
+    if word in _MONTHS:
+        year = today.year - (_MONTHS[word] >= today.month)
+        return today.replace(year=year, month=_MONTHS[word], day=1)
+    return _back(now, 1, word) if prefixed and word in _UNITS.split("|") else None
+
+
+def _back(now: datetime, number: int, unit: str) -> datetime:
+    if unit in {"minute", "hour"}:
+        return now - timedelta(**{f"{unit}s": number})
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    if unit in {"day", "week"}:
+        return today - timedelta(**{f"{unit}s": number})
+    months = today.year * 12 + today.month - 1 - number * (12 if unit == "year" else 1)
+    year, month = divmod(months, 12)
+    last = calendar.monthrange(year, month + 1)[1] if year > 0 else 1
+    return today.replace(year=year, month=month + 1, day=min(today.day, last))
+
+
+def _at(day: datetime, clock: re.Match[str]) -> datetime | None:
+    hour, minute, second = (int(part or 0) for part in clock.groups()[:3])
+    if clock[4] is None and clock[2] is None:
+        return None
+    if clock[4] is not None:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if clock[4] == "pm" else 0)
+    return day.replace(hour=hour, minute=minute, second=second, microsecond=0)

@@ -1,0 +1,135 @@
+"""Programming languages: their names, and which paths belong to them.
+
+The table holds facts that GitHub's Linguist publishes (names, aliases, extensions, file names). A path may belong to
+several languages (``.h``, ``.m``): the ``lang:`` filter accepts each of them, while a table shows one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sourcelight.core.query.language_table import PREFERRED, TABLE
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """One language; `extensions` are lower case with their dot, `filenames` are lower case."""
+
+    name: str
+    aliases: tuple[str, ...]
+    extensions: tuple[str, ...]
+    filenames: tuple[str, ...]
+
+
+def _read(table: str) -> dict[str, Language]:
+    languages = {}
+    for line in table.strip().splitlines():
+        name, aliases, extensions, filenames = (part.strip() for part in line.split("|"))
+        languages[name] = Language(
+            name,
+            tuple(aliases.lower().split()),
+            tuple(f".{extension}" for extension in extensions.lower().split()),
+            tuple(filenames.lower().split()),
+        )
+    return languages
+
+
+def _group(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    grouped: dict[str, list[str]] = {}
+    for key, name in pairs:
+        names = grouped.setdefault(key, [])
+        if name not in names:
+            names.append(name)
+    return {key: tuple(names) for key, names in grouped.items()}
+
+
+LANGUAGES: Mapping[str, Language] = _read(TABLE)
+_BY_EXTENSION = _group((ending, one.name) for one in LANGUAGES.values() for ending in one.extensions)
+_BY_FILENAME = _group((name, one.name) for one in LANGUAGES.values() for name in one.filenames)
+_MAIN = {ending: PREFERRED.get(ending, names[0]) for ending, names in _BY_EXTENSION.items()}
+_MAIN_BY_FILENAME = {name: names[0] for name, names in _BY_FILENAME.items()}
+_COMPOUND = frozenset("." + ending.rsplit(".", 1)[1] for ending in _BY_EXTENSION if ending.count(".") > 1)
+_BY_NAME = {
+    spelling: one.name
+    for one in reversed(list(LANGUAGES.values()))
+    for spelling in (*one.aliases, one.name.lower().replace(" ", "-"), one.name.lower())
+}
+_BY_NAME |= {one.name.lower(): one.name for one in LANGUAGES.values()}
+
+
+def find_language(name: str) -> str | None:
+    """Return the proper name of a language given by name or alias in any case, None when it is unknown."""
+    return _BY_NAME.get(name.lower())
+
+
+def language_of(path: str) -> str:
+    """Return the one language to show for `path`: the most common one; ``""`` when none is known."""
+    base = path.rpartition("/")[2].lower()
+    found = _MAIN_BY_FILENAME.get(base)
+    if found is not None:
+        return found
+    stem, dot, last = base.rpartition(".")
+    ending = dot + last
+    if ending in _COMPOUND:
+        compound = _MAIN.get("." + stem.rpartition(".")[2] + ending)
+        if compound is not None:
+            return compound
+    return _MAIN.get(ending, "")
+
+
+def languages_of(paths: Iterable[str]) -> list[str]:
+    """Return `language_of` each path, in order; each distinct file ending is looked up once."""
+    answers: list[str] = []
+    by_ending: dict[str, str] = {}
+    for path in paths:
+        base = path[path.rfind("/") + 1 :]
+        dot = base.rfind(".")
+        key = base if dot < 0 else base[dot:]
+        found = by_ending.get(key) if base not in by_ending else by_ending[base]
+        if found is None:
+            lowered = base.lower()
+            found = language_of(lowered)
+            special = lowered in _BY_FILENAME or key.lower() in _COMPOUND or dot < 0
+            by_ending[base if special else key] = found
+        elif key is not base and base.lower() in _BY_FILENAME:
+            found = by_ending[base] = language_of(base)
+        answers.append(found)
+    return answers
+
+
+def languages_of_path(path: str) -> tuple[str, ...]:
+    """Return all languages whose ``lang:`` filter accepts `path`, in table order of their endings."""
+    base = path.rpartition("/")[2].lower()
+    found: dict[str, None] = dict.fromkeys(_BY_FILENAME.get(base, ()))
+    position = base.find(".")
+    while position >= 0:
+        found.update(dict.fromkeys(_BY_EXTENSION.get(base[position:], ())))
+        position = base.find(".", position + 1)
+    return tuple(found)
+
+
+@lru_cache(maxsize=256)
+def path_regex(language: str) -> str:
+    """Return the regular expression (RE2, any case) that the paths of `language` match, as ``lang:`` does.
+
+    Parameters
+    ----------
+    language
+        A proper name, as `find_language` returns it.
+
+    Raises
+    ------
+    KeyError
+        There is no such language.
+    """
+    one = LANGUAGES[language]
+    endings = [_escape(ending) + "$" for ending in one.extensions]
+    names = [f"(?:^|/){_escape(name)}$" for name in one.filenames]
+    return f"(?i:{'|'.join([*endings, *names])})"
+
+
+def _escape(text: str) -> str:
+    return re.sub(r"[.+]", r"\\\g<0>", text)

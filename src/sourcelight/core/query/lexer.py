@@ -1,0 +1,265 @@
+"""Where the terms of a query begin and end, and what their quotes and escapes mean (query-language rules 4).
+
+Everything here works on offsets into one text and looks at each stretch a bounded number of times, so that a hostile
+query of any shape is read in about linear time.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from sourcelight.core.errors import QueryError
+from sourcelight.core.query.fields import ALIASES, PREDICATE_NAMES
+
+WHITE = "\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+ASCII_WHITE = frozenset(" \t\n\v\f\r")
+
+_SPACES = re.compile(f"[{WHITE}]*")
+_WORD = re.compile(f"[^{WHITE}]*")
+_WORD_WITH_PAIRS = re.compile(rf"(?:[^\\{WHITE}]+|\\.)*\\?", re.DOTALL)
+_TEXT_BEFORE_PAREN = re.compile(rf"(?:[^\\(){WHITE}]+|\\.)*", re.DOTALL)
+_RAW_BEFORE_PAREN = re.compile(rf"(?:[^\\(){WHITE}]+|\\.)*\\?", re.DOTALL)
+_FIELD = re.compile(r"(-?)([A-Za-z]{1,18}):")
+_OPERATOR_TEXT = re.compile(r"(?:and|or|not) ", re.IGNORECASE | re.ASCII)
+_OPERATOR = re.compile(r"and|or", re.IGNORECASE | re.ASCII)
+_NOT = re.compile(r"not(?=[ \t\n\v\f\r])", re.IGNORECASE | re.ASCII)
+_PREDICATE = re.compile(r"([a-z]+(?:\.[a-z]+)*)\(")
+_PAREN = re.compile(r"\\.|[()]", re.DOTALL)
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_DELIMITED = {mark: re.compile(rf"{mark}((?:[^\\{mark}]+|\\.)*)({mark}?)", re.DOTALL) for mark in "\"'/"}
+_CONTROLS = {"n": "\n", "r": "\r", "t": "\t"}
+
+
+@dataclass(slots=True)
+class RawPattern:
+    """A pattern term as written; `slashed` when it stood between slashes."""
+
+    start: int
+    value: str
+    kind: str
+    quoted: bool = False
+    slashed: bool = False
+    negated: bool = False
+
+
+@dataclass(slots=True)
+class RawFilter:
+    """A filter term as written; `field` in the writer's spelling, `predicate` is (name, arguments) or None."""
+
+    start: int
+    field: str
+    value: str
+    negated: bool
+    quoted: bool = False
+    predicate: tuple[str, str] | None = None
+
+
+class Lexer:
+    """Reads single terms of `text` under the rules of `pattern_type`.
+
+    Parameters
+    ----------
+    text
+        The whole query.
+    pattern_type
+        ``keyword``, ``standard``, ``regexp`` or ``literal``.
+    plain_parens
+        The second attempt at an unbalanced query: parentheses are ordinary text.
+    """
+
+    def __init__(self, text: str, pattern_type: str, *, plain_parens: bool) -> None:
+        self.text = text
+        self.pattern_type = pattern_type
+        self.plain_parens = plain_parens
+        self._first = self.skip_white(0)
+        self._unbalanced: set[int] = set()
+        self._closing: dict[int, int] | None = None
+
+    def error(self, message: str, position: int, hint: str = "") -> QueryError:
+        """Return a parse error at a character offset; the error carries the byte offset."""
+        offset = len(self.text[:position].encode("utf-8", "surrogatepass"))
+        return QueryError(message, query=self.text, position=offset, hint=hint, stage="parse")
+
+    def skip_white(self, position: int) -> int:
+        """Return the offset of the next character that is not white space."""
+        found = _SPACES.match(self.text, position)
+        return found.end() if found else position
+
+    def operator(self, position: int) -> tuple[str, int] | None:
+        """Return (``and`` or ``or``, its end) when the word at `position` is an operator."""
+        found = _OPERATOR.match(self.text, position)
+        if found is None or position <= self._first:
+            return None
+        before, end = self.text[position - 1], found.end()
+        if (before in ASCII_WHITE or before == ")") and end < len(self.text):
+            after = self.text[end]
+            if after in ASCII_WHITE or after == "(":
+                return found.group().lower(), end
+        return None
+
+    def negation(self, position: int) -> int | None:
+        """Return the offset of the term that a NOT at `position` negates, None when it negates nothing."""
+        if _NOT.match(self.text, position) is None:
+            return None
+        if position and self.text[position - 1] not in ASCII_WHITE and self.text[position - 1] not in "()":
+            return None
+        term = self.skip_white(position + 3)
+        if term >= len(self.text) or (self.text[term] == ")" and not self.plain_parens):
+            return None
+        return term
+
+    def filter(self, position: int) -> tuple[RawFilter, int] | None:
+        """Return the filter at `position` and its end, None when no known field begins here."""
+        found = self._field(position)
+        if found is None:
+            return None
+        name, begin = found.group(2), found.end()
+        made = RawFilter(position, name, "", negated=bool(found.group(1)))
+        if begin < len(self.text) and self.text[begin] in "\"'":
+            made.value, end = self._strict(begin)
+            made.quoted = True
+            return made, end
+        predicate = self._predicate(ALIASES[name.lower()], begin)
+        if predicate is not None:
+            made.predicate, end = predicate
+            made.value = self.text[begin:end]
+            return made, end
+        found_end = self.balanced(begin)
+        end = _end(_RAW_BEFORE_PAREN, self.text, begin) if found_end is None else found_end
+        made.value = self.text[begin:end]
+        return made, end
+
+    def pattern(self, position: int) -> tuple[RawPattern, int]:
+        """Return the pattern at `position`, which is not white space, and its end."""
+        char = self.text[position]
+        plain = "regexp" if self.pattern_type == "regexp" else "literal"
+        if (char == "/" and self.pattern_type != "literal") or (
+            char in "\"'" and self.pattern_type in {"keyword", "regexp"}
+        ):
+            delimited = self._lenient(position)
+            if delimited is not None:
+                value, end = delimited
+                if char != "/":
+                    return RawPattern(position, value, "literal", quoted=True), end
+                if value:
+                    return RawPattern(position, value, "regexp", slashed=True), end
+                return RawPattern(position, "//", "literal"), end
+        balanced_end = None if self.plain_parens else self.balanced(position)
+        if balanced_end is not None and balanced_end > position:
+            end = balanced_end
+        elif self.pattern_type != "regexp":
+            end = _end(_WORD, self.text, position)
+        else:
+            end = _end(_WORD_WITH_PAIRS if self.plain_parens else _RAW_BEFORE_PAREN, self.text, position)
+        end = max(end, position + 1)
+        return RawPattern(position, self.text[position:end], plain), end
+
+    def balanced(self, start: int) -> int | None:
+        """Return the end of the text with balanced parentheses at `start`, None when it is not plain text.
+
+        A start that failed is remembered together with all starts whose way leads to the same failure: nested
+        parentheses would cost a scan to the end of the query each.
+        """
+        text = self.text
+        if start in self._unbalanced or self._is_syntax(start):
+            return None
+        levels = [[start]]
+        position = start
+        while (position := _end(_TEXT_BEFORE_PAREN, text, position)) < len(text):
+            char = text[position]
+            position += 1
+            if char == "(":
+                levels[-1].append(position - 1)
+                levels.append([position])
+            elif char == ")":
+                if len(levels) == 1:
+                    return position - 1
+                levels.pop()
+                levels[-1].append(position)
+                continue
+            elif char == "\\":
+                continue
+            elif len(levels) == 1:
+                return position - 1
+            else:
+                levels[-1] = [position]
+            if self._is_syntax(position):
+                break
+        else:
+            if len(levels) == 1:
+                return position
+        for starts in levels:
+            self._unbalanced.update(starts)
+        return None
+
+    def _field(self, position: int) -> re.Match[str] | None:
+        found = _FIELD.match(self.text, position)
+        return found if found is not None and found.group(2).lower() in ALIASES else None
+
+    def _is_syntax(self, position: int) -> bool:
+        return self._field(position) is not None or _OPERATOR_TEXT.match(self.text, position) is not None
+
+    def _predicate(self, field: str, begin: int) -> tuple[tuple[str, str], int] | None:
+        names = PREDICATE_NAMES.get(field)
+        found = _PREDICATE.match(self.text, begin) if names else None
+        if found is None or names is None or found.group(1) not in names:
+            return None
+        if self._closing is None:
+            self._closing = _closing_parens(self.text)
+        close = self._closing.get(found.end() - 1)
+        if close is None:
+            return None
+        return (found.group(1), self.text[found.end() : close]), close + 1
+
+    def _lenient(self, position: int) -> tuple[str, int] | None:
+        found = _DELIMITED[self.text[position]].match(self.text, position)
+        if found is None or not found.group(2):
+            return None
+        end = found.end()
+        if end < len(self.text) and self.text[end] not in ASCII_WHITE and self.text[end] != ")":
+            return None
+        mark = self.text[position]
+        return _ESCAPE.sub(lambda escape: _unescape(escape, mark) or escape.group(), found.group(1)), end
+
+    def _strict(self, position: int) -> tuple[str, int]:
+        mark = self.text[position]
+        found = _DELIMITED[mark].match(self.text, position)
+        body = found.group(1) if found else ""
+
+        def replace(escape: re.Match[str]) -> str:
+            char = _unescape(escape, mark)
+            if char is None:
+                hint = f"inside quotes a backslash is written twice: \\\\{escape.group(1)}"
+                raise self.error("unrecognized escape sequence", position + 1 + escape.start(), hint)
+            return char
+
+        value = _ESCAPE.sub(replace, body)
+        if found is None or not found.group(2):
+            raise self.error(f"unterminated literal: expected {mark}", position, f"close the value with {mark}")
+        return value, found.end()
+
+
+def _unescape(escape: re.Match[str], mark: str) -> str | None:
+    char = escape.group(1)
+    if char in {mark, "\\"}:
+        return char
+    if char in _CONTROLS:
+        return _CONTROLS[char]
+    return escape.group() if char in "abfv" else None
+
+
+def _end(pattern: re.Pattern[str], text: str, position: int) -> int:
+    found = pattern.match(text, position)
+    return found.end() if found else position
+
+
+def _closing_parens(text: str) -> dict[int, int]:
+    closing: dict[int, int] = {}
+    opened: list[int] = []
+    for token in _PAREN.finditer(text):
+        if token.group() == "(":
+            opened.append(token.start())
+        elif token.group() == ")" and opened:
+            closing[opened.pop()] = token.start()
+    return closing

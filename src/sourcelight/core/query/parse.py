@@ -1,0 +1,104 @@
+"""`parse`: query text to a validated query, through all steps in the order of the reference (rules 2)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sourcelight.core.errors import QueryError
+from sourcelight.core.query.fields import present
+from sourcelight.core.query.lexer import RawFilter
+from sourcelight.core.query.nodes import Query
+from sourcelight.core.query.parser import Group, Raw, parse_tree
+from sourcelight.core.query.plan import alternatives
+from sourcelight.core.query.rewrite import Rewriter
+from sourcelight.core.query.validate import Validator
+
+PATTERN_TYPES = ("keyword", "standard", "regexp", "literal")
+MAX_QUERY_BYTES = 1_000_000
+
+_REQUESTED = {**{name: name for name in PATTERN_TYPES}, "lucky": "standard"}
+_IN_QUERY = {**_REQUESTED, "regex": "regexp"}
+_BY_VERSION = {"V1": "regexp", "V2": "literal", "V3": "standard"}
+
+
+def parse(
+    text: str, pattern_type: str | None = "standard", *, version: str = "V3", now: datetime | None = None
+) -> Query:
+    """Return the query that `text` stands for.
+
+    A ``patternType:`` filter in the text wins over `pattern_type`; `version` only chooses when `pattern_type` is
+    None or empty.
+
+    Parameters
+    ----------
+    text
+        The query as typed; may be empty, which gives a query without root and alternatives.
+    pattern_type
+        ``keyword``, ``standard``, ``regexp``, ``literal`` or the former ``lucky``; None for the version's own.
+    version
+        ``V1`` (regexp), ``V2`` (literal) or ``V3`` (standard).
+    now
+        The time that relative dates count from; the present when None.
+
+    Raises
+    ------
+    QueryError
+        The text has no meaning; carries the message of the service, the byte position, a hint and the stage.
+
+    Examples
+    --------
+    >>> parse("repo:redis TODO").root
+    And(args=(Filter(name='repo', value='redis', ...), Pattern(value='TODO', ...)))
+    """
+    requested = _requested_type(text, pattern_type, version)
+    _check_text(text)
+    effective = _type_in_query(text) or requested
+    raw = parse_tree(text, effective)
+    if raw is None:
+        return Query(text, effective, None, ())
+    rewriter = Rewriter(text, effective)
+    root = rewriter.rewrite(raw)
+    plan = alternatives(root, text, effective)
+    validator = Validator(text, rewriter.position, now or present())
+    for alternative in plan:
+        validator.check(alternative)
+    return Query(text, effective, root, plan)
+
+
+def _requested_type(text: str, pattern_type: str | None, version: str) -> str:
+    if pattern_type:
+        if pattern_type not in _REQUESTED:
+            hint = f"use one of {', '.join(PATTERN_TYPES)}"
+            raise QueryError(f'unrecognized patternType "{pattern_type}"', query=text, hint=hint, stage="parse")
+        return _REQUESTED[pattern_type]
+    if version not in _BY_VERSION:
+        raise QueryError(f'unrecognized version "{version}"', query=text, hint="use V1, V2 or V3", stage="parse")
+    return _BY_VERSION[version]
+
+
+def _check_text(text: str) -> None:
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError as error:
+        offset = len(text[: error.start].encode())
+        raise QueryError("the query is not valid Unicode", query=text, position=offset, stage="parse") from None
+    if size > MAX_QUERY_BYTES:
+        message = f"the query has {size:,} bytes; at most {MAX_QUERY_BYTES:,} are read"
+        raise QueryError(message, query=text[:100], hint="use several queries", stage="parse")
+
+
+def _type_in_query(text: str) -> str | None:
+    if "patterntype:" not in text.lower():
+        return None
+    try:
+        tree = parse_tree(text, "literal")
+    except QueryError:
+        return None
+    waiting: list[Raw] = [] if tree is None else [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Group):
+            waiting.extend(reversed(node.args))
+        elif isinstance(node, RawFilter) and node.field.lower() == "patterntype" and node.value in _IN_QUERY:
+            return _IN_QUERY[node.value]
+    return None

@@ -1,0 +1,236 @@
+"""The arguments of predicates such as ``repo:has.file(path:go.mod)``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sourcelight.core.errors import QueryError
+from sourcelight.core.query.fields import present
+from sourcelight.core.query.lexer import RawFilter, RawPattern
+from sourcelight.core.query.nodes import Predicate
+from sourcelight.core.query.parser import Group, Raw, parse_tree
+from sourcelight.core.query.regexps import regexp_fault
+
+Arguments = dict[str, Any]
+
+_NOT_NEGATABLE = {("repo", "has.description"): "repo:has.description", ("file", "has.content"): "file:contains.content"}
+_META_PART = re.compile(
+    r"""\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|/((?:[^/\\]|\\.)*)/|([^:"'/][^:]*|))\s*""", re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FaultyPredicate(Predicate):
+    """A predicate whose arguments make no sense; validation raises `fault` when its turn comes."""
+
+    fault: str = ""
+
+
+def predicate(on: str, written: str, text: str, *, negated: bool) -> Predicate:
+    """Return the node for ``on:written(text)`` with its canonical name and arguments.
+
+    Parameters
+    ----------
+    on
+        ``repo``, ``file`` or ``rev``.
+    written
+        The name as written: ``contains.file``, ``has.tag`` ….
+    text
+        What stands between the parentheses.
+    negated
+        Whether the filter is negated.
+    """
+    name, read = _READERS[on, written]
+    forbidden = _NOT_NEGATABLE.get((on, name)) if negated else None
+    fault = f'search predicate "{forbidden}" does not support negation'
+    args: Arguments = {}
+    try:
+        args = {} if forbidden else read(text)
+    except QueryError as error:
+        forbidden, fault = fault, error.message
+    if forbidden:
+        return FaultyPredicate(on, name, {}, negated, f"invalid predicate value: {fault}")
+    return Predicate(on, name, args, negated=negated and on != "rev")
+
+
+def _single(key: str, fault: str) -> Callable[[str], Arguments]:
+    def read(text: str) -> Arguments:
+        if not text:
+            raise QueryError(fault)
+        return {key: text}
+
+    return read
+
+
+def _regexp(key: str, title: str) -> Callable[[str], Arguments]:
+    def read(text: str) -> Arguments:
+        if not text:
+            raise QueryError(f"{title} argument should not be empty")
+        fault = regexp_fault(text)
+        if fault:
+            raise QueryError(f"{title} argument: {fault}")
+        return {key: text}
+
+    return read
+
+
+def _any_text(key: str) -> Callable[[str], Arguments]:
+    return lambda text: {key: text}
+
+
+def _contributor(text: str) -> Arguments:
+    fault = regexp_fault(text)
+    if fault:
+        raise QueryError(f"the file:has.contributor() predicate has invalid argument: {fault}")
+    return {"regexp": text}
+
+
+def _description(text: str) -> Arguments:
+    words = text.split()
+    if not words:
+        raise QueryError("empty repo:has.description() predicate parameter")
+    joined = words[0] if len(words) == 1 else ".*?".join(f"(?:{word})" for word in words)
+    fault = regexp_fault(joined)
+    if fault:
+        raise QueryError(f"invalid repo:has.description() argument: {fault}")
+    return {"regexp": joined}
+
+
+def _at_time(text: str) -> Arguments:
+    from sourcelight.core.query.dates import parse_date
+
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) > 2:
+        raise QueryError("unexpected number of arguments to rev:at.time()")
+    try:
+        parse_date(parts[0], present())
+    except ValueError:
+        raise QueryError("invalid date format") from None
+    return {"time": parts[0], "rev": parts[1] if len(parts) == 2 and parts[1] else "HEAD"}
+
+
+def _file(path_name: str) -> Callable[[str], Arguments]:
+    """Return a reader of the little query inside ``has.file(…)``, where the path is called `path_name`."""
+
+    def read(text: str) -> Arguments:
+        tree = parse_tree(text, "regexp")
+        leaves = list(_leaves(tree)) if tree is not None else []
+        args: Arguments = {}
+        for leaf in leaves:
+            if leaf.negated:
+                raise QueryError("predicates do not currently support negated values")
+            if isinstance(leaf, RawPattern):
+                if len(leaves) > 1:
+                    raise QueryError(
+                        f"prepend 'file:' or 'content:' to \"{leaf.value}\" to search repositories containing files or "
+                        "content respectively."
+                    )
+                key = "path"
+            elif leaf.field.lower() in {path_name, "content"}:
+                key = "content" if leaf.field.lower() == "content" else "path"
+            else:
+                raise QueryError(f'unsupported option "{leaf.field.lower()}"')
+            if key in args:
+                raise QueryError(f"cannot specify {path_name if key == 'path' else key} multiple times")
+            if leaf.value:
+                args[key] = leaf.value
+        if not args:
+            raise QueryError(f"one of {path_name} or content must be set")
+        for key, value in args.items():
+            fault = regexp_fault(value)
+            if fault:
+                raise QueryError(f"the {key} argument is invalid: {fault}")
+        return {key: args[key] for key in ("path", "content") if key in args}
+
+    return read
+
+
+def _leaves(tree: Raw) -> Iterator[RawFilter | RawPattern]:
+    if not isinstance(tree, Group):
+        yield tree
+        return
+    if tree.kind == "or":
+        raise QueryError("predicates do not currently support 'or' queries")
+    for arg in tree.args:
+        yield from _leaves(arg)
+
+
+def _pair(text: str) -> Arguments:
+    key, colon, value = text.partition(":")
+    if not colon or not key:
+        raise QueryError("expected params of the form key:value")
+    return {"mode": "pair", "key": key, "value": value}
+
+
+def _named(mode: str) -> Callable[[str], Arguments]:
+    def read(text: str) -> Arguments:
+        if not text:
+            raise QueryError(f"{mode} must be non-empty")
+        return {"mode": mode, "key": text}
+
+    return read
+
+
+def _meta(text: str) -> Arguments:
+    key, is_regexp, position = _meta_part(text, 0)
+    if not key:
+        raise QueryError("key cannot be empty")
+    args: Arguments = {"mode": "key", "key": key}
+    if position < len(text):
+        if text[position] != ":":
+            raise QueryError("unexpected extra content")
+        value, value_is_regexp, position = _meta_part(text, position + 1)
+        if position < len(text):
+            raise QueryError("unexpected extra content")
+        args["mode"] = "pair" if value else "tag"
+        if value:
+            args["value"] = value
+        if value_is_regexp:
+            args["valueRegexp"] = True
+    if is_regexp:
+        args["keyRegexp"] = True
+    return args
+
+
+def _meta_part(text: str, position: int) -> tuple[str, bool, int]:
+    found = _META_PART.match(text, position)
+    if found is None:
+        raise QueryError("unexpected extra content")
+    double, single, regexp, plain = found.groups()
+    if plain is not None:
+        return plain.strip(), False, found.end()
+    if regexp is not None:
+        fault = regexp_fault(regexp.replace("\\/", "/"))
+        if fault:
+            raise QueryError(fault)
+        return regexp.replace("\\/", "/"), True, found.end()
+    body = double if double is not None else single
+    return re.sub(r"""\\(["'\\])""", r"\1", body), False, found.end()
+
+
+_Reader = Callable[[str], Arguments]
+_READERS: Mapping[tuple[str, str], tuple[str, _Reader]] = {
+    ("repo", "has.file"): ("has.file", _file("path")),
+    ("repo", "contains.file"): ("has.file", _file("path")),
+    ("repo", "contains"): ("has.file", _file("file")),
+    ("repo", "has.path"): ("has.path", _regexp("path", "contains.path")),
+    ("repo", "contains.path"): ("has.path", _regexp("path", "contains.path")),
+    ("repo", "has.content"): ("has.content", _regexp("content", "contains.content")),
+    ("repo", "contains.content"): ("has.content", _regexp("content", "contains.content")),
+    ("repo", "has.commit.after"): ("has.commit.after", _any_text("time")),
+    ("repo", "contains.commit.after"): ("has.commit.after", _any_text("time")),
+    ("repo", "has.description"): ("has.description", _description),
+    ("repo", "has.topic"): ("has.topic", _single("topic", "topic must be non-empty")),
+    ("repo", "has.meta"): ("has.meta", _meta),
+    ("repo", "has"): ("has.meta", _pair),
+    ("repo", "has.tag"): ("has.meta", _named("tag")),
+    ("repo", "has.key"): ("has.meta", _named("key")),
+    ("file", "has.content"): ("has.content", _regexp("content", "file:contains.content")),
+    ("file", "contains.content"): ("has.content", _regexp("content", "file:contains.content")),
+    ("file", "has.owner"): ("has.owner", _any_text("owner")),
+    ("file", "has.contributor"): ("has.contributor", _contributor),
+    ("rev", "at.time"): ("at.time", _at_time),
+}

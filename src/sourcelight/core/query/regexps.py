@@ -1,0 +1,55 @@
+"""Why RE2 refuses a regular expression, in the words that users of the service know."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+_WORDING = (
+    ("missing ]: ", "missing closing ]: `{}`"),
+    ("missing ): ", "missing closing ): `{}`"),
+    ("unexpected ): ", "unexpected ): `{}`"),
+    ("no argument for repetition operator: ", "missing argument to repetition operator: `{}`"),
+    ("bad repetition operator: ", "invalid nested repetition operator: `{}`"),
+    ("invalid repetition size: ", "invalid repeat count: `{}`"),
+    ("invalid perl operator: ", "invalid or unsupported Perl syntax: `{}`"),
+    ("invalid character class range: ", "invalid character class range: `{}`"),
+    ("invalid escape sequence: ", "invalid escape sequence: `{}`"),
+    ("invalid named capture group: ", "invalid named capture: `{}`"),
+    ("invalid UTF-8", "invalid UTF-8"),
+)
+
+
+@lru_cache(maxsize=4096)
+def regexp_fault(text: str) -> str | None:
+    """Return the message for a regular expression that can't be compiled, None when it can."""
+    reason = _re2_reason(text)
+    if reason is None:
+        return None
+    if reason.startswith("trailing \\"):
+        return "error parsing regexp: trailing backslash at end of expression: ``"
+    for prefix, wording in _WORDING:
+        if reason.startswith(prefix):
+            return "error parsing regexp: " + wording.format(reason[len(prefix) :])
+    return f"error parsing regexp: {reason}"
+
+
+def escape_regexp(text: str) -> str:
+    r"""Return `text` as a regular expression that matches just it; only RE2's operators get a backslash."""
+    return re.sub(r"[\\.+*?()|\[\]{}^$]", r"\\\g<0>", text)
+
+
+def _re2_reason(text: str) -> str | None:
+    import re2
+
+    options: Any = re2.Options()
+    options.log_errors = False
+    try:
+        re2.compile(text, options)
+    except re2.error as error:
+        reason = error.args[0] if error.args else "not a regular expression"
+        return reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+    except UnicodeEncodeError:
+        return "invalid UTF-8"
+    return None

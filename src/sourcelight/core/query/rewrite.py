@@ -1,0 +1,135 @@
+"""From the tree as written to the canonical tree: aliases, ``content:``, ``count:all``, joined runs (rules 6)."""
+
+from __future__ import annotations
+
+import re
+
+from sourcelight.core.errors import QueryError
+from sourcelight.core.query.fields import ALIASES, COUNT_ALL
+from sourcelight.core.query.lexer import RawFilter, RawPattern
+from sourcelight.core.query.nodes import And, Filter, Node, Or, Pattern, Predicate
+from sourcelight.core.query.parser import Group, Raw
+from sourcelight.core.query.predicates import predicate
+from sourcelight.core.query.regexps import escape_regexp
+
+_TROUBLE = (
+    "i'm having trouble understanding that query. The combination of parentheses is the problem. "
+    "Try using the content: filter to quote patterns that contain parentheses"
+)
+_PARENS_TO_ESCAPE = re.compile(r"\\.|\(\)|\(\Z", re.DOTALL)
+
+
+class Rewriter:
+    """Turns raw trees of one query into nodes and remembers where each leaf began.
+
+    Parameters
+    ----------
+    text
+        The whole query.
+    pattern_type
+        The effective pattern type.
+    """
+
+    def __init__(self, text: str, pattern_type: str) -> None:
+        self.text = text
+        self.pattern_type = pattern_type
+        self._starts: dict[int, int] = {}
+        self._kept: list[Node] = []
+
+    def position(self, leaf: Node) -> int | None:
+        """Return the byte offset in the query where `leaf` begins, None when it is not from this query."""
+        start = self._starts.get(id(leaf))
+        return None if start is None else len(self.text[:start].encode("utf-8", "surrogatepass"))
+
+    def rewrite(self, tree: Raw) -> Node:
+        """Return the canonical tree.
+
+        Raises
+        ------
+        QueryError
+            A group with an operator stands beside plain terms in standard or literal type.
+        """
+        if isinstance(tree, RawFilter):
+            return self._leaf(self._filter(tree), tree.start)
+        if isinstance(tree, RawPattern):
+            return self._leaf(self._pattern(tree), tree.start)
+        if tree.kind == "run":
+            return self._run(tree.args)
+        return combine(tree.kind, [self.rewrite(arg) for arg in tree.args])
+
+    def _leaf(self, node: Node, start: int) -> Node:
+        self._starts[id(node)] = start
+        self._kept.append(node)  # an id is only unique while its object lives
+        return node
+
+    def _filter(self, raw: RawFilter) -> Filter | Predicate | Pattern:
+        name, value = ALIASES[raw.field.lower()], raw.value
+        if name == "content":
+            kind = "regexp" if self.pattern_type == "regexp" and not raw.quoted else "literal"
+            return Pattern(value, kind, negated=raw.negated, quoted=raw.quoted, content=True)
+        if raw.predicate is not None:
+            return predicate(name, *raw.predicate, negated=raw.negated)
+        revs: tuple[str, ...] | None = None
+        if name == "repo" and not raw.negated and "@" in value:
+            value, _, rest = value.partition("@")
+            revs = tuple(rest.split(":"))
+        elif name == "rev":
+            revs = tuple(value.split(":"))
+        elif name == "count" and value.lower() == "all":
+            value = str(COUNT_ALL)
+        return Filter(name, value, negated=raw.negated, quoted=raw.quoted, revs=revs)
+
+    def _pattern(self, raw: RawPattern) -> Pattern:
+        value = raw.value
+        if self.pattern_type == "regexp" and raw.kind == "regexp" and not raw.slashed:
+            value = _PARENS_TO_ESCAPE.sub(_escape_parens, value)
+        return Pattern(value, raw.kind, negated=raw.negated, quoted=raw.quoted)
+
+    def _run(self, args: list[Raw]) -> Node:
+        if self.pattern_type == "keyword":
+            return combine("and", [self.rewrite(arg) for arg in args])
+        if self.pattern_type != "regexp" and any(isinstance(arg, Group) for arg in args):
+            raise QueryError(_TROUBLE, query=self.text, stage="parse", hint='use patternType:keyword, or content:"…"')
+        parts: list[Node] = []
+        joined: list[RawPattern] = []
+        singly = self.pattern_type == "regexp" and isinstance(args[0], RawPattern) and args[0].negated
+        for arg in args:
+            if singly or not isinstance(arg, RawPattern) or not self._joins(arg):
+                parts.extend(self._join(joined))
+                parts.append(self.rewrite(arg))
+                joined = []
+            else:
+                joined.append(arg)
+        parts.extend(self._join(joined))
+        return combine("and", parts)
+
+    def _joins(self, raw: RawPattern) -> bool:
+        return not raw.negated and (self.pattern_type == "regexp" or raw.kind == "literal")
+
+    def _join(self, raws: list[RawPattern]) -> list[Node]:
+        if len(raws) < 2:
+            return [self.rewrite(raw) for raw in raws]
+        if self.pattern_type != "regexp":
+            return [self._leaf(Pattern(" ".join(raw.value for raw in raws)), raws[0].start)]
+        patterns = [self._pattern(raw) for raw in raws]
+        parts = [escape_regexp(node.value) if node.kind == "literal" else node.value for node in patterns]
+        return [self._leaf(Pattern(".*?".join(f"(?:{part})" for part in parts), "regexp"), raws[0].start)]
+
+
+def combine(kind: str, nodes: list[Node]) -> Node:
+    """Return `nodes` under one ``and`` or ``or``: nested ones merged; in an ``and`` the filters come first."""
+    made = And if kind == "and" else Or
+    flat: list[Node] = []
+    for node in nodes:
+        flat.extend(node.args if isinstance(node, made) else [node])
+    if len(flat) == 1:
+        return flat[0]
+    if kind == "or":
+        return Or(tuple(flat))
+    filters = [node for node in flat if isinstance(node, Filter | Predicate)]
+    return And((*filters, *(node for node in flat if not isinstance(node, Filter | Predicate))))
+
+
+def _escape_parens(found: re.Match[str]) -> str:
+    text = found.group()
+    return {"()": r"\(\)", "(": r"\("}.get(text, text)

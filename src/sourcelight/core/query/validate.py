@@ -1,0 +1,129 @@
+"""The checks of one alternative, in the order and the words of the reference (rules 8)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime
+from typing import NoReturn
+
+from sourcelight.core.errors import QueryError
+from sourcelight.core.query.fields import FIELDS, quoted
+from sourcelight.core.query.nodes import Alternative, Filter, Node, Predicate
+from sourcelight.core.query.plan import patterns_of
+from sourcelight.core.query.predicates import FaultyPredicate
+from sourcelight.core.query.regexps import regexp_fault
+
+_ONLY_COMMITS = frozenset({"author", "before", "after", "message"})
+_BOTH_REVS = (
+    "invalid syntax. You specified both @ and rev: for a repo: filter and I don't know how to interpret this. "
+    "Remove either @ or rev: and try again"
+)
+_NO_REPO = "invalid syntax. The query contains `rev:` without `repo:`. Add a `repo:` filter and try again"
+_EMPTY_REPO = (
+    "invalid syntax. The query contains `rev:` but `repo:` is empty. Add a non-empty `repo:` filter and try again"
+)
+_NO_SYMBOLS = (
+    "repohasfile is not compatible for type:symbol. "
+    "Subscribe to https://github.com/sourcegraph/sourcegraph/issues/4610 for updates"
+)
+_INDEX_ONLY = "invalid index:only (revisions with glob pattern cannot be resolved for indexed searches)"
+
+
+class Validator:
+    """Checks the alternatives of one query; a filter that many of them share is looked at once.
+
+    Parameters
+    ----------
+    text
+        The whole query, for the error.
+    position
+        Gives the byte offset of a leaf, None when it has none.
+    now
+        The time relative dates count from.
+    """
+
+    def __init__(self, text: str, position: Callable[[Node], int | None], now: datetime) -> None:
+        self._text = text
+        self._position = position
+        self._now = now
+        self._valid: set[int] = set()
+
+    def check(self, alternative: Alternative) -> None:
+        """Raise QueryError for the first fault of `alternative`."""
+        counts = Counter(_name(node) for node in alternative.filters)
+        for node in alternative.filters:
+            self._check_filter(node, counts)
+        if alternative.pattern is not None and id(alternative.pattern) not in self._valid:
+            for pattern in patterns_of(alternative.pattern):
+                fault = regexp_fault(pattern.value) if pattern.kind == "regexp" else None
+                if fault:
+                    self._fail(fault, pattern, "put a backslash before characters that should stand for themselves")
+            self._valid.add(id(alternative.pattern))
+        self._check_revisions(alternative)
+        self._check_types(alternative)
+
+    def _fail(self, message: str, node: Node, hint: str = "") -> NoReturn:
+        raise QueryError(message, query=self._text, position=self._position(node), hint=hint, stage="validate")
+
+    def _check_filter(self, node: Filter | Predicate, counts: Counter[str]) -> None:
+        field = FIELDS[_name(node)]
+        if counts[field.name] > 1 and not field.repeat:
+            other = f"put the alternatives in parentheses: ({field.name}:a or {field.name}:b)"
+            self._fail(f"field {quoted(field.name)} may not be used more than once", node, other)
+        if id(node) in self._valid:
+            return
+        if isinstance(node, FaultyPredicate):
+            self._fail(node.fault, node)
+        if field.name == "g":
+            self._fail('unrecognized field "g"', node)
+        negation = f"field {quoted(field.name)} does not support negation"
+        if node.negated and not field.negatable and not field.value_first:
+            self._fail(negation, node)
+        if isinstance(node, Filter) and field.check is not None:
+            fault = field.check(node.value, self._now)
+            if fault:
+                self._fail(fault[0], node, fault[1])
+        if node.negated and not field.negatable:
+            self._fail(negation, node)
+        self._valid.add(id(node))
+
+    def _check_revisions(self, alternative: Alternative) -> None:
+        revs = [node for node in alternative.filters if _name(node) == "rev"]
+        if not revs:
+            return
+        repos = [node for node in alternative.filters if _name(node) == "repo"]
+        for node in repos:
+            if isinstance(node, Filter) and node.revs is not None:
+                self._fail(_BOTH_REVS, node)
+        if not repos:
+            self._fail(_NO_REPO, revs[0])
+        for node in repos:
+            if isinstance(node, Filter) and not node.value:
+                self._fail(_EMPTY_REPO, node)
+
+    def _check_types(self, alternative: Alternative) -> None:
+        late: Filter | None = None
+        only_indexed = None
+        has_glob = False
+        for node in alternative.filters:
+            if not isinstance(node, Filter):
+                continue
+            if node.name == "repohasfile" and "symbol" in alternative.types:
+                self._fail(_NO_SYMBOLS, node)
+            if node.name in _ONLY_COMMITS:
+                late = node
+            if node.name == "index" and node.value.lower() in {"o", "only"}:
+                only_indexed = node
+            has_glob |= node.revs is not None and any(rev.startswith("*") for rev in node.revs)
+        if late is not None and not {"commit", "diff"} & set(alternative.types):
+            message = (
+                f"your query contains the field '{late.name}', which requires type:commit or type:diff in the query"
+            )
+            self._fail(message, late, "add type:commit or type:diff")
+        if only_indexed is not None and has_glob:
+            self._fail(_INDEX_ONLY, only_indexed)
+
+
+def _name(node: Filter | Predicate) -> str:
+    return node.name if isinstance(node, Filter) else node.on
