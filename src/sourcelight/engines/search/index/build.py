@@ -1,0 +1,307 @@
+"""Building a repository's index at one commit: only blobs that no shard holds yet are read."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
+from sourcelight.core.query.languages import language_of, languages_of_path
+from sourcelight.engines.search.index.folder import EMPTY, Manifest, RepositoryFolder, ShardEntry, ViewEntry
+from sourcelight.engines.search.index.grams import KeyFinder
+from sourcelight.engines.search.index.shard import BLOB_ID_BYTES, LARGEST_DOCUMENT, Shard, ShardBuilder
+from sourcelight.engines.search.index.view import NO_SHARD, REASONS, View, ViewContent, write_view
+
+_LARGEST_DELTA_SHARE = 0.2
+"""Share of dead and late documents above which a repository is written anew."""
+
+_LARGEST_DEAD_SHARE = 0.5
+"""The same where other revisions are kept, whose shards then stay beside the new ones."""
+
+_MOST_DELTAS = 8
+_MOST_VIEWS = 16
+_TELL_BYTES = 4 * 1024 * 1024
+
+_BINARY, _TOO_LARGE, _MISSING = (REASONS.index(reason) for reason in ("binary", "too-large", "missing"))
+
+
+class Files(Protocol):
+    """The files of a commit: paths in order, and 20 bytes of blob id for each."""
+
+    @property
+    def paths(self) -> list[bytes]:
+        """Paths, sorted bytewise."""
+        ...
+
+    @property
+    def blob_ids(self) -> bytes:
+        """Blob ids in the order of `paths`."""
+        ...
+
+
+class Source(Protocol):
+    """Where files come from; `repos.ObjectReader` is one."""
+
+    def tree(self, commit: str) -> Files:
+        """Give the files of a commit."""
+        ...
+
+    def read(self, blob_id: bytes) -> bytes | None:
+        """Give a content, None when it is missing."""
+        ...
+
+    def size(self, blob_id: bytes) -> int | None:
+        """Give the size of a content, None when it is missing."""
+        ...
+
+
+@dataclass(slots=True)
+class BuildOrder:
+    """What to build, and whom to tell.
+
+    `stop` is called between files and raises to end the build; `tell` gets (files, bytes) read so far; `room` is how
+    many bytes the index may still grow, None for no limit;
+    `afresh` trusts nothing that is there.
+    """
+
+    repository: str
+    commit: str
+    revision: str
+    max_file_size: int
+    stop: Callable[[], None]
+    tell: Callable[[int, int], None]
+    room: int | None = None
+    afresh: bool = False
+
+
+@dataclass(slots=True)
+class _Known:
+    """Where each blob stands: shard and document, or why it has no content."""
+
+    shards: list[ShardEntry] = field(default_factory=list)
+    places: dict[bytes, tuple[int, int]] = field(default_factory=dict)
+    reasons: dict[bytes, tuple[int, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What a build did: bytes and files read anew, files in the view."""
+
+    read_files: int
+    read_bytes: int
+    files: int
+
+
+def build(folder: RepositoryFolder, source: Source, order: BuildOrder) -> Built:
+    """Make the folder answer for `order.commit`. Call it with the folder's lock held.
+
+    Raises `IndexWriteFailed`, or what `order.stop` raises; the former index then stays as it was.
+    """
+    former = _former(folder, order)
+    folder.discard_unneeded()
+    tree = source.tree(order.commit)
+    try:
+        known = _known(folder.path, former, order.stop)
+    except (IndexDamaged, FileNotFoundError):
+        former, known = EMPTY, _Known()
+    ids = [tree.blob_ids[at : at + BLOB_ID_BYTES] for at in range(0, len(tree.blob_ids), BLOB_ID_BYTES)]
+    work = _Work(folder.path, source, order, known)
+    views = [view for view in former.views if view.revision != order.revision and view.commit != order.commit]
+    views = views[-(_MOST_VIEWS - 1) :]
+    if former.shards and _worth_rewriting(folder.path, known, ids, views):
+        work.rewrite(ids)
+    else:
+        work.extend(ids)
+    entry, used = work.write_view(tree.paths, ids)
+    used.update(name for view in views for name in View(folder.path / view.name).shards)
+    shards = {shard.name: shard for shard in (*former.shards, *work.known.shards) if shard.name in used}
+    folder.replace_manifest(Manifest(order.repository, order.max_file_size, tuple(shards.values()), (*views, entry)))
+    folder.discard_unneeded()
+    return Built(work.read_files, work.read_bytes, len(ids))
+
+
+def _former(folder: RepositoryFolder, order: BuildOrder) -> Manifest:
+    try:
+        former = folder.manifest()
+    except IndexDamaged:
+        return EMPTY
+    return EMPTY if order.afresh or former.max_file_size != order.max_file_size else former
+
+
+def _known(folder: Path, manifest: Manifest, stop: Callable[[], None]) -> _Known:
+    known = _Known(list(manifest.shards))
+    for number, entry in enumerate(manifest.shards):
+        stop()
+        for document, blob_id in enumerate(Shard(folder / entry.name).blob_ids()):
+            known.places[blob_id] = (number, document)
+    for view_entry in manifest.views:
+        view = View(folder / view_entry.name)
+        view.file.verify(stop)
+        nameless = np.flatnonzero((view.reason != 0) & (view.reason != _MISSING))
+        if len(nameless):
+            ids, sizes = view.blob_ids(), view.file.array("size")
+            known.reasons |= {ids[at]: (int(view.reason[at]), int(sizes[at])) for at in nameless.tolist()}
+    return known
+
+
+def _worth_rewriting(folder: Path, known: _Known, ids: list[bytes], others: list[ViewEntry]) -> bool:
+    wanted = set(ids)
+    for view in others:
+        wanted.update(View(folder / view.name).blob_ids())
+    dead = sum(1 for blob_id in known.places if blob_id not in wanted)
+    if others:
+        return dead > _LARGEST_DEAD_SHARE * len(known.places)
+    fresh = sum(1 for blob_id in wanted if blob_id not in known.places and blob_id not in known.reasons)
+    late = sum(entry.documents for entry in known.shards if entry.delta)
+    return dead + late + fresh > _LARGEST_DELTA_SHARE * (len(known.places) + fresh)
+
+
+class _Work:
+    """One build: the shards it writes, and what it knows by then."""
+
+    def __init__(self, folder: Path, source: Source, order: BuildOrder, known: _Known) -> None:
+        self.known = known
+        self.read_files = 0
+        self.read_bytes = 0
+        self._folder = folder
+        self._source = source
+        self._order = order
+        self._room = order.room
+        self._told = 0
+
+    def extend(self, ids: list[bytes]) -> None:
+        """Write the blobs that are not known yet into further shards."""
+        wanted = [b for b in dict.fromkeys(ids) if b not in self.known.places and b not in self.known.reasons]
+        delta = bool(self.known.shards)
+        deltas = [number for number, entry in enumerate(self.known.shards) if entry.delta]
+        if wanted and len(deltas) >= _MOST_DELTAS:
+            old = [Shard(self._folder / self.known.shards[number].name) for number in deltas]
+            live = set(ids)
+            moved = [
+                (blob_id, shard, at) for shard in old for at, blob_id in enumerate(shard.blob_ids()) if blob_id in live
+            ]
+            texts = ((blob_id, shard.text(at)) for blob_id, shard, at in moved)
+            self._write(_chain(texts, self._texts(wanted)), delta=True)
+        else:
+            self._write(self._texts(wanted), delta=delta)
+
+    def rewrite(self, ids: list[bytes]) -> None:
+        """Write all blobs of this commit anew, those that a shard holds from there."""
+        old = self.known
+        shards = [Shard(self._folder / entry.name) for entry in old.shards]
+        wanted = [blob_id for blob_id in dict.fromkeys(ids) if blob_id not in old.reasons]
+        self.known = _Known(reasons=old.reasons)
+
+        def texts() -> Iterator[tuple[bytes, bytes]]:
+            for blob_id in wanted:
+                place = old.places.get(blob_id)
+                if place is None:
+                    yield from self._texts([blob_id])
+                else:
+                    self._order.stop()
+                    yield blob_id, shards[place[0]].text(place[1])
+
+        self._write(texts(), delta=False)
+
+    def _texts(self, ids: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        limit = min(self._order.max_file_size, LARGEST_DOCUMENT)
+        for blob_id in ids:
+            self._order.stop()
+            size = self._source.size(blob_id) if limit < LARGEST_DOCUMENT else 0
+            text = None if size is None or size > limit else self._source.read(blob_id)
+            self.read_files += 1
+            if text is None:
+                self.known.reasons[blob_id] = (_MISSING, -1) if size is None or size <= limit else (_TOO_LARGE, size)
+                continue
+            self.read_bytes += len(text)
+            if self.read_bytes - self._told >= _TELL_BYTES:
+                self._told = self.read_bytes
+                self._order.tell(self.read_files, self.read_bytes)
+            if len(text) > limit:
+                self.known.reasons[blob_id] = (_TOO_LARGE, len(text))
+            elif b"\0" in text:
+                self.known.reasons[blob_id] = (_BINARY, len(text))
+            else:
+                yield blob_id, text
+
+    def _write(self, texts: Iterable[tuple[bytes, bytes]], *, delta: bool) -> None:
+        finder = KeyFinder()
+        builder = ShardBuilder(finder)
+        for blob_id, text in texts:
+            if not builder.has_room(len(text)):
+                self._finish(builder, delta=delta)
+                builder = ShardBuilder(finder)
+            self.known.places[blob_id] = (len(self.known.shards), builder.add(blob_id, text))
+        if builder.documents:
+            self._finish(builder, delta=delta)
+
+    def _finish(self, builder: ShardBuilder, *, delta: bool) -> None:
+        self._order.stop()
+        name = builder.write(self._folder)
+        path = self._folder / name
+        shard = Shard(path)
+        shard.file.verify(self._order.stop)
+        if self._room is not None:
+            self._room -= shard.file.size
+            if self._room < 0:
+                path.unlink(missing_ok=True)
+                raise IndexWriteFailed(str(self._folder), "the limit set for the index (max_bytes) is reached")
+        self.known.shards.append(ShardEntry(name, shard.documents, shard.text_bytes, delta))
+
+    def write_view(self, paths: list[bytes], ids: list[bytes]) -> tuple[ViewEntry, set[str]]:
+        """Write the view of the commit, all of whose blobs are known by now; give it and the shards it uses."""
+        known = self.known
+        files = len(paths)
+        shard = np.full(files, NO_SHARD, dtype=np.uint16)
+        document = np.zeros(files, dtype=np.uint32)
+        reason = np.zeros(files, dtype=np.uint8)
+        size = np.zeros(files, dtype=np.int64)
+        sizes = [Shard(self._folder / entry.name).doc_size for entry in known.shards]
+        for number, blob_id in enumerate(ids):
+            place = known.places.get(blob_id)
+            if place is None:
+                reason[number], size[number] = known.reasons[blob_id]
+            else:
+                shard[number], document[number] = place
+                size[number] = sizes[place[0]][place[1]]
+        used = np.unique(shard[shard != NO_SHARD])
+        renumbered = np.full(NO_SHARD + 1, NO_SHARD, dtype=np.uint16)
+        renumbered[used] = np.arange(len(used))
+        names = [known.shards[number].name for number in used.tolist()]
+        language, languages = _languages(paths)
+        content = ViewContent(
+            commit=self._order.commit,
+            paths=paths,
+            blob_ids=b"".join(ids),
+            shards=names,
+            shard=renumbered[shard],
+            document=document,
+            reason=reason,
+            size=size,
+            language=language,
+            languages=languages,
+        )
+        name = write_view(self._folder, content)
+        text_bytes = int(size[reason == 0].sum())
+        return ViewEntry(name, self._order.commit, self._order.revision, files, text_bytes), set(names)
+
+
+def _chain(*parts: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
+    for part in parts:
+        yield from part
+
+
+def _languages(paths: list[bytes]) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint16]], list[tuple[str, list[str]]]]:
+    numbers: dict[tuple[str, tuple[str, ...]], int] = {}
+
+    @functools.cache
+    def number_of(path: str) -> int:
+        return numbers.setdefault((language_of(path), tuple(languages_of_path(path))), len(numbers))
+
+    codes = np.array([number_of(path.decode(errors="replace")) for path in paths], dtype=np.uint16)
+    return codes, [(name, list(names)) for name, names in numbers]

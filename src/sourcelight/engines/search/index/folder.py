@@ -1,0 +1,205 @@
+"""The folder of one repository's index: its manifest, its lock, and which of its files are still needed.
+
+The manifest names every file that counts. It is replaced in one step, so a reader sees the former index or the new
+one, whatever happens to the builder. Files that no manifest names any more are deleted by the next builder; a reader
+that comes too late for one of them reads the manifest again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import IO, Any
+
+from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
+from sourcelight.engines.search.index.sections import FORMAT, write_failed
+
+MANIFEST = "manifest.json"
+LOCK = "lock"
+_POLL_S = 0.05
+_ORPHAN_S = 3600
+
+
+@dataclass(frozen=True, slots=True)
+class ShardEntry:
+    """A shard that counts: its file, how much it holds, and whether it was added after the first build."""
+
+    name: str
+    documents: int
+    text_bytes: int
+    delta: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ViewEntry:
+    """A view that counts. `revision` is as it was asked for, so that a moved ref replaces its former view."""
+
+    name: str
+    commit: str
+    revision: str
+    files: int
+    text_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The files that count, and the settings they were built with."""
+
+    repository: str = ""
+    max_file_size: int = 0
+    shards: tuple[ShardEntry, ...] = ()
+    views: tuple[ViewEntry, ...] = ()
+    format: int = FORMAT
+
+    def view_of(self, commit: str) -> ViewEntry | None:
+        """Find the view of a commit."""
+        return next((view for view in self.views if view.commit == commit), None)
+
+    @property
+    def names(self) -> set[str]:
+        """Names of all files that count."""
+        return {shard.name for shard in self.shards} | {view.name for view in self.views}
+
+
+EMPTY = Manifest()
+
+
+def _parse(path: Path, text: bytes) -> Manifest:
+    try:
+        raw: dict[str, Any] = json.loads(text)
+        if raw["format"] != FORMAT:
+            raise IndexDamaged(str(path), f"format {raw['format']}, this version reads {FORMAT}")
+        shards = tuple(ShardEntry(**entry) for entry in raw.pop("shards"))
+        views = tuple(ViewEntry(**entry) for entry in raw.pop("views"))
+        return replace(Manifest(**raw), shards=shards, views=views)
+    except (ValueError, TypeError, KeyError, AttributeError) as fault:
+        raise IndexDamaged(str(path), f"the manifest can't be read ({fault})") from fault
+
+
+@dataclass(slots=True)
+class RepositoryFolder:
+    """The folder of one repository's index."""
+
+    path: Path
+    _stamp: tuple[int, int, int] | None = None
+    _manifest: Manifest = EMPTY
+    _guard: threading.Lock = field(default_factory=threading.Lock)
+
+    def manifest(self) -> Manifest:
+        """Read the manifest, or give the one read last if it is unchanged; empty when there is none.
+
+        Raises `IndexDamaged` for one that can't be read or is of another format.
+        """
+        file = self.path / MANIFEST
+        try:
+            info = file.stat()
+            stamp = (info.st_ino, info.st_mtime_ns, info.st_size)
+            with self._guard:
+                if stamp == self._stamp:
+                    return self._manifest
+            found = _parse(file, file.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            return EMPTY
+        with self._guard:
+            self._stamp, self._manifest = stamp, found
+        return found
+
+    def replace_manifest(self, manifest: Manifest) -> None:
+        """Make `manifest` the one that counts, in one step; raises `IndexWriteFailed`."""
+        temporary = self.path / f"tmp-{os.getpid()}-{os.urandom(6).hex()}"
+        text = json.dumps(asdict(manifest), indent=1).encode()
+        try:
+            with temporary.open("xb") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(self.path / MANIFEST)
+        except OSError as fault:
+            raise write_failed(self.path, fault) from fault
+        finally:
+            temporary.unlink(missing_ok=True)
+        with self._guard:
+            self._stamp = None
+
+    def discard_unneeded(self) -> int:
+        """Delete what no manifest names, temporary files of dead builders included; give the bytes freed.
+
+        Call it with the lock held. A file that can't be deleted (Windows: in use) is left for the next time.
+        """
+        try:
+            needed = self.manifest().names
+        except IndexDamaged:
+            needed = set()
+        freed = 0
+        for file in self.path.iterdir():
+            if file.name in needed or file.name in {MANIFEST, LOCK}:
+                continue
+            with contextlib.suppress(OSError):
+                size = file.stat().st_size
+                file.unlink()
+                freed += size
+        return freed
+
+    def disk_bytes(self) -> int:
+        """Bytes that the folder takes."""
+        total = 0
+        with contextlib.suppress(OSError):
+            for file in self.path.iterdir():
+                with contextlib.suppress(OSError):
+                    total += file.stat().st_size
+        return total
+
+    @contextlib.contextmanager
+    def locked(self, stop: Callable[[], None]) -> Iterator[None]:
+        """Hold the repository's lock, which dies with its process; `stop` is called while waiting and may raise."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            file = (self.path / LOCK).open("a+b")
+        except OSError as fault:
+            raise write_failed(self.path, fault) from fault
+        with file:
+            while not _try_lock(file):
+                stop()
+                time.sleep(_POLL_S)
+            try:
+                yield
+            finally:
+                _unlock(file)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(file: IO[bytes]) -> bool:
+        file.seek(0)
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    def _unlock(file: IO[bytes]) -> None:
+        file.seek(0)
+        msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _try_lock(file: IO[bytes]) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError as fault:
+            raise IndexWriteFailed(str(file.name), f"the folder can't be locked ({fault.strerror})") from fault
+        return True
+
+    def _unlock(file: IO[bytes]) -> None:
+        fcntl.flock(file, fcntl.LOCK_UN)

@@ -1,0 +1,152 @@
+"""Posting lists: for every key the units that hold it, sorted; bitmaps where a list would be longer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sourcelight.engines.search.index.grams import WINDOW_BITS, Keys
+from sourcelight.engines.search.index.sections import Array, SectionFile
+
+_DENSE = 16
+"""A list of more than one unit in sixteen takes less room, and is read faster, as a bitmap."""
+
+_MATRIX_BYTES = 32 * 1024 * 1024
+_SMALLEST_BITS = 8
+
+Units = NDArray[np.intp]
+
+
+def window_bits(text_bytes: int) -> int:
+    """Bits of a window key in a shard of that much text: the table of starts stays near 3 % of the text."""
+    return max(_SMALLEST_BITS, min(WINDOW_BITS, (text_bytes // 128).bit_length()))
+
+
+def _pairs(keys: list[tuple[int, Keys]]) -> NDArray[np.uint64]:
+    if not keys:
+        return np.zeros(0, dtype=np.uint64)
+    pairs = np.concatenate([part for _, part in keys]).astype(np.uint64)
+    pairs <<= np.uint64(16)
+    pairs |= np.repeat(np.array([unit for unit, _ in keys], dtype=np.uint64), [len(part) for _, part in keys])
+    pairs.sort()
+    if len(pairs):
+        pairs = pairs[np.concatenate(([True], pairs[1:] != pairs[:-1]))]
+    return pairs
+
+
+def trigram_sections(keys: list[tuple[int, Keys]], units: int) -> dict[str, Array]:
+    """Make the sections of trigrams from (unit, keys) in order of units."""
+    pairs = _pairs(keys)
+    codes = (pairs >> np.uint64(16)).astype(np.uint32)
+    lists = pairs.astype(np.uint16)
+    del pairs
+    starts = np.flatnonzero(np.concatenate(([True], codes[1:] != codes[:-1]))) if len(codes) else np.zeros(0, np.intp)
+    counts = np.diff(np.append(starts, len(codes)))
+    distinct = codes[starts]
+    dense = counts > max(units // _DENSE, 8)
+    in_dense = np.repeat(dense, counts)
+    sparse_counts = counts[~dense]
+    return {
+        "tri_keys": distinct[~dense],
+        "tri_starts": np.concatenate(([0], np.cumsum(sparse_counts))).astype(np.uint32),
+        "tri_lists": lists[~in_dense],
+        "dense_keys": distinct[dense],
+        "dense_bits": _bitmaps(lists[in_dense], counts[dense], units),
+    }
+
+
+def _bitmaps(lists: NDArray[np.uint16], counts: NDArray[np.intp], units: int) -> NDArray[np.uint8]:
+    width = (units + 7) // 8
+    rows = max(1, _MATRIX_BYTES // max(units, 1))
+    packed = np.zeros((len(counts), width), dtype=np.uint8)
+    ends = np.cumsum(counts)
+    for first in range(0, len(counts), rows):
+        part = counts[first : first + rows]
+        lo, hi = int(ends[first] - counts[first]), int(ends[first + len(part) - 1])
+        matrix = np.zeros((len(part), units), dtype=np.bool_)
+        matrix[np.repeat(np.arange(len(part)), part), lists[lo:hi]] = True
+        packed[first : first + len(part)] = np.packbits(matrix, axis=1, bitorder="little")
+    return packed.ravel()
+
+
+def window_sections(keys: list[tuple[int, Keys]], text_bytes: int) -> dict[str, Array]:
+    """Make the sections of windows from (unit, keys) in order of units."""
+    bits = window_bits(text_bytes)
+    shift = np.uint32(WINDOW_BITS - bits)
+    pairs = _pairs([(unit, part >> shift) for unit, part in keys])
+    codes = (pairs >> np.uint64(16)).astype(np.intp)
+    starts = np.zeros((1 << bits) + 1, dtype=np.uint32)
+    np.cumsum(np.bincount(codes, minlength=1 << bits), out=starts[1:])
+    return {"win_starts": starts, "win_lists": pairs.astype(np.uint16)}
+
+
+class Postings:
+    """The posting lists of a shard, read in place."""
+
+    def __init__(self, file: SectionFile, units: int) -> None:
+        self._units = units
+        self._keys = file.array("tri_keys")
+        self._starts = file.array("tri_starts")
+        self._lists = file.array("tri_lists")
+        self._dense_keys = file.array("dense_keys")
+        self._dense_bits = (
+            file.array("dense_bits").reshape(len(self._dense_keys), -1) if len(self._dense_keys) else None
+        )
+        self._window_starts = file.array("win_starts")
+        self._window_lists = file.array("win_lists")
+        self._shift = WINDOW_BITS - (len(self._window_starts) - 1).bit_length() + 1
+
+    def units_with(self, trigrams: Keys, windows: Keys) -> Units | None:
+        """Give the units that hold all keys, ascending; None when there is no key to tell by."""
+        if not len(trigrams) and not len(windows):
+            return None
+        lists, bitmap, possible = self._lists_of(trigrams)
+        if not possible:
+            return np.zeros(0, dtype=np.intp)
+        for key in (windows >> self._shift).tolist():
+            lo, hi = int(self._window_starts[key]), int(self._window_starts[key + 1])
+            lists.append(self._window_lists[lo:hi])
+        lists.sort(key=len)
+        if not lists:
+            found = np.flatnonzero(np.unpackbits(bitmap, count=self._units, bitorder="little"))
+        else:
+            found = _intersect(lists, self._units)
+            if bitmap is not None and len(found):
+                found = found[(bitmap[found >> 3] >> (found & 7).astype(np.uint8)) & 1 == 1]
+        return found
+
+    def _lists_of(self, trigrams: Keys) -> tuple[list[Any], Any, bool]:
+        lists: list[Any] = []
+        rows: list[int] = []
+        keys, dense = self._keys, self._dense_keys
+        places = np.searchsorted(keys, trigrams).tolist()
+        for key, place in zip(trigrams.tolist(), places, strict=True):
+            if place < len(keys) and keys[place] == key:
+                lists.append(self._lists[int(self._starts[place]) : int(self._starts[place + 1])])
+                continue
+            row = int(np.searchsorted(dense, np.uint32(key)))
+            if row == len(dense) or dense[row] != key:
+                return [], None, False
+            rows.append(row)
+        bitmap = None
+        if rows and self._dense_bits is not None:
+            bitmap = np.bitwise_and.reduce(self._dense_bits[rows], axis=0)
+        return lists, bitmap, True
+
+
+def _intersect(lists: list[Any], units: int) -> Units:
+    found: Units = lists[0].astype(np.intp)
+    for other in lists[1:]:
+        if len(found) < 4:
+            break
+        if len(other) < 64 * len(found):
+            held = np.zeros(units, dtype=np.bool_)
+            held[other] = True
+            found = found[held[found]]
+        else:
+            places = np.searchsorted(other, found.astype(np.uint16))
+            places[places == len(other)] = 0
+            found = found[other[places] == found]
+    return found

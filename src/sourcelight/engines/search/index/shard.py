@@ -1,0 +1,165 @@
+"""A shard: up to 64 MB of distinct documents in one file, with newlines, units and posting lists.
+
+The content is a newline, then each document, each followed by a newline where it does not end in one. Documents are
+numbered from 0 in the order in which they were added, lines from 0 through the whole shard: line *i* is what stands
+after newline *i*, newline *i + 1* included. A unit is some whole lines of one document, about 16 KiB, more only where
+one line is longer.
+"""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sourcelight.engines.search.index.grams import KeyFinder, Keys
+from sourcelight.engines.search.index.postings import Postings, trigram_sections, window_sections
+from sourcelight.engines.search.index.sections import Array, SectionFile, write_sections
+
+UNIT_BYTES = 16 * 1024
+SHARD_BYTES = 64 * 1024 * 1024
+SHARD_UNITS = (1 << 16) - 1
+BLOB_ID_BYTES = 20
+LARGEST_DOCUMENT = 1 << 30
+"""Bytes above which no setting makes a file searchable: offsets in a shard have 32 bits."""
+
+
+def cut_units(text: bytes) -> list[int]:
+    """Give the ends of the units of a document, ascending; none for an empty one."""
+    ends: list[int] = []
+    at, size = 0, len(text)
+    while size - at > UNIT_BYTES + UNIT_BYTES // 2:
+        newline = text.find(b"\n", at + UNIT_BYTES - 1)
+        if newline < 0 or newline + 1 >= size:
+            break
+        at = newline + 1
+        ends.append(at)
+    return [*ends, size] if size else []
+
+
+class ShardBuilder:
+    """Gathers documents in memory until they are written as one shard."""
+
+    def __init__(self, finder: KeyFinder) -> None:
+        self._finder = finder
+        self._parts: list[bytes] = [b"\n"]
+        self._size = 1
+        self._blobs: list[bytes] = []
+        self._starts: list[int] = []
+        self._sizes: list[int] = []
+        self._first_units: list[int] = []
+        self._unit_starts: list[int] = []
+        self._trigrams: list[tuple[int, Keys]] = []
+        self._windows: list[tuple[int, Keys]] = []
+
+    @property
+    def documents(self) -> int:
+        """Documents gathered so far."""
+        return len(self._blobs)
+
+    @property
+    def text_bytes(self) -> int:
+        """Bytes gathered so far."""
+        return self._size
+
+    def has_room(self, size: int) -> bool:
+        """Tell whether a document of `size` bytes still fits; an empty shard takes any."""
+        if not self._blobs:
+            return True
+        return self._size + size <= SHARD_BYTES and len(self._unit_starts) + size // UNIT_BYTES + 2 < SHARD_UNITS
+
+    def add(self, blob_id: bytes, text: bytes) -> int:
+        """Add a document and give its number."""
+        self._blobs.append(blob_id)
+        self._starts.append(self._size)
+        self._sizes.append(len(text))
+        self._first_units.append(len(self._unit_starts))
+        at = 0
+        for end in cut_units(text):
+            unit = len(self._unit_starts)
+            self._unit_starts.append(self._size + at)
+            trigrams, windows = self._finder.keys(text[at:end])
+            self._trigrams.extend((unit, keys) for keys in trigrams)
+            self._windows.extend((unit, keys) for keys in windows)
+            at = end
+        self._parts.append(text)
+        self._size += len(text)
+        if text and not text.endswith(b"\n"):
+            self._parts.append(b"\n")
+            self._size += 1
+        return len(self._blobs) - 1
+
+    def write(self, folder: Path) -> str:
+        """Write the shard into `folder` and give its file's name; the builder must not be used again."""
+        content = np.frombuffer(b"".join(self._parts), np.uint8)
+        self._parts.clear()
+        newlines = np.flatnonzero(content == 10).astype(np.uint32)
+        units = len(self._unit_starts)
+        starts = np.array(self._starts, dtype=np.uint32)
+        sections: dict[str, Array] = {
+            "content": content,
+            "newlines": newlines,
+            "blobs": np.frombuffer(b"".join(self._blobs), np.uint8),
+            "doc_start": starts,
+            "doc_size": np.array(self._sizes, dtype=np.uint32),
+            "doc_line": np.searchsorted(newlines, starts).astype(np.uint32) - np.uint32(1),
+            "doc_unit": np.array([*self._first_units, units], dtype=np.uint32),
+            "unit_start": np.array([*self._unit_starts, self._size], dtype=np.uint32),
+        }
+        sections |= trigram_sections(self._trigrams, units)
+        self._trigrams.clear()
+        sections |= window_sections(self._windows, self._size)
+        facts = {"documents": len(self._blobs), "units": units, "text_bytes": sum(self._sizes)}
+        return write_sections(folder, "shard", facts, sections)
+
+
+class Shard:
+    """A shard, mapped; every array is read in place. Safe to share between threads."""
+
+    def __init__(self, path: Path) -> None:
+        self.file = SectionFile(path, "shard")
+        self.name = path.name
+        self.documents: int = self.file.facts["documents"]
+        self.units: int = self.file.facts["units"]
+        self.text_bytes: int = self.file.facts["text_bytes"]
+        self.content = self.file.bytes_of("content")
+        self.newlines = self.file.array("newlines")
+        self.doc_start = self.file.array("doc_start")
+        self.doc_size = self.file.array("doc_size")
+        self.doc_line = self.file.array("doc_line")
+        self.doc_unit = self.file.array("doc_unit")
+        self.unit_start = self.file.array("unit_start")
+        self.postings = Postings(self.file, self.units)
+
+    @functools.cached_property
+    def unit_doc(self) -> NDArray[np.intp]:
+        """The document of each unit."""
+        return np.repeat(np.arange(self.documents), self.doc_unit[1:] - self.doc_unit[:-1])
+
+    @functools.cached_property
+    def arrow_content(self) -> Any:
+        """The content as an Arrow buffer, not copied."""
+        import pyarrow as pa
+
+        return pa.py_buffer(self.content)
+
+    def blob_ids(self) -> list[bytes]:
+        """Give the blob id of each document."""
+        data = bytes(self.file.bytes_of("blobs"))
+        return [data[at : at + BLOB_ID_BYTES] for at in range(0, len(data), BLOB_ID_BYTES)]
+
+    def text(self, document: int) -> bytes:
+        """Give a document's bytes."""
+        start = int(self.doc_start[document])
+        return bytes(self.content[start : start + int(self.doc_size[document])])
+
+    def lines_of(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Give the line of each offset; a newline belongs to the line it ends."""
+        return np.searchsorted(self.newlines, offsets.astype(np.uint32)).astype(np.int64) - 1
+
+    def docs_of(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Give the document of each offset."""
+        return np.searchsorted(self.doc_start, offsets.astype(np.uint32), side="right").astype(np.int64) - 1

@@ -1,0 +1,173 @@
+"""What is asked of the text engine, and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias
+
+from sourcelight.core.batches.events import Cancellation
+from sourcelight.core.patterns.compiled import CompiledPattern
+from sourcelight.repos import Repository
+
+DEFAULT_MAX_FILE_SIZE = 2 * 1024 * 1024
+"""Bytes above which a file is matched by its name only."""
+
+GroupBy: TypeAlias = Literal["repository", "language", "path"]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A repository at one commit. `revision` is as it was asked for; an empty `commit` is resolved by the store."""
+
+    repository: Repository
+    revision: str = ""
+    commit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A pattern that a file may match in its content, in its path, or in either."""
+
+    pattern: CompiledPattern
+    content: bool = True
+    path: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """Every argument must match the file."""
+
+    args: tuple[MatchTree, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """At least one argument must match the file."""
+
+    args: tuple[MatchTree, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The argument must not match the file."""
+
+    arg: MatchTree
+
+
+MatchTree: TypeAlias = Atom | All | AnyOf | Not
+
+
+@dataclass(frozen=True, slots=True)
+class FileFilter:
+    """The full path must match (or, negated, must not). The pattern is compiled with ``whole_text=True``."""
+
+    pattern: CompiledPattern
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageFilter:
+    """One of the file's languages must bear this display name (or, negated, none may)."""
+
+    name: str
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TextQuery:
+    """What to look for in files. A `tree` of None makes every file that passes the filters a path match."""
+
+    tree: MatchTree | None
+    files: tuple[FileFilter, ...] = ()
+    languages: tuple[LanguageFilter, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """How to show matches.
+
+    Parameters
+    ----------
+    chunk_matches
+        Add the chunk columns: surrounding lines, `context_lines` on either side, neighbours merged.
+    max_line_len
+        Bytes to which a line of a chunk is cut, its suffix included; 0 or less: never.
+    max_matches
+        Stop once this many matches were given; the last file may overshoot it. None: never.
+    """
+
+    chunk_matches: bool = False
+    context_lines: int = 1
+    max_line_len: int = -1
+    max_matches: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPart:
+    """A piece of an answer.
+
+    `skipped` says for each repository that was finished in this part how many of its files, of those that pass the
+    filters, could be matched by name only, and why (``binary``, ``too-large``, ``missing``). `failed` names
+    repositories that could not be searched, with the reason.
+    """
+
+    batches: tuple[Any, ...] = ()
+    repositories_done: tuple[str, ...] = ()
+    matches: int = 0
+    files: int = 0
+    skipped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+
+class Searcher(Protocol):
+    """Searches text; `IndexStore` does it on this machine."""
+
+    def search(
+        self, targets: Sequence[Target], query: TextQuery, options: SearchOptions, cancellation: Cancellation
+    ) -> Iterator[SearchPart]:
+        """Yield the answer in parts as it is found; ends early, without an error, when `cancellation` stops it."""
+        ...
+
+    def count(
+        self, targets: Sequence[Target], query: TextQuery, by: Sequence[GroupBy], cancellation: Cancellation
+    ) -> Any:
+        """Give a table of the columns `by` with ``matches`` and ``files`` (int64), without reading any line."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class IndexProgress:
+    """How far an update is: repositories and files counted, `text_bytes` read so far, `repository` last heard of."""
+
+    repositories_done: int
+    repositories_total: int
+    files: int
+    text_bytes: int
+    repository: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """What an update did. `failures` maps a repository that could not be indexed to the reason."""
+
+    built: tuple[str, ...] = ()
+    current: tuple[str, ...] = ()
+    failures: Mapping[str, str] = field(default_factory=dict)
+    files: int = 0
+    text_bytes: int = 0
+    cancelled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatus:
+    """An index on disk, as found: bytes of text it covers, bytes it takes, and what is wrong with it, if anything."""
+
+    key: str
+    repository: str
+    commits: tuple[str, ...]
+    files: int
+    text_bytes: int
+    disk_bytes: int
+    format: int
+    damaged: str = ""

@@ -1,0 +1,124 @@
+"""Worker processes for one update: started when first needed, fed one repository at a time, ended with it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+_GRACE_S = 5.0
+_SLICE_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A repository to build: its key and the line to send."""
+
+    key: str
+    line: bytes
+
+
+Told: TypeAlias = Callable[[str, dict[str, Any]], None]
+
+
+class _Worker:
+    """A process and the thread that reads what it says."""
+
+    def __init__(self, number: int, events: queue.SimpleQueue[tuple[int, dict[str, Any] | None]]) -> None:
+        self.job: Job | None = None
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "sourcelight.engines.search.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        )
+
+        def listen() -> None:
+            output = self._process.stdout
+            with contextlib.suppress(OSError, ValueError):
+                for line in output or ():
+                    events.put((number, json.loads(line)))
+            events.put((number, None))
+
+        self._listener = threading.Thread(target=listen, name=f"index worker {number}", daemon=True)
+        self._listener.start()
+
+    def send(self, job: Job) -> None:
+        self.job = job
+        # A worker that is gone says so through its listener.
+        with contextlib.suppress(OSError):
+            if self._process.stdin is not None:
+                self._process.stdin.write(job.line)
+                self._process.stdin.flush()
+
+    def fate(self) -> str:
+        code = self._process.wait(_GRACE_S)
+        if code < 0:
+            return f"the process that indexed it was killed by signal {-code} (not enough memory?)"
+        return f"the process that indexed it ended with status {code}"
+
+    def end(self, *, kill: bool) -> None:
+        if kill:
+            self._process.kill()
+        with contextlib.suppress(OSError):
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+        try:
+            self._process.wait(_GRACE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(_GRACE_S)
+        self._listener.join(_GRACE_S)
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+
+def run(jobs: Sequence[Job], workers: int, told: Told, stop: Callable[[], bool]) -> bool:
+    """Run the jobs and pass on what workers say of each; False when `stop` ended it, which kills the workers.
+
+    `told` gets the key and the event: those of `worker`, and ``failed`` for a job whose process died.
+    """
+    events: queue.SimpleQueue[tuple[int, dict[str, Any] | None]] = queue.SimpleQueue()
+    waiting = deque(jobs)
+    team: dict[int, _Worker] = {}
+    started = 0
+    finished = False
+    try:
+        while waiting or any(worker.job for worker in team.values()):
+            while waiting and len(team) < workers:
+                team[started] = _Worker(started, events)
+                team[started].send(waiting.popleft())
+                started += 1
+            if stop():
+                return False
+            try:
+                number, event = events.get(timeout=_SLICE_S)
+            except queue.Empty:
+                continue
+            worker = team[number]
+            job = worker.job
+            if event is None:
+                del team[number]
+                event = {"event": "failed", "reason": worker.fate()}
+                worker.end(kill=True)
+            if job is None:
+                continue
+            told(job.key, event)
+            if event["event"] != "progress":
+                worker.job = None
+                if number in team and waiting:
+                    worker.send(waiting.popleft())
+        finished = True
+        return True
+    finally:
+        for worker in team.values():
+            worker.end(kill=not finished)

@@ -1,0 +1,76 @@
+"""Chunks: matched lines with the lines around them, neighbours merged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sourcelight.engines.search.index.shard import Shard
+from sourcelight.engines.search.scan.text import gather
+
+Places = NDArray[np.int64]
+
+_CUT_MARK = b"...truncated"
+
+
+def chunk_columns(
+    shard: Shard, line: Places, file: Places, documents: Places, context_lines: int, max_line_len: int
+) -> dict[str, Any]:
+    """Make the chunk columns for rows on the given lines; `file` says which of the `documents` each row is in.
+
+    Two chunks of a file whose lines touch or overlap are one. The text has no newline after its last line.
+    """
+    import pyarrow as pa
+
+    document = documents[file]
+    first_line = shard.doc_line[document].astype(np.int64)
+    doc_end = shard.doc_start[document].astype(np.int64) + shard.doc_size[document]
+    last_line = shard.lines_of(doc_end - 1)
+    low = np.maximum(line - context_lines, first_line)
+    high = np.minimum(line + context_lines, last_line)
+    fresh = np.ones(len(line), dtype=np.bool_)
+    fresh[1:] = (file[1:] != file[:-1]) | (low[1:] > high[:-1] + 1)
+    heads = np.flatnonzero(fresh)
+    number = np.cumsum(fresh) - 1
+    low = low[heads]
+    high = high[np.append(heads[1:], len(line)) - 1]
+    begin = shard.newlines[low].astype(np.int64) + 1
+    stop = shard.newlines[high + 1].astype(np.int64)
+    strings, cut = gather(shard.arrow_content, begin, stop).strings, np.zeros(len(heads), dtype=np.bool_)
+    if max_line_len > 0:
+        strings, cut = _cut(shard, strings, low, high, max_line_len)
+    origin = heads[number]
+    return {
+        "chunk": pa.DictionaryArray.from_arrays(pa.array(number.astype(np.int32)), strings),
+        "chunk_line_number": pa.array((low[number] - first_line[origin] + 1).astype(np.int32)),
+        "chunk_offset": pa.array(begin[number] - shard.doc_start[document[origin]]),
+        "truncated": pa.array(cut[number]),
+    }
+
+
+def _cut(shard: Shard, strings: Any, low: Places, high: Places, max_line_len: int) -> tuple[Any, NDArray[np.bool_]]:
+    import pyarrow as pa
+
+    texts: list[str | None] = []
+    cut = np.zeros(len(low), dtype=np.bool_)
+    for at, (first, last) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
+        bounds = shard.newlines[first : last + 2].astype(np.int64)
+        if int(np.diff(bounds).max()) - 1 <= max_line_len:
+            texts.append(None)
+            continue
+        cut[at] = True
+        lines = bytes(shard.content[int(bounds[0]) + 1 : int(bounds[-1])]).split(b"\n")
+        texts.append(b"\n".join(cut_line(line, max_line_len) for line in lines).decode(errors="replace"))
+    if not cut.any():
+        return strings, cut
+    whole = strings.to_pylist()
+    return pa.array([old if new is None else new for old, new in zip(whole, texts, strict=True)], pa.string()), cut
+
+
+def cut_line(line: bytes, size: int) -> bytes:
+    """Cut a line to `size` bytes, the mark that says so included where there is room for it."""
+    if len(line) <= size:
+        return line
+    return line[: size - len(_CUT_MARK)] + _CUT_MARK if size >= len(_CUT_MARK) else line[:size]

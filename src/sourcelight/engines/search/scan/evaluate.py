@@ -1,0 +1,205 @@
+"""Evaluating a query file by file: candidates first, then patterns in the order of their cost, in growing batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sourcelight.engines.search.index.shard import Shard
+from sourcelight.engines.search.index.view import NO_SHARD, Placement
+from sourcelight.engines.search.scan.candidates import candidate_units
+from sourcelight.engines.search.scan.hits import NO_HITS, Hits, find_hits, merge_hits
+from sourcelight.engines.search.scan.plan import Plan
+from sourcelight.engines.search.scan.snapshot import Mask, PathHits, Snapshot
+
+_FIRST_UNITS, _LARGEST_UNITS, _GROWTH = 64, 1024, 4
+
+Places = NDArray[np.intp]
+
+
+@dataclass(slots=True)
+class Pace:
+    """How many units the next batch takes: few at first, so that the first rows come soon."""
+
+    units: int = _FIRST_UNITS
+
+    def grow(self) -> None:
+        """Make the next batch larger."""
+        self.units = min(self.units * _GROWTH, _LARGEST_UNITS)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A batch of matching files, in the order in which they are shown.
+
+    `content_files` have spans in their content: those of `documents` (same length) in `hits`; `path_files` match by
+    their path, or by what they lack. `shard` is None for files without content.
+    """
+
+    shard: Shard | None
+    hits: Hits
+    content_files: Places
+    documents: Places
+    path_files: Places
+
+
+class RepositorySearch:
+    """One query over one repository at one commit."""
+
+    def __init__(self, snapshot: Snapshot, plan: Plan, stopped: Callable[[], bool]) -> None:
+        self.snapshot = snapshot
+        self.plan = plan
+        self._stopped = stopped
+        self.filter = snapshot.filtered(plan.query.files, plan.query.languages)
+        self.path_hits: list[PathHits | None] = [
+            snapshot.path_hits(atom.pattern) if atom.path else None for atom in plan.atoms
+        ]
+
+    def found(self, pace: Pace) -> Iterator[Found]:
+        """Yield matching files: shard by shard, then those without content."""
+        if self.filter is not None and not self.filter.any():
+            return
+        for number, shard in enumerate(self.snapshot.shards):
+            for found in _ShardSearch(self, shard, self.snapshot.placement(number), self._stopped).found(pace):
+                if len(found.content_files) or len(found.path_files):
+                    yield found
+            if self._stopped():
+                return
+        yield from self._nameless()
+
+    def _nameless(self) -> Iterator[Found]:
+        files = np.flatnonzero(self.snapshot.view.shard == NO_SHARD)
+        if self.filter is not None:
+            files = files[self.filter[files]]
+        if len(files):
+            values = [self.in_path(number, files) for number in range(len(self.plan.atoms))]
+            files = files[self.plan.true_files(values, len(files))]
+        if len(files):
+            none = np.zeros(0, dtype=np.intp)
+            yield Found(None, NO_HITS, none, none, files)
+
+    def in_path(self, atom: int, files: Places) -> Mask:
+        """Tell which of the files an atom matches by path."""
+        hits = self.path_hits[atom]
+        return np.zeros(len(files), dtype=np.bool_) if hits is None else hits.held[files]
+
+
+class _ShardSearch:
+    def __init__(
+        self, search: RepositorySearch, shard: Shard, placement: Placement, stopped: Callable[[], bool]
+    ) -> None:
+        self._plan = search.plan
+        self._shard = shard
+        self._stopped = stopped
+        self._files, self._documents = placement.files, placement.documents
+        self._sorted = placement.one_to_one
+        if search.filter is not None:
+            passed = search.filter[self._files]
+            self._files, self._documents = self._files[passed], self._documents[passed]
+        self._in_path = [search.in_path(number, self._files) for number in range(len(self._plan.atoms))]
+
+    def found(self, pace: Pace) -> Iterator[Found]:
+        if not len(self._files):
+            return
+        shard, plan = self._shard, self._plan
+        units: list[Places] = []
+        upper: list[Mask] = []
+        for number, atom in enumerate(plan.atoms):
+            possible = self._candidates(number) if atom.content else np.zeros(0, dtype=np.intp)
+            units.append(possible)
+            held = np.zeros(shard.documents, dtype=np.bool_)
+            held[shard.unit_doc[possible]] = True
+            upper.append(self._in_path[number] | held[self._documents])
+        alive = plan.possible_files(self._in_path, upper, len(self._files))
+        if not alive.any():
+            return
+        alive_documents = np.zeros(shard.documents, dtype=np.bool_)
+        alive_documents[self._documents[alive]] = True
+        units = [part[alive_documents[shard.unit_doc[part]]] for part in units]
+        for first, last in self._batches(units, pace):
+            if self._stopped():
+                return
+            yield self._batch(units, first, last)
+
+    def _candidates(self, atom: int) -> Places:
+        found = candidate_units(self._shard, self._plan.atoms[atom].pattern)
+        return np.arange(self._shard.units) if found is None else found
+
+    def _batches(self, units: list[Places], pace: Pace) -> Iterator[tuple[int, int]]:
+        """Cut the documents into runs of about as many candidate units as `pace` says."""
+        together = units[0] if len(units) == 1 else _union(units, self._shard.units)
+        at = first = 0
+        while at + pace.units < len(together):
+            at += pace.units
+            last = int(self._shard.unit_doc[together[at - 1]]) + 1
+            at = int(np.searchsorted(together, int(self._shard.doc_unit[last])))
+            yield first, last
+            first = last
+            pace.grow()
+        if first < self._shard.documents:
+            yield first, self._shard.documents
+            if len(together) - at > pace.units // 2:
+                pace.grow()
+
+    def _batch(self, units: list[Places], first: int, last: int) -> Found:
+        """Evaluate the files of the documents first ≤ d < last."""
+        shard, plan = self._shard, self._plan
+        lo, hi = np.searchsorted(self._documents, (first, last)).tolist()
+        files, documents = self._files[lo:hi], self._documents[lo:hi]
+        bounds = shard.doc_unit[[first, last]].tolist()
+        parts = [part[slice(*np.searchsorted(part, bounds).tolist())] for part in units]
+        lower = [held[lo:hi] for held in self._in_path]
+        upper = [
+            low | _holds(shard.unit_doc[part], first, last)[documents - first]
+            for low, part in zip(lower, parts, strict=True)
+        ]
+        hits: dict[int, Hits] = {}
+        for number in sorted(range(len(plan.atoms)), key=lambda number: len(parts[number])):
+            part = parts[number]
+            if len(part) and not plan.single:
+                alive = np.zeros(last - first, dtype=np.bool_)
+                alive[documents[plan.possible_files(lower, upper, len(files))] - first] = True
+                part = part[alive[shard.unit_doc[part] - first]]
+            found = find_hits(shard, plan.atoms[number].pattern, part, self._stopped)
+            held = _holds(shard.docs_of(found.start), first, last) if len(found) else None
+            exact = lower[number] if held is None else lower[number] | held[documents - first]
+            lower[number] = upper[number] = exact
+            if number in plan.shown:
+                hits[number] = found
+        true = plan.true_files(lower, len(files))
+        return self._show(merge_hits(list(hits.values())), files[true], documents[true])
+
+    def _show(self, hits: Hits, files: Places, documents: Places) -> Found:
+        none = np.zeros(0, dtype=np.intp)
+        if not len(hits) or not len(files):
+            return Found(self._shard, NO_HITS, none, none, files if self._sorted else np.sort(files))
+        in_content = np.zeros(self._shard.documents, dtype=np.bool_)
+        hit_documents = self._shard.docs_of(hits.start)
+        in_content[hit_documents] = True
+        held = in_content[documents]
+        content_files, content_documents, path_files = files[held], documents[held], files[~held]
+        true_documents = np.zeros(self._shard.documents, dtype=np.bool_)
+        true_documents[content_documents] = True
+        hits = hits.chosen(true_documents[hit_documents])
+        if not self._sorted:
+            order = np.argsort(content_files, kind="stable")
+            content_files, content_documents = content_files[order], content_documents[order]
+            path_files = np.sort(path_files)
+        return Found(self._shard, hits, content_files, content_documents, path_files)
+
+
+def _holds(documents: NDArray[Any], first: int, last: int) -> Mask:
+    held = np.zeros(last - first, dtype=np.bool_)
+    held[documents - first] = True
+    return held
+
+
+def _union(parts: list[Places], size: int) -> Places:
+    held = np.zeros(size, dtype=np.bool_)
+    for part in parts:
+        held[part] = True
+    return np.flatnonzero(held)

@@ -1,0 +1,129 @@
+"""A repository at one commit, opened: its view, its shards, and what was worked out about its paths."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sourcelight.core.patterns.compiled import CompiledPattern
+from sourcelight.engines.search.index.shard import Shard
+from sourcelight.engines.search.index.view import REASONS, Placement, View
+from sourcelight.engines.search.model import FileFilter, LanguageFilter
+
+_MOST_REMEMBERED = 48
+
+Mask = NDArray[np.bool_]
+Places = NDArray[np.int64]
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class PathHits:
+    """Where a pattern stands in paths: files that match, and spans in bytes, sorted by file, then start."""
+
+    held: Mask
+    file: Places
+    start: Places
+    end: Places
+
+
+class Snapshot:
+    """A view and its shards. Everything is read-only; what is remembered is shared between threads."""
+
+    def __init__(self, view: View, shards: list[Shard]) -> None:
+        self.view = view
+        self.shards = shards
+        self._remembered: OrderedDict[Any, Any] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def _remember(self, key: Any, make: Callable[[], _T]) -> _T:
+        with self._guard:
+            if key in self._remembered:
+                self._remembered.move_to_end(key)
+                found: _T = self._remembered[key]
+                return found
+        made = make()
+        with self._guard:
+            self._remembered[key] = made
+            if len(self._remembered) > _MOST_REMEMBERED:
+                self._remembered.popitem(last=False)
+        return made
+
+    def placement(self, shard: int) -> Placement:
+        """Tell which files have their content in that shard."""
+        return self._remember(("placement", shard), lambda: self.view.placement(shard, self.shards[shard].documents))
+
+    def path_hits(self, pattern: CompiledPattern) -> PathHits:
+        """Find a pattern in all paths."""
+        return self._remember(("path", pattern), lambda: self._find_in_paths(pattern))
+
+    def filtered(self, files: tuple[FileFilter, ...], languages: tuple[LanguageFilter, ...]) -> Mask | None:
+        """Tell which files pass all filters; None when there is none."""
+        mask: Mask | None = None
+        for chosen in files:
+            held = self._remember(("file", chosen.pattern), lambda p=chosen.pattern: self._match_paths(p))  # type: ignore[misc]
+            mask = _narrow(mask, held, negated=chosen.negated)
+        for language in languages:
+            wanted = language.name.casefold()
+            table = np.array(
+                [wanted in [name.casefold() for name in names] for _, names in self.view.languages] or [False]
+            )
+            mask = _narrow(mask, table[self.view.language], negated=language.negated)
+        return mask
+
+    def skipped(self, mask: Mask | None) -> dict[str, int]:
+        """Count the files that are matched by name only, by reason, among those that pass the filters."""
+        reasons = self.view.reason if mask is None else self.view.reason[mask]
+        counts = np.bincount(reasons, minlength=len(REASONS)).tolist()
+        return {name: count for name, count in zip(REASONS[1:], counts[1:], strict=True) if count}
+
+    def _bounds(self) -> tuple[Places, Places]:
+        starts = self.view.path_start.astype(np.int64)
+        return starts[:-1], starts[1:] - 1
+
+    def _match_paths(self, pattern: CompiledPattern) -> Mask:
+        starts, ends = self._bounds()
+        return np.asarray(pattern.match_many(self.view.path_text, starts, ends), dtype=np.bool_)
+
+    def _find_in_paths(self, pattern: CompiledPattern) -> PathHits:
+        view = self.view
+        starts, ends = self._bounds()
+        held = np.zeros(view.files, dtype=np.bool_)
+        none = np.zeros(0, dtype=np.int64)
+        if not view.files:
+            return PathHits(held, none, none, none)
+        if pattern.multi_line or pattern.whole_text:
+            file, start, end = pattern.spans(view.path_text, starts, ends)
+        else:
+            offsets = pattern.lines(view.path_text, np.array([[1, len(view.path_text)]], dtype=np.int64))
+            file = np.searchsorted(view.path_start, offsets.astype(np.uint32), side="right").astype(np.int64) - 1
+            if pattern.exact and pattern.literal is not None:
+                start = offsets - starts[file]
+                end = start + len(pattern.literal)
+            else:
+                rows = unique_sorted(file)
+                row, start, end = pattern.spans(view.path_text, starts[rows], ends[rows])
+                file = rows[row]
+        held[file] = True
+        return PathHits(held, file, start, end)
+
+
+def unique_sorted(values: Places) -> Places:
+    """Drop repetitions from sorted values."""
+    if len(values) < 2:
+        return values
+    kept = np.empty(len(values), dtype=np.bool_)
+    kept[0] = True
+    np.not_equal(values[1:], values[:-1], out=kept[1:])
+    return values[kept]
+
+
+def _narrow(mask: Mask | None, held: Mask, *, negated: bool) -> Mask:
+    held = ~held if negated else held
+    return held if mask is None else mask & held

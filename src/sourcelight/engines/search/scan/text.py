@@ -1,0 +1,105 @@
+"""Text out of mapped bytes into Arrow strings, and byte offsets into code points, without an object for each line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Places = NDArray[np.int64]
+_ASCII_END = 0x80
+_CONTINUATION_MASK, _CONTINUATION = 0xC0, 0x80
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Pieces of text.
+
+    `strings` is an Arrow string array, invalid UTF-8 as U+FFFD. `raw` are the bytes of all pieces as stored and
+    `offsets` where each begins in them. `beyond_ascii` lists the rows that hold a byte outside ASCII.
+    """
+
+    strings: Any
+    raw: NDArray[np.uint8]
+    offsets: NDArray[np.int32]
+    beyond_ascii: Places
+    invalid: frozenset[int]
+
+    def bytes_of(self, row: int) -> bytes:
+        """Give a piece as stored."""
+        return self.raw[self.offsets[row] : self.offsets[row + 1]].tobytes()
+
+
+def gather(buffer: Any, starts: Places, ends: Places) -> Texts:
+    """Copy the pieces ``buffer[start:end]``, ascending and apart from one another, into an Arrow string array."""
+    import pyarrow as pa
+
+    count = len(starts)
+    if not count:
+        return Texts(pa.array([], pa.string()), np.zeros(0, np.uint8), np.zeros(1, np.int32), _none(), frozenset())
+    # Pieces and the gaps between them are one Arrow array over the mapped bytes; taking every other item copies in C.
+    bounds = np.empty(2 * count, dtype=np.int32)
+    bounds[0::2] = starts
+    bounds[1::2] = ends
+    whole = pa.Array.from_buffers(pa.binary(), 2 * count - 1, [None, pa.py_buffer(bounds), buffer])
+    return texts_of(whole.take(pa.array(np.arange(0, 2 * count, 2, dtype=np.int32))))
+
+
+def texts_of(pieces: Any) -> Texts:
+    """Look at an Arrow binary array (no nulls, no offset) and make strings of it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    _, offset_buffer, data = pieces.buffers()
+    offsets = np.frombuffer(offset_buffer, np.int32, len(pieces) + 1)
+    raw = np.frombuffer(data, np.uint8, int(offsets[-1])) if data is not None else np.zeros(0, np.uint8)
+    strings = pa.Array.from_buffers(pa.string(), len(pieces), [None, offset_buffer, data])
+    if not len(raw) or int(raw.max()) < _ASCII_END:
+        return Texts(strings, raw, offsets, _none(), frozenset())
+    places = np.flatnonzero(raw >= _ASCII_END)
+    rows = np.unique(np.searchsorted(offsets, places, side="right") - 1)
+    invalid: dict[int, str] = {}
+    try:
+        strings.validate(full=True)
+    except pa.ArrowInvalid:
+        for row in rows.tolist():
+            piece = raw[offsets[row] : offsets[row + 1]].tobytes()
+            try:
+                piece.decode()
+            except UnicodeDecodeError:
+                invalid[row] = piece.decode(errors="replace")
+        mask = np.zeros(len(pieces), dtype=np.bool_)
+        mask[list(invalid)] = True
+        repaired = pa.array(list(invalid.values()), pa.string())
+        strings = pc.replace_with_mask(strings, pa.array(mask), repaired)
+    return Texts(strings, raw, offsets, rows, frozenset(invalid))
+
+
+def code_points(texts: Texts, row: Places, offset: Places) -> Places:
+    """Turn byte offsets into their rows to code points; an offset just past the end stays just past the end."""
+    found = offset.copy()
+    beyond = np.zeros(len(texts.offsets) - 1, dtype=np.bool_)
+    beyond[texts.beyond_ascii] = True
+    chosen = np.flatnonzero(beyond[row])
+    if not len(chosen):
+        return found
+    rows, places = row[chosen], offset[chosen]
+    begins = texts.offsets[rows].astype(np.int64)
+    lengths = texts.offsets[rows + 1] - begins
+    past = np.maximum(places - lengths, 0)
+    high = np.flatnonzero(texts.raw >= _ASCII_END)
+    continuing = high[(texts.raw[high] & _CONTINUATION_MASK) == _CONTINUATION]
+    before = np.searchsorted(continuing, begins + places - past) - np.searchsorted(continuing, begins)
+    found[chosen] = places - before
+    if texts.invalid:
+        broken = np.isin(rows, np.fromiter(texts.invalid, np.int64))
+        for at in np.flatnonzero(broken).tolist():
+            piece = texts.bytes_of(int(rows[at]))[: int(places[at])]
+            found[chosen[at]] = len(piece.decode(errors="replace")) + int(past[at])
+    return found
+
+
+def _none() -> Places:
+    return np.zeros(0, dtype=np.int64)

@@ -1,0 +1,181 @@
+"""Running a query over many repositories, one after another, in parts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from sourcelight.core.batches.events import Cancellation
+from sourcelight.core.errors import IndexFault, SourcelightError
+from sourcelight.engines.search.model import GroupBy, SearchOptions, SearchPart, Target, TextQuery
+from sourcelight.engines.search.scan.evaluate import Found, Pace, RepositorySearch
+from sourcelight.engines.search.scan.plan import plan
+from sourcelight.engines.search.scan.render import Renderer
+from sourcelight.engines.search.scan.rows import rows_of
+from sourcelight.engines.search.scan.snapshot import Snapshot
+
+_QUIET_S = 0.05
+"""Longest time for which finished repositories without a match wait to be told of together."""
+
+Opener = Callable[[Target], tuple[Snapshot, str]]
+"""Opens a target and gives its commit; raises `IndexFault`, or another error of ours, when it can't."""
+
+
+def search(
+    open_target: Opener,
+    targets: Sequence[Target],
+    query: TextQuery,
+    options: SearchOptions,
+    cancellation: Cancellation,
+) -> Iterator[SearchPart]:
+    """Yield the answer in parts; see `model.Searcher.search`."""
+    prepared = plan(query)
+    pace = Pace()
+
+    def stopped() -> bool:
+        return cancellation.stopped
+
+    waiting = _Waiting()
+    matches = 0
+    for target in targets:
+        if stopped():
+            break
+        name = target.repository.name
+        try:
+            snapshot, commit = open_target(target)
+        except (SourcelightError, OSError) as fault:
+            waiting.failed[name] = fault.reason if isinstance(fault, IndexFault) else str(fault)
+            continue
+        running = RepositorySearch(snapshot, prepared, stopped)
+        renderer = Renderer(running, target, commit, options)
+        for found in running.found(pace):
+            rendered = renderer.render(found)
+            matches += rendered.matches
+            yield waiting.part(rendered.batches, rendered.matches, rendered.files)
+            if options.max_matches is not None and matches >= options.max_matches:
+                return
+            if stopped():
+                break
+        if stopped():
+            break
+        waiting.done.append(name)
+        if skipped := snapshot.skipped(running.filter):
+            waiting.skipped[name] = skipped
+        if waiting.long:
+            yield waiting.part()
+    if waiting.any:
+        yield waiting.part()
+
+
+class _Waiting:
+    """What is to be told with the next part."""
+
+    def __init__(self) -> None:
+        self._since = time.monotonic()
+        self._clear()
+
+    def _clear(self) -> None:
+        self.done: list[str] = []
+        self.skipped: dict[str, dict[str, int]] = {}
+        self.failed: dict[str, str] = {}
+
+    @property
+    def any(self) -> bool:
+        return bool(self.done or self.failed)
+
+    @property
+    def long(self) -> bool:
+        return self.any and time.monotonic() - self._since > _QUIET_S
+
+    def part(self, batches: tuple[Any, ...] = (), matches: int = 0, files: int = 0) -> SearchPart:
+        part = SearchPart(batches, tuple(self.done), matches, files, self.skipped, self.failed)
+        self._since = time.monotonic()
+        self._clear()
+        return part
+
+
+def count(
+    open_target: Opener,
+    targets: Sequence[Target],
+    query: TextQuery,
+    by: Sequence[GroupBy],
+    cancellation: Cancellation,
+) -> Any:
+    """Count matches and files without reading lines; see `model.Searcher.count`.
+
+    Raises the fault of the first target that can't be opened, and `Cancelled`: half a count is none.
+    """
+    import pyarrow as pa
+
+    prepared = plan(query)
+    totals: dict[tuple[str | None, ...], list[int]] = {}
+    for target in targets:
+        cancellation.check()
+        snapshot, _ = open_target(target)
+        running = RepositorySearch(snapshot, prepared, lambda: cancellation.stopped)
+        for found in running.found(Pace(1 << 14)):
+            for files, matches in ((found.content_files, _matches(found)), (found.path_files, None)):
+                _add(totals, _keys(snapshot, target.repository.name, files, by), files, matches)
+        cancellation.check()
+    columns: dict[str, Any] = {
+        column: pa.array([key[place] for key in totals], pa.string()) for place, column in enumerate(by)
+    }
+    columns["matches"] = pa.array([total[0] for total in totals.values()], pa.int64())
+    columns["files"] = pa.array([total[1] for total in totals.values()], pa.int64())
+    return pa.table(columns)
+
+
+def _matches(found: Found) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    if found.shard is None or not len(found.content_files):
+        return np.zeros(0, dtype=np.int64)
+    rows = rows_of(found.shard, found.hits)
+    before = np.concatenate(([0], np.cumsum(rows.count)))
+    begins = found.shard.doc_start[found.documents].astype(np.int64)
+    ends = begins + found.shard.doc_size[found.documents]
+    counts: np.ndarray[tuple[int], np.dtype[np.int64]] = (
+        before[np.searchsorted(rows.begin, ends)] - before[np.searchsorted(rows.begin, begins)]
+    )
+    return counts
+
+
+def _keys(
+    snapshot: Snapshot, repository: str, files: Any, by: Sequence[GroupBy]
+) -> tuple[list[tuple[str | None, ...]], Any]:
+    """Give the distinct keys of some files, and which key each file has."""
+    view = snapshot.view
+    if "path" in by:
+        chosen = np.arange(len(files))
+    elif "language" in by:
+        _, firsts, chosen = np.unique(view.language[files], return_index=True, return_inverse=True)
+        files = files[firsts]
+    else:
+        files, chosen = files[:1], np.zeros(len(files), dtype=np.intp)
+    keys = []
+    for file in files.tolist():
+        values: dict[str, str | None] = {"repository": repository}
+        if "language" in by:
+            values["language"] = view.languages[int(view.language[file])][0] or None
+        if "path" in by:
+            values["path"] = view.path(file)
+        keys.append(tuple(values[column] for column in by))
+    return keys, chosen
+
+
+def _add(
+    totals: dict[tuple[str | None, ...], list[int]],
+    grouped: tuple[list[tuple[str | None, ...]], Any],
+    files: Any,
+    matches: Any,
+) -> None:
+    keys, chosen = grouped
+    file_counts = np.bincount(chosen, minlength=len(keys)).tolist()
+    weights = file_counts if matches is None else np.bincount(chosen, matches, len(keys)).astype(np.int64).tolist()
+    if not len(files):
+        return
+    for key, matched, held in zip(keys, weights, file_counts, strict=True):
+        total = totals.setdefault(key, [0, 0])
+        total[0] += int(matched)
+        total[1] += held

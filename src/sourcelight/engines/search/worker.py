@@ -1,0 +1,94 @@
+"""A worker process: builds the indexes it is told to, one after another, and tells how far it is.
+
+Started as ``python -m sourcelight.engines.search.worker``. Each line on standard input is an order, each line on
+standard output an event (`progress`, `done`, `failed`), all JSON. It ends when its input does. Plain pipes, so that
+nothing of the caller's main module is imported here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any
+
+from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.errors import IndexFault, SourcelightError
+from sourcelight.engines.search.index.build import BuildOrder, Built, build
+from sourcelight.engines.search.index.folder import RepositoryFolder
+from sourcelight.repos import Repository
+
+
+def order_line(folder: Path, repository: Repository, settings: dict[str, Any]) -> bytes:
+    """Write an order; `settings` are the fields of `BuildOrder` that are data."""
+    order = {"folder": str(folder), "repository": asdict(repository), "settings": settings}
+    return json.dumps(order, default=list).encode() + b"\n"
+
+
+def _repository(raw: dict[str, Any]) -> Repository:
+    facts = RepositoryFacts(**{**raw.pop("facts"), "topics": ()})
+    return Repository(facts=facts, **raw)
+
+
+def build_locked(folder: RepositoryFolder, repository: Repository, order: BuildOrder) -> Built | None:
+    """Build one index under its lock; None when another builder had done it by then."""
+    from sourcelight.repos import ObjectReader
+
+    with folder.locked(order.stop):
+        if not order.afresh and is_built(folder, order.commit, order.max_file_size):
+            return None
+        with ObjectReader(repository) as reader:
+            return build(folder, reader, order)
+
+
+def is_built(folder: RepositoryFolder, commit: str, max_file_size: int) -> bool:
+    """Tell whether the folder answers for a commit; damage that shows in the manifest means no."""
+    try:
+        manifest = folder.manifest()
+    except (IndexFault, OSError):
+        return False
+    return manifest.max_file_size == max_file_size and manifest.view_of(commit) is not None
+
+
+def reason_of(fault: Exception) -> str:
+    """Say why a repository could not be indexed."""
+    if isinstance(fault, IndexFault):
+        return fault.reason
+    if isinstance(fault, SourcelightError):
+        return str(fault)
+    if isinstance(fault, MemoryError):
+        return "not enough memory"
+    return f"{type(fault).__name__}: {fault}"
+
+
+def _serve(orders: IO[bytes], events: IO[bytes]) -> None:
+    def send(event: dict[str, Any]) -> None:
+        events.write(json.dumps(event).encode() + b"\n")
+        events.flush()
+
+    for line in orders:
+        raw = json.loads(line)
+        order = BuildOrder(
+            **raw["settings"],
+            stop=lambda: None,
+            tell=lambda files, size: send({"event": "progress", "files": files, "bytes": size}),
+        )
+        try:
+            built = build_locked(RepositoryFolder(Path(raw["folder"])), _repository(raw["repository"]), order)
+        except Exception as fault:  # noqa: BLE001 - one repository must not end the others; the reason is reported
+            send({"event": "failed", "reason": reason_of(fault)})
+            continue
+        send({"event": "done", "built": None if built is None else asdict(built)})
+
+
+def main() -> None:
+    """Serve orders until the input ends."""
+    events = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    _serve(sys.stdin.buffer, events)
+
+
+if __name__ == "__main__":
+    main()
