@@ -1,0 +1,96 @@
+"""The match objects of the wire as typed records for fast decoding; every key that batches use, in the wire's spelling.
+
+Absent and null are the same. What does not fit these types goes the forgiving way of `sourcelight.core.wire.decode`.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Place(msgspec.Struct, gc=False):
+    """A place: byte offset, 0-based line, column in code points."""
+
+    offset: int = 0
+    line: int = 0
+    column: int = 0
+
+
+class Extent(msgspec.Struct, gc=False):
+    """A range; the end is exclusive."""
+
+    start: Place
+    end: Place
+
+
+class Line(msgspec.Struct, gc=False, rename="camel"):
+    """A matched line and the (start, length) pairs of its matches, in code points."""
+
+    line: str
+    line_number: int
+    offset_and_lengths: list[tuple[int, int]]
+
+
+class Chunk(msgspec.Struct, gc=False, rename="camel"):
+    """Whole lines around matches, under either of the two names of the text."""
+
+    content_start: Place
+    ranges: list[Extent]
+    content: str | None = None
+    context: str | None = None
+    content_truncated: bool | None = None
+
+
+class Symbol(msgspec.Struct, gc=False, rename="camel"):
+    """A definition; `line` is 1-based."""
+
+    name: str
+    kind: str = ""
+    url: str = ""
+    container_name: str | None = None
+    line: int | None = None
+
+
+class Record(msgspec.Struct, gc=False, rename="camel"):
+    """A match of any kind: the keys of all kinds together."""
+
+    repository: str
+    type: str = "content"
+    path: str | None = None
+    repository_id: int | None = msgspec.field(name="repositoryID", default=None)
+    repo_stars: int | None = None
+    repo_last_fetched: str | None = None
+    branches: list[str] | None = None
+    commit: str | None = None
+    language: str | None = None
+    path_matches: list[Extent] | None = None
+    line_matches: list[Line] | None = None
+    chunk_matches: list[Chunk] | None = None
+    symbols: list[Symbol] | None = None
+    repository_matches: list[Extent] | None = None
+    description: str | None = None
+    fork: bool | None = None
+    archived: bool | None = None
+    private: bool | None = None
+    metadata: dict[str, str | None] | None = None
+    topics: list[str] | None = None
+    label: str | None = None
+    url: str | None = None
+    detail: str | None = None
+    oid: str | None = None
+    message: str | None = None
+    author_name: str | None = None
+    author_date: str | None = None
+    committer_name: str | None = None
+    committer_date: str | None = None
+    content: str | None = None
+    ranges: list[tuple[int, int, int]] | None = None
+
+    @property
+    def revision(self) -> str:
+        """The revision as it was asked for; empty for the default branch."""
+        return self.branches[0] if self.branches else ""
+
+
+DECODER = msgspec.json.Decoder(list[Record] | None)
+"""Reads the array of a ``matches`` event."""
