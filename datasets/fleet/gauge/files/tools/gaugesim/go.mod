@@ -1,0 +1,6 @@
+%%born sim
+module example.org/tidewatch/gauge/tools/gaugesim
+
+go 1.18
+
+require example.org/tidewatch/hub v«hub»

@@ -1,0 +1,2 @@
+%%born stations
+%%make stations_go

@@ -1,0 +1,36 @@
+"""What every test shares: a shut environment and the sample fleet."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import build
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shut_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Keep the host's git configuration, index and settings out; give the home of the session."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in os.environ:
+            if name.startswith(("GIT_", "SRC_", "SOURCELIGHT_")):
+                patch.delenv(name)
+        patch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+        patch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
+        patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+        patch.setenv("GIT_TERMINAL_PROMPT", "0")
+        patch.setenv("SOURCELIGHT_HOME", str(home))
+        patch.setenv("SOURCELIGHT_PROGRESS", "off")
+        yield home
+
+
+@pytest.fixture(scope="session")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of the sample fleet, built once; tests must not change it."""
+    folder = tmp_path_factory.mktemp("fleet")
+    build.build(folder)
+    return folder
