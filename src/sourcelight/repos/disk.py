@@ -62,27 +62,28 @@ class DiskState:
     commit: str
     tree: Tree
     root: bytes
-    places: dict[bytes, bytes] = field(repr=False)
+    places: dict[bytes, list[bytes]] = field(repr=False)
     large: frozenset[bytes] = frozenset()
 
     def read(self, blob_id: bytes) -> bytes | None:
         """Read content from disk; None when the file has changed or gone since."""
-        place = self.places.get(blob_id)
-        if place is None:
-            return None
-        try:
-            text = _read(os.path.join(self.root, place))
-        except OSError:
-            return None
-        return text if blob_id in self.large or blob_name(text) == blob_id else None
+        for place in self.places.get(blob_id, ()):
+            try:
+                text = _read(os.path.join(self.root, place))
+            except OSError:
+                continue
+            if blob_id in self.large or blob_name(text) == blob_id:
+                return text
+        return None
 
     def size(self, blob_id: bytes) -> int | None:
         """Size of the content in bytes; None when the file is gone."""
-        place = self.places.get(blob_id)
-        try:
-            return None if place is None else os.lstat(os.path.join(self.root, place)).st_size
-        except OSError:
-            return None
+        for place in self.places.get(blob_id, ()):
+            try:
+                return os.lstat(os.path.join(self.root, place)).st_size
+            except OSError:
+                continue
+        return None
 
 
 def blob_name(text: bytes) -> bytes:
@@ -154,7 +155,7 @@ class _Hasher:
         self.known = known
         self.seen: dict[bytes, tuple[_Stamp, bytes]] = {}
         self.rows: list[tuple[bytes, bytes, int]] = []
-        self.places: dict[bytes, bytes] = {}
+        self.places: dict[bytes, list[bytes]] = {}
         self.large: set[bytes] = set()
         self.missing = self.symlinks = 0
 
@@ -174,7 +175,7 @@ class _Hasher:
             self.missing += 1
             return
         self.rows.append((path, name, 0o100755 if info.st_mode & 0o100 else 0o100644))
-        self.places[name] = path
+        self.places.setdefault(name, []).append(path)
         if len(self.rows) > MAX_FILES:
             raise RepositoryError(f"{os.fsdecode(self.root)} holds more than {MAX_FILES:,} files")
 

@@ -10,7 +10,7 @@ import re
 from urllib.parse import unquote
 
 _URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<rest>.*)", re.DOTALL)
-_SCP = re.compile(r"(?:[^/\[\]:]*@)?(?P<host>\[[0-9A-Fa-f:.%]+\]|[^/:\[\]@]{2,}):(?P<path>.*)", re.DOTALL)
+_SCP = re.compile(r"(?:[^/\[\]:]*@)?(?P<host>\[[0-9A-Fa-f:.%]+\]|[^/:\[\]@]{2,}):(?P<path>[^:\\].*)", re.DOTALL)
 _PUBLIC_SCHEMES = {"http", "https", "ssh", "git", "git+ssh", "ssh+git", "git+https", "ftp", "ftps"}
 _UNSPEAKABLE = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -33,7 +33,7 @@ def split_origin(url: str) -> tuple[str, str]:
         path = unquote(path, errors="replace")
     else:
         scp = _SCP.fullmatch(url.strip())
-        if not scp or "\\" in scp["path"][:1]:
+        if not scp:
             return "", ""
         host, path = scp["host"], scp["path"]
     host = clean(unquote(host, errors="replace")).strip("[]").lower()

@@ -74,6 +74,7 @@ class ObjectReader:
         self.repository = repository
         self._odb: pygit2.Odb | None = None
         self._disk: DiskState | None = None
+        self._disk_failed = False
 
     def __enter__(self) -> Self:
         return self
@@ -87,6 +88,7 @@ class ObjectReader:
         """Let go of the object store's files; the reader opens them again when it is used again."""
         self._odb = None
         self._disk = None
+        self._disk_failed = False
 
     def tree(self, commit: str) -> Tree:
         """List the files of a commit (30,000 files: about 80 ms).
@@ -206,10 +208,13 @@ class ObjectReader:
 
     def _changed(self) -> DiskState | None:
         """What stands on disk under names that the object store lacks: snapshots, changed files of a work tree."""
-        if self._disk is None and self.repository.worktree:
+        if self._disk is None and self.repository.worktree and not self._disk_failed:
             from sourcelight.repos.disk import current_state
 
-            self._disk = current_state(self.repository)
+            try:
+                self._disk = current_state(self.repository)
+            except RepositoryError:  # gone or damaged since: what the object store lacks is then simply missing
+                self._disk_failed = True
         return self._disk
 
     def _disk_state(self, commit: str) -> DiskState:

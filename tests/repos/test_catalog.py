@@ -1,0 +1,341 @@
+import os
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.errors import Cancelled, NoRepositories, RepositoryNotFound
+from sourcelight.repos import Catalog, ObjectReader, Viewer, resolve
+from sourcelight.testing import RepositoryBuilder, make_repo
+from sourcelight.testing.repositories import BareBuilder
+
+as_root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="permissions do not bind root")
+
+
+def names(catalog: Catalog) -> list[str]:
+    return [repository.name for repository in catalog.repositories]
+
+
+def test_work_trees_bare_ones_and_nested_ones_are_found_at_any_depth(tmp_path: Path) -> None:
+    app = make_repo(tmp_path / "team" / "app", {"a": "1"})
+    make_repo(tmp_path / "team" / "app" / "third" / "inner", {"b": "1"})
+    app.clone(tmp_path / "mirrors" / "deep" / "app2.git", "--mirror")
+    catalog = Catalog.open([tmp_path])
+    assert {(r.name, bool(r.worktree)) for r in catalog.repositories} == {
+        ("app", True),
+        ("inner", True),
+        ("app2", False),
+    }
+    assert catalog.skipped == ()
+    assert catalog.warnings == ()
+
+
+def test_the_home_folder_and_git_folders_may_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_repo(tmp_path / "app", {"a": "1"})
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (by_home,) = Catalog.open("~").repositories
+    (by_git_dir,) = Catalog.open(tmp_path / "app" / ".git").repositories
+    assert by_home == by_git_dir
+    assert by_home.worktree == str(tmp_path / "app")
+
+
+def test_linked_work_trees_are_one_repository(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "app", {"a": "1"})
+    repo.git("worktree", "add", "-q", "-b", "side", "../app-side")
+    (repository,) = Catalog.open([tmp_path]).repositories
+    assert repository.worktree == str(tmp_path / "app")
+
+
+def test_a_linked_work_tree_alone_is_read_at_its_own_head(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "main" / "app", {"a": "1"})
+    (tmp_path / "side").mkdir()
+    repo.git("worktree", "add", "-q", "-b", "side", "../../side/app")
+    side = RepositoryBuilder(tmp_path / "side" / "app")
+    head = side.commit({"a": "2"})
+    (repository,) = Catalog.open([tmp_path / "side"]).repositories
+    assert repository.facts.commit == head != repo.head
+    assert resolve(repository, "") == head
+    assert repository.key == Catalog.open([tmp_path / "main"]).repositories[0].key
+
+
+def test_a_submodule_is_its_own_repository_once(tmp_path: Path) -> None:
+    make_repo(tmp_path / "elsewhere" / "lib", {"l": "1"})
+    app = make_repo(tmp_path / "src" / "app", {"a": "1"})
+    app.git("submodule", "--quiet", "add", str(tmp_path / "elsewhere" / "lib"), "lib")
+    app.commit()
+    catalog = Catalog.open([tmp_path / "src"])
+    assert [(r.name, r.worktree) for r in catalog.repositories] == [
+        ("app", str(tmp_path / "src" / "app")),
+        ("lib", str(tmp_path / "src" / "app" / "lib")),
+    ]
+    with ObjectReader(catalog.get("app")) as reader:
+        tree = reader.tree(app.head)
+    assert (tree.paths, tree.submodules) == ([b".gitmodules", b"a"], 1)
+
+
+def test_links_in_a_circle_and_twice_given_paths_change_nothing(tmp_path: Path) -> None:
+    make_repo(tmp_path / "app", {"a": "1"})
+    (tmp_path / "app" / "up").symlink_to(tmp_path)
+    (tmp_path / "again").symlink_to(tmp_path / "app")
+    (tmp_path / "self").symlink_to("self")
+    (tmp_path / "broken").symlink_to("nowhere")
+    catalog = Catalog.open([tmp_path / "app", tmp_path, tmp_path / "again"])
+    assert names(catalog) == ["app"]
+    assert catalog.warnings == ()
+
+
+def test_caches_of_tools_are_not_walked(tmp_path: Path) -> None:
+    make_repo(tmp_path / "app", {"a": "1"})
+    make_repo(tmp_path / "app" / "node_modules" / "dep", {"b": "1"})
+    assert names(Catalog.open([tmp_path])) == ["app"]
+    assert names(Catalog.open([tmp_path / "app" / "node_modules"])) == ["dep"]
+
+
+def test_what_cant_be_read_is_skipped_with_its_reason(tmp_path: Path) -> None:
+    make_repo(tmp_path / "good", {"a": "1"})
+    RepositoryBuilder(tmp_path / "empty")
+    torn = make_repo(tmp_path / "torn", {"a": "1"})
+    shutil.rmtree(tmp_path / "torn" / ".git" / "objects")
+    lost = make_repo(tmp_path / "lost", {"a": "1"})
+    name = lost.git("rev-parse", "HEAD^{tree}")
+    (tmp_path / "lost" / ".git" / "objects" / name[:2] / name[2:]).unlink()
+    make_repo(tmp_path / "garbled", {"a": "1"})
+    (tmp_path / "garbled" / ".git" / "config").write_bytes(b"[core\nx")
+    (tmp_path / "dangling").mkdir()
+    (tmp_path / "dangling" / ".git").write_text("gitdir: /nowhere/at/all\n")
+    (tmp_path / "headless" / ".git").mkdir(parents=True)
+    (tmp_path / "headless" / ".git" / "config").write_text("")
+    RepositoryBuilder(tmp_path / "sha256", object_format="sha256").commit({"a": "1"})
+    make_repo(tmp_path / "reftable", {"a": "1"}).git("config", "core.repositoryformatversion", "1")
+    with (tmp_path / "reftable" / ".git" / "config").open("a") as config:
+        config.write("[extensions]\n\trefStorage = reftable\n")
+    catalog = Catalog.open([tmp_path, tmp_path / "absent"])
+    assert names(catalog) == ["good"]
+    assert {Path(skip.path).name: skip.reason for skip in catalog.skipped} == {
+        "absent": "not found",
+        "empty": "empty",
+        "torn": "corrupt",
+        "lost": "corrupt",
+        "garbled": "corrupt",
+        "dangling": "corrupt",
+        "headless": "corrupt",
+        "sha256": "unsupported",
+        "reftable": "unsupported",
+    }
+    assert all(skip.message for skip in catalog.skipped)
+    assert torn.path.exists()
+
+
+@as_root
+def test_an_unreadable_folder_is_skipped(tmp_path: Path) -> None:
+    make_repo(tmp_path / "good", {"a": "1"})
+    (tmp_path / "locked").mkdir(mode=0)
+    try:
+        catalog = Catalog.open([tmp_path])
+    finally:
+        (tmp_path / "locked").chmod(0o755)
+    assert [(skip.path, skip.reason) for skip in catalog.skipped] == [(str(tmp_path / "locked"), "unreadable")]
+
+
+def test_nothing_at_all_says_what_was_seen(tmp_path: Path) -> None:
+    RepositoryBuilder(tmp_path / "empty")
+    with pytest.raises(NoRepositories, match="no commit yet") as caught:
+        Catalog.open([tmp_path])
+    assert list(caught.value.skipped) == [str(tmp_path / "empty")]
+    for path in (tmp_path / "absent", tmp_path / "empty" / "none"):
+        with pytest.raises(NoRepositories):
+            Catalog.open(path)
+    with pytest.raises(NoRepositories):
+        Catalog.open([])
+
+
+def test_a_head_without_its_branch_falls_back_to_another(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "app", {"a": "1"})
+    head = repo.head
+    repo.git("symbolic-ref", "HEAD", "refs/heads/gone")
+    repo.git("branch", "master", head)
+    catalog = Catalog.open(tmp_path)
+    assert catalog.repositories[0].facts.commit == head
+    assert "main is searched instead" in catalog.warnings[0]
+
+
+def test_a_part_of_a_repository_means_all_of_it(tmp_path: Path) -> None:
+    make_repo(tmp_path / "app", {"docs/deep/a": "1"})
+    catalog = Catalog.open(tmp_path / "app" / "docs" / "deep")
+    assert [r.worktree for r in catalog.repositories] == [str(tmp_path / "app")]
+    assert "the whole repository is searched" in catalog.warnings[0]
+
+
+def test_an_untracked_folder_in_a_repository_is_a_snapshot(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "app", {"a": "1"})
+    repo.write({"env/lib/site/x.py": "1"})
+    (repository,) = Catalog.open(tmp_path / "app" / "env" / "lib").repositories
+    assert (repository.kind, repository.name) == ("snapshot", "lib")
+
+
+def test_facts_come_from_git(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "app", {"a": "1"}, origin="https://me:secret@git.example.org/team/app.git")
+    (tmp_path / "app" / ".git" / "description").write_text("Unnamed repository; edit this file 'description'…\n")
+    (tmp_path / "app" / ".git" / "FETCH_HEAD").write_text("")
+    os.utime(tmp_path / "app" / ".git" / "FETCH_HEAD", (4_000_000_000, 4_000_000_000))
+    (repository,) = Catalog.open(tmp_path).repositories
+    facts = repository.facts
+    assert facts.name == "git.example.org/team/app"
+    assert facts.url == "https://git.example.org/team/app"
+    assert facts.description == ""
+    assert facts.last_fetched == "2096-10-02T07:06:40Z"
+    assert facts.commit == repo.head
+    assert 0 < facts.id < 2**31
+    assert "secret" not in repr(repository)
+    (tmp_path / "app" / ".git" / "description").write_text("Payments\n")
+    again = Catalog.open(tmp_path).repositories[0].facts
+    assert (again.description, again.id) == ("Payments", facts.id)
+
+
+def test_equal_names_are_told_apart_and_said(tmp_path: Path) -> None:
+    for folder in ("a/app", "b/app", "c/fork"):
+        make_repo(tmp_path / folder, {"a": folder}, origin="git@git.example.org:team/app.git")
+    catalog = Catalog.open([tmp_path])
+    base = "git.example.org/team/app"
+    assert names(catalog) == [base, f"{base} (app)", f"{base} (fork)"]
+    assert catalog.get(base).worktree == str(tmp_path / "a" / "app")
+    assert len(catalog.warnings) == 2
+    assert all(str(tmp_path / "a" / "app") in warning for warning in catalog.warnings)
+    assert len({r.facts.id for r in catalog.repositories}) == 3
+
+
+def test_a_private_repository_can_not_be_told_from_an_absent_one(tmp_path: Path) -> None:
+    make_repo(tmp_path / "open", {"a": "1"})
+    make_repo(tmp_path / "secret", {"a": "1"})
+    (tmp_path / "repos.toml").write_text("[repositories.secret]\nprivate = true\n")
+    catalog = Catalog.open([tmp_path])
+    assert [r.name for r in catalog.visible(Viewer.anonymous())] == ["open"]
+    assert [r.name for r in catalog.visible(Viewer.owner())] == ["open", "secret"]
+    with pytest.raises(RepositoryNotFound) as hidden:
+        catalog.get("secret", Viewer.anonymous())
+    with pytest.raises(RepositoryNotFound) as absent:
+        catalog.get("absent", Viewer.anonymous())
+    assert str(hidden.value).replace("secret", "absent") == str(absent.value)
+    assert vars(hidden.value).keys() == vars(absent.value).keys()
+    assert catalog.get("secret").facts.private
+
+
+def test_a_cancelled_walk_stops(tmp_path: Path) -> None:
+    make_repo(tmp_path / "app", {"a": "1"})
+    cancellation = Cancellation()
+    cancellation.cancel()
+    with pytest.raises(Cancelled):
+        Catalog.open([tmp_path], cancellation=cancellation)
+
+
+def test_progress_ends_with_the_whole_count(tmp_path: Path) -> None:
+    make_repo(tmp_path / "app", {"a": "1"})
+    seen: list[tuple[int, int]] = []
+    Catalog.open([tmp_path], progress=lambda folders, found: seen.append((folders, found)))
+    assert seen[-1] == (2, 1)
+
+
+# refresh
+
+
+def test_nothing_moved_is_no_change(tmp_path: Path) -> None:
+    make_repo(tmp_path / "app", {"a": "1"})
+    catalog = Catalog.open([tmp_path])
+    before = catalog.repositories
+    assert not catalog.refresh()
+    assert not catalog.refresh(thorough=True)
+    assert catalog.repositories == before
+
+
+def test_commits_resets_and_switches_are_noticed(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "app", {"a": "1"})
+    first = repo.head
+    catalog = Catalog.open([tmp_path])
+    for step in range(3):  # quick ones, within one tick of the clock
+        head = repo.commit({"a": f"{step + 2}"})
+        assert catalog.refresh()
+        assert catalog.repositories[0].facts.commit == head
+    repo.git("reset", "-q", "--hard", first)
+    assert catalog.refresh()
+    assert catalog.repositories[0].facts.commit == first
+    repo.branch("side")
+    head = repo.commit({"b": "1"})
+    repo.git("pack-refs", "--all")
+    assert catalog.refresh()
+    assert catalog.repositories[0].facts.commit == head
+
+
+def test_a_forced_push_and_a_rewritten_history_are_noticed(tmp_path: Path) -> None:
+    bare = BareBuilder(tmp_path / "app.git")
+    one = make_repo(tmp_path / "work" / "one", {"a": "1"})
+    one.git("push", "-q", str(bare.path), "main")
+    catalog = Catalog.open([bare.path])
+    reader = ObjectReader(catalog.repositories[0])
+    tree = reader.tree(one.head)
+    two = make_repo(tmp_path / "work" / "two", {"a": "other"})
+    two.git("push", "-q", "--force", str(bare.path), "main")
+    bare.git("reflog", "expire", "--expire=now", "--all")
+    bare.git("gc", "-q", "--prune=now")
+    assert catalog.refresh()
+    assert catalog.repositories[0].facts.commit == two.head
+    assert reader.tree(two.head).paths == [b"a"]
+    assert reader.read(tree.blob_id(0)) in {None, b"1"}
+
+
+def test_a_deleted_repository_turns_into_a_skipped_one_and_comes_back(tmp_path: Path) -> None:
+    make_repo(tmp_path / "keep", {"a": "1"})
+    make_repo(tmp_path / "app", {"a": "1"})
+    catalog = Catalog.open([tmp_path])
+    gone = catalog.get("app")
+    reader = ObjectReader(gone)
+    tree = reader.tree(gone.facts.commit)
+    shutil.rmtree(tmp_path / "app")
+    assert reader.read(tree.blob_id(0)) in {None, b"1"}
+    with pytest.raises(RepositoryNotFound):
+        resolve(gone, "")
+    assert catalog.refresh()
+    assert names(catalog) == ["keep"]
+    repo = make_repo(tmp_path / "app", {"a": "2"})
+    assert catalog.refresh()
+    assert catalog.get("app").facts.commit == repo.head
+
+
+def test_a_repository_recreated_between_two_looks_is_noticed(tmp_path: Path) -> None:
+    make_repo(tmp_path / "app", {"a": "1"})
+    catalog = Catalog.open(tmp_path / "app")
+    shutil.rmtree(tmp_path / "app")
+    head = make_repo(tmp_path / "app", {"a": "2"}).head
+    assert catalog.refresh()
+    assert catalog.get("app").facts.commit == head
+
+
+def test_new_repositories_and_first_commits_are_noticed(tmp_path: Path) -> None:
+    make_repo(tmp_path / "app", {"a": "1"})
+    catalog = Catalog.open([tmp_path])
+    new = RepositoryBuilder(tmp_path / "deep" / "new")
+    assert catalog.refresh()
+    assert [skip.reason for skip in catalog.skipped] == ["empty"]
+    new.commit({"a": "1"})
+    assert catalog.refresh()
+    assert names(catalog) == ["app", "new"]
+    assert catalog.skipped == ()
+
+
+def test_many_threads_refresh_at_once(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "app", {"a": "1"})
+    catalog = Catalog.open([tmp_path])
+    head = repo.commit({"a": "2"})
+    heads: list[str] = []
+
+    def look() -> None:
+        catalog.refresh()
+        heads.append(catalog.get("app").facts.commit)
+
+    threads = [threading.Thread(target=look) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(5)
+    assert heads == [head] * 8
