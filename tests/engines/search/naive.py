@@ -1,0 +1,210 @@
+"""A search without an index: every file is read, every pattern run on every line; and a source of files in memory."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sourcelight.core.batches import Cancellation, RepositoryFacts
+from sourcelight.core.patterns.compiled import CompiledPattern
+from sourcelight.core.query.languages import languages_of_path
+from sourcelight.engines.search import (
+    All,
+    AnyOf,
+    Atom,
+    Not,
+    SearchOptions,
+    SearchPart,
+    Target,
+    TextQuery,
+)
+from sourcelight.engines.search.index.build import Built, BuildOrder, build
+from sourcelight.engines.search.index.folder import RepositoryFolder
+from sourcelight.engines.search.index.shard import Shard
+from sourcelight.engines.search.index.view import View
+from sourcelight.engines.search.model import MatchTree
+from sourcelight.engines.search.scan.snapshot import Snapshot
+from sourcelight.engines.search.searcher import search
+from sourcelight.repos import Repository
+
+Spans = list[tuple[int, int]]
+Row = tuple[Any, ...]
+
+
+@dataclass
+class MemoryTree:
+    paths: list[bytes]
+    blob_ids: bytes
+
+
+@dataclass
+class MemorySource:
+    """Commits and blobs in memory; counts what is read."""
+
+    commits: dict[str, dict[bytes, bytes]] = field(default_factory=dict)
+    blobs: dict[bytes, bytes] = field(default_factory=dict)
+    read_ids: list[bytes] = field(default_factory=list)
+
+    def commit(self, files: dict[bytes, bytes]) -> str:
+        name = hashlib.sha1(repr(sorted(files.items())).encode(), usedforsecurity=False).hexdigest()
+        self.commits[name] = dict(sorted(files.items()))
+        self.blobs |= {blob_id(data): data for data in files.values()}
+        return name
+
+    def tree(self, commit: str) -> MemoryTree:
+        files = self.commits[commit]
+        return MemoryTree(list(files), b"".join(blob_id(data) for data in files.values()))
+
+    def read(self, name: bytes) -> bytes | None:
+        self.read_ids.append(name)
+        return self.blobs.get(name)
+
+    def size(self, name: bytes) -> int | None:
+        data = self.blobs.get(name)
+        return None if data is None else len(data)
+
+
+def blob_id(data: bytes) -> bytes:
+    return hashlib.sha1(data, usedforsecurity=False).digest()
+
+
+def build_memory(folder: Path, source: MemorySource, commit: str, revision: str = "", **more: Any) -> Built:
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = {"max_file_size": 2000, "stop": lambda: None, "tell": lambda files, size: None, **more}
+    order = BuildOrder(repository="memory", commit=commit, revision=revision, **settings)
+    return build(RepositoryFolder(folder), source, order)
+
+
+def open_memory(folder: Path, commit: str) -> Snapshot:
+    entry = RepositoryFolder(folder).manifest().view_of(commit)
+    assert entry is not None
+    view = View(folder / entry.name)
+    return Snapshot(view, [Shard(folder / name) for name in view.shards])
+
+
+TARGET = Target(Repository(RepositoryFacts("memory", 7), "memory", "git", ""))
+
+
+def search_memory(
+    folder: Path, commit: str, query: TextQuery, options: SearchOptions | None = None
+) -> list[SearchPart]:
+    snapshot = open_memory(folder, commit)
+    parts = search(lambda _: (snapshot, commit), [TARGET], query, options or SearchOptions(), Cancellation())
+    return list(parts)
+
+
+COLUMNS = ("line_number", "line", "start", "end", "byte_start", "byte_end", "match_count", "line_offset")
+
+
+def rows_of(parts: Iterable[SearchPart]) -> list[Row]:
+    """Flatten batches to rows like those of `naive_rows`, sorted by path and line."""
+    rows: list[Row] = []
+    for part in parts:
+        for batch in part.batches:
+            batch.validate(full=True)
+            for row in batch.to_pylist():
+                cells = tuple(row[name] for name in COLUMNS) if row["type"] == "content" else ()
+                rows.append((row["path"], row["type"], row["name_start"], row["name_end"], *cells))
+    return sorted(rows, key=repr)
+
+
+def naive_rows(files: dict[bytes, bytes], query: TextQuery, max_file_size: int = 2000) -> list[Row]:
+    """Answer the query by reading everything."""
+    rows: list[Row] = []
+    for path, data in files.items():
+        if _passes(path, query):
+            rows.extend(_rows_of_file(path, data, query, nameless=b"\0" in data or len(data) > max_file_size))
+    return sorted(rows, key=repr)
+
+
+def _passes(path: bytes, query: TextQuery) -> bool:
+    names = [name.casefold() for name in languages_of_path(path.decode(errors="replace"))]
+    return all(
+        bool(chosen.pattern.match_many(path + b"\n", [0], [len(path)])[0]) != chosen.negated for chosen in query.files
+    ) and all((chosen.name.casefold() in names) != chosen.negated for chosen in query.languages)
+
+
+def _rows_of_file(path: bytes, data: bytes, query: TextQuery, *, nameless: bool) -> list[Row]:
+    shown = path.decode(errors="replace")
+    if query.tree is None:
+        return [(shown, "path", [], [])]
+    if not _holds(query.tree, path, data, nameless=nameless):
+        return []
+    content: Spans = []
+    name: Spans = []
+    for atom in _positive(query.tree):
+        if atom.content and not nameless:
+            content += _content_spans(atom.pattern, data)
+        if atom.path:
+            name += atom.pattern.find(path.replace(b"\n", b"\1"))
+    name = _resolved(name)
+    names = ([_points(path, at) for at, _ in name], [_points(path, at) for _, at in name])
+    if not content:
+        return [(shown, "path", *names)]
+    return [(shown, "content", *names, *row) for row in _line_rows(data, _resolved(content))]
+
+
+def _holds(tree: MatchTree, path: bytes, data: bytes, *, nameless: bool) -> bool:
+    if isinstance(tree, Not):
+        return not _holds(tree.arg, path, data, nameless=nameless)
+    if isinstance(tree, Atom):
+        in_path = tree.path and bool(tree.pattern.find(path.replace(b"\n", b"\1")))
+        return in_path or (tree.content and not nameless and bool(_content_spans(tree.pattern, data)))
+    parts = [_holds(arg, path, data, nameless=nameless) for arg in tree.args]
+    return all(parts) if isinstance(tree, All) else any(parts)
+
+
+def _positive(tree: MatchTree, *, positive: bool = True) -> list[Atom]:
+    if isinstance(tree, Not):
+        return _positive(tree.arg, positive=not positive)
+    if isinstance(tree, Atom):
+        return [tree] if positive else []
+    assert isinstance(tree, All | AnyOf)
+    return [atom for arg in tree.args for atom in _positive(arg, positive=positive)]
+
+
+def _lines(data: bytes) -> list[tuple[int, bytes]]:
+    found, at = [], 0
+    for line in data.split(b"\n"):
+        found.append((at, line))
+        at += len(line) + 1
+    return found[:-1] if not found[-1][1] else found
+
+
+def _content_spans(pattern: CompiledPattern, data: bytes) -> Spans:
+    if pattern.multi_line:
+        return pattern.find_document(data)
+    return [(at + start, at + end) for at, line in _lines(data) for start, end in pattern.find(line)]
+
+
+def _resolved(spans: Spans) -> Spans:
+    kept: Spans = []
+    for start, end in sorted(set(spans), key=lambda span: (span[0], -span[1])):
+        if not kept or start >= kept[-1][1]:
+            kept.append((start, end))
+    return kept
+
+
+def _points(raw: bytes, at: int) -> int:
+    return len(raw[:at].decode(errors="replace")) + max(at - len(raw), 0)
+
+
+def _line_rows(data: bytes, spans: Spans) -> list[Row]:
+    rows: list[Row] = []
+    for number, (at, line) in enumerate(_lines(data), 1):
+        end_of_line = at + len(line) + 1
+        held = [(start, end) for start, end in spans if start < end_of_line and end > at]
+        if held:
+            low = [max(start - at, 0) for start, _ in held]
+            high = [min(end, end_of_line) - at for _, end in held]
+            count = sum(start >= at for start, _ in held)
+            points = ([_points(line, x) for x in low], [_points(line, x) for x in high])
+            rows.append((number, line.decode(errors="replace"), *points, low, high, count, at))
+    return rows
+
+
+def atoms(patterns: Sequence[CompiledPattern]) -> list[Atom]:
+    return [Atom(pattern) for pattern in patterns]

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from engines.search.naive import MemorySource, build_memory, naive_rows, rows_of, search_memory
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sourcelight.core.patterns import compile_pattern
+from sourcelight.core.patterns.compiled import CompiledPattern
+from sourcelight.engines.search import All, AnyOf, Atom, FileFilter, LanguageFilter, Not, SearchOptions, TextQuery
+from sourcelight.engines.search.index import postings, shard
+from sourcelight.engines.search.model import MatchTree
+from sourcelight.engines.search.scan import evaluate
+
+WORDS = (
+    [b"foo", b"bar", b"Foo", b"foobar", b"barbar", b"return", b"this function returns", b" ", b"  ", b"\t", b"(", b"."]
+    + [b"\n", b"\n", b"\n\n", b"\r\n", b"k", "\N{KELVIN SIGN}".encode(), "\N{LATIN SMALL LETTER LONG S}".encode()]
+    + ["é".encode(), "É".encode(), "日本".encode(), "\U0001f600".encode(), b"\xff", b"\xc3", b"\x7f", b"_x1", b"y" * 90]
+)
+LITERALS = ["foo", "bar", "r", "ba", "foobar", "this function returns", "return", "é", "日", "k", "sk", "s", "bar\nfoo"]
+LITERALS += ["barbar", "  ", "yyyyyyyyyyyyyyyyyyyy", "absent", "x1", ".", "oo\n", "\n"]
+REGEXPS = [r"fo+", r"foo|bar", r"^foo", r"bar$", r"\bfoo\b", r"[a-z]+bar", r"foo\s+bar", r"o\n", r"(?s)foo.*bar", r"x?"]
+REGEXPS += [r"re(turn|bar)", r"\w{5,}", r"[^a-z]", r"é", r"^$", r"(foo|this function) ?returns?", r".", r"\W+"]
+
+files = st.dictionaries(
+    st.sampled_from([b"a.py", b"foo/bar.go", b"src/k.c", b"z\xff.txt", "é/foo.md".encode(), b"foo", b"new\nline", b"x.h"]),
+    st.one_of(
+        st.lists(st.sampled_from(WORDS), max_size=60).map(b"".join),
+        st.sampled_from([b"", b"\n", b"foo\0bar", b"foo " * 600, b"foo"]),
+    ),
+    max_size=6,
+)
+patterns = st.one_of(
+    st.tuples(st.sampled_from(LITERALS), st.just("literal"), st.booleans()),
+    st.tuples(st.sampled_from(REGEXPS), st.just("regexp"), st.booleans()),
+).map(lambda chosen: _pattern(*chosen))
+leaves = st.builds(
+    Atom, patterns, content=st.booleans(), path=st.booleans()
+) | st.builds(Atom, patterns)
+trees: st.SearchStrategy[MatchTree] = st.recursive(
+    leaves,
+    lambda inner: st.builds(All, st.lists(inner, min_size=1, max_size=3).map(tuple))
+    | st.builds(AnyOf, st.lists(inner, min_size=1, max_size=3).map(tuple))
+    | st.builds(Not, inner),
+    max_leaves=4,
+)
+filters = st.lists(
+    st.builds(
+        FileFilter,
+        st.sampled_from([r"\.py$", "foo", "^src/", r"^[a-z/]+$"]).map(
+            lambda text: compile_pattern(text, kind="regexp", case_sensitive=False, whole_text=True)
+        ),
+        st.booleans(),
+    ),
+    max_size=2,
+).map(tuple)
+languages = st.lists(
+    st.builds(LanguageFilter, st.sampled_from(["Python", "C", "Go", "c++"]), st.booleans()), max_size=1
+).map(tuple)
+
+
+def _pattern(text: str, kind: str, case_sensitive: bool) -> CompiledPattern:  # noqa: FBT001 - unpacked from a strategy
+    if kind == "literal":
+        return compile_pattern(text, kind="literal", case_sensitive=case_sensitive)
+    return compile_pattern(text, kind="regexp", case_sensitive=case_sensitive)
+
+
+@pytest.fixture(autouse=True)
+def small_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make units, shards and batches so small that a few hundred bytes have many of each."""
+    monkeypatch.setattr(shard, "UNIT_BYTES", 40)
+    monkeypatch.setattr(shard, "SHARD_BYTES", 900)
+    monkeypatch.setattr(evaluate, "_LARGEST_UNITS", 8)
+    monkeypatch.setattr(evaluate, "_FIRST_UNITS", 2)
+    monkeypatch.setattr(postings, "_DENSE", 3)
+
+
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(files, trees, filters, languages)
+def test_a_search_finds_what_reading_everything_finds(
+    corpus: dict[bytes, bytes],
+    tree: MatchTree,
+    chosen: tuple[FileFilter, ...],
+    langs: tuple[LanguageFilter, ...],
+) -> None:
+    query = TextQuery(tree, chosen, langs)
+    source = MemorySource()
+    commit = source.commit(corpus)
+    with tempfile.TemporaryDirectory() as folder:
+        build_memory(Path(folder), source, commit)
+        assert rows_of(search_memory(Path(folder), commit, query)) == naive_rows(source.commits[commit], query)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(files, min_size=2, max_size=5), leaves)
+def test_after_any_changes_the_index_answers_as_if_built_anew(
+    history: list[dict[bytes, bytes]], atom: Atom
+) -> None:
+    source = MemorySource()
+    query = TextQuery(atom)
+    with tempfile.TemporaryDirectory() as folder:
+        for corpus in history:
+            commit = source.commit(corpus)
+            build_memory(Path(folder), source, commit)
+            found = rows_of(search_memory(Path(folder), commit, query, SearchOptions()))
+            assert found == naive_rows(source.commits[commit], query)
