@@ -1,0 +1,179 @@
+"""From record batches to the JSON of ``matches`` events, put together from fragments.
+
+The texts of a batch are escaped in one go and cut apart again at a character that JSON never escapes and code hardly
+holds; numbers likewise. What is left per row is a place in a list that is joined once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sourcelight.core.batches import render
+from sourcelight.core.batches.events import MatchBatch, RepositoryFacts
+from sourcelight.core.batches.rows import Rows, boundaries
+from sourcelight.core.wire.encode import MAX_EVENT_BYTES, ChunkText, dump, encode_match
+
+#: Bytes of text after which an event is closed at the next file: small enough to flow, large enough to be cheap.
+_TEXT_PER_EVENT = 256 * 1024
+_MOST = MAX_EVENT_BYTES - 1024
+_SEPARATOR = "\x7f"
+
+_LINE = b'{"line":'
+_NUMBER = b',"lineNumber":'
+_SPANS = b',"offsetAndLengths":'
+
+
+def encode_matches(
+    match_batch: MatchBatch,
+    facts: Mapping[str, RepositoryFacts],
+    *,
+    chunk_text: ChunkText = "both",
+    chunk_matches: bool = False,
+    diff_type: Literal["diff", "commit"] = "diff",
+) -> Iterator[bytes]:
+    """Yield JSON arrays of matches, each small enough for one event of the stream.
+
+    Parameters
+    ----------
+    match_batch
+        Rows of any kinds; rows of one file (commit) stand together.
+    facts
+        What is known of each repository, by its name; one that is missing is sent with its name alone.
+    chunk_text
+        Under which key the text of a chunk travels.
+    chunk_matches
+        Whether content travels as chunks; else as lines.
+    diff_type
+        The ``type`` of diff matches.
+
+    Notes
+    -----
+    A file whose rows don't fit into one event is spread over several. A single line that does not fit is cut, and its
+    chunk says so.
+    """
+    batch = match_batch.batch
+    if not batch.num_rows:
+        return
+    options = render.Options(chunk_text, chunk_matches, diff_type)
+    kinds = Rows(batch).codes("type")
+    for start, stop in boundaries(len(kinds), [kinds]):
+        yield from _of_one_kind(Rows(batch.slice(start, stop - start)), facts, options)
+
+
+def _of_one_kind(rows: Rows, facts: Mapping[str, RepositoryFacts], options: render.Options) -> Iterator[bytes]:
+    kind = rows.first("type")
+    files = rows.files()
+    for start, stop in _groups(rows, files):
+        part = rows.slice(start, stop)
+        if kind == "content":
+            data = _chunk_payload(part, facts, options) if options.chunk_matches else _line_payload(part, facts)
+        else:
+            found = render.matches(part, kind, facts, options)
+            data = b"[" + b",".join(dump(encode_match(m, chunk_text=options.chunk_text)) for m in found) + b"]"
+        if len(data) <= _MOST:
+            yield data
+        elif len(part) > 1:
+            # Halve, at the border of a file where there is one.
+            middle = next((a for a, _ in part.files() if a >= len(part) // 2), 0) or len(part) // 2
+            yield from _of_one_kind(part.slice(0, middle), facts, options)
+            yield from _of_one_kind(part.slice(middle, len(part)), facts, options)
+        else:
+            yield from _of_one_kind(_shortened(part, options), facts, options)
+
+
+def _groups(rows: Rows, files: list[tuple[int, int]]) -> Iterable[tuple[int, int]]:
+    """Runs of whole files with about as much text as one event should hold."""
+    size = rows.text_bytes(chunks="chunk" in rows) + 64
+    ends = np.cumsum(size)[[stop - 1 for _, stop in files]]
+    groups = []
+    begin, base = 0, 0
+    for (_, stop), end in zip(files, ends.tolist(), strict=True):
+        if end - base >= _TEXT_PER_EVENT:
+            groups.append((begin, stop))
+            begin, base = stop, end
+    if begin < len(rows):
+        groups.append((begin, len(rows)))
+    return groups
+
+
+def _shortened(rows: Rows, options: render.Options) -> Rows:
+    """A single row whose texts are cut so that even fully escaped they fit twice into one event."""
+    return rows.shortened(_MOST // (6 * (3 if options.chunk_matches else 2)))
+
+
+def _texts(column: Any) -> list[bytes]:
+    """Each string of `column` as JSON."""
+    column = pc.fill_null(column, "")
+    whole = pa.ListArray.from_arrays(pa.array([0, len(column)], pa.int32()), column)
+    joined = pc.binary_join(whole, _SEPARATOR)[0].as_py()
+    parts = dump(joined)[1:-1].split(_SEPARATOR.encode())
+    if len(parts) != len(column):
+        return [dump(text) for text in column.to_pylist()]
+    return [b'"%b"' % part for part in parts]
+
+
+def _numbers(values: NDArray[np.int64]) -> list[bytes]:
+    import orjson
+
+    return orjson.dumps(np.ascontiguousarray(values), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1].split(b",")
+
+
+def _pairs(rows: Rows) -> list[bytes]:
+    """Each row's (start, length) pairs as JSON; what lies past the end of a line (its newline) is not sent."""
+    import orjson
+
+    counts, starts = rows.lists("start")
+    _, ends = rows.lists("end")
+    row = np.repeat(np.arange(len(rows)), counts)
+    length = np.minimum(ends, rows.line_lengths()[row]) - starts
+    kept = length > 0
+    if not kept.all():
+        starts, length = starts[kept], length[kept]
+        counts = np.bincount(row[kept], minlength=len(rows))
+    table = np.ascontiguousarray(np.column_stack([starts, length]))
+    pairs = orjson.dumps(table, option=orjson.OPT_SERIALIZE_NUMPY)[2:-2].split(b"],[")
+    if (counts == 1).all():
+        return [b"[[%b]]" % pair for pair in pairs]
+    out, position = [], 0
+    for count in counts.tolist():
+        out.append(b"[[%b]]" % b"],[".join(pairs[position : position + count]) if count else b"[]")
+        position += count
+    return out
+
+
+def _line_payload(rows: Rows, facts: Mapping[str, RepositoryFacts]) -> bytes:
+    n = len(rows)
+    parts: list[bytes] = [b""] * (7 * n)
+    parts[0::7] = [b"," + _LINE] * n
+    parts[1::7] = _texts(rows.column("line"))
+    parts[2::7] = [_NUMBER] * n
+    parts[3::7] = _numbers(rows.numbers("line_number") - 1)
+    parts[4::7] = [_SPANS] * n
+    parts[5::7] = _pairs(rows)
+    parts[6::7] = [b"}"] * n
+    heads = render.heads(rows, "content", facts)
+    for (start, stop), (head, tail) in zip(rows.files(), heads, strict=True):
+        parts[7 * start] = b',%b,"hunks":null,"lineMatches":[%b' % (head, _LINE)
+        parts[7 * stop - 1] = b"}]" + tail
+    parts[0] = parts[0][1:]
+    return b"[" + b"".join(parts) + b"]"
+
+
+def _chunk_payload(rows: Rows, facts: Mapping[str, RepositoryFacts], options: render.Options) -> bytes:
+    keys = ("context", "content") if options.chunk_text == "both" else (options.chunk_text,)
+    found = render.chunks(rows)
+    out = []
+    position = 0
+    for (_, stop), (head, tail) in zip(rows.files(), render.heads(rows, "content", facts), strict=True):
+        of_file = []
+        while position < len(found) and found[position].row < stop:
+            of_file.append(found[position].json(keys))
+            position += 1
+        out.append(b'%b,"hunks":null,"chunkMatches":[%b]%b' % (head, b",".join(of_file), tail))
+    return b"[" + b",".join(out) + b"]"

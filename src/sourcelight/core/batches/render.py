@@ -1,0 +1,306 @@
+"""The parts of wire matches that stand once per file, chunk or commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, NamedTuple
+
+from sourcelight.core.batches import diffs
+from sourcelight.core.batches.events import RepositoryFacts
+from sourcelight.core.batches.rows import Rows, boundaries
+from sourcelight.core.wire.encode import ChunkText, dump
+from sourcelight.core.wire.events import (
+    CommitMatch,
+    Location,
+    Match,
+    PathMatch,
+    Range,
+    RepoMatch,
+    SymbolItem,
+    SymbolMatch,
+)
+
+_RANGE = b'{"start":{"offset":%d,"line":%d,"column":%d},"end":{"offset":%d,"line":%d,"column":%d}}'
+
+
+class Options(NamedTuple):
+    """How matches are written."""
+
+    chunk_text: ChunkText
+    chunk_matches: bool
+    diff_type: Literal["diff", "commit"]
+
+
+def _name_ranges(rows: Rows, row: int, name: str) -> tuple[Range, ...]:
+    if "name_start" not in rows:
+        return ()
+    starts, ends = (rows.batch.column(key)[row].as_py() or () for key in ("name_start", "name_end"))
+
+    def at(column: int) -> Location:
+        return Location(len(name[:column].encode()), 0, column)
+
+    return tuple(Range(at(a), at(b)) for a, b in zip(starts, ends, strict=True))
+
+
+def _repository(rows: Rows, row: int, facts: Mapping[str, RepositoryFacts]) -> dict[str, Any]:
+    name = rows.text("repository", row)
+    known = facts.get(name) or RepositoryFacts(name)
+    number = rows.batch.column("repository_id")[row].as_py() if "repository_id" in rows else None
+    return {
+        "repository": name,
+        "repository_id": number or known.id,
+        "repo_stars": known.stars,
+        "repo_last_fetched": known.last_fetched,
+    }
+
+
+def _file(rows: Rows, row: int, facts: Mapping[str, RepositoryFacts]) -> dict[str, Any]:
+    return _repository(rows, row, facts) | {
+        "path": rows.text("path", row),
+        "branches": (rows.text("revision", row),),
+        "commit": rows.text("commit", row),
+        "language": rows.text("language", row),
+    }
+
+
+def heads(rows: Rows, kind: str, facts: Mapping[str, RepositoryFacts]) -> Iterator[tuple[bytes, bytes]]:
+    """For each file the JSON before and after its matches: an object without its closing brace, and the rest of it."""
+    repositories: dict[tuple[str, str, str], bytes] = {}
+    spans, _ = rows.lists("name_start")
+    starts = [start for start, _ in rows.files()]
+    columns = [rows.texts(name, starts) for name in ("repository", "revision", "commit", "path", "language")]
+    numbers = rows.numbers("repository_id")
+    for start, texts in zip(starts, zip(*columns, strict=True), strict=True):
+        name, revision, commit, path, language = (text or "" for text in texts)
+        key = (name, revision, commit)
+        if key not in repositories:
+            known = facts.get(name) or RepositoryFacts(name)
+            value: dict[str, Any] = {"repositoryID": int(numbers[start]) or known.id, "repository": name}
+            if known.stars:
+                value["repoStars"] = known.stars
+            if known.last_fetched:
+                value["repoLastFetched"] = known.last_fetched
+            value["branches"] = [revision]
+            if commit:
+                value["commit"] = commit
+            repositories[key] = dump(value)[1:-1]
+        head = b'{"type":"%b","path":%b' % (kind.encode(), dump(path))
+        if spans[start]:
+            head += b',"pathMatches":[%b]' % b",".join(_range(r) for r in _name_ranges(rows, start, path))
+        tail = b',"language":%b}' % dump(language) if language else b"}"
+        yield b"%b,%b" % (head, repositories[key]), tail
+
+
+def _range(r: Range) -> bytes:
+    return _RANGE % (r.start.offset, r.start.line, r.start.column, r.end.offset, r.end.line, r.end.column)
+
+
+@dataclass(slots=True)
+class Chunk:
+    """A chunk in the making; `row` is its first row, `line` its 0-based first line."""
+
+    row: int
+    text: str
+    line: int
+    offset: int
+    truncated: bool
+    ranges: list[list[int]] = field(default_factory=list)
+
+    @property
+    def last_line(self) -> int:
+        """The 0-based last line of the text."""
+        return self.line + self.text.count("\n") - self.text.endswith("\n")
+
+    def merge(self, other: Chunk) -> None:
+        """Take in a chunk that overlaps this one or starts on the line after it."""
+        known = self.last_line - other.line + 1
+        rest = other.text.split("\n", known)
+        if len(rest) > known and rest[known]:
+            self.text += ("" if self.text.endswith("\n") else "\n") + rest[known]
+        self.truncated |= other.truncated
+        self.ranges += other.ranges
+
+    def json(self, keys: tuple[str, ...]) -> bytes:
+        """The chunk as JSON with its text under each of `keys`."""
+        text = dump(self.text)
+        named = b"".join(b'"%b":%b,' % (key.encode(), text) for key in keys)
+        ranges = b",".join([_RANGE % tuple(r) for r in self.ranges])
+        tail = b',"contentTruncated":true}' if self.truncated else b"}"
+        start = b'"contentStart":{"offset":%d,"line":%d,"column":0}' % (self.offset, self.line)
+        return b'{%b%b,"ranges":[%b]%b' % (named, start, ranges, tail)
+
+
+def chunks(rows: Rows) -> list[Chunk]:
+    """The chunks of content rows in order, those that touch in one file made one."""
+    found: list[Chunk] = []
+    ranges = _ranges(rows)
+    with_text = "chunk" in rows
+    texts = rows.batch.column("chunk").dictionary.to_pylist() if with_text else []
+    lines = [] if with_text else rows.texts("line")
+    codes = rows.codes("chunk")
+    first = rows.numbers("chunk_line_number" if with_text else "line_number")
+    offsets = rows.numbers("chunk_offset" if with_text else "line_offset")
+    truncated = rows.numbers("truncated")
+    for file_start, file_stop in rows.files():
+        span = slice(file_start, file_stop)
+        last: Chunk | None = None
+        for start, stop in boundaries(file_stop - file_start, [first[span]]):
+            row = file_start + start
+            text = texts[codes[row]] if with_text else lines[row]
+            chunk = Chunk(row, text or "", int(first[row]) - 1, int(offsets[row]), bool(truncated[row]))
+            for i in range(row, file_start + stop):
+                chunk.ranges += ranges[i]
+            if last is not None and chunk.line <= last.last_line + 1:
+                last.merge(chunk)
+            else:
+                found.append(chunk)
+                last = chunk
+    return found
+
+
+def _ranges(rows: Rows) -> list[list[list[int]]]:
+    """For each row the ranges that start in it, as the six numbers of the wire."""
+    counts, starts = rows.lists("start")
+    _, ends = rows.lists("end")
+    _, byte_starts = rows.lists("byte_start")
+    _, byte_ends = rows.lists("byte_end")
+    if len(byte_starts) != len(starts):
+        byte_starts, byte_ends = starts, ends
+    offsets = rows.numbers("line_offset").tolist()
+    numbers = (rows.numbers("line_number") - 1).tolist()
+    lengths = rows.line_lengths().tolist()
+    matches = rows.numbers("match_count").tolist()
+    spans = list(zip(starts.tolist(), ends.tolist(), byte_starts.tolist(), byte_ends.tolist(), strict=True))
+    out: list[list[list[int]]] = []
+    position = 0
+    for row, count in enumerate(counts.tolist()):
+        own: list[list[int]] = []
+        offset, number = offsets[row], numbers[row]
+        for i, (start, end, byte_start, byte_end) in enumerate(spans[position : position + count]):
+            place = [number + 1, 0] if end > lengths[row] else [number, end]
+            if i == 0 and matches[row] < count and row and out[row - 1]:
+                # The rest of a match that began in an earlier row: only its end moves.
+                out[row - 1][-1][3:] = [offset + byte_end, *place]
+                own_last = out[row - 1][-1]
+                if count == 1:
+                    out[row - 1].pop()
+                    own.append(own_last)
+            else:
+                own.append([offset + byte_start, number, start, offset + byte_end, *place])
+        out.append(own)
+        position += count
+    return out
+
+
+def matches(rows: Rows, kind: str, facts: Mapping[str, RepositoryFacts], options: Options) -> Iterator[Match]:
+    """Typed matches of the kinds that come in small numbers: all but content."""
+    if kind in {"commit", "diff"}:
+        codes = [rows.codes("repository"), rows.codes("commit")]
+        for start, stop in boundaries(len(rows), codes):
+            yield _commit(rows.slice(start, stop), kind, facts, options)
+    elif kind == "symbol":
+        for start, stop in rows.files():
+            yield SymbolMatch(symbols=tuple(_symbol(rows, i) for i in range(start, stop)), **_file(rows, start, facts))
+    elif kind == "repo":
+        for row in range(len(rows)):
+            yield _repo(rows, row, facts)
+    else:
+        for row in range(len(rows)):
+            own = _file(rows, row, facts)
+            yield PathMatch(path_matches=_name_ranges(rows, row, own["path"]), **own)
+
+
+def _symbol(rows: Rows, row: int) -> SymbolItem:
+    line = rows.batch.column("line_number")[row].as_py() if "line_number" in rows else None
+    return SymbolItem(
+        name=rows.text("symbol", row),
+        kind=rows.text("symbol_kind", row).upper(),
+        url=rows.text("url", row) or _symbol_url(rows, row, line),
+        container_name=rows.text("container", row),
+        line=line,
+    )
+
+
+def _symbol_url(rows: Rows, row: int, line: int | None) -> str:
+    revision = rows.text("revision", row)
+    at = f"@{revision}" if revision else ""
+    url = f"/{rows.text('repository', row)}{at}/-/blob/{rows.text('path', row)}"
+    if line is None:
+        return url
+    starts = rows.batch.column("start")[row].as_py() if "start" in rows else None
+    column = starts[0] + 1 if starts else 1
+    return f"{url}?L{line}:{column}-{line}:{column + len(rows.text('symbol', row))}"
+
+
+def _repo(rows: Rows, row: int, facts: Mapping[str, RepositoryFacts]) -> RepoMatch:
+    own = _repository(rows, row, facts)
+    known = facts.get(own["repository"]) or RepositoryFacts(own["repository"])
+    revision = rows.text("revision", row)
+    return RepoMatch(
+        repository_matches=_name_ranges(rows, row, own["repository"]),
+        branches=(revision,) if revision else (),
+        description=known.description,
+        fork=known.fork,
+        archived=known.archived,
+        private=known.private,
+        metadata=known.metadata,
+        topics=known.topics,
+        **own,
+    )
+
+
+def _when(rows: Rows, name: str) -> str:
+    value: datetime | None = rows.batch.column(name)[0].as_py() if name in rows else None
+    return "" if value is None else value.isoformat().replace("+00:00", "Z")
+
+
+def _commit(rows: Rows, kind: str, facts: Mapping[str, RepositoryFacts], options: Options) -> CommitMatch:
+    own = _repository(rows, 0, facts)
+    name, oid, message = own["repository"], rows.first("commit"), rows.first("message")
+    url = rows.first("url") or f"/{name}/-/commit/{oid}"
+    author = rows.first("author")
+    subject = message.partition("\n")[0]
+    content, ranges = _diff_content(rows) if kind == "diff" else _message_content(rows, message)
+    return CommitMatch(
+        type=options.diff_type if kind == "diff" else kind,
+        oid=oid,
+        label=rows.first("label") or f"[{name}](/{name}) \u203a [{author}]({url}): [{subject}]({url})",
+        url=url,
+        detail=rows.first("detail") or f"[`{oid[:7]}` {_when(rows, 'author_date')}]({url})",
+        message=message,
+        author_name=author,
+        author_date=_when(rows, "author_date"),
+        committer_name=rows.first("committer"),
+        committer_date=_when(rows, "commit_date"),
+        content=content,
+        ranges=ranges,
+        **own,
+    )
+
+
+_Triples = tuple[tuple[int, int, int], ...]
+
+
+def _spans(rows: Rows, row: int) -> list[tuple[int, int]]:
+    starts, ends = (rows.batch.column(key)[row].as_py() or () for key in ("start", "end"))
+    return list(zip(starts, ends, strict=True))
+
+
+def _message_content(rows: Rows, message: str) -> tuple[str, _Triples]:
+    numbers = rows.numbers("line_number").tolist()
+    found = (diffs.triples(numbers[row], _spans(rows, row), 0) for row in range(len(rows)))
+    return diffs.write_message(message), tuple(t for of_row in found for t in of_row)
+
+
+def _diff_content(rows: Rows) -> tuple[str, _Triples]:
+    numbers = rows.numbers("line_number").tolist()
+    shown = [row for row in range(len(rows)) if rows.text("side", row)]
+    lines = [
+        diffs.DiffLine(rows.text("path", row), rows.text("side", row), numbers[row], rows.text("line", row), 1)
+        for row in shown
+    ]
+    content, positions = diffs.write_diff(lines)
+    found = (diffs.triples(at, _spans(rows, row), 1) for row, at in zip(shown, positions, strict=True))
+    return content, tuple(t for of_row in found for t in of_row)

@@ -1,0 +1,122 @@
+"""Reading a record batch of matches by column, with missing columns and nulls evened out."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.int64]
+
+
+def boundaries(rows: int, codes: list[Numbers]) -> list[tuple[int, int]]:
+    """The runs (start, stop) of rows in which none of `codes` changes."""
+    changed = np.zeros(rows, bool)
+    changed[0] = True
+    for code in codes:
+        changed[1:] |= code[1:] != code[:-1]
+    starts = np.flatnonzero(changed)
+    return list(zip(starts.tolist(), [*starts[1:].tolist(), rows], strict=True))
+
+
+class Rows:
+    """Rows of a batch."""
+
+    def __init__(self, batch: Any) -> None:
+        self.batch = batch
+
+    def __len__(self) -> int:
+        return int(self.batch.num_rows)
+
+    def __contains__(self, name: str) -> bool:
+        return bool(self.batch.schema.get_field_index(name) >= 0)
+
+    def slice(self, start: int, stop: int) -> Rows:
+        """Rows from `start` to `stop`."""
+        return self if (start, stop) == (0, len(self)) else Rows(self.batch.slice(start, stop - start))
+
+    def column(self, name: str) -> Any:
+        """A column; null in every row if the batch has it not."""
+        return self.batch.column(name) if name in self else pa.nulls(len(self), pa.string())
+
+    def codes(self, name: str) -> Numbers:
+        """A number for each row that is the same only for the same text; -1 for null."""
+        if name not in self:
+            return np.full(len(self), -1, np.int64)
+        column = self.batch.column(name)
+        if not pa.types.is_dictionary(column.type):
+            column = column.dictionary_encode()
+        indices = pc.fill_null(column.indices.cast(pa.int64()), -1)
+        return np.asarray(indices)
+
+    def numbers(self, name: str) -> Numbers:
+        """A column of whole numbers; 0 for null."""
+        if name not in self:
+            return np.zeros(len(self), np.int64)
+        return np.asarray(pc.fill_null(self.batch.column(name).cast(pa.int64()), 0))
+
+    def lists(self, name: str) -> tuple[Numbers, Numbers]:
+        """How many elements each row's list has (0 for null), and all elements."""
+        if name not in self:
+            return np.zeros(len(self), np.int64), np.zeros(0, np.int64)
+        column = self.batch.column(name)
+        counts = np.asarray(pc.fill_null(pc.list_value_length(column), 0)).astype(np.int64)
+        return counts, np.asarray(column.flatten()).astype(np.int64)
+
+    def texts(self, name: str, at: list[int] | None = None) -> list[str | None]:
+        """A column (or its rows `at`) as Python strings."""
+        column = self.column(name)
+        found: list[str | None] = (column if at is None else column.take(pa.array(at))).to_pylist()
+        return found
+
+    def text(self, name: str, row: int) -> str:
+        """One text; empty for null."""
+        return (self.batch.column(name)[row].as_py() or "") if name in self else ""
+
+    def first(self, name: str) -> str:
+        """The text of the first row; empty for null."""
+        return self.text(name, 0)
+
+    def line_lengths(self) -> Numbers:
+        """The length of each line in code points."""
+        return np.asarray(pc.fill_null(pc.utf8_length(self.column("line")), 0)).astype(np.int64)
+
+    def text_bytes(self, *, chunks: bool) -> Numbers:
+        """The bytes of each row's line and, with `chunks`, of its chunk."""
+        size = np.asarray(pc.fill_null(pc.binary_length(self.column("line")), 0)).astype(np.int64)
+        if chunks:
+            chunk = self.batch.column("chunk")
+            lengths = np.asarray(pc.binary_length(chunk.dictionary)).astype(np.int64)
+            codes = self.codes("chunk")
+            fresh = np.append(True, codes[1:] != codes[:-1]) & (codes >= 0)
+            size[fresh] += lengths[codes[fresh]]
+        return size
+
+    def files(self) -> list[tuple[int, int]]:
+        """The runs of rows of one file at one revision."""
+        return self._files
+
+    @cached_property
+    def _files(self) -> list[tuple[int, int]]:
+        names = ("repository", "revision", "commit", "path")
+        return boundaries(len(self), [self.codes(name) for name in names])
+
+    def shortened(self, size: int) -> Rows:
+        """The same rows with ``line`` and ``chunk`` cut to `size` bytes (whole characters), and ``truncated`` set."""
+        batch = self.batch
+        for name in ("line", "chunk", "message"):
+            if name not in self:
+                continue
+            cut = [t and t.encode()[:size].decode(errors="ignore") for t in self.texts(name)]
+            column = pa.array(cut, pa.string())
+            if name != "line":
+                column = column.dictionary_encode()
+            batch = batch.set_column(batch.schema.get_field_index(name), name, column)
+        if "truncated" in self:
+            flags = pa.array([True] * len(self))
+            batch = batch.set_column(batch.schema.get_field_index("truncated"), "truncated", flags)
+        return Rows(batch)
