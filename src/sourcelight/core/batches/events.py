@@ -62,6 +62,12 @@ class Cancellation:
         self._event = threading.Event()
         self._deadline = None if timeout_s is None else time.monotonic() + timeout_s
 
+    def limit(self, timeout_s: float | None) -> None:
+        """Let the work `expire` no later than `timeout_s` seconds from now; an earlier limit stays. None: no change."""
+        if timeout_s is not None:
+            deadline = time.monotonic() + timeout_s
+            self._deadline = deadline if self._deadline is None else min(self._deadline, deadline)
+
     def cancel(self) -> None:
         """Ask the work to stop at its next check."""
         self._event.set()

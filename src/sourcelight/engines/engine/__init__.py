@@ -1,1 +1,9 @@
-"""engine."""
+"""A query's plan, its dispatch by result type, union, dedupe and limits.
+
+No scanning lives here (that is `search`), no protocol (that is `service`), and no table for people (that is `frames`).
+"""
+
+from sourcelight.engines.engine.engine import Engine
+from sourcelight.engines.engine.limits import DEFAULT_MATCH_LIMIT, Limits
+
+__all__ = ["DEFAULT_MATCH_LIMIT", "Engine", "Limits"]

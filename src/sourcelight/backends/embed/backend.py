@@ -1,0 +1,141 @@
+"""The embedded backend: the engine in this process, no port, no JSON, no copy."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from sourcelight.backends.embed.homes import index_folder
+from sourcelight.core.batches import Cancellation, Event, RepositoryFacts
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.engine import Engine, Limits
+from sourcelight.engines.search import IndexProgress, IndexStore
+from sourcelight.engines.search.model import GroupBy
+from sourcelight.repos import Catalog, Viewer
+
+_END = object()
+
+
+def open_engine(
+    paths: Sequence[str | os.PathLike[str]],
+    *,
+    index: str | os.PathLike[str] | None = None,
+    config: str | os.PathLike[str] | None = None,
+    worktree: bool = False,
+    limits: Limits | None = None,
+    max_file_size: int | None = None,
+    max_bytes: int | None = None,
+    workers: int | None = None,
+    progress: Callable[[IndexProgress], None] | None = None,
+    cancellation: Cancellation | None = None,
+) -> Engine:
+    """Find the repositories below `paths`, index what is not indexed yet, and give the engine over them.
+
+    Parameters
+    ----------
+    paths
+        Folders; every git repository below is taken, and a folder without any as a snapshot of its files.
+    index
+        Folder of the index; default: `homes.index_folder`.
+    config
+        A ``repos.toml``; default: the one beside the repositories, if any.
+    worktree
+        Search work trees as they are on disk in place of HEAD.
+    limits
+        Bounds of every search.
+    max_file_size
+        Bytes above which a file is matched by name only; default 2 MiB.
+    max_bytes
+        Most bytes the index may take on disk; default: no limit.
+    workers
+        Processes that build the index; default: one per core.
+    progress
+        Called with the state of indexing, from this thread.
+    cancellation
+        Stops indexing; the former index stays.
+
+    Raises
+    ------
+    NoRepositories
+        When there is nothing to search below `paths`.
+    IndexWriteFailed
+        When the index can't be written.
+    Cancelled
+        After ``cancellation.cancel()``.
+    """
+    catalog = Catalog.open(
+        [os.fspath(path) for path in paths], worktree=worktree, annotations=config, cancellation=cancellation
+    )
+    options: dict[str, Any] = {"workers": workers, "max_bytes": max_bytes}
+    if max_file_size is not None:
+        options["max_file_size"] = max_file_size
+    store = IndexStore(os.fspath(Path(index) if index is not None else index_folder()), **options)
+    engine = Engine(catalog, store, limits=limits, worktree=worktree)
+    engine.update(progress=progress, cancellation=cancellation)
+    return engine
+
+
+class EmbeddedBackend:
+    """`client.Backend` over an engine of this process."""
+
+    name = "embedded"
+
+    def __init__(self, engine: Engine, *, viewer: Viewer | None = None) -> None:
+        self.engine = engine
+        self.viewer = viewer or Viewer.owner()
+        self._threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="sourcelight-search")
+
+    async def stream(self, request: SearchRequest) -> AsyncGenerator[Event, None]:
+        """Events of one search. Closing the generator stops the work, and waits until it has stopped."""
+        cancellation = Cancellation()
+        loop = asyncio.get_running_loop()
+        events: Iterator[Event] = iter(())
+
+        def begin() -> Iterator[Event]:
+            return self.engine.stream(request, self.viewer, cancellation)
+
+        step: asyncio.Future[Any] | None = None
+        try:
+            events = await loop.run_in_executor(self._threads, begin)
+            while True:
+                step = loop.run_in_executor(self._threads, next, events, _END)
+                event = await asyncio.shield(step)
+                if event is _END:
+                    return
+                yield event
+        finally:
+            cancellation.cancel()
+            if step is not None and not step.done():
+                with suppress(Exception):
+                    await asyncio.shield(step)
+            close = getattr(events, "close", None)
+            if close is not None:
+                close()
+
+    async def count(self, request: SearchRequest, by: Sequence[GroupBy]) -> Any | None:
+        """Matches and files by the columns `by`, counted inside the engine; None where only a stream can answer."""
+        cancellation = Cancellation()
+        loop = asyncio.get_running_loop()
+        work = loop.run_in_executor(self._threads, lambda: self.engine.count(request, by, self.viewer, cancellation))
+        try:
+            return await asyncio.shield(work)
+        finally:
+            cancellation.cancel()
+
+    async def repositories(self) -> tuple[RepositoryFacts, ...]:
+        """Facts of every repository that the viewer may see, by name."""
+
+        def facts() -> tuple[RepositoryFacts, ...]:
+            self.engine.refresh()
+            return tuple(repository.facts for repository in self.engine.catalog.visible(self.viewer))
+
+        return await asyncio.get_running_loop().run_in_executor(self._threads, facts)
+
+    async def aclose(self) -> None:
+        """Stop the threads; searches under way end at their next check."""
+        self._threads.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,135 @@
+"""The engine: a query in, events out; over one catalog and one text index."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from sourcelight.core.batches import Cancellation, Event
+from sourcelight.core.errors import QueryError, RepositoryError
+from sourcelight.core.query import Query, parse
+from sourcelight.core.query.unsupported import refuse_unsupported
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.engine.changes import WorktreeChanges
+from sourcelight.engines.engine.limits import Limits
+from sourcelight.engines.engine.plan import SUPPORTED, make_plan
+from sourcelight.engines.engine.running import Search
+from sourcelight.engines.search import IndexProgress, IndexReport, IndexStore, Target
+from sourcelight.engines.search.model import GroupBy
+from sourcelight.repos import Catalog, Repository, Viewer, resolve
+
+WORKTREE = "WORKTREE"
+
+
+class Engine:
+    """Answers queries over the repositories of `catalog` with the index of `store`.
+
+    Parameters
+    ----------
+    catalog
+        Repositories, and who may see them.
+    store
+        The text index.
+    limits
+        Bounds of every search.
+    worktree
+        Whether work trees are searched as they are on disk (revision ``WORKTREE``) in place of their HEAD.
+    """
+
+    def __init__(
+        self, catalog: Catalog, store: IndexStore, *, limits: Limits | None = None, worktree: bool = False
+    ) -> None:
+        self.catalog = catalog
+        self.store = store
+        self.limits = limits or Limits()
+        self.worktree = worktree
+        self.report: IndexReport | None = None
+        self.changes = WorktreeChanges()
+        self._seen = {repository.facts.name for repository in catalog.repositories}
+        self._updating = threading.Lock()
+
+    def update(
+        self,
+        *,
+        progress: Callable[[IndexProgress], None] | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> IndexReport:
+        """Index what is missing for the current commit of each repository; failures are data in the report."""
+        with self._updating:
+            targets = [self.target_of(repository) for repository in self.catalog.repositories]
+            self.report = self.store.update(targets, progress=progress, cancellation=cancellation)
+            return self.report
+
+    def refresh(self, cancellation: Cancellation | None = None) -> None:
+        """Notice moved refs, and changed work trees where they are searched, and index what is new.
+
+        Costs some microseconds a repository when nothing moved. While another thread indexes, the caller goes on with
+        the index as it is.
+        """
+        if not self._updating.acquire(blocking=False):
+            return
+        try:
+            self.catalog.refresh()
+            self._seen.update(repository.facts.name for repository in self.catalog.repositories)
+            stale = [t for t in map(self.target_of, self.catalog.repositories) if not self.store.is_current(t)]
+            known_failures = set() if self.report is None else set(self.report.failures)
+            if any(t.repository.facts.name not in known_failures for t in stale):
+                self.report = self.store.update(stale, cancellation=cancellation)
+        finally:
+            self._updating.release()
+
+    @property
+    def gone(self) -> list[str]:
+        """Repositories that were here since opening, and are no longer."""
+        return sorted(self._seen - {repository.facts.name for repository in self.catalog.repositories})
+
+    def stream(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation) -> Iterator[Event]:
+        """Search, giving events as they come.
+
+        Yields `MatchBatch` and `Progress` events, then the final `Filters`, `Progress` (done), up to one `Alert`, and
+        `Done`. After ``cancellation.cancel()`` the iterator ends early, without `Done`.
+
+        Raises
+        ------
+        QueryError
+            At the call, before any event, when the query can't be read, or holds what is not supported.
+        """
+        started = time.monotonic()
+        query = self._parse(request)
+        return Search(self, query, request, viewer, cancellation, started).events()
+
+    def count(
+        self, request: SearchRequest, by: Sequence[GroupBy], viewer: Viewer, cancellation: Cancellation
+    ) -> Any | None:
+        """Matches and files by ``repository``, ``language`` or ``path``, without touching a line.
+
+        Returns an Arrow table with the columns of `by`, ``matches`` and ``files`` (int64); None where only a stream
+        can answer (a query of several alternatives, or one that finds repositories).
+        """
+        query = self._parse(request)
+        if len(query.plan) != 1:
+            return None
+        self.refresh(cancellation)
+        plan = make_plan(query.plan[0], self.catalog.visible(viewer), self.target_of)
+        if plan.text is None or plan.repository_hits:
+            return None
+        return self.store.count(plan.targets, plan.text, by, cancellation)
+
+    def _parse(self, request: SearchRequest) -> Query:
+        query = parse(request.query, request.pattern_type, version=request.version)
+        if query.root is None:
+            raise QueryError("no query found", query=request.query, position=0, hint="type what to search for")
+        for alternative in query.plan:
+            refuse_unsupported(alternative, SUPPORTED)
+        return query
+
+    def target_of(self, repository: Repository) -> Target:
+        """What is searched of `repository`: HEAD, or its work tree where this engine reads those."""
+        if self.worktree and repository.kind == "git" and repository.worktree:
+            try:
+                return Target(repository, WORKTREE, resolve(repository, WORKTREE))
+            except RepositoryError:
+                pass
+        return Target(repository, "", repository.facts.commit)

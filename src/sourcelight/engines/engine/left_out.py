@@ -1,0 +1,77 @@
+"""What a search did not read, as items of ``skipped`` that the reader sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from sourcelight.core.wire.events import Skipped
+from sourcelight.engines.engine.limits import amount, names
+from sourcelight.repos import SkippedRepository
+
+_MOST_LISTED = 10
+
+
+def not_indexed(failures: Mapping[str, str]) -> Iterator[Skipped]:
+    """Repositories that could not be indexed, with the reason."""
+    if failures:
+        yield Skipped(
+            reason="repository-missing",
+            title=f"{amount(len(failures))} not indexed",
+            message="These repositories could not be indexed and were not searched, or only as they were before:\n"
+            + "\n".join(f"- `{name}`: {why}" for name, why in sorted(failures.items())[:_MOST_LISTED]),
+            severity="warn",
+        )
+
+
+def unreadable(items: Sequence[SkippedRepository]) -> Iterator[Skipped]:
+    """Folders that hold a repository which can't be searched; for the owner's eyes, since they are local paths."""
+    if items:
+        yield Skipped(
+            reason="repository-unreadable",
+            title=f"{amount(len(items))} unreadable",
+            message="These folders could not be searched:\n"
+            + "\n".join(f"- `{item.path}`: {item.message}" for item in items[:_MOST_LISTED]),
+            severity="warn",
+        )
+
+
+def gone(repositories: Sequence[str]) -> Iterator[Skipped]:
+    """Repositories that were deleted, or renamed, since they were opened."""
+    if repositories:
+        yield Skipped(
+            reason="repository-gone",
+            title=f"{amount(len(repositories))} gone",
+            message=f"These repositories were there before and are not any more:\n{names(list(repositories))}",
+            severity="warn",
+        )
+
+
+def changed(files_by_repository: Mapping[str, int]) -> Iterator[Skipped]:
+    """Files of work trees that differ from HEAD, which is what was searched."""
+    files = sum(files_by_repository.values())
+    if files:
+        yield Skipped(
+            reason="worktree-changes",
+            title=f"{amount(files)} changed files",
+            message=f"{files:,} modified, deleted or untracked files of work trees were not searched; HEAD was. "
+            f"Open with worktree=True to search them:\n{names(list(files_by_repository))}",
+        )
+
+
+def named_only(counts: dict[str, dict[str, int]]) -> Iterator[Skipped]:
+    """Files of which only the name was matched."""
+    meanings = {
+        "binary": ("document-binary", "binary files", "hold a NUL byte", "info"),
+        "too-large": ("document-too-large", "large files", "are above the size limit `search.maxFileSize`", "info"),
+        "missing": ("document-missing", "files missing", "are not in this partial clone", "warn"),
+    }
+    for key, (reason, noun, why, severity) in meanings.items():
+        files = sum(of_repository.get(key, 0) for of_repository in counts.values())
+        if files:
+            where = [name for name, of_repository in counts.items() if of_repository.get(key)]
+            yield Skipped(
+                reason=reason,
+                title=f"{amount(files)} {noun}",
+                message=f"{files:,} files {why} and were matched by name only:\n{names(where)}",
+                severity=severity,
+            )

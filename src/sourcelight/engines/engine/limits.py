@@ -1,0 +1,108 @@
+"""What bounds a search, and what a bound that was hit looks like to the reader."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sourcelight.core.wire.events import Skipped, Suggested
+
+DEFAULT_MATCH_LIMIT = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of every search of an engine.
+
+    Parameters
+    ----------
+    matches
+        Matches after which a search without ``count:`` stops; the streaming endpoint of the service has 10,000.
+    default_timeout_s
+        Seconds for a search with neither ``timeout:`` nor ``count:``; None: as `max_timeout_s`.
+    max_timeout_s
+        Seconds no search may exceed, a larger ``timeout:`` included; None: no limit (the embedded backend).
+    """
+
+    matches: int = DEFAULT_MATCH_LIMIT
+    default_timeout_s: float | None = None
+    max_timeout_s: float | None = None
+
+    def timeout_s(self, asked_s: float | None, *, has_count: bool) -> float | None:
+        """Seconds that a search may take; None for no limit.
+
+        A search with ``count:`` and without ``timeout:`` has the maximum (query-language reference, limits and time).
+        """
+        if asked_s is None:
+            asked_s = self.max_timeout_s if has_count or self.default_timeout_s is None else self.default_timeout_s
+        if asked_s is None or self.max_timeout_s is None:
+            return asked_s
+        return min(asked_s, self.max_timeout_s)
+
+
+def amount(n: int) -> str:
+    """A count as the wire's titles print it: plain below 1,000, with a comma below 10,000, else in thousands."""
+    return f"{n:,}" if n < 10_000 else f"{n // 1000}k"
+
+
+def names(items: list[str], most: int = 10) -> str:
+    """Up to `most` items as a Markdown list, then dots."""
+    lines = [f"- `{item}`" for item in sorted(items)[:most]]
+    return "\n".join(lines + (["- ..."] if len(items) > most else []))
+
+
+def match_limit(limit: int) -> Skipped:
+    """The search stopped at `limit` matches; more may exist."""
+    larger = (limit + 1500) // 1000 * 1000
+    return Skipped(
+        reason="shard-match-limit",
+        title="result limit hit",
+        message=f"The search stopped after {limit:,} matches; there may be more. "
+        "Add `count:` with a larger number, or `count:all`.",
+        suggested=Suggested(title="increase limit", query_expression=f"count:{larger}"),
+    )
+
+
+def display_limit(display: int, found: int) -> Skipped:
+    """`found` matches were counted, but only `display` were returned, as asked."""
+    return Skipped(
+        reason="display",
+        title="display limit hit",
+        message=f"{found:,} matches were found and {display:,} of them are shown, as `display` asked for.",
+    )
+
+
+def timed_out(repositories: list[str], limit_s: float | None) -> Skipped:
+    """These repositories were not, or not wholly, searched in time."""
+    after = f" within {limit_s:g} s" if limit_s is not None else ""
+    return Skipped(
+        reason="shard-timeout",
+        title=f"{amount(len(repositories))} timed out",
+        message=f"These repositories were not searched to their end{after}:\n{names(repositories)}",
+        severity="warn",
+        suggested=Suggested(title="increase timeout", query_expression=f"timeout:{longer_timeout(limit_s)}"),
+    )
+
+
+def longer_timeout(limit_s: float | None) -> str:
+    """About twice `limit_s`, at least two seconds, as a ``timeout:`` value."""
+    return f"{max(2, round(2 * (limit_s or 10)))}s"
+
+
+def forks_left_out(repositories: list[str]) -> Skipped:
+    """Forks that the query did not ask for."""
+    return Skipped(
+        reason="repository-fork",
+        title=f"{amount(len(repositories))} forked",
+        message=f"Forks are left out unless asked for:\n{names(repositories)}",
+        suggested=Suggested(title="include forked", query_expression="fork:yes"),
+    )
+
+
+def archived_left_out(repositories: list[str]) -> Skipped:
+    """Archived repositories that the query did not ask for."""
+    return Skipped(
+        reason="excluded-archive",
+        title=f"{amount(len(repositories))} archived",
+        message=f"Archived repositories are left out unless asked for:\n{names(repositories)}",
+        suggested=Suggested(title="include archived", query_expression="archived:yes"),
+    )

@@ -1,0 +1,154 @@
+"""From an alternative of a query to what the engines are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from sourcelight.core.patterns import CompiledPattern, compile_pattern
+from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern
+from sourcelight.core.query.languages import find_language
+from sourcelight.engines.engine.selection import Selection, select_repositories
+from sourcelight.engines.search import (
+    All,
+    AnyOf,
+    Atom,
+    FileFilter,
+    LanguageFilter,
+    Not,
+    Target,
+    TextQuery,
+)
+from sourcelight.engines.search.model import MatchTree
+from sourcelight.repos import Repository
+
+# With these fields alone a query can have repository hits (query-language reference, result types).
+_REPOSITORY_FIELDS = frozenset(
+    {"repo", "context", "type", "index", "count", "timeout", "fork", "archived", "visibility", "case"}
+    | {"patterntype", "select"}
+)
+
+SUPPORTED = frozenset(
+    {"repo", "-repo", "file", "-file", "lang", "-lang", "content", "case", "count", "timeout", "fork", "archived"}
+    | {"visibility", "patterntype", "index", "context:global", "type:file", "type:path", "type:repo"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one alternative asks: files of `targets` by `text` (None: no file search), and repositories by name."""
+
+    alternative: Alternative
+    selection: Selection
+    targets: tuple[Target, ...]
+    text: TextQuery | None
+    repository_hits: tuple[tuple[Repository, tuple[tuple[int, int], ...]], ...]
+
+
+def make_plan(
+    alternative: Alternative, visible: Sequence[Repository], target_of: Callable[[Repository], Target]
+) -> Plan:
+    """Resolve the filters of `alternative` against the `visible` repositories."""
+    selection = select_repositories(alternative, visible)
+    types = set(alternative.types)
+    has_file_filter = any(alternative.all(name) for name in ("file", "lang"))
+    only_repositories = alternative.pattern is None and not has_file_filter
+    text = None
+    if types & {"file", "path"} and not only_repositories:
+        text = _text_query(alternative, types)
+    hits: tuple[tuple[Repository, tuple[tuple[int, int], ...]], ...] = ()
+    if ("repo" in types or only_repositories) and _fields(alternative) <= _REPOSITORY_FIELDS:
+        hits = _repository_hits(alternative, selection.repositories)
+    targets = tuple(target_of(repository) for repository in selection.repositories)
+    return Plan(alternative, selection, targets, text, hits)
+
+
+def _fields(alternative: Alternative) -> set[str]:
+    return {f.name if isinstance(f, Filter) else f.on for f in alternative.filters}
+
+
+def _text_query(alternative: Alternative, types: set[str]) -> TextQuery:
+    sensitive = alternative.case_sensitive()
+
+    def atom(pattern: Pattern) -> MatchTree:
+        path = "path" in types and not pattern.content
+        found = Atom(pattern=_compiled(pattern, sensitive=sensitive), content="file" in types, path=path)
+        return Not(found) if pattern.negated else found
+
+    def tree(node: Node) -> MatchTree:
+        if isinstance(node, And):
+            return All(tuple(tree(arg) for arg in node.args))
+        if isinstance(node, Or):
+            return AnyOf(tuple(tree(arg) for arg in node.args))
+        if isinstance(node, Pattern):
+            return atom(node)
+        raise TypeError(f"no pattern: {node!r}")
+
+    return TextQuery(
+        tree=None if alternative.pattern is None else tree(alternative.pattern),
+        files=tuple(
+            FileFilter(
+                compile_pattern(f.value, kind="regexp", case_sensitive=sensitive, whole_text=True), negated=f.negated
+            )
+            for f in alternative.all("file")
+            if f.value
+        ),
+        languages=tuple(
+            LanguageFilter(find_language(f.value) or f.value, negated=f.negated)
+            for f in alternative.all("lang")
+            if f.value
+        ),
+    )
+
+
+def _compiled(pattern: Pattern, *, sensitive: bool, whole_text: bool = False) -> CompiledPattern:
+    if pattern.kind == "regexp":
+        return compile_pattern(pattern.value, kind="regexp", case_sensitive=sensitive, whole_text=whole_text)
+    return compile_pattern(pattern.value, kind="literal", case_sensitive=sensitive, whole_text=whole_text)
+
+
+def _repository_hits(
+    alternative: Alternative, repositories: Sequence[Repository]
+) -> tuple[tuple[Repository, tuple[tuple[int, int], ...]], ...]:
+    """Repositories whose name satisfies the pattern; a pattern is cut at its first ``@``."""
+    sensitive = alternative.case_sensitive()
+
+    def of_pattern(node: Pattern, name: bytes) -> list[tuple[int, int]] | None:
+        text = "" if node.content else node.value.split("@", 1)[0]
+        if not text:
+            return None
+        found = _compiled(replace(node, value=text), sensitive=sensitive, whole_text=True).find(name)
+        if node.negated:
+            return None if found else []
+        return found or None
+
+    def spans(node: Node | None, name: bytes) -> list[tuple[int, int]] | None:
+        if isinstance(node, Pattern):
+            return of_pattern(node, name)
+        if not isinstance(node, And | Or):
+            return []
+        found = [spans(arg, name) for arg in node.args]
+        some = [part for part in found if part is not None]
+        enough = len(some) == len(found) if isinstance(node, And) else bool(some)
+        return [span for part in some for span in part] if enough else None
+
+    hits = []
+    for repository in repositories:
+        name = repository.facts.name.encode()
+        found = spans(alternative.pattern, name)
+        if found is not None:
+            hits.append((repository, _disjoint([(_characters(name[:a]), _characters(name[:b])) for a, b in found])))
+    return tuple(hits)
+
+
+def _characters(text: bytes) -> int:
+    return len(text.decode("utf-8", "replace"))
+
+
+def _disjoint(spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """`spans` sorted, without those that overlap an earlier one (of the same start the longest stays)."""
+    kept: list[tuple[int, int]] = []
+    for span in sorted(set(spans), key=lambda s: (s[0], -s[1])):
+        if not kept or span[0] >= kept[-1][1]:
+            kept.append(span)
+    return tuple(kept)

@@ -1,0 +1,82 @@
+"""Counts kept while results pass: matches, repositories, and the suggested filters with their counts."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from sourcelight.core.query.printer import quote_value
+from sourcelight.core.wire.events import Filter
+
+MOST_FILTERS = 1000
+_TYPES = {"content": ("type:file", "Code"), "path": ("type:path", "Paths"), "repo": ("type:repo", "Repositories")}
+
+
+class Tally:
+    """What a search has found so far. `add` costs a few vector operations a batch, whatever its size."""
+
+    def __init__(self) -> None:
+        self.matches = 0
+        self.repositories: set[str] = set()
+        self._by_repository: Counter[str] = Counter()
+        self._by_language: Counter[str] = Counter()
+        self._by_type: Counter[str] = Counter()
+
+    def add(self, batch: Any) -> None:
+        """Count the matches of `batch`."""
+        names = batch.schema.names
+        counts = np.asarray(batch.column(names.index("match_count")).to_numpy(zero_copy_only=False), dtype=np.int64)
+        self.matches += int(counts.sum())
+        kinds = _weighed(batch.column(names.index("type")), counts)
+        self._by_type.update(kinds)
+        by_repository = _weighed(batch.column(names.index("repository")), counts, keep_zero=True)
+        self.repositories.update(by_repository)
+        if "repo" not in kinds:
+            self._by_repository.update(by_repository)
+        if "language" in names:
+            self._by_language.update(_weighed(batch.column(names.index("language")), counts))
+
+    def filters(self, *, exhaustive: bool, forks: int, archived: int) -> tuple[Filter, ...]:
+        """Suggested filters, in the order of the wire: utility and type first, then by count, then by value."""
+        first = []
+        if forks:
+            first.append(Filter("fork:yes", "Include forked repos", forks, exhaustive, "utility"))
+        if archived:
+            first.append(Filter("archived:yes", "Include archived repos", archived, exhaustive, "utility"))
+        first += [
+            Filter(value, label, self._by_type[kind], exhaustive, "type")
+            for kind, (value, label) in _TYPES.items()
+            if self._by_type[kind]
+        ]
+        rest = [
+            Filter(f"repo:^{_escaped(name)}$", name, n, exhaustive, "repo")
+            for name, n in self._by_repository.most_common(MOST_FILTERS)
+            if n
+        ]
+        rest += [
+            Filter(f"lang:{quote_value(name.lower())}", name, n, exhaustive, "lang")
+            for name, n in self._by_language.most_common(MOST_FILTERS)
+            if n and name
+        ]
+        return tuple(sorted(first, key=_by_count)) + tuple(sorted(rest, key=_by_count))
+
+
+def _escaped(name: str) -> str:
+    return re.sub(r"([\\.+*?()|\[\]{}^$])", r"\\\1", name)
+
+
+def _by_count(item: Filter) -> tuple[int, str]:
+    return -item.count, item.value
+
+
+def _weighed(column: Any, counts: Any, *, keep_zero: bool = False) -> dict[str, int]:
+    """Sum of `counts` by the value of a dictionary column; values that do not occur are left out."""
+    codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    values = column.dictionary.to_pylist()
+    seen = codes >= 0
+    sums = np.bincount(codes[seen], weights=counts[seen], minlength=len(values))
+    present = np.bincount(codes[seen], minlength=len(values)) if keep_zero else sums
+    return {value: int(n) for value, n, there in zip(values, sums, present, strict=True) if there}

@@ -1,0 +1,106 @@
+"""Unite the results of a query's alternatives: one hit per file, its matches merged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from sourcelight.core.batches import matches_schema
+
+_Row = dict[str, Any]
+
+
+def unite(alternatives: Sequence[Iterable[Any]]) -> list[Any]:
+    """Batches in which each file occurs once, from the batches of several alternatives over one repository.
+
+    A file that only one alternative found keeps its rows untouched. For a file found by several, lines are united and
+    their spans merged: sorted, and of overlapping ones the earlier stays (of the same start the longest). A path hit
+    gives way to a content hit of the same file (query-language reference, hit identity).
+    """
+    found = [list(batches) for batches in alternatives]
+    found = [batches for batches in found if batches]
+    if len(found) <= 1:
+        return found[0] if found else []
+    owners: dict[str | None, set[int]] = {}
+    for number, batches in enumerate(found):
+        for batch in batches:
+            for path in _paths(batch):
+                owners.setdefault(path, set()).add(number)
+    shared = {path for path, numbers in owners.items() if len(numbers) > 1}
+    if not shared:
+        return [batch for batches in found for batch in batches]
+    united: list[Any] = []
+    rows: dict[str | None, list[list[_Row]]] = {}
+    for batches in found:
+        of_this: dict[str | None, list[_Row]] = {}
+        for batch in batches:
+            alone = pa.array([path not in shared for path in _row_paths(batch)], type=pa.bool_())
+            own = batch.filter(alone)
+            if own.num_rows:
+                united.append(own)
+            for row in batch.filter(pa.compute.invert(alone)).to_pylist():
+                of_this.setdefault(row.get("path"), []).append(row)
+        for path, lines in of_this.items():
+            rows.setdefault(path, []).append(lines)
+    united.extend(_batch(_merge_file(rows[path])) for path in sorted(rows, key=lambda p: p or ""))
+    return united
+
+
+def _paths(batch: Any) -> Iterable[str | None]:
+    return set(_row_paths(batch))
+
+
+def _row_paths(batch: Any) -> list[str | None]:
+    index = batch.schema.get_field_index("path")
+    return batch.column(index).to_pylist() if index >= 0 else [None] * batch.num_rows
+
+
+def _merge_file(alternatives: list[list[_Row]]) -> list[_Row]:
+    """Rows of one file from several alternatives."""
+    names = _merge_spans([(row, "name_start", "name_end") for rows in alternatives for row in rows[:1]])
+    content = [rows for rows in alternatives if rows[0]["type"] == "content"]
+    if not content:
+        first = dict(alternatives[0][0])
+        first["name_start"], first["name_end"] = names
+        return [first]
+    by_line: dict[int, list[_Row]] = {}
+    for rows in content:
+        for row in rows:
+            by_line.setdefault(row["line_number"], []).append(row)
+    merged = []
+    previous_goes_on = False
+    for number in sorted(by_line):
+        rows = by_line[number]
+        row = {**sorted(rows, key=_chunk_length)[-1]}
+        row["start"], row["end"] = _merge_spans([(r, "start", "end") for r in rows])
+        if row.get("byte_start") is not None:
+            row["byte_start"], row["byte_end"] = _merge_spans([(r, "byte_start", "byte_end") for r in rows])
+        continues = previous_goes_on and bool(row["start"]) and row["start"][0] == 0
+        row["match_count"] = len(row["start"]) - int(continues)
+        previous_goes_on = bool(row["end"]) and row["end"][-1] > len(row["line"])
+        row["name_start"], row["name_end"] = names
+        merged.append(row)
+    return merged
+
+
+def _chunk_length(row: _Row) -> int:
+    return len(row.get("chunk") or "")
+
+
+def _merge_spans(sources: list[tuple[_Row, str, str]]) -> tuple[list[int], list[int]]:
+    spans = {span for row, start, end in sources for span in zip(row.get(start) or [], row.get(end) or [], strict=True)}
+    starts: list[int] = []
+    ends: list[int] = []
+    for low, high in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if not ends or low >= ends[-1]:
+            starts.append(low)
+            ends.append(high)
+    return starts, ends
+
+
+def _batch(rows: list[_Row]) -> Any:
+    keys = list(rows[0])
+    schema = pa.schema([matches_schema().field(name) for name in keys])
+    return pa.RecordBatch.from_pylist(rows, schema=schema)

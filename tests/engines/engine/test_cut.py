@@ -1,0 +1,53 @@
+"""A limit counts matches, and cuts inside a row where it falls there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from sourcelight.core.batches import arrow_type
+from sourcelight.engines.engine.cut import first_matches, match_count
+
+
+def lines(*spans: list[tuple[int, int]], counts: list[int] | None = None) -> Any:
+    """A content batch with one row per list of spans."""
+    columns = {
+        "type": pa.array(["content"] * len(spans), type=arrow_type("dict8")),
+        "path": pa.array(["a.py"] * len(spans), type=arrow_type("dict32")),
+        "line": pa.array(["x" * 40] * len(spans)),
+        "start": pa.array([[a for a, _ in row] for row in spans], type=arrow_type("list")),
+        "end": pa.array([[b for _, b in row] for row in spans], type=arrow_type("list")),
+        "match_count": pa.array(counts or [len(row) for row in spans], type=pa.int32()),
+    }
+    return pa.record_batch(columns)
+
+
+def test_a_limit_above_the_matches_changes_nothing() -> None:
+    batch = lines([(0, 1)], [(0, 1), (2, 3)])
+    assert first_matches(batch, 3) is batch
+    assert first_matches(batch, 10) is batch
+
+
+@pytest.mark.parametrize("most", [0, 1, 2, 3, 4, 5])
+def test_exactly_the_first_matches_stay(most: int) -> None:
+    batch = lines([(0, 1)], [(0, 1), (2, 3), (4, 5)], [(7, 9)])
+    kept = first_matches(batch, most)
+    assert match_count(kept) == most
+    flat = [s for row in kept.column("start").to_pylist() for s in row]
+    assert flat == [0, 0, 2, 4, 7][:most]
+
+
+def test_a_row_is_cut_inside_and_keeps_its_whole_text() -> None:
+    kept = first_matches(lines([(0, 1), (2, 3), (4, 5)]), 2)
+    assert kept.column("start").to_pylist() == [[0, 2]]
+    assert kept.column("end").to_pylist() == [[1, 3]]
+    assert kept.column("line").to_pylist() == ["x" * 40]
+
+
+def test_a_continued_match_does_not_count_twice() -> None:
+    batch = lines([(5, 41)], [(0, 3), (5, 6), (8, 9)], counts=[1, 2])
+    kept = first_matches(batch, 2)
+    assert kept.column("start").to_pylist() == [[5], [0, 5]]
+    assert match_count(kept) == 2
