@@ -1,3 +1,107 @@
-"""sourcelight."""
+"""Search, explore and report on git repositories from a notebook: live streams into DataFrames, with no server needed.
+
+`open` searches repositories on this machine, `connect` a service. Everything public is here, and loaded when it is
+first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sourcelight.client import (
+        AsyncClient,
+        Client,
+        Export,
+        SearchResult,
+        aconnect,
+        aopen,
+        connect,
+        open,  # noqa: A004 - users write sourcelight.open
+    )
+    from sourcelight.core.errors import (
+        ConfigurationError,
+        ConnectFailed,
+        Forbidden,
+        GitFailed,
+        IndexDamaged,
+        IndexFault,
+        IndexWriteFailed,
+        MissingExtra,
+        NoRepositories,
+        NotFound,
+        PatternError,
+        ProtocolError,
+        QueryError,
+        RateLimited,
+        RepositoryError,
+        RepositoryNotFound,
+        RevisionNotFound,
+        SearchFailed,
+        ServiceError,
+        SourcelightError,
+        StreamBroken,
+        TimedOut,
+        TransportError,
+        Unauthorized,
+        UnsupportedQuery,
+    )
+    from sourcelight.display.frames import columns_of
 
 __version__ = "0.1.0"
+
+_CLIENT = ("AsyncClient", "Client", "Export", "SearchResult", "aconnect", "aopen", "connect", "open")
+__all__ = [
+    "AsyncClient",
+    "Client",
+    "ConfigurationError",
+    "ConnectFailed",
+    "Export",
+    "Forbidden",
+    "GitFailed",
+    "IndexDamaged",
+    "IndexFault",
+    "IndexWriteFailed",
+    "MissingExtra",
+    "NoRepositories",
+    "NotFound",
+    "PatternError",
+    "ProtocolError",
+    "QueryError",
+    "RateLimited",
+    "RepositoryError",
+    "RepositoryNotFound",
+    "RevisionNotFound",
+    "SearchFailed",
+    "SearchResult",
+    "ServiceError",
+    "SourcelightError",
+    "StreamBroken",
+    "TimedOut",
+    "TransportError",
+    "Unauthorized",
+    "UnsupportedQuery",
+    "__version__",
+    "aconnect",
+    "aopen",
+    "columns_of",
+    "connect",
+    "open",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'sourcelight' has no attribute {name!r}")
+    if name in _CLIENT:
+        room = "sourcelight.client"
+    else:
+        room = "sourcelight.display.frames" if name == "columns_of" else "sourcelight.core.errors"
+    value = getattr(import_module(room), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

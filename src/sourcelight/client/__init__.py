@@ -1,1 +1,23 @@
-"""client."""
+"""The notebook's way in: blocking and awaiting clients over any backend, and the results they give.
+
+All logic is written once, in `aio`; `blocking` is one line per method over `portal`. Engines are reached only through
+a backend, and everything that is drawn is drawn by the thread that called.
+"""
+
+from sourcelight.client.aio import AsyncClient
+from sourcelight.client.backend import Backend
+from sourcelight.client.blocking import Client
+from sourcelight.client.opening import aconnect, aopen, connect, open  # noqa: A004 - users write sourcelight.open
+from sourcelight.client.result import Export, SearchResult
+
+__all__ = [
+    "AsyncClient",
+    "Backend",
+    "Client",
+    "Export",
+    "SearchResult",
+    "aconnect",
+    "aopen",
+    "connect",
+    "open",
+]

@@ -34,10 +34,13 @@ A message says what was asked, what was found and what to try, and never holds a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 
 class SourcelightError(Exception):
-    """Base of everything raised on purpose."""
+    """Base of everything raised on purpose; `result` holds what a broken search had found, None elsewhere."""
+
+    result: Any = None
 
 
 class QueryError(SourcelightError, ValueError):

@@ -7,6 +7,7 @@ interrupt or a fault leaves is kept as ``NAME.partial.EXT``, complete up to its 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import secrets
 from collections.abc import Mapping
@@ -61,7 +62,7 @@ class JsonLines:
 
         table = conform([batch], shown_only=True)
         names = [n for n in table.column_names if table.column(n).null_count < len(table)]
-        columns = [table.column(n).to_pylist() for n in names]
+        columns = [_values(table.column(n)) for n in names]
         option = orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z
         lines = (
             orjson.dumps({n: v for n, v in zip(names, row, strict=True) if v is not None}, option=option)
@@ -71,6 +72,25 @@ class JsonLines:
 
     def finish(self, metadata: Mapping[str, str]) -> None:
         """Nothing belongs at the end."""
+
+
+def _values(column: Any) -> list[Any]:
+    """Python values of a column; lists and dictionaries in a way that makes no Arrow scalar per row."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not pa.types.is_list(column.type):
+        values: list[Any] = column.to_pylist()
+        return values
+    array = column.combine_chunks()
+    array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
+    inner, bounds = array.values.to_numpy().tolist(), array.offsets.to_numpy().tolist()
+    rows = [inner[a:b] for a, b in itertools.pairwise(bounds)]
+    if array.null_count:
+        valid = array.is_valid().to_pylist()
+        return [row if ok else None for row, ok in zip(rows, valid, strict=True)]
+    return rows
 
 
 class Csv:
@@ -113,7 +133,7 @@ def _cells(column: Any) -> Any:
 
     kind = column.type
     if pa.types.is_list(kind):
-        texts = [None if v is None else " ".join(map(str, v)) for v in column.to_pylist()]
+        texts = [None if v is None else " ".join(map(str, v)) for v in _values(column)]
         return pa.chunked_array([pa.array(texts, pa.string())])
     if pa.types.is_timestamp(kind):
         return pc.strftime(column.cast(pa.timestamp("s", tz="UTC"), safe=False), format="%Y-%m-%dT%H:%M:%SZ")

@@ -1,1 +1,9 @@
-"""notebook."""
+"""What a client shows: live progress, and answers as text and HTML that no repository can abuse.
+
+Knows frames and markup, never clients or services. ipywidgets and IPython are loaded only in a notebook.
+"""
+
+from sourcelight.display.notebook.painter import Painter, ProgressChoice, make_painter
+from sourcelight.display.notebook.state import IndexState, Phase, SearchState, Snapshot
+
+__all__ = ["IndexState", "Painter", "Phase", "ProgressChoice", "SearchState", "Snapshot", "make_painter"]

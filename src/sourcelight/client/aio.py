@@ -1,0 +1,347 @@
+"""The client, awaited. All of its logic is here."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import warnings
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import aclosing
+from types import TracebackType
+from typing import IO, Any, Self
+
+from sourcelight.client.backend import Backend
+from sourcelight.client.painting import painting
+from sourcelight.client.portal import current_board
+from sourcelight.client.result import Export, SearchResult, metadata
+from sourcelight.client.run import Run
+from sourcelight.core.batches import MATCHES, Event, MatchBatch
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.display.notebook import ProgressChoice
+
+_COUNT_FILTER = re.compile(r"(?:^|[\s(])count:", re.IGNORECASE)
+_COUNTABLE = tuple(c.name for c in MATCHES if c.shown and c.type in {"dict8", "dict32", "string", "int32"})
+
+
+class IncompleteCount(UserWarning):
+    """Warns that a count is of an answer that is not complete; says why."""
+
+
+class AsyncClient:
+    """Searches code. `sourcelight.aopen` and `sourcelight.aconnect` make one.
+
+    Parameters
+    ----------
+    backend
+        What answers.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._last: Run | None = None
+        self._last_export: Export | None = None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._backend.name})"
+
+    async def __aenter__(self) -> Self:
+        """Use the client in ``async with``; it is closed at the end."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Give back connections, threads and files; the client can't be used afterwards."""
+        await self._backend.aclose()
+
+    @property
+    def backend(self) -> Backend:
+        """What answers."""
+        return self._backend
+
+    @property
+    def last_result(self) -> SearchResult | None:
+        """The result of the newest `search`, also of one that was interrupted or failed; None before the first."""
+        return self._last.result() if self._last else None
+
+    @property
+    def last_export(self) -> Export | None:
+        """What the newest `search_to` wrote, also when it was stopped; None before the first."""
+        return self._last_export
+
+    async def search(
+        self,
+        query: str,
+        *,
+        pattern_type: str = "standard",
+        display: int = -1,
+        chunk_matches: bool = False,
+        context_lines: int = 1,
+        max_line_len: int = -1,
+        timeout_s: float | None = None,
+        progress: ProgressChoice = None,
+    ) -> SearchResult:
+        """Search, and give everything that was found.
+
+        Parameters
+        ----------
+        query
+            What to search for, in the query language.
+        pattern_type
+            How patterns are read unless the query says: ``standard``, ``keyword``, ``regexp`` or ``literal``.
+        display
+            Most matches to return; searching and counting go on beyond. -1: all.
+        chunk_matches
+            Whether rows carry the lines around them, in `chunk`.
+        context_lines
+            Lines on each side of a match, with `chunk_matches`.
+        max_line_len
+            Longest line of a chunk, in bytes; -1: lines are never cut.
+        timeout_s
+            Longest time to search, in seconds; None: the limit of the backend.
+        progress
+            None: draw in a notebook and on a terminal. True, False, or a callable that gets a snapshot ten times a
+            second.
+
+        Raises
+        ------
+        QueryError
+            When the query can't be read; says where and what to type.
+        SearchFailed, StreamBroken, TransportError
+            When the search broke; `result` of the error, and `last_result`, hold what arrived.
+        """
+        run = Run(
+            self._backend,
+            SearchRequest(
+                query,
+                pattern_type=pattern_type,
+                display=display,
+                chunk_matches=chunk_matches,
+                context_lines=context_lines,
+                max_line_len=max_line_len,
+                timeout_s=timeout_s,
+            ),
+        )
+        self._last = run
+
+        async def keep(event: MatchBatch) -> None:
+            run.batches.append(event.batch)
+
+        await self._drive(run, keep, progress)
+        return run.result()
+
+    async def stream(
+        self,
+        query: str,
+        *,
+        pattern_type: str = "standard",
+        display: int = -1,
+        chunk_matches: bool = False,
+        context_lines: int = 1,
+        max_line_len: int = -1,
+        timeout_s: float | None = None,
+        progress: ProgressChoice = False,
+    ) -> AsyncGenerator[Event, None]:
+        """Events as they arrive; nothing is kept. Leaving the loop stops the search.
+
+        Parameters are those of `search`, but nothing is drawn unless asked for.
+
+        Raises
+        ------
+        QueryError
+            When the query can't be read.
+        SearchFailed
+            After the last event, when the service said that the search failed.
+        """
+        run = Run(
+            self._backend,
+            SearchRequest(
+                query,
+                pattern_type=pattern_type,
+                display=display,
+                chunk_matches=chunk_matches,
+                context_lines=context_lines,
+                max_line_len=max_line_len,
+                timeout_s=timeout_s,
+            ),
+        )
+        async with painting(run.state, progress), aclosing(run.events()) as events:
+            async for event in events:
+                yield event
+
+    async def search_to(
+        self,
+        target: str | os.PathLike[str] | IO[bytes],
+        query: str,
+        *,
+        format: str | None = None,  # noqa: A002 - the name users type
+        pattern_type: str = "standard",
+        display: int = -1,
+        chunk_matches: bool = False,
+        context_lines: int = 1,
+        max_line_len: int = -1,
+        timeout_s: float | None = None,
+        progress: ProgressChoice = None,
+    ) -> Export:
+        """Search into a file, in constant memory whatever the size of the answer.
+
+        The file appears when it is whole. When the search is stopped or breaks, what arrived is kept as
+        ``NAME.partial.EXT``; `last_export` has that path.
+
+        Parameters
+        ----------
+        target
+            Path, or an open binary file.
+        query
+            What to search for; the other parameters are those of `search`.
+        format
+            ``jsonl``, ``csv`` or ``parquet``; None: by the ending of the path.
+        """
+        from sourcelight.display.frames.writers import MatchWriter
+
+        run = Run(
+            self._backend,
+            SearchRequest(
+                query,
+                pattern_type=pattern_type,
+                display=display,
+                chunk_matches=chunk_matches,
+                context_lines=context_lines,
+                max_line_len=max_line_len,
+                timeout_s=timeout_s,
+            ),
+        )
+        writer = MatchWriter(target, format)
+        self._last_export = None
+
+        async def write(event: MatchBatch) -> None:
+            await _unbroken(asyncio.to_thread(writer.write, event.batch))
+
+        try:
+            await self._drive(run, write, progress)
+        finally:
+            end = writer.finish if run.state.status in {"complete", "limited"} else writer.keep_partial
+            if run.state.phase == "failed" and not writer.rows:
+                writer.discard()
+                path = ""
+            else:
+                path = await _unbroken(asyncio.to_thread(end, metadata(run.result().attrs)))
+            state = run.state
+            self._last_export = Export(path, writer.rows, state.matches, state.status, state.reasons)
+        return self._last_export
+
+    async def count(
+        self,
+        query: str,
+        by: str | Sequence[str] | None = None,
+        *,
+        pattern_type: str = "standard",
+        timeout_s: float | None = None,
+        progress: ProgressChoice = None,
+    ) -> Any:
+        """Count matches, all of them unless the query limits their number, without keeping a line.
+
+        Parameters
+        ----------
+        query
+            What to search for.
+        by
+            Columns of matches to group by, such as ``"repository"`` or ``["repository", "language"]``; None: one
+            number.
+        pattern_type, timeout_s, progress
+            As in `search`.
+
+        Returns
+        -------
+        int or DataFrame
+            The number of matches; with `by`, a DataFrame of these columns, `matches` and `files` (int64 both), most
+            matches first. An incomplete answer says so by an `IncompleteCount` warning, and in `DataFrame.attrs`.
+        """
+        columns = (by,) if isinstance(by, str) else tuple(by or ())
+        unknown = [c for c in columns if c not in _COUNTABLE]
+        if unknown:
+            raise ValueError(f"can't count by {', '.join(unknown)}; choose of {', '.join(_COUNTABLE)}")
+        text = query if _COUNT_FILTER.search(query) else f"count:all {query}"
+        run = Run(self._backend, SearchRequest(text, pattern_type=pattern_type, timeout_s=timeout_s))
+        table = await self._count(run, columns, progress)
+        if run.state.status != "complete":
+            warnings.warn(IncompleteCount("; ".join(run.state.reasons)), stacklevel=2)
+        if by is None:
+            return sum(table["matches"].to_pylist())
+        from sourcelight.display.frames.counts import counts_frame
+
+        return counts_frame(table, run.result().attrs | {"query": query})
+
+    async def _count(self, run: Run, by: tuple[str, ...], progress: ProgressChoice) -> Any:
+        from sourcelight.display.frames.counts import Counter
+
+        table = await self._backend.count(run.request, by)
+        if table is not None:
+            run.state.finish()
+            return table
+        counter = Counter(by)
+
+        async def add(event: MatchBatch) -> None:
+            counter.add(event.batch)
+
+        await self._drive(run, add, progress)
+        return counter.table()
+
+    async def repositories(self) -> Any:
+        """DataFrame of the repositories that can be searched, by name; columns as in ``columns_of("repositories")``."""
+        from sourcelight.display.frames.facts import repositories_frame
+
+        return repositories_frame(await self._backend.repositories())
+
+    async def _drive(self, run: Run, take: Callable[[MatchBatch], Awaitable[None]], progress: ProgressChoice) -> None:
+        """Run a search to its end under a painter; a Stop button, where there is one, ends it without an error."""
+
+        async def consume() -> None:
+            async with aclosing(run.events()) as events:
+                async for event in events:
+                    if isinstance(event, MatchBatch):
+                        try:
+                            await take(event)
+                        except Exception as exc:
+                            run.state.fail(f"{type(exc).__name__}: {exc}")
+                            raise
+
+        if current_board() is not None:
+            async with painting(run.state, progress):
+                await consume()
+            return
+        await self._stoppable(run, consume(), progress)
+
+    async def _stoppable(self, run: Run, work: Coroutine[Any, Any, None], progress: ProgressChoice) -> None:
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(work)
+        stopped = False
+
+        def stop() -> None:
+            nonlocal stopped
+            stopped = True
+            loop.call_soon_threadsafe(task.cancel)
+
+        async with painting(run.state, progress, stop):
+            try:
+                await task
+            except asyncio.CancelledError:
+                run.state.interrupt()
+                current = asyncio.current_task()
+                if not stopped or (current is not None and current.cancelling()):
+                    task.cancel()
+                    raise
+
+
+async def _unbroken(work: Coroutine[Any, Any, Any]) -> Any:
+    """Await work to its end even when this task is cancelled meanwhile; the cancellation follows."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise

@@ -1,0 +1,37 @@
+"""What a client needs of the thing that answers: engines in this process, or a service."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any, Protocol
+
+from sourcelight.core.batches import Event, RepositoryFacts
+from sourcelight.core.wire.request import SearchRequest
+
+
+class Backend(Protocol):
+    """Answers searches as streams of events. All methods run on one event loop.
+
+    Attributes
+    ----------
+    name
+        What the reader is shown: ``embedded``, or the endpoint without credentials.
+    """
+
+    name: str
+
+    def stream(self, request: SearchRequest) -> AsyncGenerator[Event, None]:
+        """Events of one search, ending after `Done`.
+
+        Closing or cancelling the generator stops the work. A query at fault raises `QueryError` before the first
+        event; a stream that ends too early raises `StreamBroken`.
+        """
+
+    async def count(self, request: SearchRequest, by: Sequence[str]) -> Any | None:
+        """Arrow table of the columns `by`, matches and files; None: this backend can't count without streaming."""
+
+    async def repositories(self) -> tuple[RepositoryFacts, ...]:
+        """Facts of the repositories that can be searched."""
+
+    async def aclose(self) -> None:
+        """Give back connections, threads and files."""

@@ -1,0 +1,252 @@
+"""The way from blocking code into one event loop that runs in a background thread of this process.
+
+The thread starts with the first call, is shared by all threads, is closed at exit, and is forgotten by a forked child,
+which starts its own. A waiting caller looks up ten times a second: it draws what the work asks to have drawn, and an
+interrupt reaches it on every platform.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import threading
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from concurrent.futures import Future
+from contextlib import aclosing
+from contextvars import ContextVar
+from typing import Any, Generic, Protocol, TypeVar
+
+import anyio
+from anyio.from_thread import BlockingPortal
+
+T = TypeVar("T")
+SLICE_S = 0.1
+_UNWIND_AFTER_INTERRUPT_S = 0.15
+_UNWIND_AFTER_BREAK_S = 2.0
+_AHEAD = 8  # events that a producer may be ahead of its consumer; each holds a batch
+
+
+class Drawn(Protocol):
+    """What the waiting thread draws; see `sourcelight.display.notebook.Painter`."""
+
+    def paint(self) -> None:
+        """Draw if it is time to."""
+
+    def finish(self) -> None:
+        """Draw the last state."""
+
+    def interrupt(self) -> None:
+        """Note that the caller stopped the work."""
+
+
+class Board:
+    """What a coroutine asks the thread that waits for it to draw."""
+
+    def __init__(self) -> None:
+        self.wake = threading.Event()
+        self._drawn: tuple[Drawn, ...] = ()
+
+    def add(self, drawn: Drawn) -> None:
+        """Have something drawn from now on."""
+        self._drawn = (*self._drawn, drawn)
+        self.wake.set()
+
+    def paint(self) -> None:
+        """Draw what is due; only the waiting thread calls this."""
+        for drawn in self._drawn:
+            drawn.paint()
+
+    def interrupt(self) -> None:
+        """Mark all work as interrupted."""
+        for drawn in self._drawn:
+            drawn.interrupt()
+
+    def finish(self) -> None:
+        """Draw all last states; only the waiting thread calls this."""
+        for drawn in self._drawn:
+            drawn.finish()
+
+
+_board: ContextVar[Board | None] = ContextVar("sourcelight_board", default=None)
+
+
+def current_board() -> Board | None:
+    """The board of the thread that waits for the running coroutine; None when nobody waits: an `await` call."""
+    return _board.get()
+
+
+class _Loop:
+    """The one background loop; class attributes, since there is one per process."""
+
+    lock = threading.Lock()
+    portal: BlockingPortal | None = None
+    loop: asyncio.AbstractEventLoop | None = None
+    thread: threading.Thread | None = None
+
+    @classmethod
+    def forget(cls) -> None:
+        """Start over: in a forked child the thread does not exist."""
+        cls.lock = threading.Lock()
+        cls.portal = cls.loop = cls.thread = None
+
+    @classmethod
+    def running(cls) -> tuple[BlockingPortal, asyncio.AbstractEventLoop]:
+        """The portal and its loop, started if need be; refuses callers that run on the loop themselves."""
+        with cls.lock:
+            if cls.portal is None or cls.loop is None or cls.thread is None or not cls.thread.is_alive():
+                ready: Future[tuple[BlockingPortal, asyncio.AbstractEventLoop]] = Future()
+                cls.thread = threading.Thread(
+                    target=anyio.run, args=(_serve, ready), name="sourcelight-loop", daemon=True
+                )
+                cls.thread.start()
+                cls.portal, cls.loop = ready.result(timeout=10)
+            if cls.thread is threading.current_thread():
+                raise RuntimeError("blocking call on the background loop itself: await the AsyncClient there")
+            return cls.portal, cls.loop
+
+    @classmethod
+    def close(cls) -> None:
+        """Cancel what runs, let it clean up, and end the thread."""
+        portal, thread = cls.portal, cls.thread
+        if portal is None or thread is None or not thread.is_alive():
+            return
+        cls.forget()
+        portal.start_task_soon(portal.stop, True)
+        thread.join(timeout=2)
+
+
+async def _serve(ready: Future[tuple[BlockingPortal, asyncio.AbstractEventLoop]]) -> None:
+    async with BlockingPortal() as portal:
+        ready.set_result((portal, asyncio.get_running_loop()))
+        await portal.sleep_until_stopped()
+
+
+atexit.register(_Loop.close)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_Loop.forget)
+
+
+class _Task(Generic[T]):
+    """A coroutine on the background loop, and the thread that waits for it."""
+
+    def __init__(self, function: Callable[[], Awaitable[T]]) -> None:
+        self.board = Board()
+        self.unwound = threading.Event()
+        self._function = function
+        self._cancelled = False
+        self._task: asyncio.Task[Any] | None = None
+        self._future: Future[T] | None = None
+
+    def start(self) -> None:
+        """Begin; apart from the constructor, since an interrupt may come between beginning and knowing of it."""
+        portal, _ = _Loop.running()
+        self._future = portal.start_task_soon(self._run)
+
+    async def _run(self) -> T:
+        token = _board.set(self.board)
+        self._task = asyncio.current_task()
+        try:
+            if self._cancelled:
+                raise asyncio.CancelledError
+            return await self._function()
+        finally:
+            _board.reset(token)
+            self.unwound.set()
+            self.board.wake.set()
+
+    def look(self) -> None:
+        """Wait for news, a tenth of a second at most, and draw."""
+        self.board.wake.wait(SLICE_S)
+        self.board.wake.clear()
+        self.board.paint()
+
+    def result(self) -> T:
+        """The outcome of a task that has unwound."""
+        if self._future is None:
+            raise RuntimeError("the task was never started")
+        return self._future.result(timeout=5)
+
+    def soon(self, function: Callable[[], object]) -> None:
+        """Run something on the loop of the task, which must have begun."""
+        if self._task is not None:
+            self._task.get_loop().call_soon_threadsafe(function)
+
+    def cancel(self, wait_s: float) -> None:
+        """Cancel the coroutine once, and wait until it has cleaned up, so long at most."""
+        self._cancelled = True
+        if self._task is not None:
+            self.soon(self._task.cancel)
+        self.unwound.wait(wait_s)
+
+    def interrupt(self) -> None:
+        """Stop for an interrupt: what arrived is marked at once, whether or not the work has stopped already."""
+        self.board.interrupt()
+        self.cancel(_UNWIND_AFTER_INTERRUPT_S)
+        self.board.finish()
+
+
+def call(function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
+    """Run a coroutine function on the background loop and give its result; draw for it while waiting.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Within 0.3 s of an interrupt, without the history of this room's waiting.
+    RuntimeError
+        On the background loop itself.
+    """
+    task = _Task(lambda: function(*args, **kwargs))
+    try:
+        task.start()
+        while not task.unwound.is_set():
+            task.look()
+    except KeyboardInterrupt:
+        task.interrupt()
+        raise KeyboardInterrupt from None
+    except BaseException:
+        task.cancel(_UNWIND_AFTER_INTERRUPT_S)
+        raise
+    task.board.finish()
+    return task.result()
+
+
+def iterate(generator: Callable[..., AsyncGenerator[T, None]], *args: Any, **kwargs: Any) -> Iterator[T]:
+    """Items of an async generator, which one task runs from its start to its end.
+
+    The task is at most eight items ahead. Leaving the loop early, by `break`, an error or an interrupt, cancels it and
+    waits, bounded, until it has cleaned up.
+    """
+    items: deque[T] = deque()
+    room = anyio.Semaphore(_AHEAD)
+
+    async def produce() -> None:
+        board = current_board()
+        async with aclosing(generator(*args, **kwargs)) as source:
+            async for item in source:
+                await room.acquire()
+                items.append(item)
+                if board is not None:
+                    board.wake.set()
+
+    task = _Task(produce)
+    try:
+        task.start()
+        while items or not task.unwound.is_set():
+            if items:
+                item = items.popleft()
+                task.soon(room.release)
+                task.board.paint()
+                yield item
+            else:
+                task.look()
+    except KeyboardInterrupt:
+        task.interrupt()
+        raise KeyboardInterrupt from None
+    except BaseException:
+        task.cancel(_UNWIND_AFTER_BREAK_S)
+        task.board.finish()
+        raise
+    task.board.finish()
+    task.result()

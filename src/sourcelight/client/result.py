@@ -1,0 +1,196 @@
+"""What a search gives: tables, a status, and a face that is safe to show."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import IO, TYPE_CHECKING, Any
+
+from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.display.frames import columns_of
+from sourcelight.display.frames import facts as frames
+from sourcelight.display.frames.spans import explode
+from sourcelight.display.frames.status import Status
+from sourcelight.display.frames.tables import matches_table, to_pandas, to_polars
+from sourcelight.display.frames.writers import MatchWriter
+from sourcelight.display.notebook import SearchState
+from sourcelight.display.notebook.result_text import ResultFacts, result_text
+
+if TYPE_CHECKING:
+    from sourcelight.display.frames.tables import Frame, Table
+
+
+class SearchResult:
+    """The answer to a search; made by a client, never by hand.
+
+    Tables are built when first asked for, and then kept. `repr` is stable: no times and no addresses.
+
+    Attributes
+    ----------
+    status
+        ``complete``, ``limited`` (some of the answer is missing), ``interrupted`` or ``failed``.
+    reasons
+        Why the status is not ``complete``; empty when it is.
+    query
+        Text of the query.
+    match_count
+        Matches in this result.
+    """
+
+    def __init__(
+        self,
+        request: SearchRequest,
+        backend: str,
+        state: SearchState,
+        batches: tuple[Any, ...],
+        facts: tuple[RepositoryFacts, ...],
+    ) -> None:
+        self.request = request
+        self.backend = backend
+        self.query = request.query
+        self.status: Status = state.status
+        self.reasons: tuple[str, ...] = state.reasons
+        self.match_count = state.matches
+        self._progress, self._filters = state.progress, state.filters
+        self._skipped, self._alerts = state.skipped, state.alerts
+        self._batches = batches
+        self._facts = facts
+
+    def __len__(self) -> int:
+        """Rows of `matches`."""
+        return sum(b.num_rows for b in self._batches)
+
+    @cached_property
+    def table(self) -> Table:
+        """Arrow table of matches, with the columns of `matches`."""
+        return matches_table(self._batches)
+
+    @cached_property
+    def matches(self) -> Frame:
+        """DataFrame with one row per matched line, path, repository, symbol, commit line or diff line.
+
+        Columns, units and what null means: ``sourcelight.columns_of("matches")``; they are the same for an empty
+        answer. Rows stand in the order of arrival; all rows of a file are together, in line order.
+        `DataFrame.attrs` holds query, backend, status, reasons and version.
+        """
+        return to_pandas(self.table, attrs=self.attrs)
+
+    @property
+    def attrs(self) -> dict[str, str | int]:
+        """Small flat facts about the answer, as frames and files carry them."""
+        from sourcelight import __version__
+
+        return {
+            "query": self.query,
+            "backend": self.backend,
+            "status": self.status,
+            "reasons": "; ".join(self.reasons),
+            "matches": self.match_count,
+            "version": __version__,
+        }
+
+    @cached_property
+    def progress(self) -> Frame:
+        """DataFrame of the service's statistics, one row per statement, the newest last."""
+        return frames.progress_frame(self._progress)
+
+    @cached_property
+    def filters(self) -> Frame:
+        """DataFrame of suggested filters with counts."""
+        return frames.filters_frame(self._filters)
+
+    @cached_property
+    def skipped(self) -> Frame:
+        """DataFrame of work that was left out, one row per reason."""
+        return frames.skipped_frame(self._skipped)
+
+    @cached_property
+    def alerts(self) -> Frame:
+        """DataFrame of what the service wants the reader to know."""
+        return frames.alerts_frame(self._alerts)
+
+    @cached_property
+    def repositories(self) -> Frame:
+        """DataFrame of the repositories with matches, by name, with their counts."""
+        from sourcelight.display.frames.counts import Counter
+
+        counter = Counter(["repository"])
+        for batch in self._batches:
+            counter.add(batch)
+        counts = {row["repository"]: row["matches"] for row in counter.table().to_pylist()}
+        known = {f.name for f in self._facts}
+        nameless = [RepositoryFacts(name) for name in counts if name is not None and name not in known]
+        return frames.repositories_frame([*self._facts, *nameless], counts)
+
+    def spans(self) -> Frame:
+        """DataFrame with one row per match: where it is and its text; `row` leads back to `matches`."""
+        return to_pandas(explode(self.table), columns_of("spans"), self.attrs)
+
+    def to_polars(self) -> Any:
+        """`matches` as a polars DataFrame; needs polars."""
+        return to_polars(self.table)
+
+    def to_parquet(self, target: str | os.PathLike[str] | IO[bytes]) -> None:
+        """Write `matches` as Parquet, with `attrs` as metadata."""
+        self._write(target, "parquet")
+
+    def to_jsonl(self, target: str | os.PathLike[str] | IO[bytes]) -> None:
+        """Write `matches` as one JSON object per line; nulls are left out."""
+        self._write(target, "jsonl")
+
+    def to_csv(self, target: str | os.PathLike[str] | IO[bytes]) -> None:
+        """Write `matches` as CSV; cells that a spreadsheet would run get an apostrophe in front."""
+        self._write(target, "csv")
+
+    def _write(self, target: str | os.PathLike[str] | IO[bytes], kind: str) -> None:
+        writer = MatchWriter(target, kind)
+        try:
+            for batch in self._batches:
+                writer.write(batch)
+        except BaseException:
+            writer.discard()
+            raise
+        writer.finish(metadata(self.attrs))
+
+    def _facts_to_show(self) -> ResultFacts:
+        return ResultFacts(
+            query=self.query,
+            status=self.status,
+            reasons=self.reasons,
+            matches=self.match_count,
+            batches=self._batches,
+            skipped=self._skipped,
+            alerts=self._alerts,
+            facts=self._facts,
+        )
+
+    def __repr__(self) -> str:
+        return result_text(self._facts_to_show())
+
+    def __iter__(self) -> Iterator[Any]:
+        raise TypeError("a SearchResult is not a sequence: iterate over .matches.itertuples() or client.stream(query)")
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:  # noqa: ARG002
+        from sourcelight.display.notebook.result_html import result_html
+
+        shown = self._facts_to_show()
+        return {"text/plain": result_text(shown), "text/html": result_html(shown)}
+
+
+def metadata(attrs: dict[str, str | int]) -> dict[str, str]:
+    """Facts about an answer as the metadata of a file."""
+    return {f"sourcelight.{name}": str(value) for name, value in attrs.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A file that a search was written to: `path` (of the partial file when it was stopped), rows, matches, status."""
+
+    path: str
+    rows: int
+    matches: int
+    status: Status
+    reasons: tuple[str, ...]

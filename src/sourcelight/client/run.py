@@ -1,0 +1,82 @@
+"""One search under way: what was asked, what arrived, and how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any
+
+from sourcelight.client.backend import Backend
+from sourcelight.client.result import SearchResult
+from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
+from sourcelight.core.errors import SearchFailed, SourcelightError, StreamBroken
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.display.notebook import SearchState
+
+
+class Run:
+    """A search from its request to its status.
+
+    Parameters
+    ----------
+    backend
+        What answers.
+    request
+        What is asked.
+    """
+
+    def __init__(self, backend: Backend, request: SearchRequest) -> None:
+        self.backend = backend
+        self.request = request
+        self.state = SearchState(request.query)
+        self.batches: list[Any] = []
+        self.facts: dict[str, RepositoryFacts] = {}
+        self._result: SearchResult | None = None
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """Events as they arrive; at the end, however it comes, the status is settled.
+
+        Raises
+        ------
+        SourcelightError
+            What the backend raised, with what arrived as its `result`.
+        SearchFailed
+            After the last event, when the service said that the search failed.
+        """
+        seen = 0
+        try:
+            async with aclosing(self.backend.stream(self.request)) as source:
+                async for event in source:
+                    seen += 1
+                    self.state.update(event)
+                    if isinstance(event, MatchBatch):
+                        self.facts.update((f.name, f) for f in event.repositories)
+                    yield event
+            if not self.state.done:
+                raise StreamBroken("the stream ended without its last event", events_seen=seen)  # noqa: TRY301
+            self.state.finish()
+            if self.state.status == "failed":
+                raise SearchFailed("; ".join(self.state.reasons))  # noqa: TRY301 - one place attaches the result
+        except (asyncio.CancelledError, GeneratorExit):
+            self.state.interrupt()
+            raise
+        except SourcelightError as exc:
+            self.state.fail(str(exc))
+            exc.result = self.result()
+            raise
+        except BaseException as exc:
+            self.state.fail(f"{type(exc).__name__}: {exc}")
+            raise
+
+    def result(self) -> SearchResult:
+        """What has arrived so far; the same object each time once the search is over."""
+        if self._result is not None:
+            return self._result
+        over = self.state.phase != "running"
+        made = SearchResult(
+            self.request, self.backend.name, self.state, tuple(self.batches), tuple(self.facts.values())
+        )
+        if over:
+            self._result = made
+        return made

@@ -1,0 +1,155 @@
+"""Who draws a piece of long work: a widget, plain lines, a callable of the user, or nobody.
+
+A painter is made anywhere and touches nothing until `paint`, which only the thread that called may run.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from sourcelight.display.notebook.state import Snapshot
+
+ProgressChoice = bool | Callable[[Snapshot], object] | None
+INTERVAL_S = 0.1
+_LINE_INTERVAL_S = 1.0
+
+
+class Watched(Protocol):
+    """What a painter draws."""
+
+    def snapshot(self) -> Snapshot:
+        """Read one moment."""
+
+    def interrupt(self) -> None:
+        """Note that the caller stopped the work."""
+
+
+class Surface(Protocol):
+    """Where a painter draws."""
+
+    def draw(self, snapshot: Snapshot) -> None:
+        """Show a moment."""
+
+
+class Painter:
+    """Draws one piece of work at most ten times a second, and always its last state.
+
+    Parameters
+    ----------
+    watched
+        The work.
+    open_surface
+        Makes the surface at the first paint, in the thread that paints; None: nothing is drawn.
+    clock
+        Seconds that only grow; tests pass their own.
+    """
+
+    def __init__(
+        self, watched: Watched, open_surface: Callable[[], Surface] | None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.watched = watched
+        self._open_surface = open_surface
+        self._surface: Surface | None = None
+        self._clock = clock
+        self._due = 0.0
+
+    def interrupt(self) -> None:
+        """Note that the caller stopped the work."""
+        self.watched.interrupt()
+
+    def paint(self) -> None:
+        """Draw if the last paint is long enough ago."""
+        if self._open_surface is not None and (self._surface is None or self._clock() >= self._due):
+            self._draw()
+
+    def finish(self) -> None:
+        """Draw the last state."""
+        if self._open_surface is not None:
+            self._draw()
+
+    def _draw(self) -> None:
+        if self._surface is None and self._open_surface is not None:
+            self._surface = self._open_surface()
+        if self._surface is not None:
+            self._surface.draw(self.watched.snapshot())
+        self._due = self._clock() + INTERVAL_S
+
+
+class Called:
+    """Hands each moment to a callable of the user."""
+
+    def __init__(self, call: Callable[[Snapshot], object]) -> None:
+        self._call = call
+
+    def draw(self, snapshot: Snapshot) -> None:
+        """Call with the moment."""
+        self._call(snapshot)
+
+
+class Lines:
+    """One plain line per second on standard error, and one at the end."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._due = clock() + _LINE_INTERVAL_S
+
+    def draw(self, snapshot: Snapshot) -> None:
+        """Print when a second has passed or the work is over."""
+        if snapshot.phase == "running" and self._clock() < self._due:
+            return
+        self._due = self._clock() + _LINE_INTERVAL_S
+        from sourcelight.core.markup import one_line
+
+        notes = "".join(f"; {one_line(text, 100)}" for _, text in snapshot.notes[:3])
+        sys.stderr.write(f"{snapshot.text}{notes}\n")
+        sys.stderr.flush()
+
+
+def in_notebook() -> bool:
+    """Whether this process is a kernel whose front end shows widgets."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and getattr(shell, "kernel", None) is not None
+
+
+def make_painter(watched: Watched, progress: ProgressChoice, *, stop: Callable[[], None] | None = None) -> Painter:
+    """The painter for a piece of work.
+
+    Parameters
+    ----------
+    watched
+        The work.
+    progress
+        None: a widget in a notebook, plain lines on a terminal, else nothing. True: also where standard error is no
+        terminal. False: nothing. A callable: called with each `Snapshot`.
+        The environment variable ``SOURCELIGHT_PROGRESS=off`` silences widgets and lines.
+    stop
+        What a Stop button calls; None: no button. Only `await` calls can have one.
+    """
+    if progress is not None and not isinstance(progress, bool):
+        call = progress
+        return Painter(watched, lambda: Called(call))
+    if progress is False or os.environ.get("SOURCELIGHT_PROGRESS", "").lower() in {"off", "0", "no", "false"}:
+        return Painter(watched, None)
+    if in_notebook():
+        return Painter(watched, lambda: _widget(stop))
+    return Painter(watched, Lines if progress or _is_terminal() else None)
+
+
+def _is_terminal() -> bool:
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):  # no standard error at all, or a closed one
+        return False
+
+
+def _widget(stop: Callable[[], None] | None) -> Surface:
+    try:
+        from sourcelight.display.notebook.widget import ProgressBox
+    except ImportError:
+        return Lines()
+    return ProgressBox(stop)

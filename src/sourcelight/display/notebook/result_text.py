@@ -1,0 +1,97 @@
+"""An answer as plain text: what a terminal and a stored notebook show. Stable: no times, no addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.batches.schema import conform
+from sourcelight.core.markup import one_line
+from sourcelight.core.wire.events import Alert, Skipped
+from sourcelight.display.frames.status import Status
+
+PAGE = 10
+_WIDTH = 120
+
+
+@dataclass(frozen=True, slots=True)
+class ResultFacts:
+    """What a view of an answer needs: its statements and its record batches."""
+
+    query: str
+    status: Status
+    reasons: tuple[str, ...]
+    matches: int
+    batches: tuple[Any, ...]
+    skipped: tuple[Skipped, ...]
+    alerts: tuple[Alert, ...]
+    facts: tuple[RepositoryFacts, ...]
+
+    @property
+    def rows(self) -> int:
+        """Rows of matches."""
+        return sum(b.num_rows for b in self.batches)
+
+
+def first_rows(batches: Iterable[Any], limit: int) -> Any:
+    """Arrow table of the first rows, made without touching the rest."""
+    taken: list[Any] = []
+    for batch in batches:
+        if limit <= 0:
+            break
+        taken.append(batch.slice(0, limit))
+        limit -= taken[-1].num_rows
+    return conform(taken, shown_only=True)
+
+
+def headline(shown: ResultFacts) -> str:
+    """One line: how much was found, and whether that is all."""
+    many = f"{shown.matches:,} match{'' if shown.matches == 1 else 'es'}"
+    rows = f"{shown.rows:,} row{'' if shown.rows == 1 else 's'}"
+    names = len({f.name for f in shown.facts})
+    where = f" of {names:,} repositor{'y' if names == 1 else 'ies'}" if names else ""
+    return f"{many} in {rows}{where}: {shown.status}"
+
+
+def statements(shown: ResultFacts) -> Iterator[tuple[str, str]]:
+    """(severity, text) of every reason, skipped item and alert, each once."""
+    said: set[str] = set()
+    for item in shown.skipped:
+        text = f"{item.reason}: {item.title}" if item.title else item.reason
+        hint = f" (add {item.suggested.query_expression} to the query)" if item.suggested else ""
+        said.add(text)
+        yield ("info" if item.severity == "info" else "warning"), f"skipped {text}{hint}"
+    for alert in shown.alerts:
+        text = ": ".join(t for t in (alert.title, alert.description) if t)
+        said |= {text, f"alert: {alert.title}"}
+        hints = "".join(f" \u2014 try {p.query}" for p in alert.proposed_queries[:3])
+        yield {"error": "error", "warning": "warning"}.get(alert.kind, "info"), f"{text}{hints}"
+    for reason in shown.reasons:
+        if reason not in said and reason != shown.status:
+            yield ("error" if shown.status == "failed" else "warning"), reason
+
+
+def place(row: dict[str, Any]) -> str:
+    """``repository@revision/path:line`` of a row, as far as it has these."""
+    text = row["repository"] or ""
+    if row["revision"]:
+        text += f"@{row['revision']}"
+    if row["path"]:
+        text += f"/{row['path']}"
+    return f"{text}:{row['line_number']}" if row["line_number"] else text
+
+
+def result_text(shown: ResultFacts) -> str:
+    """The whole text: headline, query, statements, first page of rows."""
+    parts = [f"SearchResult: {headline(shown)}", f"  query: {one_line(shown.query, _WIDTH)}"]
+    parts += [f"  {severity}: {one_line(text, _WIDTH)}" for severity, text in statements(shown)]
+    rows = first_rows(shown.batches, PAGE).to_pylist()
+    for row in rows:
+        text = row["line"] if row["line"] is not None else row["message"]
+        tail = f"  {text.strip()}" if text else ""
+        parts.append(f"  {one_line(place(row) + tail, _WIDTH)}")
+    if len(rows) < shown.rows:
+        parts.append(f"  {len(rows)} of {shown.rows:,} rows")
+    return "\n".join(parts)

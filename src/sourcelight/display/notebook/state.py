@@ -1,0 +1,239 @@
+"""What a piece of long work has come to: written by the thread that does it, read by the one that draws.
+
+No widget is touched here. Fields are replaced whole, so that a reader on another thread sees old or new, never half.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sourcelight.core.batches.events import Event, MatchBatch
+from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filter, Filters, Progress, Skipped
+from sourcelight.display.frames.status import Status, faults, limits
+
+Phase = Literal["running", "complete", "limited", "interrupted", "failed"]
+_COUNT = re.compile(r"(?:^|[\s(])count:(\d{1,9})(?=[\s)]|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One moment of a piece of work, for painters and for callables given as ``progress``.
+
+    `total` is what `done` counts up to, None when nobody knows; `facts` are (name, text) pairs to show; `notes` are
+    (severity, text) pairs such as skipped work and alerts; `unit` names what `done` counts.
+    """
+
+    title: str
+    phase: Phase
+    elapsed_s: float
+    done: int
+    total: int | None
+    unit: str
+    facts: tuple[tuple[str, str], ...] = ()
+    notes: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def fraction(self) -> float | None:
+        """How much of the total is done, 0 to 1; None when the total is unknown."""
+        return min(self.done / self.total, 1.0) if self.total else None
+
+    @property
+    def text(self) -> str:
+        """One line for a terminal."""
+        return ", ".join([f"{self.phase}: {self.done:,} {self.unit}", *(f"{v} {n}" for n, v in self.facts)])
+
+
+class SearchState:
+    """A search as far as it has come.
+
+    Parameters
+    ----------
+    query
+        Text of the query; ``count:N`` in it gives the progress its total.
+    clock
+        Seconds that only grow; tests pass their own.
+    """
+
+    unit = "matches"
+
+    def __init__(self, query: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.query = query
+        found = _COUNT.search(query)
+        self.total = int(found[1]) if found else None
+        self.matches = 0
+        self.rows = 0
+        self.repositories: frozenset[str] = frozenset()
+        self.repositories_count: int | None = None
+        self.progress: tuple[Progress, ...] = ()
+        self.filters: tuple[Filter, ...] = ()
+        self.skipped: tuple[Skipped, ...] = ()
+        self.alerts: tuple[Alert, ...] = ()
+        self.errors: tuple[str, ...] = ()
+        self.done = False
+        self._end: tuple[Status, tuple[str, ...]] | None = None
+        self._clock = clock
+        self._started = clock()
+        self._elapsed: float | None = None
+
+    def update(self, event: Event) -> None:
+        """Take in the next event of the stream."""
+        if isinstance(event, MatchBatch):
+            self._count(event)
+        elif isinstance(event, Progress):
+            self.progress = (*self.progress[-9_999:], event)
+            self.skipped = event.skipped
+            self.repositories_count = event.repositories_count
+        elif isinstance(event, Filters):
+            self.filters = event.filters
+        elif isinstance(event, Alert):
+            self.alerts = (*self.alerts, event)
+        elif isinstance(event, ErrorEvent):
+            self.errors = (*self.errors, event.message)
+        elif isinstance(event, Done):
+            self.done = True
+
+    def _count(self, event: MatchBatch) -> None:
+        import pyarrow.compute as pc
+
+        batch = event.batch
+        self.rows += batch.num_rows
+        index = batch.schema.get_field_index("match_count")
+        self.matches += (pc.sum(batch.column(index)).as_py() or 0) if index >= 0 else batch.num_rows
+        new = {f.name for f in event.repositories} - self.repositories
+        if new:
+            self.repositories |= new
+
+    def finish(self) -> None:
+        """The stream has come to its end: derive the status from what it said."""
+        said = faults(self.alerts, self.errors)
+        short = limits(self.skipped, self.alerts)
+        self._settle("failed" if said else "limited" if short else "complete", said or short)
+
+    def interrupt(self) -> None:
+        """The caller stopped the work; what arrived stays valid."""
+        self._settle("interrupted", ("interrupted", *limits(self.skipped, self.alerts)))
+
+    def fail(self, reason: str) -> None:
+        """The work broke; what arrived stays valid."""
+        self._settle("failed", (reason,))
+
+    def _settle(self, status: Status, reasons: tuple[str, ...]) -> None:
+        if self._end is None:
+            self._elapsed = self._clock() - self._started
+            self._end = (status, reasons)
+
+    @property
+    def status(self) -> Status:
+        """The final status; ``interrupted`` as long as nothing ended the work."""
+        return self._end[0] if self._end else "interrupted"
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why the status is not complete, in words; empty when it is."""
+        return self._end[1] if self._end else ("still running",)
+
+    @property
+    def phase(self) -> Phase:
+        """The status, or ``running``."""
+        return self._end[0] if self._end else "running"
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the start, or until the end."""
+        return self._clock() - self._started if self._elapsed is None else self._elapsed
+
+    def snapshot(self) -> Snapshot:
+        """Read this moment, to be drawn."""
+        elapsed = self.elapsed_s
+        repositories = max(len(self.repositories), self.repositories_count or 0)
+        rate = self.matches / elapsed if elapsed > 0 else 0.0
+        known = {f"{s.reason}: {s.title}" for s in self.skipped}
+        notes = [("info" if s.severity == "info" else s.severity, _note(s)) for s in self.skipped]
+        notes += [(a.kind or "info", ": ".join(t for t in (a.title, a.description) if t)) for a in self.alerts]
+        notes += [
+            ("error" if self.phase == "failed" else "warning", r)
+            for r in (self._end[1] if self._end else ())
+            if r not in known and not r.startswith("alert: ") and r not in {n for _, n in notes}
+        ]
+        return Snapshot(
+            title=self.query,
+            phase=self.phase,
+            elapsed_s=elapsed,
+            done=self.matches,
+            total=self.total,
+            unit=self.unit,
+            facts=(("repositories", f"{repositories:,}"), ("s", f"{elapsed:.1f}"), ("matches/s", f"{rate:,.0f}")),
+            notes=tuple(notes),
+        )
+
+
+def _note(item: Skipped) -> str:
+    text = f"{item.reason}: {item.title}" if item.title else item.reason
+    return f"{text} ({item.suggested.query_expression})" if item.suggested else text
+
+
+class IndexState:
+    """An index that is being built, as far as it has come.
+
+    `update` takes any object that has some of `repositories_done`, `repositories_total`, `files`, `bytes` (of text)
+    and `phase` (what is being done, in words); or `step`, `done` and `total` of a clone.
+    """
+
+    unit = "repositories"
+
+    def __init__(self, title: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.title = title
+        self._latest: Any = None
+        self._phase: Phase = "running"
+        self._reason = ""
+        self._clock = clock
+        self._started = clock()
+        self._elapsed: float | None = None
+
+    def update(self, event: Any) -> None:
+        """Take in the newest statement of the builder; safe from any thread."""
+        self._latest = event
+
+    def finish(self) -> None:
+        """The index is ready."""
+        self._settle("complete")
+
+    def interrupt(self) -> None:
+        """The caller stopped the build; what was finished stays."""
+        self._settle("interrupted")
+
+    def fail(self, reason: str) -> None:
+        """The build broke."""
+        self._reason = self._reason or reason
+        self._settle("failed")
+
+    def _settle(self, phase: Phase) -> None:
+        if self._phase == "running":
+            self._elapsed = self._clock() - self._started
+            self._phase = phase
+
+    def snapshot(self) -> Snapshot:
+        """Read this moment, to be drawn."""
+        at = self._latest
+        elapsed = self._clock() - self._started if self._elapsed is None else self._elapsed
+        done, total = int(getattr(at, "repositories_done", 0) or 0), getattr(at, "repositories_total", None)
+        megabytes = (getattr(at, "bytes", 0) or 0) / 1e6
+        facts = [("files", f"{getattr(at, 'files', 0) or 0:,}"), ("MB", f"{megabytes:,.1f}"), ("s", f"{elapsed:.1f}")]
+        doing = str(getattr(at, "phase", "") or "")
+        if step := getattr(at, "step", ""):  # of a clone: git's own name for what it does, with its own count
+            done, total, doing = 0, None, f"{step} {getattr(at, 'done', 0):,} of {getattr(at, 'total', 0):,}"
+        notes = [("error", self._reason)] if self._reason else []
+        return Snapshot(
+            title=f"{self.title}: {doing}" if doing and self._phase == "running" else self.title,
+            phase=self._phase,
+            elapsed_s=elapsed,
+            done=done,
+            total=int(total) if total else None,
+            unit=self.unit,
+            facts=tuple(facts),
+            notes=tuple(notes),
+        )
