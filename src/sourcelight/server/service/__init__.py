@@ -1,1 +1,28 @@
-"""service."""
+"""The HTTP service: the stream endpoint, its pages, identity of callers, site configuration.
+
+It holds no logic beyond protocol, identity and permission: searching is the engine's. Nothing here knows the command
+line, reads git or writes an index.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sourcelight.server.service.app import create_app as create_app
+    from sourcelight.server.service.settings import Settings as Settings
+    from sourcelight.server.service.settings import load_settings as load_settings
+
+__all__ = ["Settings", "create_app", "load_settings"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "create_app":
+        from sourcelight.server.service.app import create_app
+
+        return create_app
+    if name in __all__:
+        from sourcelight.server.service import settings
+
+        return getattr(settings, name)
+    raise AttributeError(name)

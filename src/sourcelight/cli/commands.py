@@ -1,0 +1,239 @@
+"""The commands and their options; what they do stands in the modules beside this one."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+app = typer.Typer(
+    name="sourcelight",
+    help="Search, explore and report on git repositories.",
+    epilog="Environment: SRC_ENDPOINT and SRC_ACCESS_TOKEN (the service that search asks when no PATH is given), "
+    "SOURCELIGHT_HOME (where the index and state are kept), SOURCELIGHT_OWNER_TOKEN (serve). "
+    "Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted (what was written so far is kept).",
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class Format(StrEnum):
+    """How an answer is written."""
+
+    TABLE = "table"
+    JSONL = "jsonl"
+    CSV = "csv"
+    PARQUET = "parquet"
+
+
+class PatternType(StrEnum):
+    """How the patterns of a query are read, unless it says so itself with patternType:."""
+
+    STANDARD = "standard"
+    KEYWORD = "keyword"
+    REGEXP = "regexp"
+    LITERAL = "literal"
+
+
+Paths = Annotated[
+    Optional[list[Path]],  # noqa: UP045 - typer of the oldest supported release reads this form
+    typer.Argument(
+        metavar="PATH",
+        help="Folders; every git repository below is taken, and a folder without any as a snapshot of its files.",
+        show_default=False,
+    ),
+]
+Worktree = Annotated[
+    bool, typer.Option("--worktree", help="Search work trees as they are on disk, uncommitted changes included.")
+]
+
+
+def _version(*, asked: bool) -> None:
+    if asked:
+        from sourcelight import __version__
+
+        typer.echo(f"sourcelight {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version and leave.", is_eager=True, callback=lambda v: _version(asked=v)
+        ),
+    ] = False,
+) -> None:
+    """Search, explore and report on git repositories."""
+    del version
+
+
+@app.command()
+def index(
+    paths: Paths = None,
+    *,
+    status: Annotated[
+        bool, typer.Option("--status", help="Show what is indexed and how much disk it takes; index nothing.")
+    ] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Delete the indexes of all repositories that are not below PATH.")
+    ] = False,
+    workers: Annotated[
+        Optional[int],  # noqa: UP045 - see Paths
+        typer.Option(min=1, max=256, help="Processes that build the index.  [default: one per core]"),
+    ] = None,
+    max_bytes: Annotated[
+        Optional[int],  # noqa: UP045 - see Paths
+        typer.Option(min=1, help="Most bytes that all indexes together may take on disk.  [default: no limit]"),
+    ] = None,
+    worktree: Worktree = False,
+) -> int:
+    """Index repositories, so that the first search of them is fast; only what changed is read again.
+
+    Searching and serving do the same when needed. Without PATH: the current folder; with --status: everything.
+    """
+    from sourcelight.cli import indexing
+
+    names = [str(path) for path in paths or []]
+    if status:
+        return indexing.show_status(names)
+    if prune:
+        return indexing.prune(names)
+    return indexing.index(names or ["."], workers=workers, max_bytes=max_bytes, worktree=worktree)
+
+
+@app.command()
+def search(
+    query: Annotated[
+        str,
+        typer.Argument(metavar="QUERY", help="The query, in quotes; put -- in front of one that starts with a dash."),
+    ],
+    paths: Paths = None,
+    *,
+    url: Annotated[
+        Optional[str],  # noqa: UP045 - see Paths
+        typer.Option(help="Ask this service instead; its token is read from SRC_ACCESS_TOKEN.  [env: SRC_ENDPOINT]"),
+    ] = None,
+    form: Annotated[
+        Optional[Format],  # noqa: UP045 - see Paths
+        typer.Option("--format", help="How to write the answer.  [default: by the ending of FILE, else table]"),
+    ] = None,
+    output: Annotated[
+        Optional[Path],  # noqa: UP045 - see Paths
+        typer.Option("-o", "--output", metavar="FILE", help="Write to FILE, in constant memory."),
+    ] = None,
+    pattern_type: Annotated[
+        PatternType, typer.Option("--pattern-type", help="How to read patterns, unless the query has patternType:.")
+    ] = PatternType.STANDARD,
+    count_by: Annotated[
+        Optional[str],  # noqa: UP045 - see Paths
+        typer.Option(
+            "--count-by",
+            metavar="COLUMNS",
+            help="Print counts by these columns instead of matches: repository, language, path; commas between.",
+        ),
+    ] = None,
+    timeout: Annotated[
+        Optional[float],  # noqa: UP045 - see Paths
+        typer.Option(min=0.001, help="Longest time to search, in seconds.  [default: no limit; a service's own]"),
+    ] = None,
+    worktree: Worktree = False,
+) -> int:
+    """Search and write matches as they are found.
+
+    Searches PATH, else the service of --url or SRC_ENDPOINT, else the current folder.
+    An answer that is not complete says so on standard error.
+    """
+    from sourcelight.cli import searching
+
+    if paths and url:
+        raise typer.BadParameter("give PATH or --url, not both")
+    return searching.search(
+        query,
+        searching.Asked(
+            paths=tuple(str(path) for path in paths or []),
+            url=url or "",
+            form=form.value if form else "",
+            output=str(output) if output else "",
+            pattern_type=pattern_type.value,
+            count_by=count_by,
+            timeout_s=timeout,
+            worktree=worktree,
+        ),
+    )
+
+
+@app.command()
+def serve(
+    paths: Paths = None,
+    *,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; anything but this machine's own is your decision.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 7080,
+    config: Annotated[
+        Optional[Path],  # noqa: UP045 - see Paths
+        typer.Option(metavar="FILE", help="Site configuration: a JSON file."),
+    ] = None,
+    worktree: Worktree = False,
+) -> int:
+    """Serve searches over HTTP to notebooks, scripts and search clients.
+
+    The owner's token is taken from SOURCELIGHT_OWNER_TOKEN, else made and printed at the first start.
+    Moved branches are noticed with each search; stop it with Ctrl-C or SIGTERM.
+    """
+    from sourcelight.cli import serving
+
+    return serving.serve(
+        [str(path) for path in paths or [Path()]],
+        host=host,
+        port=port,
+        config=str(config) if config else None,
+        worktree=worktree,
+    )
+
+
+@app.command()
+def repos(paths: Paths = None) -> int:
+    """List the repositories below PATH, and the folders that can't be searched with the reason."""
+    from sourcelight.cli import indexing
+
+    return indexing.list_repositories([str(path) for path in paths or [Path()]])
+
+
+@app.command()
+def clone(
+    urls: Annotated[list[str], typer.Argument(metavar="URL", help="Addresses of git repositories.")],
+    *,
+    into: Annotated[
+        Optional[Path],  # noqa: UP045 - see Paths
+        typer.Option(metavar="FOLDER", help="Where the mirrors go.  [default: a folder of this program]"),
+    ] = None,
+) -> int:
+    """Keep bare mirrors of repositories: clone new ones, bring known ones up to date.
+
+    Prints the folder of each mirror; give it to search, index or serve.
+    """
+    from sourcelight.cli import cloning
+
+    return cloning.clone(urls, str(into) if into else "")
+
+
+@app.command()
+def lab(
+    paths: Paths = None,
+    *,
+    into: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where the copies of the notebooks go; files there are kept.")
+    ] = Path("sourcelight-notebooks"),
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")] = True,
+) -> int:
+    """Open JupyterLab on a copy of the tutorial notebooks; with PATH they run over your repositories."""
+    from sourcelight.cli import lab as room
+
+    return room.open_lab([str(path) for path in paths or []], str(into), browser=browser)

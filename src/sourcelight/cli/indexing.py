@@ -1,0 +1,123 @@
+"""`index` and `repos`: build, show and prune the index; list repositories."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from sourcelight.cli.outcomes import DONE, FAILED, say, tell
+from sourcelight.cli.printing import StatusLine, print_table, size_text
+
+if TYPE_CHECKING:
+    from sourcelight.engines.search import IndexProgress
+
+
+def shown_on(line: StatusLine) -> Callable[[IndexProgress], None]:
+    """A receiver of indexing progress that paints `line`."""
+
+    def paint(progress: IndexProgress) -> None:
+        line.show(
+            f"indexing {progress.repositories_done}/{progress.repositories_total} repositories, "
+            f"{progress.files:,} files, {size_text(progress.text_bytes)}  {progress.repository}"
+        )
+
+    return paint
+
+
+def index(paths: Sequence[str], *, workers: int | None, max_bytes: int | None, worktree: bool) -> int:
+    """Index what is missing below `paths`; fails when a repository could not be indexed."""
+    from sourcelight.backends.embed import open_engine
+
+    line = StatusLine()
+    try:
+        engine = open_engine(paths, workers=workers, max_bytes=max_bytes, worktree=worktree, progress=shown_on(line))
+    finally:
+        line.clear()
+    for warning in engine.catalog.warnings:
+        say(warning)
+    for skipped in engine.catalog.skipped:
+        say(f"{skipped.path}: {skipped.message}")
+    report = engine.report
+    if report is None:
+        return FAILED
+    for name, why in sorted(report.failures.items()):
+        say(f"{name}: {why}")
+    tell(
+        f"{len(report.built)} repositories indexed ({report.files:,} files, {size_text(report.text_bytes)} of text), "
+        f"{len(report.current)} already current, {len(report.failures)} failed"
+    )
+    return FAILED if report.failures else DONE
+
+
+def show_status(paths: Sequence[str]) -> int:
+    """Show the indexes on disk, those of `paths` alone when there are any."""
+    from sourcelight.backends.embed import index_folder
+    from sourcelight.engines.search import IndexStore
+    from sourcelight.repos import Catalog
+
+    found = IndexStore(str(index_folder())).status()
+    if paths:
+        keys = {repository.key for repository in Catalog.open(paths).repositories}
+        found = [status for status in found if status.key in keys]
+    print_table(
+        ("repository", "commit", "files", "text", "disk", "state"),
+        [
+            (
+                status.repository,
+                " ".join(commit[:12] for commit in status.commits),
+                status.files,
+                size_text(status.text_bytes),
+                size_text(status.disk_bytes),
+                status.damaged or "good",
+            )
+            for status in sorted(found, key=lambda status: status.repository)
+        ],
+    )
+    tell(f"{size_text(sum(status.disk_bytes for status in found))} in {index_folder()}")
+    return DONE
+
+
+def prune(paths: Sequence[str]) -> int:
+    """Delete the indexes of all repositories that are not below `paths`."""
+    import typer
+
+    from sourcelight.backends.embed import index_folder
+    from sourcelight.engines.search import IndexStore
+    from sourcelight.repos import Catalog
+
+    if not paths:
+        raise typer.BadParameter("--prune needs the PATHs whose indexes are kept")
+    catalog = Catalog.open(paths)
+    freed = IndexStore(str(index_folder())).prune({repository.key for repository in catalog.repositories})
+    tell(f"{size_text(freed)} freed; the indexes of {len(catalog.repositories)} repositories are kept")
+    return DONE
+
+
+def list_repositories(paths: Sequence[str]) -> int:
+    """List repositories, then what is skipped."""
+    from sourcelight.repos import Catalog
+
+    catalog = Catalog.open(paths)
+    rows = []
+    for repository in catalog.repositories:
+        facts = repository.facts
+        marks = [word for word in ("fork", "archived", "private") if getattr(facts, word)]
+        marks += [repository.incomplete] if repository.incomplete else []
+        rows.append(
+            (
+                facts.name,
+                facts.commit[:12],
+                facts.last_fetched[:10],
+                repository.kind,
+                ", ".join(marks),
+                facts.description,
+            )
+        )
+    print_table(("repository", "commit", "fetched", "kind", "marks", "description"), rows)
+    sys.stdout.flush()
+    for warning in catalog.warnings:
+        say(warning)
+    for skipped in catalog.skipped:
+        say(f"{skipped.path}: {skipped.message}")
+    return DONE

@@ -1,0 +1,193 @@
+"""`search`: matches or counts, printed as they are found or written to a file."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any
+
+import typer
+
+from sourcelight.cli.outcomes import DONE, say
+from sourcelight.cli.printing import MatchPrinter, StatusLine, print_table, wants_colour
+from sourcelight.core.errors import SearchFailed
+
+if TYPE_CHECKING:
+    from sourcelight.client import Client
+    from sourcelight.display.notebook.state import Snapshot
+
+_COUNTABLE = ("repository", "language", "path")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the options say; empty: not given."""
+
+    paths: tuple[str, ...] = ()
+    url: str = ""
+    form: str = ""
+    output: str = ""
+    pattern_type: str = "standard"
+    count_by: str | None = None
+    timeout_s: float | None = None
+    worktree: bool = False
+
+    @property
+    def written_as(self) -> str:
+        """The format to write: the one asked for, else that of the file's ending, else a table.
+
+        Raises
+        ------
+        typer.BadParameter
+            For an ending that tells no format.
+        """
+        if self.form or not self.output:
+            return self.form or "table"
+        from sourcelight.display.frames.writers import format_of
+
+        try:
+            return format_of(self.output, None)
+        except ValueError as fault:
+            raise typer.BadParameter(f"-o {self.output}: {fault}; or say it with --format") from fault
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns to count by.
+
+        Raises
+        ------
+        typer.BadParameter
+            For a column that can't be counted by.
+        """
+        columns = [name.strip() for name in (self.count_by or "").split(",")]
+        if not set(columns) <= set(_COUNTABLE) or len(set(columns)) != len(columns):
+            raise typer.BadParameter(f"--count-by {self.count_by}: choose among {', '.join(_COUNTABLE)}")
+        return columns
+
+
+def search(query: str, asked: Asked) -> int:
+    """Search and write the answer; what can be wrong with the options is found before anything is opened."""
+    form = asked.written_as
+    if form == "parquet" and not asked.output and sys.stdout.isatty():
+        raise typer.BadParameter("parquet is binary: give a file with -o, or send standard output somewhere")
+    if asked.count_by is not None:
+        columns = asked.columns
+        with _client(asked) as client:
+            return _count(client, query, columns, form, asked)
+    with _client(asked) as client:
+        return _table(client, query, asked) if form == "table" else _export(client, query, form, asked)
+
+
+def _client(asked: Asked) -> Client:
+    import sourcelight as sl
+
+    url = asked.url or ("" if asked.paths else os.environ.get("SRC_ENDPOINT", ""))
+    if url:
+        return sl.connect(url)
+    line = StatusLine()
+    try:
+        return sl.open(*(asked.paths or (".",)), worktree=asked.worktree, progress=_shown(line))
+    finally:
+        line.clear()
+
+
+def _shown(line: StatusLine) -> Callable[[Snapshot], None]:
+    return lambda snapshot: line.show(snapshot.text)
+
+
+def _table(client: Client, query: str, asked: Asked) -> int:
+    from sourcelight.core.batches import MatchBatch
+    from sourcelight.display.notebook.state import SearchState
+
+    state = SearchState(query)
+    with _opened(asked.output) as file:
+        printer = MatchPrinter(file, colour=not asked.output and wants_colour(sys.stdout))
+        # Where matches are read as they come, a status line would stand in their way.
+        line = StatusLine()
+        quiet = sys.stdout.isatty() and not asked.output
+        events = client.stream(query, pattern_type=asked.pattern_type, timeout_s=asked.timeout_s)
+        try:
+            for event in events:
+                state.update(event)
+                if isinstance(event, MatchBatch):
+                    printer.write(event.batch)
+                if not quiet:
+                    line.show(state.snapshot().text)
+        finally:
+            line.clear()
+    state.finish()
+    _tell_status(state.status, state.reasons)
+    return DONE
+
+
+def _export(client: Client, query: str, form: str, asked: Asked) -> int:
+    line = StatusLine()
+    target: Any = asked.output or sys.stdout.buffer
+    try:
+        export = client.search_to(
+            target,
+            query,
+            format=form,
+            pattern_type=asked.pattern_type,
+            timeout_s=asked.timeout_s,
+            progress=_shown(line),
+        )
+    except BaseException:
+        line.clear()
+        _tell_partial(client, asked)
+        raise
+    line.clear()
+    _tell_status(export.status, export.reasons)
+    if export.status == "failed":
+        raise SearchFailed("; ".join(export.reasons))
+    return DONE
+
+
+def _tell_partial(client: Client, asked: Asked) -> None:
+    export = client.last_export
+    if asked.output and export is not None and export.path:
+        say(f"{export.rows:,} rows that had arrived are kept in {export.path}")
+
+
+def _count(client: Client, query: str, columns: list[str], form: str, asked: Asked) -> int:
+    line = StatusLine()
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        frame = client.count(
+            query, columns, pattern_type=asked.pattern_type, timeout_s=asked.timeout_s, progress=_shown(line)
+        )
+    line.clear()
+    if form == "table":
+        with _opened(asked.output) as file:
+            print_table(list(frame.columns), frame.itertuples(index=False), file)
+    elif form == "parquet":
+        frame.to_parquet(asked.output or sys.stdout.buffer, index=False)
+    elif form == "csv":
+        frame.to_csv(asked.output or sys.stdout, index=False)
+    else:
+        frame.to_json(asked.output or sys.stdout, orient="records", lines=True, force_ascii=False)
+    for warning in noted:
+        say(f"limited: {warning.message}")
+    return DONE
+
+
+def _tell_status(status: str, reasons: tuple[str, ...]) -> None:
+    if status != "complete":
+        say(f"{status}: {'; '.join(reasons)}")
+
+
+class _Standard:
+    """Standard output in a ``with`` that leaves it open."""
+
+    def __enter__(self) -> IO[str]:
+        return sys.stdout
+
+    def __exit__(self, *_: object) -> None:
+        sys.stdout.flush()
+
+
+def _opened(path: str) -> Any:
+    return open(path, "w", encoding="utf-8") if path else _Standard()  # noqa: PTH123 - used in a with

@@ -1,0 +1,65 @@
+"""`serve`: read the configuration, bind, index, and run the service."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Sequence
+
+from sourcelight.cli.indexing import shown_on
+from sourcelight.cli.outcomes import DONE, say, tell
+from sourcelight.cli.printing import StatusLine
+
+
+def serve(paths: Sequence[str], *, host: str, port: int, config: str | None, worktree: bool) -> int:
+    """Serve until told to stop.
+
+    Everything that can be wrong with the configuration, the token or the port is found before indexing starts.
+    """
+    from sourcelight.backends.embed import data_home, open_engine
+    from sourcelight.server.service.app import create_app, search_limits
+    from sourcelight.server.service.identity import read_owner_token
+    from sourcelight.server.service.running import address_of, bind, is_loopback, run
+    from sourcelight.server.service.settings import load_settings
+
+    settings = load_settings(config, os.environ)
+    listener = bind(host, port)
+    with listener:
+        owner = read_owner_token(str(data_home()), os.environ)
+        line = StatusLine()
+        try:
+            engine = open_engine(
+                paths,
+                worktree=worktree,
+                limits=search_limits(settings),
+                max_file_size=settings.max_file_size_bytes,
+                progress=shown_on(line),
+            )
+        finally:
+            line.clear()
+        logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+        logging.getLogger("uvicorn").setLevel(logging.WARNING)
+        app = create_app(engine, settings, owner_token=owner.token, bind_host=host)
+        for name in settings.unserved:
+            say(f"{name} is set, but this version does not serve what it governs")
+        for warning in engine.catalog.warnings:
+            say(warning)
+        for skipped in engine.catalog.skipped:
+            say(f"{skipped.path}: {skipped.message}")
+        if not is_loopback(host):
+            say(
+                f"listening on {host}: everyone who reaches this machine can try to use it, and tokens travel "
+                "unencrypted; put a proxy with TLS in front of it"
+            )
+        count = len(engine.catalog.repositories)
+        tell(f"sourcelight serves {count} {'repository' if count == 1 else 'repositories'} on {address_of(listener)}")
+        if owner.origin == "made":
+            tell(f"owner token (shown this once): {owner.text}")
+        elif owner.origin == "kept":
+            tell(f"owner token: the one printed at the first start; delete {owner.path} to have a new one made")
+        else:
+            tell("owner token: as given in SOURCELIGHT_OWNER_TOKEN")
+        sys.stdout.flush()
+        run(app, listener)
+    return DONE

@@ -1,0 +1,154 @@
+"""The ASGI application: routes, and what stands in front of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlsplit
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from sourcelight.server.service import trace as tracing
+from sourcelight.server.service.answers import plain
+from sourcelight.server.service.guards import AccessLog, HostCheck, SecurityHeaders, SizeLimits, notes_of
+from sourcelight.server.service.identity import OwnerToken, Refusal, authorize
+from sourcelight.server.service.pacing import Cadence
+from sourcelight.server.service.producer import SearchEngine
+from sourcelight.server.service.settings import Settings
+from sourcelight.server.service.stream import SearchStream, StreamLimits
+
+if TYPE_CHECKING:
+    from sourcelight.engines.engine import Limits
+
+#: What ``src version`` shows as recommended: the release that the service's documents describe.
+DEFAULT_TIMEOUT_S = 20.0
+SRC_CLI_VERSION = "7.0.0"
+_ANY = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - recognised, not bound
+_HOME = (
+    '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>sourcelight</title></head><body>'
+    "<h1>sourcelight</h1><p>This is a search service for notebooks and scripts. In Python:</p>"
+    '<pre>import sourcelight as sl\ncode = sl.connect("the address above", token="your token")\n'
+    'code.search("TODO").matches</pre></body></html>\n'
+)
+
+
+class _GetOnly(Route):
+    """A route for GET alone; the framework's own adds HEAD."""
+
+    def __init__(self, path: str, endpoint: object) -> None:
+        super().__init__(path, endpoint, methods=["GET"])  # type: ignore[arg-type]  # an ASGI app is right, too
+        self.methods = {"GET"}
+
+
+def create_app(
+    engine: SearchEngine,
+    settings: Settings,
+    *,
+    owner_token: str | OwnerToken,
+    bind_host: str = "127.0.0.1",
+    cadence: Cadence | None = None,
+    limits: StreamLimits | None = None,
+) -> Starlette:
+    """The service over `engine`.
+
+    Parameters
+    ----------
+    engine
+        What searches.
+    settings
+        Site configuration.
+    owner_token
+        The owner's token, or what recognises it.
+    bind_host
+        The address it will listen on; requests may name it as their host.
+    cadence
+        Times and sizes of streams; None: 100 ms ticks, 32 KiB, a heartbeat each 5 s.
+    limits
+        Bounds of running searches; None: the defaults.
+
+    Returns
+    -------
+    Starlette
+        ``state.search`` is the stream's endpoint; its `stop` ends all running streams.
+    """
+    owner = OwnerToken.of(owner_token) if isinstance(owner_token, str) else owner_token
+    traces = tracing.TraceBook()
+    search = SearchStream(
+        engine, settings, owner, traces, cadence=cadence or Cadence(), limits=limits or StreamLimits()
+    )
+
+    async def read_trace(request: Request) -> Response:
+        identity = authorize(request.headers.get("authorization"), owner, public=settings.auth_public)
+        if isinstance(identity, Refusal):
+            return plain(identity.status, identity.text, {"WWW-Authenticate": 'Basic realm="sourcelight"'})
+        notes_of(request.scope).viewer = identity.name
+        found = traces.read(request.path_params["trace_id"], identity)
+        if found is None:
+            return plain(404, "There is no such trace, or it is no longer kept.")
+        return HTMLResponse(tracing.page(found), headers={"Cache-Control": "no-store", "Vary": "Authorization"})
+
+    async def version(_: Request) -> Response:
+        return JSONResponse({"version": SRC_CLI_VERSION})
+
+    async def alive(_: Request) -> Response:
+        return plain(200, "ok")
+
+    async def ready(_: Request) -> Response:
+        return plain(503, "stopping") if search.stopping else plain(200, "ready")
+
+    async def home(_: Request) -> Response:
+        return HTMLResponse(_HOME)
+
+    app = Starlette(
+        routes=[
+            _GetOnly("/.api/search/stream", search),
+            _GetOnly("/.api/src-cli/version", version),
+            _GetOnly(tracing.PATH + "{trace_id}", read_trace),
+            Route("/healthz", alive),
+            Route("/readyz", ready),
+            Route("/", home),
+        ],
+        middleware=[
+            Middleware(AccessLog),
+            Middleware(SecurityHeaders),
+            Middleware(HostCheck, names=_names(settings, bind_host), any_address=bind_host in _ANY),
+            Middleware(SizeLimits),
+        ],
+        exception_handlers={404: _not_found, 405: _wrong_method},
+    )
+    app.router.redirect_slashes = False
+    app.state.search = search
+    return app
+
+
+def search_limits(settings: Settings) -> Limits:
+    """What bounds each search of a service: 20 s unless asked otherwise, never more than the configured maximum."""
+    from sourcelight.engines.engine import Limits
+
+    longest = float(settings.max_timeout_s)
+    return Limits(default_timeout_s=min(DEFAULT_TIMEOUT_S, longest), max_timeout_s=longest)
+
+
+def _names(settings: Settings, bind_host: str) -> Sequence[str]:
+    external = urlsplit(settings.external_url).hostname if settings.external_url else None
+    return [name for name in (external, None if bind_host in _ANY else bind_host) if name]
+
+
+async def _not_found(request: Request, _: Exception) -> Response:
+    path = request.scope["path"]
+    if path.endswith("/") and any(route.path == path[:-1] for route in request.app.routes):
+        # Relative, so that it holds behind a proxy that adds a path of its own.
+        query = request.scope["query_string"].decode("latin-1")
+        target = "../" + quote(path[:-1].rpartition("/")[2])
+        return RedirectResponse(f"{target}?{query}" if query else target, 307)
+    return plain(404, "no route" if path.startswith("/.api/") else "not found")
+
+
+async def _wrong_method(_: Request, fault: Exception) -> Response:
+    allowed = fault.headers if isinstance(fault, HTTPException) else None
+    return Response(status_code=405, headers=allowed)

@@ -1,0 +1,198 @@
+"""What stands in front of every endpoint: host check, size limits, security headers, access log.
+
+Plain ASGI middleware: none of it touches or buffers a body, so streams pass through as they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import json
+import logging
+import secrets
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sourcelight.server.service.answers import plain
+
+MAX_ADDRESS_BYTES = 64 * 1024
+MAX_BODY_BYTES = 1024 * 1024
+LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
+_NOTES = "sourcelight.notes"
+_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+access_log = logging.getLogger("sourcelight.access")
+
+
+@dataclass(slots=True)
+class Notes:
+    """What an endpoint tells the access log of its request."""
+
+    viewer: str = ""
+    query: str = ""
+    outcome: str = ""
+    events: int = 0
+    rows: int = 0
+
+
+def notes_of(scope: Scope) -> Notes:
+    """The notes of this request; made on first use."""
+    notes = scope.setdefault(_NOTES, Notes())
+    if not isinstance(notes, Notes):
+        raise TypeError(f"foreign value under {_NOTES}")
+    return notes
+
+
+class AccessLog:
+    """Writes one JSON line per request, without query text, credentials or addresses' query strings.
+
+    A query appears as its length and a keyed hash: the same text has the same hash until the service restarts, and no
+    list of guesses can be tried against it.
+    """
+
+    def __init__(self, app: ASGIApp, *, write: Callable[[str], None] = access_log.info) -> None:
+        self._app = app
+        self._write = write
+        self._key = secrets.token_bytes(16)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on, and write the line when the answer is over."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = time.monotonic()
+        notes = notes_of(scope)
+        status = size = 0
+
+        async def counting(message: Message) -> None:
+            nonlocal status, size
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            elif message["type"] == "http.response.body":
+                size += len(message.get("body", b""))
+            await send(message)
+
+        try:
+            await self._app(scope, receive, counting)
+        finally:
+            client = scope.get("client")
+            line: dict[str, object] = {
+                "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                "client": client[0] if client else "",
+                "method": scope["method"][:16],
+                "path": scope["path"][:200],
+                "status": status,
+                "bytes": size,
+                "duration_ms": round((time.monotonic() - started) * 1000),
+            }
+            if notes.viewer:
+                line["viewer"] = notes.viewer
+            if notes.query:
+                text = notes.query.encode("utf-8", "surrogatepass")
+                line["query_hash"] = hashlib.blake2b(text, key=self._key, digest_size=6).hexdigest()
+                line["query_length"] = len(notes.query)
+            if notes.outcome:
+                line |= {"outcome": notes.outcome, "events": notes.events, "rows": notes.rows}
+            self._write(json.dumps(line, separators=(",", ":")))
+
+
+class HostCheck:
+    """Turns away requests for names that are not this service's, so that a foreign page can't reach it by DNS.
+
+    Any port is right: a forwarded port changes it, and an attacker can't gain by it. Where the service listens on all
+    addresses, an address instead of a name is right too, because no one can point an address elsewhere.
+    """
+
+    def __init__(self, app: ASGIApp, *, names: Iterable[str], any_address: bool) -> None:
+        self._app = app
+        self._names = LOOPBACK_NAMES | {name.lower().strip("[]") for name in names}
+        self._any_address = any_address
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on what names this service."""
+        if scope["type"] == "http":
+            headers = Headers(scope=scope).getlist("host")
+            name = host_name(headers[0]) if len(headers) == 1 else ""
+            if not name:
+                await plain(400, "A request needs one Host header that names this service.")(scope, receive, send)
+                return
+            if not (name in self._names or (self._any_address and _is_address(name))):
+                text = "This service does not answer for the host name of this request; externalURL sets another one."
+                await plain(421, text)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+class SizeLimits:
+    """Turns away over-long addresses (414) and announced bodies (413); no endpoint here reads a body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on what is within the limits, and stop reading a body that grows beyond them."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        if len(scope.get("raw_path") or scope["path"]) + len(scope["query_string"]) > MAX_ADDRESS_BYTES:
+            await plain(414, f"The address is longer than {MAX_ADDRESS_BYTES} bytes.")(scope, receive, send)
+            return
+        length = Headers(scope=scope).get("content-length", "0")
+        if not length.isdecimal() or int(length) > MAX_BODY_BYTES:
+            await plain(413, f"The body is larger than {MAX_BODY_BYTES} bytes.")(scope, receive, send)
+            return
+        taken = 0
+
+        async def counted() -> Message:
+            nonlocal taken
+            message = await receive()
+            taken += len(message.get("body", b""))
+            return message if taken <= MAX_BODY_BYTES else {"type": "http.disconnect"}
+
+        await self._app(scope, counted, send)
+
+
+class SecurityHeaders:
+    """Adds the headers that keep a browser from doing anything with an answer but show it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on, with the headers added."""
+
+        async def adding(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.setdefault("X-Content-Type-Options", "nosniff")
+                headers.setdefault("Referrer-Policy", "no-referrer")
+                headers.setdefault("Content-Security-Policy", _POLICY)
+                headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
+            await send(message)
+
+        await self._app(scope, receive, adding)
+
+
+def host_name(header: str) -> str:
+    """The name in a Host header, lower case, without port and brackets; empty when it is malformed."""
+    if not header or any(c in header for c in "/@?#\\ ,"):
+        return ""
+    try:
+        parts = urlsplit(f"//{header}")
+        _ = parts.port  # raises for a port that is no number
+    except ValueError:
+        return ""
+    return parts.hostname or ""
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

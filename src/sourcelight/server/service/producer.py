@@ -1,0 +1,204 @@
+"""One search in a thread of its own, its events in a bounded buffer that the event loop empties.
+
+The engine's generator is started, advanced and closed in that one thread, so that whatever it holds (object readers,
+index files) is released there. A full buffer makes the engine wait: a slow reader costs a bounded amount of memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import secrets
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from sourcelight.core.batches import Cancellation, MatchBatch, RepositoryFacts
+from sourcelight.core.batches import Event as EngineEvent
+from sourcelight.core.errors import BadParameter, Cancelled, PatternError, QueryError, UnsupportedQuery
+from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Event, Progress
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.repos import Viewer
+from sourcelight.server.service.pacing import EncodedMatches
+from sourcelight.server.service.trace import Trace
+
+log = logging.getLogger("sourcelight.service")
+
+Item = EncodedMatches | Event
+EncodeBatch = Callable[[MatchBatch, Mapping[str, RepositoryFacts]], Iterator[bytes]]
+# What an event other than matches is taken to need: at most 256 of them wait.
+_EVENT_BYTES = 16 * 1024
+
+
+class SearchEngine(Protocol):
+    """What the service needs of the engine."""
+
+    def stream(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation) -> Iterator[EngineEvent]:
+        """The events of a search over the repositories as they are now; raises `QueryError` before the first one."""
+        ...
+
+
+@dataclass(slots=True)
+class Counts:
+    """What a search has produced so far, for the access log."""
+
+    events: int = 0
+    rows: int = 0
+    fault: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Producer:
+    """Runs one search; `take` gives what it has found.
+
+    Parameters
+    ----------
+    engine, request, viewer
+        What to search, for whom.
+    cancellation
+        Stops the engine; `stop` uses it.
+    encode_batch
+        Renders a batch as JSON arrays of matches.
+    trace
+        Where to note timings; None without a trace.
+    buffer_bytes
+        Encoded bytes that may wait for the reader before the engine has to.
+    """
+
+    engine: SearchEngine
+    request: SearchRequest
+    viewer: Viewer
+    cancellation: Cancellation
+    encode_batch: EncodeBatch
+    trace: Trace | None = None
+    buffer_bytes: int = 4 * 1024 * 1024
+    counts: Counts = field(default_factory=Counts)
+    finished: bool = False
+    _progress: Progress | None = None
+    _items: deque[tuple[Item, int]] = field(default_factory=deque)
+    _size: int = 0
+    _room: threading.Condition = field(default_factory=threading.Condition)
+    _wake: asyncio.Event = field(default_factory=asyncio.Event)
+    _loop: asyncio.AbstractEventLoop | None = None
+    _thread: threading.Thread | None = None
+
+    def start(self, ended: Callable[[], Any]) -> None:
+        """Start the thread; `ended` is called on the event loop once it is over."""
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.Thread(target=self._run, args=(ended,), name="sourcelight-search", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask the engine to stop, and let it out of a full buffer. Callable from any thread, more than once."""
+        self.cancellation.cancel()
+        with self._room:
+            self._room.notify_all()
+        self.wake()
+
+    def wake(self) -> None:
+        """Let a waiting `take` return. Callable from any thread."""
+        # The loop is closed when the process is about to end: nobody is left to wake.
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._wake.set)
+
+    async def take(self, timeout_s: float) -> list[Item]:
+        """What has been found since the last call, after waiting for it at most `timeout_s`."""
+        if not self._items and not self.finished and timeout_s > 0:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(timeout_s):
+                    await self._wake.wait()
+        self._wake.clear()
+        with self._room:
+            items = [item for item, _ in self._items]
+            self._items.clear()
+            self._size = 0
+            self._room.notify_all()
+        return items
+
+    def _run(self, ended: Callable[[], Any]) -> None:
+        try:
+            self._search()
+        except Cancelled:
+            self.counts.fault = self.counts.fault or "cancelled"
+        except (QueryError, PatternError) as fault:
+            self.counts.fault = "query"
+            self._end(query_fault(fault))
+        except Exception as fault:  # noqa: BLE001 - the last stop: the reader gets an id, the log the fault
+            self.counts.fault = type(fault).__name__
+            self._end(internal_fault(fault))
+        finally:
+            self.finished = True
+            self.wake()
+            if self._loop is not None:
+                with contextlib.suppress(RuntimeError):
+                    self._loop.call_soon_threadsafe(ended)
+
+    def _search(self) -> None:
+        self._mark("search thread started")
+        facts: dict[str, RepositoryFacts] = {}
+        stream: Any = self.engine.stream(self.request, self.viewer, self.cancellation)
+        with contextlib.closing(stream):
+            for event in stream:
+                self.counts.events += 1
+                if isinstance(event, MatchBatch):
+                    facts.update((known.name, known) for known in event.repositories)
+                    self.counts.rows += event.batch.num_rows
+                    self._mark(f"batch of {event.batch.num_rows} rows found")
+                    for payload in self.encode_batch(event, facts):
+                        self._put(EncodedMatches(payload), len(payload))
+                    self._mark("batch encoded")
+                else:
+                    self._mark(f"{type(event).__name__.lower()} event")
+                    if isinstance(event, Progress):
+                        self._progress = event
+                    self._put(event, _EVENT_BYTES)
+        self._mark("search ended")
+
+    def _put(self, item: Item, size: int) -> None:
+        with self._room:
+            while self._size and self._size + size > self.buffer_bytes:
+                self.cancellation.check()
+                self._room.wait(1.0)
+            self._items.append((item, size))
+            self._size += size
+        self.wake()
+
+    def closing(self, ending: list[Event]) -> list[Event]:
+        """What ends a stream that was stopped: the final progress, when the search had begun, and then `ending`."""
+        last = self._progress or Progress(done=False, match_count=0, duration_ms=0)
+        return ending if last.done or not self.counts.events else [replace(last, done=True), *ending]
+
+    def _end(self, ending: list[Event]) -> None:
+        with self._room:
+            self._items.extend((item, _EVENT_BYTES) for item in self.closing(ending))
+
+    def _mark(self, what: str) -> None:
+        if self.trace is not None:
+            self.trace.mark(what)
+
+
+def stopped(title: str, message: str) -> list[Event]:
+    """The end of a stream that a fault stopped: for readers of alerts and of errors alike, then ``done``."""
+    return [Alert(title, message, kind="error"), ErrorEvent(message), Done()]
+
+
+def query_fault(fault: QueryError | PatternError) -> list[Event]:
+    """The end of a stream whose query can't be run."""
+    message = str(fault)
+    if message.startswith("expected operand at "):
+        message = "I'm having trouble understanding that query. Putting parentheses around the search pattern may help."
+    elif isinstance(fault, UnsupportedQuery) and fault.hint:
+        message = f"{message}: {fault.hint}"
+    title = "Bad Parameter" if isinstance(fault, BadParameter) else "Unable To Process Query"
+    return stopped(title, message[:1].upper() + message[1:])
+
+
+def internal_fault(fault: BaseException) -> list[Event]:
+    """The end of a stream that failed in a way its reader can't help; what happened stands in the log alone."""
+    fault_id = secrets.token_hex(6)
+    log.error("search failed, id %s", fault_id, exc_info=fault)
+    return stopped("The search failed", f"internal error, id {fault_id}: the log of the service says more")

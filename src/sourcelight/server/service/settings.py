@@ -1,0 +1,260 @@
+"""Site configuration: a JSON file and one environment variable, read once at the start and checked to the last key.
+
+The file is one JSON object whose keys are the dotted names below, such as ``{"auth.public": true}``. Anything that is
+not understood stops the start with the file, the line and the values that would be accepted: a setting that is
+silently ignored is worse than a service that does not start.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from sourcelight.core.errors import ConfigurationError
+from sourcelight.core.wire.encode import ChunkText
+
+TOOLS = (
+    "commit_search",
+    "compare_revisions",
+    "deepsearch",
+    "deepsearch_read",
+    "diff_search",
+    "find_references",
+    "get_contributor_repos",
+    "go_to_definition",
+    "keyword_search",
+    "list_files",
+    "list_repos",
+    "nls_search",
+    "read_file",
+)
+DISABLE_DEEPSEARCH = "SRC_MCP_DISABLE_DEEPSEARCH_TOOL"
+_BLANK = re.compile(r"[ \t\r\n]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What an operator can choose; the defaults are those of a service that only its owner uses.
+
+    Parameters
+    ----------
+    external_url
+        ``externalURL``: the address at which readers reach the service, without a final ``/``. Empty: the address it
+        binds to.
+    auth_public
+        ``auth.public``: whether anyone may search the repositories that are not private. Default False.
+    diff_match_type
+        ``search.diffMatchType``: ``diff``, or ``commit`` for clients that know no match of type ``diff``.
+    chunk_text
+        ``search.chunkText``: the fields that carry the text of a chunk: ``both``, ``context`` or ``content``.
+    max_timeout_s
+        ``search.limits.maxTimeoutSeconds``: longest search, in seconds, 1 to 86400. Longer wishes are cut to it.
+    max_file_size_bytes
+        ``search.maxFileSize``: largest file whose text is searched, in bytes. Larger ones match by name only.
+    mcp_enabled, dynamic_client_registration, mcp_tools_disabled, deepsearch_sharing, deepsearch_model
+        ``mcp.enabled``, ``auth.idpDynamicClientRegistrationEnabled``, ``mcp.tools.disabled``,
+        ``deepSearch.sharing.enabled``, ``deepSearch.model``: checked, but not served by this version; see `unserved`.
+    deepsearch_tool_disabled
+        The environment's ``SRC_MCP_DISABLE_DEEPSEARCH_TOOL``: likewise.
+    given
+        Names that the file or the environment sets.
+    """
+
+    external_url: str = ""
+    auth_public: bool = False
+    diff_match_type: Literal["diff", "commit"] = "diff"
+    chunk_text: ChunkText = "both"
+    max_timeout_s: int = 60
+    max_file_size_bytes: int = 2 * 1024 * 1024
+    mcp_enabled: bool = True
+    dynamic_client_registration: bool = True
+    mcp_tools_disabled: tuple[str, ...] = ()
+    deepsearch_sharing: bool = True
+    deepsearch_model: str = ""
+    deepsearch_tool_disabled: bool = False
+    given: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def unserved(self) -> tuple[str, ...]:
+        """Names that are set although they govern parts that this version has not got."""
+        return tuple(sorted(n for n in self.given if n == DISABLE_DEEPSEARCH or not _KEYS[n].served))
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    attribute: str
+    accepted: str
+    read: Callable[[Any], Any]
+    served: bool = True
+
+
+def _boolean(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _whole(low: int, high: int) -> Callable[[Any], int]:
+    def read(value: Any) -> int:
+        # bool is an int in Python, but not in JSON.
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise TypeError
+        return value
+
+    return read
+
+
+def _choice(*words: str) -> Callable[[Any], str]:
+    def read(value: Any) -> str:
+        if not isinstance(value, str) or value not in words:
+            raise TypeError
+        return value
+
+    return read
+
+
+def _tool_names(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(name, str) and name in TOOLS for name in value):
+        raise TypeError
+    return tuple(value)
+
+
+def _address(value: Any) -> str:
+    text = _text(value)
+    parts = urlsplit(text)
+    clean = not (parts.query or parts.fragment or parts.username or parts.password)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or not clean:
+        raise ValueError
+    _ = parts.port  # raises ValueError for a port that is no number
+    return text.rstrip("/")
+
+
+_KEYS: dict[str, _Key] = {
+    "auth.idpDynamicClientRegistrationEnabled": _Key(
+        "dynamic_client_registration", "true or false", _boolean, served=False
+    ),
+    "auth.public": _Key("auth_public", "true or false", _boolean),
+    "deepSearch.model": _Key("deepsearch_model", "text: the name of a model", _text, served=False),
+    "deepSearch.sharing.enabled": _Key("deepsearch_sharing", "true or false", _boolean, served=False),
+    "externalURL": _Key(
+        "external_url",
+        'an http:// or https:// address without user, query or fragment, such as "https://code.example.com"',
+        _address,
+    ),
+    "mcp.enabled": _Key("mcp_enabled", "true or false", _boolean, served=False),
+    "mcp.tools.disabled": _Key(
+        "mcp_tools_disabled", f"a list of tool names out of {', '.join(TOOLS)}", _tool_names, served=False
+    ),
+    "search.chunkText": _Key("chunk_text", '"both", "context" or "content"', _choice("both", "context", "content")),
+    "search.diffMatchType": _Key("diff_match_type", '"diff" or "commit"', _choice("diff", "commit")),
+    "search.limits.maxTimeoutSeconds": _Key(
+        "max_timeout_s", "a whole number of seconds from 1 to 86400", _whole(1, 86_400)
+    ),
+    "search.maxFileSize": _Key(
+        "max_file_size_bytes", "a whole number of bytes from 1 to 1073741824", _whole(1, 1 << 30)
+    ),
+}
+
+
+def load_settings(path: str | None = None, environ: Mapping[str, str] | None = None) -> Settings:
+    """Read the configuration file at `path` (None: no file) and the environment.
+
+    Parameters
+    ----------
+    path
+        A JSON file in UTF-8.
+    environ
+        Environment variables; None: none are looked at.
+
+    Raises
+    ------
+    ConfigurationError
+        When the file can't be read, is not JSON, or holds an unknown key, a key twice, or a value of the wrong type;
+        the message names file, line, key and the accepted values.
+
+    Examples
+    --------
+    >>> load_settings().max_timeout_s
+    60
+    """
+    values: dict[str, Any] = {}
+    given: set[str] = set()
+    if path is not None:
+        for name, value, line in _read_file(path):
+            where = f"{path}:{line}"
+            key = _KEYS.get(name)
+            if key is None:
+                raise ConfigurationError(f"{where}: unknown setting {name!r}; accepted are {', '.join(_KEYS)}")
+            if name in given:
+                raise ConfigurationError(f"{where}: {name} is set twice; keep one")
+            try:
+                values[key.attribute] = key.read(value)
+            except (TypeError, ValueError):
+                found = json.dumps(value, ensure_ascii=False)
+                shown = found if len(found) <= 80 else found[:77] + "..."
+                raise ConfigurationError(f"{where}: {name} is {shown}; accepted: {key.accepted}") from None
+            given.add(name)
+    word = (environ or {}).get(DISABLE_DEEPSEARCH, "")
+    if word:
+        if word.lower() not in {"true", "1", "false", "0"}:
+            raise ConfigurationError(f"environment variable {DISABLE_DEEPSEARCH} is {word!r}; accepted: true or false")
+        values["deepsearch_tool_disabled"] = word.lower() in {"true", "1"}
+        given.add(DISABLE_DEEPSEARCH)
+    return Settings(**values, given=frozenset(given))
+
+
+def _read_file(path: str) -> list[tuple[str, Any, int]]:
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except OSError as fault:
+        raise ConfigurationError(f"{path}: can't be read: {fault.strerror or fault}") from fault
+    except UnicodeDecodeError as fault:
+        raise ConfigurationError(f"{path}: is not UTF-8 text (byte {fault.start})") from fault
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as fault:
+        raise ConfigurationError(
+            f"{path}:{fault.lineno}: not JSON: {fault.msg} (column {fault.colno}); accepted: one JSON object, "
+            "without comments or final commas"
+        ) from fault
+    except (ValueError, RecursionError) as fault:
+        raise ConfigurationError(f"{path}:1: not JSON: {fault}") from fault
+    if not isinstance(value, dict):
+        raise ConfigurationError(f'{path}:1: holds no JSON object; accepted: an object such as {{"auth.public": true}}')
+    return _members(text)
+
+
+def _refuse_constant(word: str) -> Any:
+    raise ValueError(f"{word} is no JSON value")
+
+
+def _members(text: str) -> list[tuple[str, Any, int]]:
+    """Key, value and 1-based line of each member of the JSON object in `text`, which is known to be right."""
+    decoder = json.JSONDecoder()
+    found = []
+    at = _past_blank(text, 0) + 1
+    while text[at := _past_blank(text, at)] != "}":
+        if text[at] == ",":
+            at = _past_blank(text, at + 1)
+        line = text.count("\n", 0, at) + 1
+        name, at = decoder.raw_decode(text, at)
+        at = _past_blank(text, _past_blank(text, at) + 1)
+        value, at = decoder.raw_decode(text, at)
+        found.append((name, value, line))
+    return found
+
+
+def _past_blank(text: str, at: int) -> int:
+    match = _BLANK.match(text, at)
+    return match.end() if match else at

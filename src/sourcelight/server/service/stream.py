@@ -1,0 +1,291 @@
+"""``GET /.api/search/stream``: a search as a stream of events.
+
+Whatever stops a search is told inside the stream, with status 200: an alert of kind ``error``, an ``error`` event
+with the same message, and ``done``. Only credentials and overload have an HTTP status of their own.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from urllib.parse import parse_qsl
+
+import anyio
+from starlette.datastructures import Headers
+from starlette.types import Message, Receive, Scope, Send
+
+from sourcelight.core.batches import Cancellation, MatchBatch, RepositoryFacts
+from sourcelight.core.batches.encode import encode_matches
+from sourcelight.core.errors import QueryError
+from sourcelight.core.wire.events import Event
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.repos import Viewer
+from sourcelight.server.service.answers import plain
+from sourcelight.server.service.guards import Notes, notes_of
+from sourcelight.server.service.identity import OWNER, Identity, OwnerToken, Refusal, authorize
+from sourcelight.server.service.pacing import Cadence, Pacer
+from sourcelight.server.service.producer import EncodeBatch, Producer, SearchEngine, query_fault, stopped
+from sourcelight.server.service.settings import Settings
+from sourcelight.server.service.trace import PATH as TRACE_PATH
+from sourcelight.server.service.trace import Trace, TraceBook
+
+_COMPRESS_IN_THREAD_BYTES = 256 * 1024
+_WORDS = {"1": True, "t": True, "true": True, "0": False, "f": False, "false": False}
+_CODING = re.compile(r"\s*(gzip|\*)\s*(?:;\s*q\s*=\s*([0-9.]+)\s*)?$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamLimits:
+    """Bounds of one service.
+
+    Parameters
+    ----------
+    searches
+        Searches that may run at the same time; one more is answered with 429.
+    stall_s
+        Seconds for which a reader may take nothing before its search is stopped.
+    stop_grace_s
+        Seconds for which a stopping service waits for an engine before it ends the stream without it.
+    """
+
+    searches: int = 32
+    stall_s: float = 120.0
+    stop_grace_s: float = 3.0
+
+
+class SearchStream:
+    """The ASGI endpoint of the stream.
+
+    Parameters
+    ----------
+    engine
+        What searches.
+    settings
+        Site configuration.
+    owner
+        Recognises the owner's token.
+    traces
+        Where traces of requests are kept.
+    cadence, limits
+        Times and sizes; constructor parameters so that tests need not wait.
+    """
+
+    def __init__(
+        self,
+        engine: SearchEngine,
+        settings: Settings,
+        owner: OwnerToken,
+        traces: TraceBook,
+        *,
+        cadence: Cadence,
+        limits: StreamLimits,
+    ) -> None:
+        self._engine = engine
+        self._settings = settings
+        self._owner = owner
+        self._traces = traces
+        self._cadence = cadence
+        self._limits = limits
+        self._running: set[Producer] = set()
+        self._stop_by: float | None = None
+
+    @property
+    def running(self) -> int:
+        """Searches whose thread is alive."""
+        return len(self._running)
+
+    @property
+    def stopping(self) -> bool:
+        """Whether `stop` was called."""
+        return self._stop_by is not None
+
+    def stop(self) -> None:
+        """End all streams within a bound: each gets its ``done``. New requests are turned away."""
+        self._stop_by = time.monotonic() + self._limits.stop_grace_s
+        for producer in list(self._running):
+            producer.stop()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        headers = Headers(scope=scope)
+        identity = authorize(headers.get("authorization"), self._owner, public=self._settings.auth_public)
+        notes = notes_of(scope)
+        if isinstance(identity, Refusal):
+            await plain(identity.status, identity.text)(scope, receive, send)
+            return
+        notes.viewer = identity.name
+        if self.stopping:
+            await plain(503, "The service is stopping.", {"Retry-After": "5"})(scope, receive, send)
+            return
+        if len(self._running) >= self._limits.searches:
+            text = f"{self._limits.searches} searches are running; try again in a moment."
+            await plain(429, text, {"Retry-After": "1"})(scope, receive, send)
+            return
+        pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        notes.query = next((value for name, value in pairs if name == "q"), "")
+        wire = _Wire(send, zipped=_accepts_gzip(headers.get("accept-encoding", "")), stall_s=self._limits.stall_s)
+        try:
+            request = SearchRequest.from_params(pairs)
+        except QueryError as fault:
+            notes.outcome = "query"
+            await _answer(wire, query_fault(fault), self._cadence)
+            return
+        asked = headers.get("x-sourcegraph-should-trace", "").lower()
+        request = replace(request, trace=_WORDS.get(asked, request.trace))
+        trace = self._traces.open(identity, request.query) if request.trace else None
+        await self._search(request, identity, trace, wire, scope, receive)
+
+    async def _search(
+        self,
+        request: SearchRequest,
+        identity: Identity,
+        trace: Trace | None,
+        wire: _Wire,
+        scope: Scope,
+        receive: Receive,
+    ) -> None:
+        started = time.monotonic()
+        notes = notes_of(scope)
+        producer = Producer(
+            self._engine,
+            request,
+            Viewer.owner() if identity == OWNER else Viewer.anonymous(),
+            Cancellation(),
+            self._encoder(request),
+            trace,
+        )
+        url = f"{self._base(scope)}{TRACE_PATH}{trace.id}" if trace is not None else ""
+        pacer = Pacer(self._cadence, started=started, trace_url=url)
+        self._running.add(producer)
+        producer.start(lambda: self._running.discard(producer))
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_watch, receive, producer, pacer, notes, tasks.cancel_scope)
+                await wire.start({"X-Trace": trace.id, "X-Trace-URL": url} if trace is not None else {})
+                await self._pump(producer, pacer, wire)
+                tasks.cancel_scope.cancel()
+        finally:
+            producer.stop()
+            notes.outcome = notes.outcome or producer.counts.fault or "done"
+            notes.events, notes.rows = producer.counts.events, producer.counts.rows
+            if trace is not None:
+                trace.mark(f"{wire.sent} bytes sent, outcome {notes.outcome}")
+
+    async def _pump(self, producer: Producer, pacer: Pacer, wire: _Wire) -> None:
+        while not pacer.has_done:
+            ended = producer.finished
+            wait_s = pacer.wait_s(time.monotonic())
+            if self._stop_by is not None:
+                wait_s = min(wait_s, max(0.0, self._stop_by - time.monotonic()))
+            items = await producer.take(0.0 if ended else wait_s)
+            for item in items:
+                pacer.add(item)
+            overdue = self._stop_by is not None and time.monotonic() >= self._stop_by
+            if (overdue or (ended and not items)) and not pacer.has_done:
+                for event in producer.closing(self._early_end()):
+                    pacer.add(event)
+            if frames := pacer.take(time.monotonic()):
+                await wire.write(frames)
+        await wire.end()
+
+    def _early_end(self) -> list[Event]:
+        if self.stopping:
+            return stopped("The service is stopping", "the service is stopping: this answer is not complete, ask again")
+        return stopped("The search ended early", "the search ended early: this answer is not complete")
+
+    def _encoder(self, request: SearchRequest) -> EncodeBatch:
+        def encode_batch(batch: MatchBatch, facts: Mapping[str, RepositoryFacts]) -> Iterator[bytes]:
+            yield from encode_matches(
+                batch,
+                facts,
+                chunk_text=self._settings.chunk_text,
+                chunk_matches=request.chunk_matches,
+                diff_type=self._settings.diff_match_type,
+            )
+
+        return encode_batch
+
+    def _base(self, scope: Scope) -> str:
+        return self._settings.external_url or f"{scope['scheme']}://{Headers(scope=scope).get('host', 'localhost')}"
+
+
+class _Wire:
+    """The response: its start, its portions (compressed and flushed one by one) and its end."""
+
+    def __init__(self, send: Send, *, zipped: bool, stall_s: float) -> None:
+        self._send = send
+        # wbits 31 is the gzip container; level 1 because the reader waits for it.
+        self._packer = zlib.compressobj(1, zlib.DEFLATED, 31) if zipped else None
+        self._stall_s = stall_s
+        self.sent = 0
+
+    async def start(self, extra: Mapping[str, str]) -> None:
+        headers = {
+            "Content-Type": "text/event-stream",
+            "Cache-Control": "no-cache",
+            "Connection": "keep-alive",
+            "X-Accel-Buffering": "no",
+            "Vary": "Authorization, Accept-Encoding",
+            **({"Content-Encoding": "gzip"} if self._packer is not None else {}),
+            **extra,
+        }
+        raw = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+        await self._pass({"type": "http.response.start", "status": 200, "headers": raw})
+
+    async def write(self, frames: list[bytes]) -> None:
+        data = b"".join(frames)
+        if self._packer is not None and len(data) > _COMPRESS_IN_THREAD_BYTES:
+            data = await anyio.to_thread.run_sync(self._pack, data)
+        elif self._packer is not None:
+            data = self._pack(data)
+        self.sent += len(data)
+        await self._pass({"type": "http.response.body", "body": data, "more_body": True})
+
+    async def end(self) -> None:
+        tail = self._packer.flush(zlib.Z_FINISH) if self._packer is not None else b""
+        await self._pass({"type": "http.response.body", "body": tail, "more_body": False})
+
+    def _pack(self, data: bytes) -> bytes:
+        if self._packer is None:
+            return data
+        return self._packer.compress(data) + self._packer.flush(zlib.Z_SYNC_FLUSH)
+
+    async def _pass(self, message: Message) -> None:
+        with anyio.fail_after(self._stall_s):
+            await self._send(message)
+
+
+async def _answer(wire: _Wire, events: list[Event], cadence: Cadence) -> None:
+    now = time.monotonic()
+    pacer = Pacer(cadence, started=now)
+    for event in events:
+        pacer.add(event)
+    await wire.start({})
+    await wire.write(pacer.take(now))
+    await wire.end()
+
+
+async def _watch(receive: Receive, producer: Producer, pacer: Pacer, notes: Notes, scope: anyio.CancelScope) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    # The end of a complete answer is reported in the same way.
+    if pacer.has_done:
+        return
+    notes.outcome = "disconnected"
+    producer.stop()
+    scope.cancel()
+
+
+def _accepts_gzip(header: str) -> bool:
+    """Whether an ``Accept-Encoding`` header allows gzip; a weight of 0 forbids it."""
+    verdicts = {}
+    for part in header.split(","):
+        if match := _CODING.match(part):
+            try:
+                verdicts[match[1].lower()] = float(match[2] or 1) > 0
+            except ValueError:
+                continue
+    return verdicts.get("gzip", verdicts.get("*", False))

@@ -1,0 +1,97 @@
+"""A running service on a loopback port, over a scripted engine or a real one."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+from starlette.applications import Starlette
+
+from sourcelight.core.batches import Cancellation, Event
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.repos import Viewer
+from sourcelight.server.service.app import create_app
+from sourcelight.server.service.pacing import Cadence
+from sourcelight.server.service.running import Server, address_of, bind
+from sourcelight.server.service.settings import Settings
+from sourcelight.server.service.stream import StreamLimits
+
+TOKEN = "slo_a-token-made-up-for-tests"
+BOUND_S = 5.0
+
+Script = Callable[[SearchRequest, Viewer, Cancellation], Iterator[Event]]
+
+
+@dataclass
+class ScriptedEngine:
+    """Plays a script for each search and notes what it was asked and when its generators were released."""
+
+    script: Script
+    requests: list[SearchRequest] = field(default_factory=list)
+    viewers: list[Viewer] = field(default_factory=list)
+    begun: threading.Event = field(default_factory=threading.Event)
+    released: threading.Event = field(default_factory=threading.Event)
+
+    def stream(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation) -> Iterator[Event]:
+        self.requests.append(request)
+        self.viewers.append(viewer)
+        return self._play(request, viewer, cancellation)
+
+    def _play(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation) -> Iterator[Event]:
+        self.begun.set()
+        try:
+            yield from self.script(request, viewer, cancellation)
+        finally:
+            self.released.set()
+
+
+@dataclass
+class Service:
+    """A running service: its address, its application, its server, and a client that bears the owner's token."""
+
+    url: str
+    app: Starlette
+    server: Server
+    client: httpx.Client
+    thread: threading.Thread
+
+    def search(self, query: str = "x", **params: Any) -> httpx.Response:
+        return self.client.get("/.api/search/stream", params={"q": query} | params)
+
+    def stop(self) -> None:
+        self.server.should_exit = True
+
+
+Serve = Callable[..., Service]
+
+
+@contextlib.contextmanager
+def running(
+    engine: Any,
+    settings: Settings | None = None,
+    cadence: Cadence | None = None,
+    limits: StreamLimits | None = None,
+    bind_host: str = "127.0.0.1",
+) -> Iterator[Service]:
+    app = create_app(
+        engine, settings or Settings(), owner_token=TOKEN, bind_host=bind_host, cadence=cadence, limits=limits
+    )
+    listener = bind("127.0.0.1", 0)
+    url = address_of(listener)
+    server = Server(app)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    headers = {"Authorization": f"token {TOKEN}", "Accept-Encoding": "identity"}
+    client = httpx.Client(base_url=url, headers=headers, timeout=BOUND_S, trust_env=False)
+    try:
+        with client:
+            yield Service(url, app, server, client, thread)
+    finally:
+        server.should_exit = True
+        thread.join(15)
+        listener.close()
+        assert not thread.is_alive()
