@@ -1,0 +1,78 @@
+"""scripts/test and scripts/demo say what is missing, and close with honest totals."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
+posix = pytest.mark.skipif(os.name == "nt", reason="the scripts are for a POSIX shell")
+
+
+def run(*command: str | Path, path: str | None = None) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHON": ""} | ({"PATH": path} if path is not None else {})
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=False)
+
+
+def tools(folder: Path, *names: str) -> str:
+    """A PATH with nothing but these tools."""
+    folder.mkdir()
+    for name in (*names, "sh", "sed", "dirname"):
+        found = shutil.which(name)
+        assert found
+        (folder / name).symlink_to(found)
+    return str(folder)
+
+
+@posix
+@pytest.mark.parametrize("name", ["test", "demo"])
+def test_help_names_the_ways_to_run(name: str) -> None:
+    done = run(SCRIPTS / name, "--help")
+    assert done.returncode == 0
+    assert f"scripts/{name}" in done.stdout
+
+
+@posix
+@pytest.mark.parametrize("name", ["test", "demo"])
+def test_everything_that_is_missing_is_named_at_once(name: str, tmp_path: Path) -> None:
+    done = run(shutil.which("sh") or "sh", SCRIPTS / name, path=tools(tmp_path / "bin"))
+    assert done.returncode == 1
+    assert "Python 3.11 or newer" in done.stderr
+    assert "git 2.28 or newer (found: none)" in done.stderr
+
+
+@posix
+def test_an_old_git_is_refused_by_version(tmp_path: Path) -> None:
+    path = tools(tmp_path / "bin")
+    (tmp_path / "bin" / "python3").symlink_to(sys.executable)
+    (tmp_path / "bin" / "git").write_text("#!/bin/sh\necho git version 2.17.1\n")
+    (tmp_path / "bin" / "git").chmod(0o755)
+    done = run(shutil.which("sh") or "sh", SCRIPTS / "demo", path=path)
+    assert done.returncode == 1
+    assert "git 2.28 or newer (found: 2.17)" in done.stderr
+
+
+@posix
+def test_an_unknown_stage_is_a_usage_error() -> None:
+    done = run(SCRIPTS / "test", "everything")
+    assert done.returncode == 2
+    assert "there are: lint types" in done.stderr
+
+
+def test_the_closing_summary_counts_skips_by_reason(tmp_path: Path) -> None:
+    (tmp_path / "stages").write_text("unit\t1\t12\n", "utf-8")
+    (tmp_path / "unit.xml").write_text(
+        "<testsuites><testsuite><testcase/><testcase><failure/></testcase>"
+        "<testcase><skipped message='no rg'/></testcase><testcase><skipped message='no rg'/></testcase>"
+        "</testsuite></testsuites>",
+        "utf-8",
+    )
+    done = run(sys.executable, SCRIPTS / "closing.py", tmp_path)
+    assert done.returncode == 1
+    assert "   2  no rg\n" in done.stdout
+    assert done.stdout.splitlines()[-1] == "===== 1 failed, 1 passed, 2 skipped in 12.00s ====="
