@@ -17,6 +17,7 @@ from sourcelight.core.patterns.ranges import (
     as_ranges,
     count_texts,
     covering,
+    cut_at_lines,
     every_line,
     find_texts,
     glued,
@@ -24,7 +25,7 @@ from sourcelight.core.patterns.ranges import (
     lines_around,
 )
 from sourcelight.core.patterns.required import drops_hazards, required_texts
-from sourcelight.core.patterns.scanner import Refused, Scanner
+from sourcelight.core.patterns.scanner import Refused, Scanner, TooManyHits
 from sourcelight.core.patterns.syntax import (
     Syntax,
     Unknown,
@@ -137,9 +138,9 @@ class CompiledPattern:
         Returns
         -------
         Offsets
-            Ascending byte offsets in the ranges, each on a byte of a candidate match (or, when `matches_empty`, on the
-            newline of each line). Lines may be reported that hold no match, and a line more than once; no line that
-            holds one is left out, nor, when `multi_line`, a document.
+            Ascending byte offsets in the ranges, each on a byte of a candidate match (or, where nearly every line
+            matches, on the newline of each line). Lines may be reported that hold no match, and a line more than
+            once; no line that holds one is left out, nor, when `multi_line`, a document.
         """
         view = memoryview(buffer)
         wanted = as_ranges(ranges)
@@ -155,7 +156,7 @@ class CompiledPattern:
             return every_line(view, wanted)
         scanner, _ = self._scanner(one_line=False)
         if scanner is not None:
-            found = scanner.last_bytes(view, passes)
+            found = scanner.last_bytes(view, passes if self.multi_line else cut_at_lines(view, passes), every_line)
             return found if passes is wanted else inside(found, wanted)
         return self._lines_by_re2(view, wanted)
 
@@ -214,7 +215,11 @@ class CompiledPattern:
         scanner, precision = (None, Precision.NEVER) if self.matches_empty else self._scanner(one_line=True)
         if scanner is None or not len(low) or not _one_newline_after_each(view, low, high):
             return self._matcher.matches(view, low, high)
-        found = scanner.last_bytes(view, np.array([[low[0], min(int(high[-1]) + 1, len(view))]], dtype=np.int64))
+        whole = np.array([[low[0], min(int(high[-1]) + 1, len(view))]], dtype=np.int64)
+        try:
+            found = scanner.last_bytes(view, whole)
+        except TooManyHits:
+            return self._matcher.matches(view, low, high)
         rows = np.unique(np.searchsorted(low, found, side="right") - 1)
         if precision is Precision.NEVER or (
             precision is Precision.ASCII and not bytes(view[int(low[0]) : int(high[-1])]).isascii()
@@ -285,8 +290,11 @@ def _found_in_rows(view: memoryview, text: bytes, starts: Offsets, ends: Offsets
 
 def _one_newline_after_each(view: memoryview, starts: Offsets, ends: Offsets) -> bool:
     low, high = int(starts[0]), int(ends[-1])
-    newlines = np.flatnonzero(np.frombuffer(view, dtype=np.uint8)[low:high] == 10) + low
-    return np.array_equal(newlines, ends[:-1]) and np.array_equal(starts[1:], ends[:-1] + 1)
+    return (
+        np.array_equal(starts[1:], ends[:-1] + 1)
+        and bool((np.frombuffer(view, dtype=np.uint8)[ends[:-1]] == 10).all())
+        and count_texts(view, b"\n", np.array([[low, high]])) == len(starts) - 1
+    )
 
 
 @functools.lru_cache(maxsize=256)

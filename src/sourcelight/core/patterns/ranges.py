@@ -14,6 +14,10 @@ RANGE_COST = 4096
 """Bytes of scanning that one more range costs about as much as."""
 
 
+PORTION = 8 << 20
+"""Bytes scanned in one call, so that hits in one dense place don't decide about the whole."""
+
+
 def as_ranges(ranges: Any) -> Offsets:
     """Give `ranges` as an n x 2 array of byte offsets."""
     return np.asarray(ranges, dtype=np.int64).reshape(-1, 2)
@@ -43,6 +47,21 @@ def inside(offsets: Offsets, ranges: Offsets) -> Offsets:
     at = np.searchsorted(ranges[:, 0], offsets, side="right") - 1
     kept: Offsets = offsets[(at >= 0) & (offsets < ranges[at, 1])]
     return kept
+
+
+def cut_at_lines(view: memoryview, ranges: Offsets) -> Offsets:
+    """Cut ranges that are far longer than `PORTION` at newlines into pieces of about that size."""
+    if not (ranges[:, 1] - ranges[:, 0] > 2 * PORTION).any():
+        return ranges
+    find = stringzilla.Str(view).find
+    pieces: list[tuple[int, int]] = []
+    for low, high in ranges.tolist():
+        at = low
+        while high - at > 2 * PORTION and (newline := find(b"\n", at + PORTION, high)) >= 0:
+            pieces.append((at, newline + 1))
+            at = newline + 1
+        pieces.append((at, high))
+    return np.array(pieces, dtype=np.int64)
 
 
 def find_texts(view: memoryview, text: bytes, ranges: Offsets) -> Offsets:

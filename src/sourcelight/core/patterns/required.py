@@ -133,7 +133,11 @@ def _join(left: _Known, right: _Known) -> _Known:
         if exact is not None:
             return _exactly(exact)
     seam = _cross(left.tails, right.heads)
-    between = _one_of(seam) if seam is not None else all_of((_one_of(left.tails), _one_of(right.heads)))
+    if seam is None:
+        between = all_of((_one_of(left.tails), _one_of(right.heads)))
+    else:
+        # A seam that lives on as head or tail is stated when that ends, in its longest form only.
+        between = _one_of(seam) if left.exact is None and right.exact is None else ANYTHING
     heads, tails = left.heads, right.tails
     if left.exact is not None:
         heads = seam if seam is not None else left.exact

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import hyperscan
 import numpy as np
 
-from sourcelight.core.patterns.ranges import Offsets
+from sourcelight.core.patterns.ranges import PORTION, Offsets
 
-LONGEST_SCAN = 1 << 30
-"""Bytes given to one call: its block length is a 32-bit number."""
+FEWEST_TOO_MANY = 100_000
+"""Hits of one call that are never too many."""
+BYTES_PER_HIT = 24
+"""More hits than one in so many bytes are too many: about the length of a short line."""
+
+
+class TooManyHits(Exception):
+    """Raised when single hits stopped being worth their memory: take every line for a candidate."""
 
 
 class Refused(Exception):
@@ -59,17 +66,37 @@ class Scanner:
                 self._databases[mode] = database
             return self._databases[mode]
 
-    def last_bytes(self, view: memoryview, ranges: Offsets) -> Offsets:
-        """Give the distinct offsets of the last bytes of all matches in the ranges, ascending."""
-        found = [self._scan(view, part) for part in _portions(ranges)]
+    def last_bytes(
+        self, view: memoryview, ranges: Offsets, dense: Callable[[memoryview, Offsets], Offsets] | None = None
+    ) -> Offsets:
+        """Give the distinct offsets of the last bytes of all matches in the ranges, ascending.
+
+        Where matches end more often than lines do, `dense` answers for that portion instead, so that memory and time
+        stay bounded.
+
+        Raises
+        ------
+        TooManyHits
+            In such a place when `dense` is None.
+        """
+        found: list[Offsets] = []
+        for part in _portions(ranges):
+            try:
+                found.append(self._scan(view, part))
+            except TooManyHits:
+                if dense is None:
+                    raise
+                found.append(dense(view, part))
         return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
 
     def _scan(self, view: memoryview, ranges: Offsets) -> Offsets:
         ends: list[int] = []
         add = ends.append
+        most = max(FEWEST_TOO_MANY, int((ranges[:, 1] - ranges[:, 0]).sum()) // BYTES_PER_HIT)
 
-        def hit(_id: int, _start: int, end: int, _flags: int, _context: object) -> None:
+        def hit(_id: int, _start: int, end: int, _flags: int, _context: object) -> bool:
             add(end - 1)
+            return len(ends) > most
 
         single = len(ranges) == 1
         mode = hyperscan.HS_MODE_BLOCK if single else hyperscan.HS_MODE_VECTORED
@@ -85,6 +112,8 @@ class Scanner:
                 database.scan(view[low:high], hit, scratch=scratch)
             else:
                 database.scan([view[low:high] for low, high in ranges.tolist()], hit, scratch=scratch)
+        except hyperscan.ScanTerminated as stop:
+            raise TooManyHits from stop
         finally:
             pool.append(scratch)
         found = np.array(ends, dtype=np.int64)
@@ -112,7 +141,7 @@ def _cuts(sizes: list[int]) -> list[int]:
     cuts: list[int] = []
     total = 0
     for at, size in enumerate(sizes):
-        if total and total + size > LONGEST_SCAN:
+        if total and total + size > 2 * PORTION:
             cuts.append(at)
             total = 0
         total += size
