@@ -115,7 +115,9 @@ def main() -> int:
     os.environ["SOURCELIGHT_HOME"] = str(FOLDER / "home")
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
     print(f"Indexing {', '.join(map(str, paths))} ...", flush=True)
-    status = wait_for([sys.executable, "-c", "from sourcelight.cli import main; main()", "index", *paths])
+    status = wait_for(
+        [sys.executable, "-c", "import sys; from sourcelight.cli import main; sys.exit(main())", "index", *paths]
+    )
     if status:
         return status
     if asked.headless:
