@@ -148,7 +148,7 @@ def test_an_error_in_the_loop_closes_the_producer() -> None:
             for _ in events:
                 raise LookupError
         finally:
-            events.close()  # type: ignore[attr-defined]  # a generator, as everyone's loop gets
+            events.close()
 
     with pytest.raises(LookupError):
         consume()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from types import TracebackType
 from typing import IO, Any, Self, TypeVar
 
@@ -109,7 +109,7 @@ class Client:
         max_line_len: int = -1,
         timeout_s: float | None = None,
         progress: ProgressChoice = False,
-    ) -> Iterator[Event]:
+    ) -> Generator[Event, None, None]:
         return iterate(
             self._client.stream,
             query,

@@ -12,7 +12,7 @@ import atexit
 import os
 import threading
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from concurrent.futures import Future
 from contextlib import aclosing
 from contextvars import ContextVar
@@ -212,7 +212,7 @@ def call(function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
     return task.result()
 
 
-def iterate(generator: Callable[..., AsyncGenerator[T, None]], *args: Any, **kwargs: Any) -> Iterator[T]:
+def iterate(generator: Callable[..., AsyncGenerator[T, None]], *args: Any, **kwargs: Any) -> Generator[T, None, None]:
     """Items of an async generator, which one task runs from its start to its end.
 
     The task is at most eight items ahead. Leaving the loop early, by `break`, an error or an interrupt, cancels it and

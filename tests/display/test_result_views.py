@@ -1,0 +1,185 @@
+"""The face of a result is stable, complete about what is missing, and safe."""
+
+from __future__ import annotations
+
+import html as html_
+import re
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from display.batches_for_tests import lines, paths, record_batch, repos
+from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.wire.events import Alert, ProposedQuery, Skipped, Suggested
+from sourcelight.display.frames.status import Status
+from sourcelight.display.notebook.result_html import result_html
+from sourcelight.display.notebook.result_text import ResultFacts, result_text
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "</td></table><iframe srcdoc=x>",
+    "<a href='javascript:alert(1)'>x</a>",
+    "<button data-commandlinker-command=x>",
+    "\x1b[31mred\x1b]8;;http://x\x07",
+    "abc\u202edcba\u2066",
+]
+TAGS = {
+    "style",
+    "div",
+    "b",
+    "br",
+    "code",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "mark",
+    "ul",
+    "li",
+    "pre",
+    "span",
+}
+
+
+def facts(
+    *batches: Any, status: Status = "complete", reasons: tuple[str, ...] = (), query: str = "foo", **more: Any
+) -> ResultFacts:
+    """Facts of a result over some batches."""
+    matches = sum(pa.compute.sum(b["match_count"]).as_py() for b in batches)
+    given = {"skipped": (), "alerts": (), "facts": (RepositoryFacts("r1"),)} | more
+    return ResultFacts(query=query, status=status, reasons=reasons, matches=matches, batches=batches, **given)
+
+
+MANY = lines("r1", "a.go", [(i, f"foo {i}", [(0, 3)]) for i in range(1, 26)])
+LIMIT = Skipped("shard-match-limit", "result limit hit", "", "info", Suggested("increase limit", "count:11000"))
+
+
+def test_text_is_stable_and_says_what_is_missing() -> None:
+    shown = facts(
+        MANY,
+        status="limited",
+        reasons=("shard-match-limit: result limit hit", "alert: slow"),
+        skipped=(LIMIT,),
+        alerts=(Alert("slow", "", "warning", (ProposedQuery("repo:x foo"),)),),
+    )
+    text = result_text(shown)
+    assert text.splitlines()[:4] == [
+        "SearchResult: 25 matches in 25 rows of 1 repository: limited",
+        "  query: foo",
+        "  info: skipped shard-match-limit: result limit hit (add count:11000 to the query)",
+        "  warning: slow — try repo:x foo",
+    ]
+    assert text.splitlines()[4] == "  r1/a.go:1  foo 1"
+    assert text.splitlines()[-1] == "  10 of 25 rows"
+    assert "0x" not in text
+
+
+def test_text_of_small_answers() -> None:
+    assert result_text(facts()).splitlines()[0] == "SearchResult: 0 matches in 0 rows of 1 repository: complete"
+    one = facts(repos(["r1"], (0, 1)), facts=())
+    assert result_text(one).splitlines() == ["SearchResult: 1 match in 1 row: complete", "  query: foo", "  r1"]
+    found = record_batch({"type": ["path"], "repository": ["r"], "revision": ["v1"], "path": ["p"], "match_count": [1]})
+    assert result_text(facts(found)).splitlines()[-1] == "  r@v1/p"
+
+
+@pytest.mark.parametrize("status", ["complete", "limited", "interrupted", "failed"])
+def test_every_status_has_its_banner(status: Status) -> None:
+    reasons = () if status == "complete" else (status, "why it is so")
+    html = result_html(facts(MANY, status=status, reasons=reasons))
+    assert f"of 1 repository: {status}</b>" in html
+    assert ("why it is so" in html) == (status != "complete")
+    assert ('class="sl-error"' in html) == (status == "failed")
+
+
+def test_the_first_page_says_of_how_many() -> None:
+    html = result_html(facts(MANY))
+    assert html.count("<tr>") == 11
+    assert "10 of 25 rows" in html
+    assert "of 25 rows" not in result_html(facts(MANY.slice(0, 3)))
+    assert "no matches" in result_html(facts())
+
+
+def test_columns_without_a_value_are_hidden() -> None:
+    html = result_html(facts(MANY))
+    assert re.findall(r'<th scope="col">(\w+)</th>', html) == ["repository", "path", "language", "line_number", "line"]
+    html = result_html(facts(repos(["r1"], (0, 1))))
+    assert re.findall(r'<th scope="col">(\w+)</th>', html) == ["repository"]
+    assert "<mark>r</mark>1" in html
+
+
+def test_matches_are_marked_in_lines_and_paths() -> None:
+    html = result_html(facts(lines("r1", "a", [(1, "a<b é🐍foo", [(1, 2), (6, 9)])]), paths("r1", ["foo.py"], (0, 3))))
+    assert "a<mark>&lt;</mark>b é🐍<mark>foo</mark>" in html
+    assert "<mark>foo</mark>.py" in html
+
+
+def test_long_lines_are_shown_around_their_match() -> None:
+    text = "x" * 5000 + "needle" + "y" * 5000
+    html = result_html(facts(lines("r1", "a", [(1, text, [(5000, 5006)]), (2, "z" * 400, [(399, 401)])])))
+    assert "…" + "x" * 40 + "<mark>needle</mark>" in html
+    assert "<mark>z</mark>" in html
+    assert len(html) < 6000
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("chunked", [False, True], ids=["table", "chunks"])
+def test_hostile_content_neither_runs_nor_hides(text: str, chunked: bool) -> None:  # noqa: FBT001
+    batch = lines(text, text, [(1, text, [(0, 3)]), (2, text, [])])
+    if chunked:
+        batch = _with_chunk(batch, f"{text}\n{text}", 1)
+    shown = facts(
+        batch,
+        query=text,
+        status="failed",
+        reasons=(text,),
+        skipped=(Skipped(text, text, text, text, Suggested(text, text)),),
+        alerts=(Alert(text, text, text, (ProposedQuery(text, text),)),),
+        facts=(RepositoryFacts(text, url=text), RepositoryFacts("r2", url="javascript:alert(1)")),
+    )
+    html = result_html(shown)
+    assert {t.lower() for t in re.findall(r"<\s*/?\s*([a-zA-Z]+)", html)} <= TAGS
+    assert "href" not in re.sub(r">[^<]*<", "><", html)
+    for character in "\x1b\x07\u202e\u2066":
+        assert character not in html
+        assert character not in result_text(shown)
+    if text.startswith("<"):
+        assert text[:8] in html_.unescape(re.sub(r"<[^>]*>", "", html))
+
+
+def test_repositories_link_to_their_host() -> None:
+    html = result_html(facts(MANY, facts=(RepositoryFacts("r1", url="https://host/r1"),)))
+    assert '<a href="https://host/r1" target="_blank" rel="noopener noreferrer">r1</a>' in html
+
+
+def _with_chunk(batch: Any, text: str, line_number: int, *, truncated: bool = False) -> Any:
+    n = batch.num_rows
+    more = record_batch({"chunk": [text] * n, "chunk_line_number": [line_number] * n, "truncated": [truncated] * n})
+    return pa.record_batch([*batch.columns, *more.columns], names=[*batch.schema.names, *more.schema.names])
+
+
+def test_chunks_stand_under_their_file_with_numbers() -> None:
+    hits = lines("r1", "a.go", [(9, "foo 9", [(0, 3)]), (11, "foo 11", [(0, 3)])])
+    html = result_html(facts(_with_chunk(hits, "eight\nfoo 9\nten\nfoo 11", 8, truncated=True)))
+    pre = re.search(r"<pre>(.*?)</pre>", html, re.DOTALL)
+    assert pre is not None
+    assert re.sub(r"<[^>]*>", "", pre[1]).splitlines() == [
+        " 8- eight",
+        " 9: foo 9",
+        "10- ten",
+        "11: foo 11",
+        "(long lines were cut)",
+    ]
+    assert pre[1].count("<mark>foo</mark>") == 2
+    assert html.count("<b>r1/a.go</b>") == 1
+
+
+def test_rows_without_a_chunk_stand_among_chunks() -> None:
+    hits = _with_chunk(lines("r1", "a.go", [(1, "foo", [(0, 3)])]), "foo", 1)
+    html = result_html(facts(hits, lines("r1", "b.go", [(7, "foo 7", [(0, 3)])]), paths("r1", ["c"], (0, 1))))
+    assert "<b>r1/b.go</b>" in html
+    assert "<mark>foo</mark> 7" in html
+    assert "<b>r1/c</b>" in html
