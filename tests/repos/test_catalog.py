@@ -1,17 +1,18 @@
+import contextlib
 import os
 import shutil
+import tempfile
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import Cancelled, NoRepositories, RepositoryNotFound
-from sourcelight.repos import Catalog, ObjectReader, Viewer, resolve
+from sourcelight.repos import Catalog, ObjectReader, Viewer, resolve, worktree_status
 from sourcelight.testing import RepositoryBuilder, make_repo
 from sourcelight.testing.repositories import BareBuilder
-
-as_root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="permissions do not bind root")
 
 
 def names(catalog: Catalog) -> list[str]:
@@ -128,15 +129,51 @@ def test_what_cant_be_read_is_skipped_with_its_reason(tmp_path: Path) -> None:
     assert torn.path.exists()
 
 
-@as_root
-def test_an_unreadable_folder_is_skipped(tmp_path: Path) -> None:
-    make_repo(tmp_path / "good", {"a": "1"})
-    (tmp_path / "locked").mkdir(mode=0)
+@pytest.fixture
+def foreign() -> Iterator[Path]:
+    """A folder that everyone may read, and this process for a while only everyone's rights (where it can)."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@contextlib.contextmanager
+def rights_of_nobody() -> Iterator[None]:
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
     try:
-        catalog = Catalog.open([tmp_path])
+        yield
     finally:
-        (tmp_path / "locked").chmod(0o755)
-    assert [(skip.path, skip.reason) for skip in catalog.skipped] == [(str(tmp_path / "locked"), "unreadable")]
+        if root:
+            os.seteuid(0)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX permissions")
+def test_unreadable_folders_are_skipped_and_those_of_others_are_read(foreign: Path) -> None:
+    head = make_repo(foreign / "good", {"a": "1"}).head
+    hidden = make_repo(foreign / "hidden", {"a": "1"})
+    (hidden.path / ".git").chmod(0)
+    partly = make_repo(foreign / "partly", {"a": "1"})
+    (partly.path / ".git" / "config").chmod(0)
+    (foreign / "locked").mkdir(mode=0)
+    try:
+        with rights_of_nobody():
+            catalog = Catalog.open([foreign])
+            with ObjectReader(catalog.get("good")) as reader:
+                assert reader.tree(head).paths == [b"a"]
+            assert worktree_status(catalog.get("good")).clean
+            with pytest.raises(NoRepositories, match="unreadable"):
+                Catalog.open(foreign / "locked")
+    finally:
+        for path in (hidden.path / ".git", partly.path / ".git" / "config", foreign / "locked"):
+            path.chmod(0o755)
+    assert names(catalog) == ["good"]
+    assert {Path(skip.path).name: skip.reason for skip in catalog.skipped} == {
+        "hidden": "unreadable",
+        "partly": "unreadable",
+        "locked": "unreadable",
+    }
 
 
 def test_nothing_at_all_says_what_was_seen(tmp_path: Path) -> None:

@@ -145,7 +145,18 @@ def test_the_status_counts_files_that_a_search_of_head_does_not_see(dirty: Repos
     assert not worktree_status(repository).clean
     dirty.commit()
     dirty.git("checkout", "-q", ".")
-    assert worktree_status(repository).clean
+    assert worktree_status(repository, fresh=True).clean
+
+
+def test_a_status_is_kept_for_a_while_in_proportion_to_its_cost(
+    dirty: RepositoryBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sourcelight.repos.disk.STATUS_SHARE", 1_000_000)
+    repository = only(dirty.path)
+    first = worktree_status(repository)
+    dirty.write({"one-more": "1"})
+    assert worktree_status(repository) is first
+    assert worktree_status(repository, fresh=True).untracked == first.untracked + 1
 
 
 def test_the_work_tree_is_head_with_its_changes(dirty: RepositoryBuilder) -> None:

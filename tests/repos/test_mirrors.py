@@ -54,6 +54,16 @@ def test_a_mirror_is_made_found_and_kept_up_to_date(tmp_path: Path, origin: Repo
     assert "gone-soon" not in refs.stdout
 
 
+def test_a_mirror_follows_the_default_branch(tmp_path: Path, origin: RepositoryBuilder) -> None:
+    path = clone(origin.path.as_uri(), tmp_path / "mirrors")
+    catalog = Catalog.open(path)
+    origin.branch("trunk")
+    head = origin.commit({"a": "2"})
+    update_mirror(path)
+    assert catalog.refresh()
+    assert catalog.repositories[0].facts.commit == head
+
+
 def test_a_local_folder_may_be_mirrored(tmp_path: Path, origin: RepositoryBuilder) -> None:
     path = clone(str(origin.path), tmp_path / "mirrors")
     assert Catalog.open(path).repositories[0].facts.commit == origin.head

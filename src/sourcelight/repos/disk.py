@@ -26,7 +26,10 @@ KEPT_STATES = 4  # per repository, so that a search under way keeps the state it
 FRESH_NS = 100_000_000  # a file changed this recently may change again within one tick of its time stamp
 _Stamp = tuple[int, int, int, int]
 
+STATUS_SHARE = 20
+
 _lock = threading.Lock()
+_statuses: dict[str, tuple[float, str, WorktreeStatus]] = {}
 _states: dict[str, OrderedDict[str, DiskState]] = {}
 _hashes: dict[str, dict[bytes, tuple[_Stamp, bytes]]] = {}
 
@@ -136,12 +139,37 @@ def worktree_tree(repository: Repository) -> Tree:
     return current_state(repository).tree if repository.worktree else Tree([], b"", [])
 
 
-def worktree_status(repository: Repository) -> WorktreeStatus:
-    """Count how the work tree differs from the last commit; all zero for bare repositories and snapshots."""
+def worktree_status(repository: Repository, *, fresh: bool = False) -> WorktreeStatus:
+    """Count how the work tree differs from the last commit; all zero for bare repositories and snapshots.
+
+    Looking takes about 10 us a file (30,000 files: 0.3 s), so that an answer is kept for 20 times as long as it took:
+    asking before every query costs at most 5 % of the time.
+
+    Parameters
+    ----------
+    repository
+        The repository.
+    fresh
+        Look now in any case.
+
+    Raises
+    ------
+    RepositoryNotFound
+        If the repository is gone.
+    RepositoryError
+        If its work tree can't be read.
+    """
     if repository.kind == "snapshot" or not repository.worktree:
         return WorktreeStatus()
+    kept = _statuses.get(repository.key)
+    began = time.monotonic()
+    if kept is not None and not fresh and began < kept[0] and kept[1] == repository.facts.commit:
+        return kept[2]
     changed, deleted, new = _changes(repository)
-    return WorktreeStatus(len(changed), len(new), len(deleted))
+    status = WorktreeStatus(len(changed), len(new), len(deleted))
+    now = time.monotonic()
+    _statuses[repository.key] = (now + STATUS_SHARE * (now - began), repository.facts.commit, status)
+    return status
 
 
 class _Hasher:
@@ -198,6 +226,15 @@ class _Hasher:
         for index, path in enumerate(tree.paths):
             whole.update(b"%o %s\0%s" % (tree.modes[index], path, tree.blob_id(index)))
         return DiskState(whole.hexdigest(), tree, self.root, self.places, frozenset(self.large))
+
+
+def _renew_lock() -> None:
+    global _lock  # noqa: PLW0603 - a forked worker must not inherit a lock that another thread held
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def _read(path: bytes) -> bytes:

@@ -82,9 +82,10 @@ def run_git(
     environment: Mapping[str, str] | None = None,
     secrets: Sequence[str] = (),
     line: Callable[[str], None] | None = None,
+    output: IO[bytes] | None = None,
     cancellation: Cancellation | None = None,
 ) -> None:
-    """Run git to its end and pass on each line of its standard error; its standard output is dropped.
+    """Run git to its end and pass on each line of its standard error.
 
     Parameters
     ----------
@@ -96,6 +97,8 @@ def run_git(
         Words that no line or error may show.
     line
         Called with each line (a progress line counts as one), in the thread of the caller.
+    output
+        File to take git's standard output; None drops it.
     cancellation
         Looked at ten times a second; git and all it started are then killed, and `Cancelled` is raised.
 
@@ -108,7 +111,7 @@ def run_git(
     process: subprocess.Popen[bytes] = subprocess.Popen(
         argv,
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL if output is None else output,
         stderr=subprocess.PIPE,
         env=git_environment(environment),
         start_new_session=True,  # a group of its own, to be killed whole; Windows ignores it

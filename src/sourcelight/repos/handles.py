@@ -21,6 +21,15 @@ if TYPE_CHECKING:
 _opening = threading.Lock()  # the ownership switch belongs to the whole process
 
 
+def _renew_lock() -> None:
+    global _opening  # noqa: PLW0603 - a forked worker must not inherit a lock that another thread held
+    _opening = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
+
 class Unusable(RepositoryError):
     """Raised inside this room for a git directory that can't be read; `reason` is the word a reader sees."""
 
@@ -43,11 +52,30 @@ def open_handle(git_dir: str) -> pygit2.Repository:
         former = pygit2.settings.owner_validation
         pygit2.settings.owner_validation = False
         try:
-            return pygit2.Repository(git_dir, pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
+            try:
+                return pygit2.Repository(git_dir, pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
+            except pygit2.GitError:
+                return _open_without_user(git_dir)
         except (pygit2.GitError, KeyError, ValueError, OSError) as error:
             raise _why(git_dir, error) from error
         finally:
             pygit2.settings.owner_validation = former
+
+
+def _open_without_user(git_dir: str) -> pygit2.Repository:
+    """Open without the configuration of user and host: theirs may be the one that can't be read."""
+    import pygit2
+
+    level = pygit2.enums.ConfigLevel
+    places = pygit2.settings.search_path
+    former = {each: places[each] for each in (level.SYSTEM, level.XDG, level.GLOBAL)}
+    try:
+        for each in former:
+            places[each] = ""
+        return pygit2.Repository(git_dir, pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
+    finally:
+        for each, place in former.items():
+            places[each] = place
 
 
 def _why(git_dir: str, error: Exception) -> Unusable:

@@ -7,6 +7,7 @@ not written into the mirror, do not show in process lists, and are cut out of ev
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -21,6 +22,7 @@ from sourcelight.repos.discovery import PARTIAL_PREFIX
 from sourcelight.repos.git import run_git
 from sourcelight.repos.handles import Unusable, open_handle
 from sourcelight.repos.names import name_from_folder, name_from_origin
+from sourcelight.repos.revisions import head_target
 
 _ACCEPTED = "https://…, ssh://…, user@host:path, git://…, file://… or a local folder"
 _PROGRESS = re.compile(r"(?:remote: )?([A-Z][A-Za-z ]+):\s+(\d+)% \((\d+)/(\d+)\)")
@@ -139,9 +141,24 @@ def _update(
     arguments = ["-C", path, "fetch", "--prune", "--progress", "--no-recurse-submodules", "--no-auto-gc", "--force",
                  "--no-write-fetch-head", "--", remote.url, "+refs/*:refs/*"]  # fmt: skip
     _fetch(arguments, remote, progress, cancellation)
+    _follow_head(path, remote, cancellation)
     with open(os.path.join(path, "FETCH_HEAD"), "w", encoding="ascii"):
         pass  # its time is that of the last fetch
     return path
+
+
+def _follow_head(path: str, remote: _Remote, cancellation: Cancellation | None) -> None:
+    """Take over the default branch of the remote, which a fetch leaves as it was."""
+    with tempfile.TemporaryFile() as answer:
+        arguments = ["ls-remote", "--symref", "--", remote.url, "HEAD"]
+        with contextlib.suppress(GitFailed):  # the default branch then stays as it was
+            run_git(arguments, environment=_credentials(remote), output=answer, cancellation=cancellation)
+        answer.seek(0)
+        match = re.match(rb"ref: (refs/heads/\S+)\tHEAD\n", answer.read(1 << 16))
+    name = os.fsdecode(match[1]) if match else ""
+    handle = open_handle(path)
+    if name and name != head_target(path) and name in handle.references:
+        handle.set_head(name)
 
 
 def _recorded_origin(path: str) -> str:
