@@ -198,6 +198,14 @@ def test_a_head_without_its_branch_falls_back_to_another(tmp_path: Path) -> None
     assert "main is searched instead" in catalog.warnings[0]
 
 
+def test_a_head_whose_commit_is_lost_is_damage_even_beside_a_sound_branch(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "app", {"a": "1"})
+    repo.git("branch", "sound")
+    (tmp_path / "app" / ".git" / "refs" / "heads" / "main").write_text("1" * 40 + "\n")
+    with pytest.raises(NoRepositories, match="corrupt: the commit that HEAD names"):
+        Catalog.open(tmp_path)
+
+
 def test_a_part_of_a_repository_means_all_of_it(tmp_path: Path) -> None:
     make_repo(tmp_path / "app", {"docs/deep/a": "1"})
     catalog = Catalog.open(tmp_path / "app" / "docs" / "deep")

@@ -15,6 +15,7 @@ from sourcelight.core.errors import Cancelled, GitFailed, RepositoryError
 from sourcelight.repos import Catalog, CloneProgress, clone, update_mirror
 from sourcelight.repos.discovery import PARTIAL_PREFIX
 from sourcelight.repos.git import parse_version, redact, require_git
+from sourcelight.repos.mirrors import _checked, _credentials, _same
 from sourcelight.testing import RepositoryBuilder, make_repo
 
 
@@ -52,6 +53,30 @@ def test_a_mirror_is_made_found_and_kept_up_to_date(tmp_path: Path, origin: Repo
     assert catalog.repositories[0].facts.commit == origin.head
     refs = subprocess.run(["git", "-C", path, "for-each-ref"], capture_output=True, text=True, check=True, timeout=20)
     assert "gone-soon" not in refs.stdout
+
+
+def test_two_remotes_of_one_name_are_never_merged(tmp_path: Path, origin: RepositoryBuilder) -> None:
+    other = make_repo(tmp_path / "other" / "app", {"b": "1"})
+    one, two = (clone(repo.path.as_uri(), tmp_path / "mirrors") for repo in (origin, other))
+    assert one != two
+    assert clone(other.path.as_uri(), tmp_path / "mirrors") == two
+    assert Catalog.open(one).repositories[0].facts.commit == origin.head
+    assert Catalog.open(two).repositories[0].facts.commit == other.head
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("https://h.org/a/b", "git@h.org:a/b.git", True),
+        ("https://h.org/a/b", "ssh://git@h.org:7999/a/b", True),
+        ("https://h.org:1/a/b", "https://h.org:2/a/b", False),
+        ("https://h.org/a/b", "https://h.org/a/c", False),
+        ("file:///x/app", "file:///y/app", False),
+        ("/x/app", "/x/app", True),
+    ],
+)
+def test_which_urls_share_a_mirror(one: str, other: str, *, same: bool) -> None:
+    assert _same(one, other) is same
 
 
 def test_a_mirror_follows_the_default_branch(tmp_path: Path, origin: RepositoryBuilder) -> None:
@@ -102,8 +127,6 @@ def test_credentials_of_a_url_show_nowhere(tmp_path: Path) -> None:
 
 
 def test_credentials_reach_git_and_stay_out_of_the_mirror(tmp_path: Path, origin: RepositoryBuilder) -> None:
-    from sourcelight.repos.mirrors import _checked, _credentials
-
     remote = _checked("https://me:p%40ss@host.org/team/app.git?x=1")
     assert remote.url == "https://host.org/team/app.git?x=1"
     environment = os.environ | _credentials(remote)

@@ -233,6 +233,8 @@ class Catalog:
         entries = []
         places: list[Found | str] = [*walk.found.values(), *dict.fromkeys(snapshots)]
         for place in places:
+            if cancellation is not None:
+                cancellation.check()
             entry = former.pop(_identity(place), None)
             if entry is None:
                 entry = _Entry(place)

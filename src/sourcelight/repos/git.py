@@ -39,7 +39,6 @@ def git_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
         "GIT_PROTOCOL_FROM_USER": "0",
         "LC_ALL": "C",
     }
-    env.setdefault("GIT_SSH_COMMAND", "ssh -oBatchMode=yes")
     return env | dict(more or {})
 
 

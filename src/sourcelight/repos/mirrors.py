@@ -8,6 +8,7 @@ not written into the mirror, do not show in process lists, and are cut out of ev
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import re
 import shutil
@@ -86,8 +87,7 @@ def clone(
         If git is missing, too old, or fails; carries the end of what it said, without credentials.
     """
     remote = _checked(url)
-    parts = (name_from_origin(remote.url) or name_from_folder(remote.url)).split("/")
-    target = os.path.join(os.path.abspath(os.path.expanduser(os.fspath(folder))), *parts) + ".git"
+    target = _target(os.path.abspath(os.path.expanduser(os.fspath(folder))), remote)
     if os.path.isdir(target):
         return _update(target, remote, progress, cancellation)
     parent = os.path.dirname(target)
@@ -159,6 +159,24 @@ def _follow_head(path: str, remote: _Remote, cancellation: Cancellation | None) 
     handle = open_handle(path)
     if name and name != head_target(path) and name in handle.references:
         handle.set_head(name)
+
+
+def _target(folder: str, remote: _Remote) -> str:
+    """Where the mirror of a remote stands: by its name, or beside it when another remote of that name is there."""
+    parts = (name_from_origin(remote.url) or name_from_folder(remote.url)).split("/")
+    target = os.path.join(folder, *parts)
+    if not os.path.isdir(f"{target}.git") or _same(_recorded_origin(f"{target}.git"), remote.url):
+        return f"{target}.git"
+    return f"{target}-{hashlib.sha256(os.fsencode(remote.url)).hexdigest()[:8]}.git"
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two URLs mean one repository: the same host and path, and no two different ports."""
+    name = name_from_origin(one)
+    if not name or name != name_from_origin(other):
+        return one == other
+    ports = {match[1] for match in (re.match(r"[^:]+://[^/]*:(\d+)(?:/|$)", url) for url in (one, other)) if match}
+    return len(ports) < 2
 
 
 def _recorded_origin(path: str) -> str:

@@ -75,6 +75,8 @@ def default_commit(handle: object) -> tuple[str, str]:
 
     assert isinstance(handle, pygit2.Repository)  # noqa: S101 - narrows for the type checker
     try:
+        if not handle.head_is_unborn:  # its branch is there and can't be read: damage, not another branch's turn
+            return "", ""
         names = [n.decode("utf-8", "surrogateescape") for n in handle.raw_listall_references()]
     except pygit2.GitError:
         return "", ""
