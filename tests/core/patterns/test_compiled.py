@@ -121,3 +121,10 @@ def test_a_document_match_crosses_lines_with_anchors_at_line_bounds() -> None:
     pattern = compile_pattern(r"^b\s+^c$", kind="regexp", case_sensitive=True)
     assert pattern.find_document(b"a\nb\n\nc\nd") == [(2, 6)]
     assert pattern.count(b"a\nb\n\nc\nd\n", [(0, 9)]) == 1
+
+
+def test_three_thousand_words_are_one_scan() -> None:
+    pattern = compile_pattern("|".join(f"word{n}x" for n in range(3000)), kind="regexp", case_sensitive=True)
+    text = b"a\nb word2999x\n" * 100
+    assert len(pattern.lines(text, _whole(text))) == 100
+    assert pattern._scanner(one_line=False)[0] is not None

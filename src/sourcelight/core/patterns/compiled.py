@@ -256,8 +256,8 @@ class CompiledPattern:
 
     def _new_scanner(self, *, one_line: bool) -> tuple[Scanner | None, Precision]:
         try:
-            expression, precision = translate(self._tree, one_line=one_line)
-            scanner = Scanner(expression)
+            expressions, precision = translate(self._tree, one_line=one_line)
+            scanner = Scanner(expressions)
         except (Untranslatable, Refused, RecursionError):
             return None, Precision.NEVER
         return scanner, precision if scanner.precise else Precision.NEVER

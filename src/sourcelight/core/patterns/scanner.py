@@ -27,12 +27,12 @@ class Refused(Exception):
 
 
 class Scanner:
-    """One compiled expression; scans may run in several threads at once, each with a scratch of its own.
+    """Compiled alternatives; scans may run in several threads at once, each with a scratch of its own.
 
     Parameters
     ----------
-    expression
-        In Hyperscan's syntax, over bytes, ``^`` and ``$`` at line bounds.
+    expressions
+        In Hyperscan's syntax, over bytes, ``^`` and ``$`` at line bounds; a match of any one counts.
 
     Attributes
     ----------
@@ -40,8 +40,8 @@ class Scanner:
         False when the expression was too much for a full compile, so that it finds a superset.
     """
 
-    def __init__(self, expression: bytes) -> None:
-        self._expression = expression
+    def __init__(self, expressions: list[bytes]) -> None:
+        self._expressions = expressions
         self._flags = hyperscan.HS_FLAG_MULTILINE
         self.precise = True
         self._lock = threading.Lock()
@@ -61,7 +61,7 @@ class Scanner:
         with self._lock:
             if mode not in self._databases:
                 database = hyperscan.Database(mode=mode)
-                database.compile([self._expression], flags=[self._flags])
+                database.compile(self._expressions, flags=[self._flags] * len(self._expressions))
                 self._scratches[mode] = deque()
                 self._databases[mode] = database
             return self._databases[mode]

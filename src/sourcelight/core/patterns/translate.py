@@ -13,6 +13,10 @@ from sourcelight.core.patterns.syntax import Alternate, Anchor, AnyByte, Chars, 
 
 LONGEST_COUNT = 400
 """Repeats above this are left without an upper end: a longer counter costs compile time and memory."""
+LONGEST_EXPRESSION = 8000
+"""Bytes above which an alternation is given in several bundles: Hyperscan refuses expressions of 16,000."""
+LARGEST_PATTERN = 60_000
+"""Bytes above which compiling takes seconds, longer than RE2 takes to scan."""
 LONGEST_GROUP_COUNT = 16
 """The same for repeated groups, whose automaton is copied for each repeat."""
 
@@ -154,8 +158,18 @@ def _unknown(node: Node) -> bool:
     return isinstance(node, Unknown) or (isinstance(node, Repeat) and _unknown(node.part))
 
 
-def translate(tree: Node, *, one_line: bool) -> tuple[bytes, Precision]:
-    """Write `tree` for Hyperscan, and tell on which text the result is precise.
+def _bundled(branches: list[bytes]) -> list[bytes]:
+    bundles: list[bytes] = []
+    for branch in branches:
+        if bundles and len(bundles[-1]) + len(branch) < LONGEST_EXPRESSION:
+            bundles[-1] += b"|" + branch
+        else:
+            bundles.append(branch)
+    return bundles
+
+
+def translate(tree: Node, *, one_line: bool) -> tuple[list[bytes], Precision]:
+    """Write `tree` for Hyperscan as one or more alternatives, and tell on which text the result is precise.
 
     With `one_line` a match holds no newline: right where a tree is asked about many texts that are joined by newlines
     and hold none.
@@ -163,9 +177,15 @@ def translate(tree: Node, *, one_line: bool) -> tuple[bytes, Precision]:
     Raises
     ------
     Untranslatable
-        For unknown parts and sets without a member.
+        For unknown parts, sets without a member, and patterns of more than `LARGEST_PATTERN`.
     """
     if _unknown(tree):
         raise Untranslatable
     writer = _Writer(one_line)
-    return writer.node(_trimmed(_trimmed(tree, tail=True), tail=False)), writer.precision
+    trimmed = _trimmed(_trimmed(tree, tail=True), tail=False)
+    written = [writer.node(trimmed)]
+    if len(written[0]) > LARGEST_PATTERN:
+        raise Untranslatable
+    if len(written[0]) > LONGEST_EXPRESSION and isinstance(trimmed, Alternate):
+        written = _bundled([writer.node(part) for part in trimmed.parts])
+    return written, writer.precision
