@@ -82,7 +82,7 @@ class Rewriter:
     def _pattern(self, raw: RawPattern) -> Pattern:
         value = raw.value
         if self.pattern_type == "regexp" and raw.kind == "regexp" and not raw.slashed:
-            value = _PARENS_TO_ESCAPE.sub(_escape_parens, value)
+            value = escape_bare_parens(value)
         return Pattern(value, raw.kind, negated=raw.negated, quoted=raw.quoted)
 
     def _run(self, args: list[Raw]) -> Node:
@@ -128,6 +128,11 @@ def combine(kind: str, nodes: list[Node]) -> Node:
         return Or(tuple(flat))
     filters = [node for node in flat if isinstance(node, Filter | Predicate)]
     return And((*filters, *(node for node in flat if not isinstance(node, Filter | Predicate))))
+
+
+def escape_bare_parens(regexp: str) -> str:
+    """Return `regexp` with ``()`` and a ``(`` at its end made literal, as regexp search reads a bare term."""
+    return _PARENS_TO_ESCAPE.sub(_escape_parens, regexp)
 
 
 def _escape_parens(found: re.Match[str]) -> str:

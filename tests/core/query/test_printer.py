@@ -1,0 +1,163 @@
+"""Printing and building: what is written reads back as the same tree."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sourcelight.core.errors import QueryError
+from sourcelight.core.query import And, Filter, Node, Or, Pattern, Predicate, build, canonical, parse
+from sourcelight.core.query.printer import literal_regexp, quote_pattern, quote_value, slash_regexp, to_text
+from sourcelight.core.query.rewrite import combine
+
+HOSTILE = st.lists(
+    st.sampled_from(
+        [*"ab (\"'/\\)-:@|[].*+^$", "and", " or ", " not ", "repo:", "f:", "has.path(", "\n", "\t", "é", "\0"]
+    ),
+    max_size=12,
+).map("".join)
+
+
+def without_quotes(form: Any) -> Any:
+    """Return a canonical form without the ``quoted`` marks, which writing may add, and without an order of operands."""
+    if isinstance(form, dict):
+        made = {key: without_quotes(value) for key, value in form.items() if key != "quoted"}
+        if "op" in made:
+            made["args"] = sorted(made["args"], key=repr)
+        return made
+    return [without_quotes(part) for part in form] if isinstance(form, list) else form
+
+
+def same(left: Node | None, right: Node | None) -> bool:
+    return bool(without_quotes(canonical(left)) == without_quotes(canonical(right)))
+
+
+def without_pattern_type(node: Node) -> Node | None:
+    if isinstance(node, And | Or):
+        kept = [found for arg in node.args if (found := without_pattern_type(arg)) is not None]
+        return combine("and" if isinstance(node, And) else "or", kept) if kept else None
+    return None if isinstance(node, Filter) and node.name == "patterntype" else node
+
+
+@given(st.lists(HOSTILE, max_size=6).map(" ".join), st.sampled_from(["keyword", "standard", "regexp", "literal"]))
+def test_what_is_printed_reads_as_the_same_tree(text: str, pattern_type: str) -> None:
+    try:
+        query = parse(text, pattern_type)
+    except QueryError:
+        return
+    if query.root is None:
+        return
+    target = "regexp" if query.pattern_type == "regexp" else "keyword"
+    printed = to_text(query.root, target)
+    assert same(parse(printed, target).root, without_pattern_type(query.root)), printed
+
+
+@given(HOSTILE, st.booleans())
+def test_a_quoted_value_is_one_value(value: str, within: bool) -> None:  # noqa: FBT001 - hypothesis passes by position
+    text = f"(x content:{quote_value(value)})" if within else f"x content:{quote_value(value)} y"
+    found = parse(text, "keyword").root
+    expected = [Pattern("x"), Pattern(value, content=True)]
+    if not value:  # an empty filter beside another term is dropped
+        expected.pop()
+    expected += [] if within else [Pattern("y")]
+    assert same(found, combine("and", [*expected]))
+
+
+@given(HOSTILE.filter(bool))
+def test_a_quoted_pattern_is_one_literal(value: str) -> None:
+    assert same(
+        parse(f"x AND {quote_pattern(value)} AND y", "keyword").root, And((Pattern("x"), Pattern(value), Pattern("y")))
+    )
+
+
+@pytest.mark.parametrize("value", ["a/b", r"\d+\/x", r"\\", r"a\nb", "[/]", " a ", "a\nb", r"\t"])
+def test_a_slashed_regexp_is_one_regexp(value: str) -> None:
+    assert parse(f"x {slash_regexp(value)} y", "keyword").root == And(
+        (Pattern("x"), Pattern(value, "regexp"), Pattern("y"))
+    )
+
+
+def test_common_values_stay_readable() -> None:
+    assert quote_value(r"^github\.com/a/b$") == r"^github\.com/a/b$"
+    assert quote_value("5 days ago") == '"5 days ago"'
+    assert quote_value("has.path(x)") == '"has.path(x)"'
+    assert quote_pattern("func()") == "func()"
+    assert to_text(And((Filter("repo", "a", revs=("v1", "v2")), Pattern("or")))) == 'repo:a@v1:v2 "or"'
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        Predicate("repo", "has.file", {"path": "a b", "content": r"\("}),
+        Predicate("repo", "has.path", {"path": "(a|b)"}, negated=True),
+        Predicate("repo", "has.meta", {"mode": "pair", "key": "a:b", "value": 'c"d'}),
+        Predicate("repo", "has.meta", {"mode": "tag", "key": "k"}),
+        Predicate("repo", "has.meta", {"mode": "key", "key": "k/", "keyRegexp": True}),
+        Predicate("repo", "has.description", {"regexp": "(?:go).*?(?:package)"}),
+        Predicate("file", "has.owner", {"owner": ""}),
+    ],
+    ids=str,
+)
+def test_predicates_are_printed(node: Predicate) -> None:
+    assert parse(to_text(node), "keyword").root == node
+
+
+def test_what_can_not_be_written_is_refused() -> None:
+    with pytest.raises(ValueError, match="content:"):
+        to_text(Pattern("a.b", "regexp", content=True))
+    with pytest.raises(ValueError, match="alike"):
+        to_text(Predicate("repo", "has.path", {"path": "a)b"}))
+    with pytest.raises(ValueError, match="keyword or regexp"):
+        to_text(Pattern("a"), "standard")
+
+
+def _combined(parts: tuple[build.Expression, build.Expression, str]) -> build.Expression:
+    left, right, sign = parts
+    return left & right if sign == "&" else left | right if sign == "|" else ~left & right
+
+
+LEAVES = st.one_of(
+    HOSTILE.filter(bool).map(build.text),
+    HOSTILE.filter(bool).map(build.content),
+    st.sampled_from([r"a.*b", r"\bfoo\(", "a/b"]).map(build.regexp),
+    st.sampled_from(["redis", "a b", r"^x\.y$"]).map(build.file),
+    st.sampled_from(["github.com/a/b", "a+b", "host/x y"]).map(build.exact_repo),
+)
+
+
+@given(st.recursive(LEAVES, lambda inner: st.tuples(inner, inner, st.sampled_from("&|~")).map(_combined), max_leaves=6))
+def test_an_expression_reads_back_under_every_requested_type(expression: build.Expression) -> None:
+    written = str(expression)
+    for requested in ("keyword", "standard", "regexp"):
+        query = parse(written, requested)
+        assert query.pattern_type == "keyword"
+        assert query.root is not None
+        found, expected = (_unslashed(canonical(node)) for node in (without_pattern_type(query.root), expression.node))
+        assert found == expected, written
+
+
+def _unslashed(form: Any) -> Any:
+    """Return a form in which a literal and the regular expression that escapes it are the same."""
+    form = without_quotes(form)
+    if isinstance(form, dict) and form.get("kind") == "literal" and "content" not in form:
+        return {**form, "kind": "regexp", "pattern": literal_regexp(form["pattern"])}
+    if isinstance(form, dict) and "op" in form:
+        return {**form, "args": sorted((_unslashed(arg) for arg in form["args"]), key=repr)}
+    return form
+
+
+def test_the_builder_writes_what_one_would_type() -> None:
+    expression = build.repo("redis") & build.text("foo bar") & ~build.file("_test") & build.count(None)
+    assert str(expression) == 'patternType:keyword repo:redis -file:_test count:99999999 "foo bar"'
+    assert str(build.text("a") | build.text("b")) == 'patternType:keyword ("a" OR "b")'
+    assert expression.parse().plan[0].count_limit() is None
+
+
+def test_the_builder_refuses_what_has_no_meaning() -> None:
+    with pytest.raises(ValueError, match="negated"):
+        _ = ~build.count(3)
+    with pytest.raises(ValueError, match="no field"):
+        build.field("nonsense", "x")
+    with pytest.raises(QueryError, match="unknown language"):
+        build.lang("nonsense").parse()
