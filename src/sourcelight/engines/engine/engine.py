@@ -14,7 +14,7 @@ from sourcelight.core.query.unsupported import refuse_unsupported
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine.changes import WorktreeChanges
 from sourcelight.engines.engine.limits import Limits
-from sourcelight.engines.engine.plan import SUPPORTED, make_plan
+from sourcelight.engines.engine.plan import SUPPORTED, make_plan, refuse_select
 from sourcelight.engines.engine.running import Search
 from sourcelight.engines.search import IndexProgress, IndexReport, IndexStore, Target
 from sourcelight.engines.search.model import GroupBy
@@ -106,10 +106,12 @@ class Engine:
         """Matches and files by ``repository``, ``language`` or ``path``, without touching a line.
 
         Returns an Arrow table with the columns of `by`, ``matches`` and ``files`` (int64); None where only a stream
-        can answer (a query of several alternatives, or one that finds repositories).
+        can answer (a query of several alternatives, or one that finds repositories or uses ``select:`` or owners).
         """
         query = self._parse(request)
-        if len(query.plan) != 1:
+        if len(query.plan) != 1 or query.plan[0].select():
+            return None
+        if any(predicate.name == "has.owner" for predicate in query.plan[0].predicates("file")):
             return None
         self.refresh(cancellation)
         plan = make_plan(query.plan[0], self.catalog.visible(viewer), self.target_of)
@@ -123,6 +125,7 @@ class Engine:
             raise QueryError("no query found", query=request.query, position=0, hint="type what to search for")
         for alternative in query.plan:
             refuse_unsupported(alternative, SUPPORTED)
+            refuse_select(alternative)
         return query
 
     def target_of(self, repository: Repository) -> Target:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from sourcelight.core.errors import UnsupportedQuery
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern
 from sourcelight.core.query.languages import find_language
@@ -25,24 +26,49 @@ from sourcelight.repos import Repository
 # With these fields alone a query can have repository hits (query-language reference, result types).
 _REPOSITORY_FIELDS = frozenset(
     {"repo", "context", "type", "index", "count", "timeout", "fork", "archived", "visibility", "case"}
-    | {"patterntype", "select"}
+    | {"patterntype", "select", "rev", "repohasfile", "repohascommitafter"}
 )
 
 SUPPORTED = frozenset(
     {"repo", "-repo", "file", "-file", "lang", "-lang", "content", "case", "count", "timeout", "fork", "archived"}
     | {"visibility", "patterntype", "index", "context:global", "type:file", "type:path", "type:repo"}
+    | {"select", "file:has.content", "file:has.owner"}
 )
+_LATER_SELECTS = ("commit", "file.owners", "symbol")
+
+
+def refuse_select(alternative: Alternative) -> None:
+    """Raise `UnsupportedQuery` for a ``select:`` whose results can't be had yet; it names the value."""
+    path = ".".join(alternative.select())
+    if any(path == name or path.startswith(f"{name}.") for name in _LATER_SELECTS):
+        hint = "use select:repo, select:file, select:file.directory or select:content"
+        raise UnsupportedQuery(f"select:{path} is not supported here yet: {hint}", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one alternative asks: files of `targets` by `text` (None: no file search), and repositories by name."""
+    """What one alternative asks.
+
+    Files of `targets` by `text` (None: no file search), definitions in them by `symbols` (None: no symbol search), and
+    repositories by name.
+    """
 
     alternative: Alternative
     selection: Selection
     targets: tuple[Target, ...]
     text: TextQuery | None
     repository_hits: tuple[tuple[Repository, tuple[tuple[int, int], ...]], ...]
+    symbols: TextQuery | None = None
+
+    @property
+    def searches(self) -> bool:
+        """Whether anything but names of repositories is searched."""
+        return self.text is not None or self.symbols is not None
+
+    @property
+    def ranked(self) -> bool:
+        """Whether the order of its results says which are better: not when ``select:`` made others of them."""
+        return self.alternative.pattern is not None and self.alternative.select() in {(), ("content",)}
 
 
 def make_plan(
@@ -51,8 +77,8 @@ def make_plan(
     """Resolve the filters of `alternative` against the `visible` repositories."""
     selection = select_repositories(alternative, visible)
     types = set(alternative.types)
-    has_file_filter = any(alternative.all(name) for name in ("file", "lang"))
-    only_repositories = alternative.pattern is None and not has_file_filter
+    has_file_filter = any(alternative.all(name) for name in ("file", "lang")) or bool(alternative.predicates("file"))
+    only_repositories = alternative.pattern is None and not has_file_filter and bool(types)
     text = None
     if types & {"file", "path"} and not only_repositories:
         text = _text_query(alternative, types)
@@ -84,8 +110,14 @@ def _text_query(alternative: Alternative, types: set[str]) -> TextQuery:
             return atom(node)
         raise TypeError(f"no pattern: {node!r}")
 
+    parts = [] if alternative.pattern is None else [tree(alternative.pattern)]
+    parts += [
+        Atom(_regexp(p.args["content"], sensitive=sensitive), content=True, path=False, shown=False)
+        for p in alternative.predicates("file")
+        if p.name == "has.content"
+    ]
     return TextQuery(
-        tree=None if alternative.pattern is None else tree(alternative.pattern),
+        tree=All(tuple(parts)) if len(parts) > 1 else parts[0] if parts else None,
         files=tuple(
             FileFilter(
                 compile_pattern(f.value, kind="regexp", case_sensitive=sensitive, whole_text=True), negated=f.negated
@@ -99,6 +131,10 @@ def _text_query(alternative: Alternative, types: set[str]) -> TextQuery:
             if f.value
         ),
     )
+
+
+def _regexp(text: str, *, sensitive: bool) -> CompiledPattern:
+    return compile_pattern(text, kind="regexp", case_sensitive=sensitive)
 
 
 def _compiled(pattern: Pattern, *, sensitive: bool, whole_text: bool = False) -> CompiledPattern:

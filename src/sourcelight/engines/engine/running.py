@@ -9,19 +9,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
-from sourcelight.core.batches import Cancellation, Event, MatchBatch, RepositoryFacts, arrow_type
+from sourcelight.core.batches import Cancellation, Event, MatchBatch, RepositoryFacts
 from sourcelight.core.query import Query
 from sourcelight.core.wire.events import Alert, Done, Filters, Progress, ProposedQuery, Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine import left_out
 from sourcelight.engines.engine import limits as limit_items
 from sourcelight.engines.engine.cut import first_matches, match_count
+from sourcelight.engines.engine.gather import Gathering
 from sourcelight.engines.engine.plan import Plan, make_plan
 from sourcelight.engines.engine.tally import Tally
-from sourcelight.engines.engine.union import unite
-from sourcelight.engines.search import SearchOptions, SearchPart
+from sourcelight.engines.search import SearchPart
 from sourcelight.repos import Repository, Viewer
 
 if TYPE_CHECKING:
@@ -49,6 +48,7 @@ class Search:
     introduced: set[str] = field(default_factory=set)
     facts: dict[str, RepositoryFacts] = field(default_factory=dict)
     last_progress: float = 0.0
+    gathering: Gathering | None = None
 
     def events(self) -> Iterator[Event]:
         """Events in the order of the wire: matches and progress, the final filters and progress, an alert, done."""
@@ -70,7 +70,8 @@ class Search:
         most = limit if self.request.display < 0 else min(limit, self.request.display)
 
         self.last_progress = time.monotonic()
-        for batch in self._batches(plans, limit):
+        self.gathering = Gathering(engine.store, plans, self.request, self.cancellation, limit, self._note)
+        for batch in self.gathering.batches():
             if self.cancellation.cancelled:
                 return
             kept = batch
@@ -91,42 +92,6 @@ class Search:
         if self.cancellation.cancelled:
             return
         yield from self._closing(plans, limit, allowed_s)
-
-    def _batches(self, plans: list[Plan], limit: int) -> Iterator[Any]:
-        """Record batches of all alternatives, each file once."""
-        seen: set[str] = set()
-        for plan in plans:
-            hits = [(r, s) for r, s in plan.repository_hits if r.facts.name not in seen]
-            seen.update(r.facts.name for r, _ in hits)
-            if hits:
-                yield _repository_batch(hits)
-        options = SearchOptions(
-            chunk_matches=self.request.chunk_matches,
-            context_lines=self.request.context_lines,
-            max_line_len=self.request.max_line_len,
-            max_matches=limit,
-        )
-        searching = [plan for plan in plans if plan.text is not None]
-        if len(searching) == 1:
-            text = searching[0].text
-            assert text is not None  # noqa: S101 - said to the type checker; just filtered
-            for part in self.engine.store.search(searching[0].targets, text, options, self.cancellation):
-                self._note(part)
-                yield from part.batches
-            return
-        targets = {t.repository.key: t for plan in searching for t in plan.targets}
-        for target in sorted(targets.values(), key=lambda t: t.repository.facts.name):
-            found = []
-            for plan in searching:
-                if target in plan.targets and plan.text is not None:
-                    batches: list[Any] = []
-                    for part in self.engine.store.search((target,), plan.text, options, self.cancellation):
-                        self._note(part)
-                        batches += part.batches
-                    found.append(batches)
-            yield from unite(found)
-            if self.cancellation.stopped:
-                return
 
     def _note(self, part: SearchPart) -> None:
         self.done.update(part.repositories_done)
@@ -217,24 +182,3 @@ class Search:
 
 def _reads_content(plan: Plan) -> bool:
     return plan.alternative.pattern is not None and "file" in plan.alternative.types
-
-
-def _repository_batch(hits: Sequence[tuple[Repository, tuple[tuple[int, int], ...]]]) -> Any:
-    facts = [repository.facts for repository, _ in hits]
-
-    def column(name: str, values: list[Any], kind: str) -> tuple[str, Any]:
-        return name, pa.array(values, type=arrow_type(kind))
-
-    columns = dict(
-        (
-            column("type", ["repo"] * len(hits), "dict8"),
-            column("repository", [f.name for f in facts], "dict32"),
-            column("repository_id", [f.id for f in facts], "int32"),
-            column("revision", [""] * len(hits), "dict32"),
-            column("commit", [f.commit or None for f in facts], "dict32"),
-            column("match_count", [1] * len(hits), "int32"),
-            column("name_start", [[a for a, _ in spans] for _, spans in hits], "list"),
-            column("name_end", [[b for _, b in spans] for _, spans in hits], "list"),
-        )
-    )
-    return pa.record_batch(columns)

@@ -91,6 +91,10 @@ class IndexStore:
         """
         return searcher.count(self.open, targets, query, by, cancellation)
 
+    def read(self, target: Target, path: str) -> bytes | None:
+        """Give the content of a file; None when there is none or it is matched by name only. Raises as `open`."""
+        return self.open(target)[0].text_of(path)
+
     def open(self, target: Target) -> tuple[Snapshot, str]:
         """Open a target's index and give its commit too.
 

@@ -48,6 +48,9 @@ class Renderer:
         """Make a batch of matched lines and one of matched paths, each only if it has rows."""
         batches = []
         matches = 0
+        if not self._options.lines:
+            files = np.sort(np.concatenate((found.content_files, found.path_files))).astype(np.int64)
+            return Rendered((self._paths(files),) if len(files) else (), len(files), len(files))
         if len(found.content_files) and found.shard is not None:
             batch, matches = self._content(found.shard, found)
             batches.append(batch)

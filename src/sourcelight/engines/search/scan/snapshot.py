@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.index.shard import Shard
-from sourcelight.engines.search.index.view import REASONS, Placement, View
+from sourcelight.engines.search.index.view import NO_SHARD, REASONS, Placement, View
 from sourcelight.engines.search.model import FileFilter, LanguageFilter
 
 _MOST_REMEMBERED = 48
@@ -54,6 +54,17 @@ class Snapshot:
             if len(self._remembered) > _MOST_REMEMBERED:
                 self._remembered.popitem(last=False)
         return made
+
+    def text_of(self, path: str) -> bytes | None:
+        """Read a file by its path; None when there is none or it is matched by name only."""
+        view = self.view
+        wanted = path.encode()
+        text = bytes(view.file.bytes_of("paths"))
+        at = text.find(b"\n" + wanted + b"\n")
+        number = int(np.searchsorted(view.path_start, at + 1)) if at >= 0 else view.files
+        if number >= view.files or int(view.path_start[number]) != at + 1 or view.shard[number] == NO_SHARD:
+            return None
+        return self.shards[int(view.shard[number])].text(int(view.document[number]))
 
     def placement(self, shard: int) -> Placement:
         """Tell which files have their content in that shard."""
