@@ -13,7 +13,7 @@ from typing import Any
 
 from sourcelight.core.batches.events import Cancellation
 from sourcelight.core.errors import Cancelled, IndexDamaged, IndexFault, SourcelightError
-from sourcelight.engines.search import pool, searcher
+from sourcelight.engines.search import pool, searcher, symbol_search
 from sourcelight.engines.search.index.build import BuildOrder
 from sourcelight.engines.search.index.folder import RepositoryFolder
 from sourcelight.engines.search.index.sections import FORMAT
@@ -31,7 +31,10 @@ from sourcelight.engines.search.model import (
     TextQuery,
 )
 from sourcelight.engines.search.scan.snapshot import Snapshot
+from sourcelight.engines.search.symbol_files import SymbolFiles
+from sourcelight.engines.search.symbol_update import Update, stale_shards
 from sourcelight.engines.search.worker import build_locked, is_built, order_line, reason_of
+from sourcelight.engines.symbols import Definitions, SymbolTable
 from sourcelight.repos import ObjectReader, resolve
 
 _MOST_OPEN_FILES = 400
@@ -72,6 +75,7 @@ class IndexStore:
         self._folders: dict[str, RepositoryFolder] = {}
         self._damaged: set[str] = set()
         self._open: OrderedDict[tuple[str, str], Snapshot] = OrderedDict()
+        self._symbols = SymbolFiles()
         self._guard = threading.Lock()
 
     # Searching.
@@ -176,6 +180,102 @@ class IndexStore:
                 if place[1] not in current:
                     del self._open[place]
 
+    # Definitions.
+
+    def update_symbols(
+        self,
+        targets: Sequence[Target],
+        *,
+        progress: Callable[[IndexProgress], None] | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> IndexReport:
+        """Find the definitions that are missing for these targets, whose text is indexed by now.
+
+        Parsing takes a second for about 10 MB, so this belongs behind a text index that is searchable already. Files
+        and bytes of the report are those parsed. What was finished stays when this is stopped or killed.
+        """
+        run = Update(self, self._workers, progress, cancellation or Cancellation())
+        for target in targets:
+            run.consider(target)
+        return run.build()
+
+    def symbols_current(self, target: Target) -> bool:
+        """Tell whether all definitions of a target can be searched; False, too, when its text is not indexed."""
+        try:
+            snapshot, _, tables = self.open_symbols(target)
+        except (SourcelightError, OSError):
+            return False
+        return not stale_shards(snapshot, tables)
+
+    def search_symbols(
+        self,
+        targets: Sequence[Target],
+        query: TextQuery,
+        options: SearchOptions,
+        cancellation: Cancellation,
+        *,
+        kinds: Collection[str] = (),
+    ) -> Iterator[SearchPart]:
+        """Yield definitions whose names match, in batches of ``symbol`` rows; sorted by path in each repository.
+
+        Parameters
+        ----------
+        targets
+            Where to look.
+        query
+            The tree is over names of definitions: it must hold for the names in a file as a whole, and the rows are
+            the definitions that match an atom outside NOT. What an atom says of content and path is ignored. A tree
+            of None gives all definitions of the files that pass the filters.
+        options
+            Only `max_matches` counts.
+        kinds
+            Kinds to show, also in the spelling of ``select:symbol.`` (``enum-member``); empty: all.
+
+        Yields
+        ------
+        SearchPart
+            Rows with ``symbol``, ``symbol_kind``, ``container``, ``url``, ``line_number``, ``line`` and the place of
+            the name in it (null where the line is longer than `symbol_search.LONGEST_LINE` bytes). `skipped` counts
+            the files whose definitions are not computed yet (``symbols-pending``) and those that could not be parsed
+            in full (``symbols-incomplete``).
+        """
+        return symbol_search.search(self.open_symbols, targets, query, kinds, options, cancellation)
+
+    def count_symbols(
+        self,
+        targets: Sequence[Target],
+        query: TextQuery,
+        by: Sequence[GroupBy],
+        cancellation: Cancellation,
+        *,
+        kinds: Collection[str] = (),
+    ) -> Any:
+        """Give a table of the columns `by` with ``matches`` (definitions) and ``files``, int64; as `search_symbols`.
+
+        Raises `IndexFault` for a target without a usable index and `Cancelled`.
+        """
+        return symbol_search.count(self.open_symbols, targets, query, kinds, by, cancellation)
+
+    def definitions_of(self, target: Target, path: str | bytes) -> Definitions | None:
+        """Give the definitions in one file; None when there is no such file or its definitions are not computed yet.
+
+        Raises as `open` does.
+        """
+        snapshot, _, tables = self.open_symbols(target)
+        place = snapshot.view.place_of(path.encode() if isinstance(path, str) else path)
+        if place is None or snapshot.view.reason[place]:
+            return None
+        table = tables[int(snapshot.view.shard[place])]
+        return None if table is None else table.definitions(int(snapshot.view.document[place]))
+
+    def open_symbols(self, target: Target) -> tuple[Snapshot, str, list[SymbolTable | None]]:
+        """Open a target's index, its commit, and the table of definitions of each shard, None where there is none.
+
+        Raises as `open` does.
+        """
+        snapshot, commit = self.open(target)
+        return snapshot, commit, self._symbols.tables(self._folder(target.repository.key), snapshot.shards)
+
     # Looking after the disk.
 
     def status(self, *, verify: bool = False) -> list[IndexStatus]:
@@ -220,6 +320,14 @@ class IndexStore:
             disk,
             FORMAT,
         )
+
+    def repository_folder(self, key: str) -> RepositoryFolder:
+        """Give the folder of a repository's index."""
+        return self._folder(key)
+
+    def room(self) -> int | None:
+        """Bytes that the indexes may still grow; None for no limit."""
+        return None if self.max_bytes is None else self.max_bytes - self.disk_bytes()
 
     def disk_bytes(self) -> int:
         """Bytes that all indexes take on disk."""
@@ -305,13 +413,12 @@ class _Update:
             return False
 
     def _order(self, target: Target, commit: str) -> dict[str, Any]:
-        limit = self.store.max_bytes
         return {
             "repository": target.repository.name,
             "commit": commit,
             "revision": target.revision,
             "max_file_size": self.store.max_file_size,
-            "room": None if limit is None else limit - self.store.disk_bytes(),
+            "room": self.store.room(),
             "afresh": target.repository.key in self.store._damaged,  # noqa: SLF001 - same module
         }
 

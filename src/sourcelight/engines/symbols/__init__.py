@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from sourcelight.engines.symbols.kinds import KINDS, kind_code
 
 if TYPE_CHECKING:
-    from sourcelight.engines.symbols.definitions import Definition, Definitions, definitions
     from sourcelight.engines.symbols.grammars import LANGUAGES, version
+    from sourcelight.engines.symbols.parse import Definition, Definitions, definitions
     from sourcelight.engines.symbols.table import SymbolTable, TableBuilder
 
 __all__ = [
@@ -27,12 +27,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    from importlib import import_module
+    if name not in __all__:
+        raise AttributeError(name)
+    from sourcelight.engines.symbols import grammars, parse, table
 
-    homes = {"LANGUAGES": "grammars", "version": "grammars", "SymbolTable": "table", "TableBuilder": "table"}
-    if name in __all__:
-        room = import_module(f"{__name__}.{homes.get(name, 'definitions')}")
-        found = getattr(room, name)
-        globals()[name] = found  # else the submodule `definitions` would stand in for its function
-        return found
-    raise AttributeError(name)
+    homes = {"LANGUAGES": grammars, "version": grammars, "SymbolTable": table, "TableBuilder": table}
+    return getattr(homes.get(name, parse), name)

@@ -1,9 +1,12 @@
 """What is a definition, for each grammar: one tree-sitter query each.
 
 Every pattern captures the name as ``@name`` and the whole definition under its kind. Besides kinds there are:
-``@typedef`` (a class that gives another definition a name), ``@declaration`` (a function without its body), ``@scope``
-(holds definitions but is none itself), ``@local`` (a function without a name), ``@outer`` (a wrapper; its
-``@name`` is the definition it belongs to), and ``@container`` (the name of what holds the definition, where it is spelled out).
+
+``@typedef``: a class that gives another definition a name; ``@declaration``: a function without its body;
+``@scope``: holds definitions but is none itself; ``@local``: a function without a name;
+``@outer``: wraps the definition that is its ``@name``;
+``@container``: the name of what holds the definition, where it is spelled out.
+
 Where several patterns name the same place, the first one counts. Variables, constants and fields within functions are
 dropped, and functions within classes become methods, when the definitions are put in order.
 """

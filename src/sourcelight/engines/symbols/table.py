@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.patterns.compiled import CompiledPattern
-from sourcelight.engines.symbols.definitions import COLUMNS, Definitions
 from sourcelight.engines.symbols.grammars import LANGUAGES, version
+from sourcelight.engines.symbols.parse import COLUMNS, Definitions
 
 FORMAT = 1
 """Raised by one whenever older tables can't be read by this code."""

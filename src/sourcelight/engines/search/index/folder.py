@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
@@ -23,6 +23,7 @@ from sourcelight.engines.search.index.sections import FORMAT, write_failed
 
 MANIFEST = "manifest.json"
 LOCK = "lock"
+SYMBOLS = "symbols.json"
 _POLL_S = 0.05
 _ORPHAN_S = 3600
 
@@ -113,20 +114,38 @@ class RepositoryFolder:
 
     def replace_manifest(self, manifest: Manifest) -> None:
         """Make `manifest` the one that counts, in one step; raises `IndexWriteFailed`."""
+        self._replace(MANIFEST, json.dumps(asdict(manifest), indent=1).encode())
+        with self._guard:
+            self._stamp = None
+
+    def _replace(self, name: str, text: bytes) -> None:
         temporary = self.path / f"tmp-{os.getpid()}-{os.urandom(6).hex()}"
-        text = json.dumps(asdict(manifest), indent=1).encode()
         try:
             with temporary.open("xb") as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
-            temporary.replace(self.path / MANIFEST)
+            temporary.replace(self.path / name)
         except OSError as fault:
             raise write_failed(self.path, fault) from fault
         finally:
             temporary.unlink(missing_ok=True)
-        with self._guard:
-            self._stamp = None
+
+    def symbol_tables(self) -> dict[str, str]:
+        """Give the file of definitions of each shard that has one; what can't be read counts as none.
+
+        It may name shards that count no longer: their definitions are taken over when the next table is built.
+        """
+        try:
+            raw = json.loads((self.path / SYMBOLS).read_bytes())
+        except (OSError, ValueError):
+            return {}
+        pairs = raw.items() if isinstance(raw, dict) else ()
+        return {shard: name for shard, name in pairs if isinstance(name, str) and os.sep not in name}
+
+    def replace_symbol_tables(self, tables: Mapping[str, str]) -> None:
+        """Make these the tables of definitions that count, in one step; raises `IndexWriteFailed`."""
+        self._replace(SYMBOLS, json.dumps(dict(tables), indent=1).encode())
 
     def discard_unneeded(self) -> int:
         """Delete what no manifest names, temporary files of dead builders included; give the bytes freed.
@@ -137,9 +156,10 @@ class RepositoryFolder:
             needed = self.manifest().names
         except IndexDamaged:
             needed = set()
+        needed.update(self.symbol_tables().values())
         freed = 0
         for file in self.path.iterdir():
-            if file.name in needed or file.name in {MANIFEST, LOCK}:
+            if file.name in needed or file.name in {MANIFEST, LOCK, SYMBOLS}:
                 continue
             with contextlib.suppress(OSError):
                 size = file.stat().st_size

@@ -209,7 +209,7 @@ def _captured(language: str, tree: Tree, data: bytes) -> list[_Found]:
         by_place[place] = pattern, (start, -end, place, kind, name, held)
     found = [entry for _, entry in by_place.values()]
     if outer:
-        found = [(outer.get(start, start), *rest) for start, *rest in found]
+        found = [(outer.get(entry[0], entry[0]), *entry[1:]) for entry in found]
     return found + others
 
 
