@@ -18,6 +18,7 @@ PLACES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOW
 """Where such a file is looked for; the first that is there counts."""
 
 _MOST_RULES = 20_000
+_MOST_MEMORY = 64 * 1024 * 1024
 _SECTION = re.compile(r"\^?\[(?P<name>[^\]]+)\](?:\[\d+\])?(?P<owners>(?:\s.*)?)\Z")
 _WORD = re.compile(r"(?:\\.|[^\s\\])+")
 _PIECE = re.compile(r"\*\*/|/\*\*\Z|\*+|\?|\\.|.", re.DOTALL)
@@ -43,6 +44,7 @@ class CodeOwners:
         self._rules = _rules(text)
         options = re2.Options()
         options.log_errors = False
+        options.max_mem = _MOST_MEMORY
         self._set = re2.Set.FullMatchSet(options)
         for rule in self._rules:
             self._set.Add(rule.pattern)
@@ -52,7 +54,8 @@ class CodeOwners:
         """Owners of the file at `path`, as they are written in the file; none when nobody owns it."""
         if not self._rules:
             return ()
-        deciding = {self._rules[number].section: self._rules[number] for number in sorted(self._set.Match(path))}
+        matching = sorted(self._set.Match(path) or ())
+        deciding = {self._rules[number].section: self._rules[number] for number in matching}
         return tuple(dict.fromkeys(owner for rule in deciding.values() for owner in rule.owners))
 
 
