@@ -21,7 +21,7 @@ class Tally:
     def __init__(self) -> None:
         self.matches = 0
         self.repositories: set[str] = set()
-        self._by_repository: Counter[str] = Counter()
+        self._by_place: Counter[tuple[str, str]] = Counter()
         self._by_language: Counter[str] = Counter()
         self._by_type: Counter[str] = Counter()
 
@@ -35,7 +35,7 @@ class Tally:
         by_repository = _weighed(batch.column(names.index("repository")), counts, keep_zero=True)
         self.repositories.update(by_repository)
         if "repo" not in kinds:
-            self._by_repository.update(by_repository)
+            self._by_place.update(_places(batch, by_repository, counts))
         if "language" in names:
             self._by_language.update(_weighed(batch.column(names.index("language")), counts))
 
@@ -52,8 +52,8 @@ class Tally:
             if self._by_type[kind]
         ]
         rest = [
-            Filter(f"repo:^{_escaped(name)}$", name, n, exhaustive, "repo")
-            for name, n in self._by_repository.most_common(MOST_FILTERS)
+            Filter(f"repo:^{_escaped(name)}${f'@{rev}' if rev else ''}", name, n, exhaustive, "repo")
+            for (name, rev), n in self._by_place.most_common(MOST_FILTERS)
             if n
         ]
         rest += [
@@ -62,6 +62,24 @@ class Tally:
             if n and name
         ]
         return tuple(sorted(first, key=_by_count)) + tuple(sorted(rest, key=_by_count))
+
+
+def _places(batch: Any, by_repository: dict[str, int], counts: Any) -> dict[tuple[str, str], int]:
+    """Sums by repository and the revision asked for; empty for the default one and for work trees."""
+    index = batch.schema.get_field_index("revision")
+    by_revision = _weighed(batch.column(index), counts, keep_zero=True) if index >= 0 else {"": 0}
+    if by_revision.keys() <= {"", "WORKTREE"}:
+        return {(name, ""): n for name, n in by_repository.items()}
+    name, revision = (batch.column(batch.schema.get_field_index(column)) for column in ("repository", "revision"))
+    names, revisions = name.dictionary.to_pylist(), revision.dictionary.to_pylist()
+    places = name.indices.to_numpy(zero_copy_only=False).astype(np.int64) * len(revisions)
+    places += revision.indices.to_numpy(zero_copy_only=False)
+    sums = np.bincount(places, weights=counts)
+    found: Counter[tuple[str, str]] = Counter()
+    for place in np.flatnonzero(sums).tolist():
+        shown = revisions[place % len(revisions)]
+        found[names[place // len(revisions)], "" if shown == "WORKTREE" else shown] += int(sums[place])
+    return dict(found)
 
 
 def _escaped(name: str) -> str:
