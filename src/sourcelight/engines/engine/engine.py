@@ -5,17 +5,22 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from typing import Any
 
-from sourcelight.core.batches import Cancellation, Event
+from sourcelight.core.batches import Cancellation, Event, MatchBatch
 from sourcelight.core.errors import QueryError, RepositoryError
 from sourcelight.core.query import Query, parse
 from sourcelight.core.query.unsupported import refuse_unsupported
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine.changes import WorktreeChanges
+from sourcelight.engines.engine.contexts import Scoped, scoped
+from sourcelight.engines.engine.explain import Explanation, explain
 from sourcelight.engines.engine.limits import Limits
 from sourcelight.engines.engine.plan import SUPPORTED, make_plan, refuse_select
+from sourcelight.engines.engine.repository_predicates import check_dates
 from sourcelight.engines.engine.running import Search
+from sourcelight.engines.engine.scope import Scoper
 from sourcelight.engines.search import IndexProgress, IndexReport, IndexStore, Target
 from sourcelight.engines.search.model import GroupBy
 from sourcelight.repos import Catalog, Repository, Viewer, resolve
@@ -98,7 +103,7 @@ class Engine:
         """
         started = time.monotonic()
         query = self._parse(request)
-        return Search(self, query, request, viewer, cancellation, started).events()
+        return Search(self, query, self._scoped(query), request, viewer, cancellation, started).events()
 
     def count(
         self, request: SearchRequest, by: Sequence[GroupBy], viewer: Viewer, cancellation: Cancellation
@@ -114,10 +119,42 @@ class Engine:
         if any(predicate.name == "has.owner" for predicate in query.plan[0].predicates("file")):
             return None
         self.refresh(cancellation)
-        plan = make_plan(query.plan[0], self.catalog.visible(viewer), self.target_of)
+        scoper = Scoper(self, viewer, cancellation)
+        scopes = scoper.resolved(self._scoped(query))
+        if len(scopes) != 1 or scoper.unsearchable or scoper.undecided or scoper.invalid:
+            return None
+        plan = make_plan(scopes[0])
         if plan.text is None or plan.repository_hits:
             return None
         return self.store.count(plan.targets, plan.text, by, cancellation)
+
+    def explain(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation | None = None) -> Explanation:
+        """Say what a query means over the repositories that `viewer` may see, without reading any text.
+
+        Raises
+        ------
+        QueryError
+            When the query can't be read, or holds what is not supported.
+        """
+        query = self._parse(request)
+        scopes = self._scoped(query)
+        self.refresh(cancellation)
+        stop = cancellation or Cancellation()
+        plans = [make_plan(scope) for scope in Scoper(self, viewer, stop).resolved(scopes)]
+        return explain(self, query, request, plans, stop)
+
+    def finds(self, request: SearchRequest, viewer: Viewer, timeout_s: float) -> bool:
+        """Tell whether a query finds anything within `timeout_s` seconds; False too when it can't be read."""
+        cancellation = Cancellation(timeout_s)
+        try:
+            query = self._parse(request)
+            search = Search(
+                self, query, self._scoped(query), request, viewer, cancellation, time.monotonic(), hints=False
+            )
+            with closing(search.events()) as events:
+                return any(isinstance(event, MatchBatch) for event in events)
+        except QueryError:
+            return False
 
     def _parse(self, request: SearchRequest) -> Query:
         query = parse(request.query, request.pattern_type, version=request.version)
@@ -127,6 +164,14 @@ class Engine:
             refuse_unsupported(alternative, SUPPORTED)
             refuse_select(alternative)
         return query
+
+    def _scoped(self, query: Query) -> tuple[Scoped, ...]:
+        """The alternatives of a query with their contexts resolved; raises `QueryError`, also for a bad date."""
+        contexts = self.catalog.contexts
+        found = tuple(item for alternative in query.plan for item in scoped(alternative, contexts, query.text))
+        for item in found:
+            check_dates(item.alternative, query.text)
+        return found
 
     def target_of(self, repository: Repository) -> Target:
         """What is searched of `repository`: HEAD, or its work tree where this engine reads those."""

@@ -18,7 +18,6 @@ from sourcelight.engines.engine.ranking import CANDIDATES, Ranking
 from sourcelight.engines.engine.select import Place, Selector
 from sourcelight.engines.engine.union import unite
 from sourcelight.engines.search import IndexStore, SearchOptions, SearchPart, Target
-from sourcelight.repos import Repository
 
 
 @dataclass(slots=True)
@@ -73,8 +72,8 @@ class Gathering:
         for plan in self.plans:
             if plan.alternative.select() not in {(), ("repo",)}:
                 continue
-            hits = [(r, s) for r, s in plan.repository_hits if (r.facts.name, "") not in self._given]
-            self._given.update((r.facts.name, "") for r, _ in hits)
+            hits = [(t, s) for t, s in plan.repository_hits if (t.repository.facts.name, t.revision) not in self._given]
+            self._given.update((t.repository.facts.name, t.revision) for t, _ in hits)
             if hits:
                 yield repository_batch(hits)
 
@@ -136,9 +135,9 @@ class Gathering:
             yield from self.store.search(targets, plan.text, options, self.cancellation)
 
 
-def repository_batch(hits: Sequence[tuple[Repository, tuple[tuple[int, int], ...]]]) -> Any:
+def repository_batch(hits: Sequence[tuple[Target, tuple[tuple[int, int], ...]]]) -> Any:
     """Rows of type ``repo``, with the spans of the match in each name."""
-    facts = [repository.facts for repository, _ in hits]
+    facts = [target.repository.facts for target, _ in hits]
 
     def column(values: list[Any], kind: str) -> Any:
         return pa.array(values, type=arrow_type(kind))
@@ -147,8 +146,8 @@ def repository_batch(hits: Sequence[tuple[Repository, tuple[tuple[int, int], ...
         "type": column(["repo"] * len(hits), "dict8"),
         "repository": column([f.name for f in facts], "dict32"),
         "repository_id": column([f.id for f in facts], "int32"),
-        "revision": column([""] * len(hits), "dict32"),
-        "commit": column([f.commit or None for f in facts], "dict32"),
+        "revision": column([target.revision for target, _ in hits], "dict32"),
+        "commit": column([target.commit or None for target, _ in hits], "dict32"),
         "match_count": column([1] * len(hits), "int32"),
         "name_start": column([[a for a, _ in spans] for _, spans in hits], "list"),
         "name_end": column([[b for _, b in spans] for _, spans in hits], "list"),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sourcelight.core.errors import UnsupportedQuery
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern
 from sourcelight.core.query.languages import find_language
-from sourcelight.engines.engine.selection import Selection, select_repositories
+from sourcelight.engines.engine.scope import Scope
+from sourcelight.engines.engine.selection import Selection
 from sourcelight.engines.search import (
     All,
     AnyOf,
@@ -21,7 +22,6 @@ from sourcelight.engines.search import (
     TextQuery,
 )
 from sourcelight.engines.search.model import MatchTree
-from sourcelight.repos import Repository
 
 # With these fields alone a query can have repository hits (query-language reference, result types).
 _REPOSITORY_FIELDS = frozenset(
@@ -33,6 +33,8 @@ SUPPORTED = frozenset(
     {"repo", "-repo", "file", "-file", "lang", "-lang", "content", "case", "count", "timeout", "fork", "archived"}
     | {"visibility", "patterntype", "index", "context:global", "type:file", "type:path", "type:repo"}
     | {"select", "file:has.content", "file:has.owner"}
+    | {"repo@", "rev", "rev:at.time", "context", "repohasfile", "repohascommitafter"}
+    | {f"repo:has.{name}" for name in ("path", "content", "file", "topic", "meta", "description", "commit.after")}
 )
 _LATER_SELECTS = ("commit", "file.owners", "symbol")
 
@@ -57,7 +59,7 @@ class Plan:
     selection: Selection
     targets: tuple[Target, ...]
     text: TextQuery | None
-    repository_hits: tuple[tuple[Repository, tuple[tuple[int, int], ...]], ...]
+    repository_hits: tuple[tuple[Target, tuple[tuple[int, int], ...]], ...]
     symbols: TextQuery | None = None
 
     @property
@@ -71,22 +73,19 @@ class Plan:
         return self.alternative.pattern is not None and self.alternative.select() in {(), ("content",)}
 
 
-def make_plan(
-    alternative: Alternative, visible: Sequence[Repository], target_of: Callable[[Repository], Target]
-) -> Plan:
-    """Resolve the filters of `alternative` against the `visible` repositories."""
-    selection = select_repositories(alternative, visible)
+def make_plan(scope: Scope) -> Plan:
+    """Say what is asked of the engines for an alternative whose repositories and revisions are resolved."""
+    alternative = scope.alternative
     types = set(alternative.types)
     has_file_filter = any(alternative.all(name) for name in ("file", "lang")) or bool(alternative.predicates("file"))
     only_repositories = alternative.pattern is None and not has_file_filter and bool(types)
     text = None
     if types & {"file", "path"} and not only_repositories:
         text = _text_query(alternative, types)
-    hits: tuple[tuple[Repository, tuple[tuple[int, int], ...]], ...] = ()
+    hits: tuple[tuple[Target, tuple[tuple[int, int], ...]], ...] = ()
     if ("repo" in types or only_repositories) and _fields(alternative) <= _REPOSITORY_FIELDS:
-        hits = _repository_hits(alternative, selection.repositories)
-    targets = tuple(target_of(repository) for repository in selection.repositories)
-    return Plan(alternative, selection, targets, text, hits)
+        hits = _repository_hits(alternative, scope.targets)
+    return Plan(alternative, scope.selection, scope.targets, text, hits)
 
 
 def _fields(alternative: Alternative) -> set[str]:
@@ -144,8 +143,8 @@ def _compiled(pattern: Pattern, *, sensitive: bool, whole_text: bool = False) ->
 
 
 def _repository_hits(
-    alternative: Alternative, repositories: Sequence[Repository]
-) -> tuple[tuple[Repository, tuple[tuple[int, int], ...]], ...]:
+    alternative: Alternative, targets: Sequence[Target]
+) -> tuple[tuple[Target, tuple[tuple[int, int], ...]], ...]:
     """Repositories whose name satisfies the pattern; a pattern is cut at its first ``@``."""
     sensitive = alternative.case_sensitive()
 
@@ -169,11 +168,11 @@ def _repository_hits(
         return [span for part in some for span in part] if enough else None
 
     hits = []
-    for repository in repositories:
-        name = repository.facts.name.encode()
+    for target in targets:
+        name = target.repository.facts.name.encode()
         found = spans(alternative.pattern, name)
         if found is not None:
-            hits.append((repository, _disjoint([(_characters(name[:a]), _characters(name[:b])) for a, b in found])))
+            hits.append((target, _disjoint([(_characters(name[:a]), _characters(name[:b])) for a, b in found])))
     return tuple(hits)
 
 

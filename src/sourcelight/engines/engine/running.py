@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sourcelight.core.batches import Cancellation, Event, MatchBatch, RepositoryFacts
+from sourcelight.core.errors import Cancelled
 from sourcelight.core.query import Query
-from sourcelight.core.wire.events import Alert, Done, Filters, Progress, ProposedQuery, Skipped
+from sourcelight.core.wire.events import Alert, Done, Filters, Progress, Skipped
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.engine import left_out
+from sourcelight.engines.engine import alerts, hints, left_out
 from sourcelight.engines.engine import limits as limit_items
+from sourcelight.engines.engine.background import watched
+from sourcelight.engines.engine.contexts import Scoped
 from sourcelight.engines.engine.cut import first_matches, match_count
 from sourcelight.engines.engine.gather import Gathering
 from sourcelight.engines.engine.plan import Plan, make_plan
+from sourcelight.engines.engine.scope import Scope, Scoper
 from sourcelight.engines.engine.tally import Tally
 from sourcelight.engines.search import SearchPart
 from sourcelight.repos import Repository, Viewer
@@ -35,6 +40,7 @@ class Search:
 
     engine: Engine
     query: Query
+    scoped: Sequence[Scoped]
     request: SearchRequest
     viewer: Viewer
     cancellation: Cancellation
@@ -42,15 +48,16 @@ class Search:
     tally: Tally = field(default_factory=Tally)
     shown: int = 0
     limit_hit: bool = False
-    done: set[str] = field(default_factory=set)
+    done: Counter[str] = field(default_factory=Counter)
     name_only: dict[str, dict[str, int]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     introduced: set[str] = field(default_factory=set)
     facts: dict[str, RepositoryFacts] = field(default_factory=dict)
     last_progress: float = 0.0
     gathering: Gathering | None = None
+    hints: bool = True
 
-    def events(self) -> Iterator[Event]:
+    def events(self) -> Generator[Event, None, None]:
         """Events in the order of the wire: matches and progress, the final filters and progress, an alert, done."""
         engine = self.engine
         engine.refresh(self.cancellation)
@@ -64,8 +71,12 @@ class Search:
         allowed_s = engine.limits.timeout_s(longest, has_count=has_count)
         self.cancellation.limit(allowed_s)
 
-        visible = engine.catalog.visible(self.viewer)
-        plans = [make_plan(alternative, visible, engine.target_of) for alternative in plan]
+        scoper = Scoper(engine, self.viewer, self.cancellation)
+        try:
+            scopes = yield from self._scopes(scoper)
+        except Cancelled:
+            return
+        plans = [make_plan(scope) for scope in scopes]
         self.facts = {t.repository.facts.name: t.repository.facts for p in plans for t in p.targets}
         most = limit if self.request.display < 0 else min(limit, self.request.display)
 
@@ -91,7 +102,22 @@ class Search:
                 yield self._progress(done=False)
         if self.cancellation.cancelled:
             return
-        yield from self._closing(plans, limit, allowed_s)
+        yield from self._closing(plans, scoper, limit, allowed_s)
+
+    def _scopes(self, scoper: Scoper) -> Generator[Event, None, list[Scope]]:
+        """Resolve repositories and revisions, telling of the revisions that must be indexed first."""
+        scopes = scoper.scopes(self.scoped)
+        targets = scoper.unindexed(scopes)
+        if targets:
+            state = left_out.Indexing(targets)
+            for _ in watched(
+                lambda stop: scoper.index(targets, progress=state.note, cancellation=stop),
+                self.cancellation,
+                PROGRESS_EVERY_S,
+            ):
+                yield self._progress(done=False, skipped=(state.item(),))
+        self.cancellation.check()
+        return scoper.narrowed(scopes)
 
     def _note(self, part: SearchPart) -> None:
         self.done.update(part.repositories_done)
@@ -116,12 +142,12 @@ class Search:
             skipped=tuple(skipped),
         )
 
-    def _closing(self, plans: list[Plan], limit: int, allowed_s: float | None) -> Iterator[Event]:
+    def _closing(self, plans: list[Plan], scoper: Scoper, limit: int, allowed_s: float | None) -> Iterator[Event]:
         forks = sorted({name for plan in plans for name in plan.selection.forks_left_out})
         archived = sorted({name for plan in plans for name in plan.selection.archived_left_out})
         targets = {t.repository.facts.name: t.repository for p in plans for t in p.targets if p.text is not None}
-        late = sorted(set(targets) - self.done) if self.cancellation.expired and not self.limit_hit else []
-        skipped = list(self._left_out(plans, targets))
+        late = self._late(plans, scoper) if self.cancellation.expired and not self.limit_hit else []
+        skipped = list(self._left_out(plans, targets, scoper))
         if self.limit_hit:
             skipped.append(limit_items.match_limit(limit))
         if late and self.tally.matches:
@@ -137,46 +163,64 @@ class Search:
         if filters:
             yield Filters(filters)
         yield self._progress(done=True, skipped=skipped)
-        alert = self._alert(plans, late, allowed_s, forks=bool(forks), archived=bool(archived))
+        alert = self._alert(plans, scoper, late, allowed_s, forks=bool(forks), archived=bool(archived))
+        if alert is None:
+            alert = self._hint(len(targets), exhaustive=exhaustive)
         if alert is not None:
             yield alert
         yield Done()
 
-    def _left_out(self, plans: list[Plan], targets: dict[str, Repository]) -> Iterator[Skipped]:
+    def _late(self, plans: list[Plan], scoper: Scoper) -> list[str]:
+        """Repositories of which a revision was not searched to its end."""
+        needed = Counter(t.repository.facts.name for p in plans for t in p.targets if p.searches)
+        return sorted({name for name, count in needed.items() if self.done[name] < count} | scoper.undecided)
+
+    def _left_out(self, plans: list[Plan], targets: dict[str, Repository], scoper: Scoper) -> Iterator[Skipped]:
         engine = self.engine
         failures = {} if engine.report is None else dict(engine.report.failures)
         yield from left_out.not_indexed({n: why for n, why in (failures | self.failed).items() if n in targets})
+        yield from left_out.unsearchable(scoper.unsearchable)
         if self.viewer.sees_private:
             yield from left_out.unreadable(engine.catalog.skipped)
             yield from left_out.gone(engine.gone)
         if any(plan.text is not None and _reads_content(plan) for plan in plans):
             yield from left_out.named_only(self.name_only)
         if not engine.worktree:
-            yield from left_out.changed(engine.changes.count(targets.values()))
+            yield from left_out.changed(engine.changes.count(scoper.at_head(targets.values())))
+
+    def _hint(self, searched: int, *, exhaustive: bool) -> Alert | None:
+        """What to say of owners that nobody wrote down, or of a search that found nothing."""
+        alert = None if self.gathering is None else self.gathering.ownership.alert(searched)
+        if alert is not None or self.tally.matches or not exhaustive or not self.hints:
+            return alert
+
+        def finds(text: str) -> bool:
+            return self.engine.finds(replace(self.request, query=text), self.viewer, hints.TRY_S)
+
+        return hints.nothing_found(self.query, finds)
 
     def _alert(
-        self, plans: list[Plan], late: list[str], allowed_s: float | None, *, forks: bool, archived: bool
+        self,
+        plans: list[Plan],
+        scoper: Scoper,
+        late: list[str],
+        allowed_s: float | None,
+        *,
+        forks: bool,
+        archived: bool,
     ) -> Alert | None:
+        text = self.query.text
         if late and not self.tally.matches:
-            longer = limit_items.longer_timeout(allowed_s)
-            return Alert(
-                title="Timed out while searching",
-                description=f"Nothing was found in {len(late)} repositories that were not searched to their end.",
-                kind="warning",
-                proposed_queries=(ProposedQuery(f"timeout:{longer} {self.query.text}", "query with longer timeout"),),
-            )
-        if not any(plan.selection.repositories for plan in plans):
-            proposals = []
-            if forks:
-                proposals.append(ProposedQuery(f"{self.query.text} fork:yes", "include forked repositories"))
-            if archived:
-                proposals.append(ProposedQuery(f"{self.query.text} archived:yes", "include archived repositories"))
-            return Alert(
-                title="No repositories found",
-                description="No repository passes the filters of this query.",
-                kind="warning",
-                proposed_queries=tuple(proposals),
-            )
+            return alerts.timed_out(text, late, allowed_s)
+        if scoper.invalid:
+            return alerts.invalid_revisions(scoper.invalid)
+        if scoper.unsearchable:
+            return alerts.unsearchable(scoper.unsearchable)
+        if scoper.absent:
+            return alerts.absent_facts(scoper.absent)
+        if not any(plan.targets for plan in plans):
+            context = next((item.context for item in self.scoped if item.context), "")
+            return alerts.no_repositories(text, forks=forks, archived=archived, context=context)
         return None
 
 
