@@ -206,6 +206,12 @@ def _defining(table: SymbolTable, rows: Places) -> Places:
 
 def _skipped(snapshot: Snapshot, tables: Sequence[SymbolTable | None], chosen: Mask | None) -> dict[str, int]:
     """Count the files that pass the filters and whose definitions are not, or not all, known."""
+    if chosen is None:
+        return snapshot.remember(("symbols", tuple(tables)), lambda: _lacking(snapshot, tables, None))
+    return _lacking(snapshot, tables, chosen)
+
+
+def _lacking(snapshot: Snapshot, tables: Sequence[SymbolTable | None], chosen: Mask | None) -> dict[str, int]:
     counts = {PENDING: 0, INCOMPLETE: 0}
     for number, table in enumerate(tables):
         counts[PENDING] += pending(snapshot.view, number, table, chosen)

@@ -167,6 +167,9 @@ CPP = (
 (function_definition declarator: (_ (function_declarator
   declarator: (qualified_identifier name: (qualified_identifier scope: (_) @container
     name: [(identifier) (operator_name)] @name))))) @method
+(function_definition declarator: (function_declarator
+  declarator: (qualified_identifier name: (qualified_identifier name: (qualified_identifier scope: (_) @container
+    name: [(identifier) (destructor_name) (operator_name)] @name))))) @method
 (field_declaration declarator: (function_declarator
   declarator: [(field_identifier) (operator_name)] @name)) @declaration
 (field_declaration declarator: (_ (function_declarator

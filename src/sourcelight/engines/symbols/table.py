@@ -146,6 +146,7 @@ class SymbolTable:
         self._languages: list[str] = facts["languages"]
         self._names = source.bytes_of("names")
         self.name_start = source.array("name_start").astype(np.int64)
+        self._name_end = self.name_start[1:] - 1
         self.name = source.array("name")
         self.container = source.array("container")
         self.kind = source.array("kind")
@@ -181,8 +182,7 @@ class SymbolTable:
 
     def rows_named(self, pattern: CompiledPattern) -> NDArray[np.int64]:
         """Give the rows, ascending, in whose names the pattern is found."""
-        starts = self.name_start
-        held = np.flatnonzero(pattern.match_many(self._names, starts[:-1], starts[1:] - 1))
+        held = np.flatnonzero(pattern.match_many(self._names, self.name_start[:-1], self._name_end))
         first = self._name_first[held].astype(np.int64)
         lengths = self._name_first[held + 1] - first
         bounds = np.cumsum(lengths)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sys
 import threading
 import time
@@ -24,6 +25,7 @@ from sourcelight.engines.search.index.sections import FORMAT, write_failed
 MANIFEST = "manifest.json"
 LOCK = "lock"
 SYMBOLS = "symbols.json"
+_SYMBOLS_NAME = re.compile(r"symbols-[0-9a-f]+")
 _POLL_S = 0.05
 _ORPHAN_S = 3600
 
@@ -91,6 +93,8 @@ class RepositoryFolder:
     path: Path
     _stamp: tuple[int, int, int] | None = None
     _manifest: Manifest = EMPTY
+    _symbols_stamp: tuple[int, int, int] | None = None
+    _symbols: dict[str, str] = field(default_factory=dict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def manifest(self) -> Manifest:
@@ -136,16 +140,27 @@ class RepositoryFolder:
 
         It may name shards that count no longer: their definitions are taken over when the next table is built.
         """
+        file = self.path / SYMBOLS
         try:
-            raw = json.loads((self.path / SYMBOLS).read_bytes())
+            info = file.stat()
+            stamp = (info.st_ino, info.st_mtime_ns, info.st_size)
+            with self._guard:
+                if stamp == self._symbols_stamp:
+                    return dict(self._symbols)
+            raw = json.loads(file.read_bytes())
         except (OSError, ValueError):
             return {}
         pairs = raw.items() if isinstance(raw, dict) else ()
-        return {shard: name for shard, name in pairs if isinstance(name, str) and os.sep not in name}
+        found = {shard: name for shard, name in pairs if isinstance(name, str) and _SYMBOLS_NAME.fullmatch(name)}
+        with self._guard:
+            self._symbols_stamp, self._symbols = stamp, found
+        return dict(found)
 
     def replace_symbol_tables(self, tables: Mapping[str, str]) -> None:
         """Make these the tables of definitions that count, in one step; raises `IndexWriteFailed`."""
         self._replace(SYMBOLS, json.dumps(dict(tables), indent=1).encode())
+        with self._guard:
+            self._symbols_stamp = None
 
     def discard_unneeded(self) -> int:
         """Delete what no manifest names, temporary files of dead builders included; give the bytes freed.

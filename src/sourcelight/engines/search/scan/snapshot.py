@@ -42,7 +42,8 @@ class Snapshot:
         self._remembered: OrderedDict[Any, Any] = OrderedDict()
         self._guard = threading.Lock()
 
-    def _remember(self, key: Any, make: Callable[[], _T]) -> _T:
+    def remember(self, key: Any, make: Callable[[], _T]) -> _T:
+        """Give what was made for `key` before, or make it now."""
         with self._guard:
             if key in self._remembered:
                 self._remembered.move_to_end(key)
@@ -68,17 +69,17 @@ class Snapshot:
 
     def placement(self, shard: int) -> Placement:
         """Tell which files have their content in that shard."""
-        return self._remember(("placement", shard), lambda: self.view.placement(shard, self.shards[shard].documents))
+        return self.remember(("placement", shard), lambda: self.view.placement(shard, self.shards[shard].documents))
 
     def path_hits(self, pattern: CompiledPattern) -> PathHits:
         """Find a pattern in all paths."""
-        return self._remember(("path", pattern), lambda: self._find_in_paths(pattern))
+        return self.remember(("path", pattern), lambda: self._find_in_paths(pattern))
 
     def filtered(self, files: tuple[FileFilter, ...], languages: tuple[LanguageFilter, ...]) -> Mask | None:
         """Tell which files pass all filters; None when there is none."""
         mask: Mask | None = None
         for chosen in files:
-            held = self._remember(("file", chosen.pattern), lambda p=chosen.pattern: self._match_paths(p))  # type: ignore[misc]
+            held = self.remember(("file", chosen.pattern), lambda p=chosen.pattern: self._match_paths(p))  # type: ignore[misc]
             mask = _narrow(mask, held, negated=chosen.negated)
         for language in languages:
             wanted = language.name.casefold()
