@@ -207,9 +207,7 @@ def test_no_repository_is_an_alert_with_what_would_help(engine: Engine) -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        "type:symbol x",
         "type:commit x",
-        "repo:api@v1 x",
         "select:commit.diff x",
         "select:file.owners x",
         "file:has.contributor(ada)",

@@ -15,6 +15,7 @@ from sourcelight.core.query.unsupported import refuse_unsupported
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine.changes import WorktreeChanges
 from sourcelight.engines.engine.contexts import Scoped, scoped
+from sourcelight.engines.engine.definitions import DefinitionsUpdate
 from sourcelight.engines.engine.explain import Explanation, explain
 from sourcelight.engines.engine.limits import Limits
 from sourcelight.engines.engine.plan import SUPPORTED, make_plan, refuse_select
@@ -52,6 +53,7 @@ class Engine:
         self.worktree = worktree
         self.report: IndexReport | None = None
         self.changes = WorktreeChanges()
+        self.definitions = DefinitionsUpdate(store)
         self._seen = {repository.facts.name for repository in catalog.repositories}
         self._updating = threading.Lock()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -13,11 +13,11 @@ from sourcelight.core.batches import Cancellation, arrow_type
 from sourcelight.core.batches.rows import Rows
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine.ownership import Ownership
-from sourcelight.engines.engine.plan import Plan
+from sourcelight.engines.engine.plan import Plan, required_content
 from sourcelight.engines.engine.ranking import CANDIDATES, Ranking
 from sourcelight.engines.engine.select import Place, Selector
 from sourcelight.engines.engine.union import unite
-from sourcelight.engines.search import IndexStore, SearchOptions, SearchPart, Target
+from sourcelight.engines.search import All, IndexStore, SearchOptions, SearchPart, Target, TextQuery
 
 
 @dataclass(slots=True)
@@ -79,7 +79,8 @@ class Gathering:
 
     def _of_one(self, plan: Plan) -> Iterator[Any]:
         selector = self._selector(plan)
-        if not selector.first_only:
+        mixed = plan.text is not None and plan.symbols is not None and bool(selector.path)
+        if not selector.first_only and not mixed:
             yield from self._selected(plan, plan.targets, selector)
             return
         for target in plan.targets:
@@ -131,8 +132,32 @@ class Gathering:
             max_matches=max(self.limit, CANDIDATES) if bounded else None,
             lines=selector.needs_lines,
         )
+        if plan.symbols is not None:
+            yield from self._symbols(plan, plan.symbols, targets, options)
         if plan.text is not None:
             yield from self.store.search(targets, plan.text, options, self.cancellation)
+
+    def _symbols(
+        self, plan: Plan, query: TextQuery, targets: Sequence[Target], options: SearchOptions
+    ) -> Iterator[SearchPart]:
+        select = plan.alternative.select()
+        kinds = select[1:] if select[:1] == ("symbol",) else ()
+        content = required_content(plan.alternative)
+        if not content:
+            yield from self.store.search_symbols(targets, query, options, self.cancellation, kinds=kinds)
+            return
+        holding = TextQuery(All(tuple(content)), query.files, query.languages)
+        for target in targets:
+            named = SearchOptions(lines=False)
+            parts = self.store.search((target,), holding, named, self.cancellation)
+            paths = {path for part in parts for batch in part.batches for path in Rows(batch).texts("path")}
+            for part in self.store.search_symbols((target,), query, options, self.cancellation, kinds=kinds):
+                kept = (_with_paths(batch, paths) for batch in part.batches)
+                yield replace(part, batches=tuple(batch for batch in kept if batch.num_rows))
+
+
+def _with_paths(batch: Any, paths: set[str | None]) -> Any:
+    return batch.filter(pa.array([path in paths for path in Rows(batch).texts("path")], pa.bool_()))
 
 
 def repository_batch(hits: Sequence[tuple[Target, tuple[tuple[int, int], ...]]]) -> Any:

@@ -95,11 +95,19 @@ def changed(files_by_repository: Mapping[str, int]) -> Iterator[Skipped]:
 
 
 def named_only(counts: dict[str, dict[str, int]]) -> Iterator[Skipped]:
-    """Files of which only the name was matched."""
+    """Files of which only the name was matched, or not all definitions are known."""
+    by_name = " and were matched by name only"
     meanings = {
         "binary": ("document-binary", "binary files", "hold a NUL byte", "info"),
         "too-large": ("document-too-large", "large files", "are above the size limit `search.maxFileSize`", "info"),
         "missing": ("document-missing", "files missing", "are not in this partial clone", "warn"),
+        "symbols-pending": ("symbols-pending", "files without definitions yet", "have not been parsed yet", "warn"),
+        "symbols-incomplete": (
+            "symbols-incomplete",
+            "files parsed in part",
+            "were too large, too slow or too broken to be parsed in full",
+            "info",
+        ),
     }
     for key, (reason, noun, why, severity) in meanings.items():
         files = sum(of_repository.get(key, 0) for of_repository in counts.values())
@@ -108,6 +116,6 @@ def named_only(counts: dict[str, dict[str, int]]) -> Iterator[Skipped]:
             yield Skipped(
                 reason=reason,
                 title=f"{amount(files)} {noun}",
-                message=f"{files:,} files {why} and were matched by name only:\n{names(where)}",
+                message=f"{files:,} files {why}{'' if key.startswith('symbols') else by_name}:\n{names(where)}",
                 severity=severity,
             )

@@ -31,19 +31,19 @@ _REPOSITORY_FIELDS = frozenset(
 
 SUPPORTED = frozenset(
     {"repo", "-repo", "file", "-file", "lang", "-lang", "content", "case", "count", "timeout", "fork", "archived"}
-    | {"visibility", "patterntype", "index", "context:global", "type:file", "type:path", "type:repo"}
+    | {"visibility", "patterntype", "index", "context:global", "type:file", "type:path", "type:repo", "type:symbol"}
     | {"select", "file:has.content", "file:has.owner"}
     | {"repo@", "rev", "rev:at.time", "context", "repohasfile", "repohascommitafter"}
     | {f"repo:has.{name}" for name in ("path", "content", "file", "topic", "meta", "description", "commit.after")}
 )
-_LATER_SELECTS = ("commit", "file.owners", "symbol")
+_LATER_SELECTS = ("commit", "file.owners")
 
 
 def refuse_select(alternative: Alternative) -> None:
     """Raise `UnsupportedQuery` for a ``select:`` whose results can't be had yet; it names the value."""
     path = ".".join(alternative.select())
     if any(path == name or path.startswith(f"{name}.") for name in _LATER_SELECTS):
-        hint = "use select:repo, select:file, select:file.directory or select:content"
+        hint = "use select:repo, select:file, select:file.directory, select:content or select:symbol"
         raise UnsupportedQuery(f"select:{path} is not supported here yet: {hint}", hint=hint)
 
 
@@ -82,17 +82,20 @@ def make_plan(scope: Scope) -> Plan:
     text = None
     if types & {"file", "path"} and not only_repositories:
         text = _text_query(alternative, types)
+    symbols = None
+    if "symbol" in types and not only_repositories:
+        symbols = _text_query(alternative, {"file"}, predicates=False)
     hits: tuple[tuple[Target, tuple[tuple[int, int], ...]], ...] = ()
     if ("repo" in types or only_repositories) and _fields(alternative) <= _REPOSITORY_FIELDS:
         hits = _repository_hits(alternative, scope.targets)
-    return Plan(alternative, scope.selection, scope.targets, text, hits)
+    return Plan(alternative, scope.selection, scope.targets, text, hits, symbols)
 
 
 def _fields(alternative: Alternative) -> set[str]:
     return {f.name if isinstance(f, Filter) else f.on for f in alternative.filters}
 
 
-def _text_query(alternative: Alternative, types: set[str]) -> TextQuery:
+def _text_query(alternative: Alternative, types: set[str], *, predicates: bool = True) -> TextQuery:
     sensitive = alternative.case_sensitive()
 
     def atom(pattern: Pattern) -> MatchTree:
@@ -110,11 +113,8 @@ def _text_query(alternative: Alternative, types: set[str]) -> TextQuery:
         raise TypeError(f"no pattern: {node!r}")
 
     parts = [] if alternative.pattern is None else [tree(alternative.pattern)]
-    parts += [
-        Atom(_regexp(p.args["content"], sensitive=sensitive), content=True, path=False, shown=False)
-        for p in alternative.predicates("file")
-        if p.name == "has.content"
-    ]
+    if predicates:
+        parts += required_content(alternative)
     return TextQuery(
         tree=All(tuple(parts)) if len(parts) > 1 else parts[0] if parts else None,
         files=tuple(
@@ -130,6 +130,16 @@ def _text_query(alternative: Alternative, types: set[str]) -> TextQuery:
             if f.value
         ),
     )
+
+
+def required_content(alternative: Alternative) -> list[MatchTree]:
+    """What ``file:has.content`` asks of files, without giving spans."""
+    sensitive = alternative.case_sensitive()
+    return [
+        Atom(_regexp(p.args["content"], sensitive=sensitive), content=True, path=False, shown=False)
+        for p in alternative.predicates("file")
+        if p.name == "has.content"
+    ]
 
 
 def _regexp(text: str, *, sensitive: bool) -> CompiledPattern:

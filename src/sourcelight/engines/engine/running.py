@@ -21,6 +21,7 @@ from sourcelight.engines.engine import limits as limit_items
 from sourcelight.engines.engine.background import watched
 from sourcelight.engines.engine.contexts import Scoped
 from sourcelight.engines.engine.cut import first_matches, match_count
+from sourcelight.engines.engine.definitions import WAIT_S, under_way
 from sourcelight.engines.engine.gather import Gathering
 from sourcelight.engines.engine.plan import Plan, make_plan
 from sourcelight.engines.engine.scope import Scope, Scoper
@@ -82,6 +83,10 @@ class Search:
 
         self.last_progress = time.monotonic()
         self.gathering = Gathering(engine.store, plans, self.request, self.cancellation, limit, self._note)
+        defining = [target for p in plans if p.symbols is not None for target in p.targets]
+        wait_s = None if limit == sys.maxsize else WAIT_S
+        for missing in engine.definitions.wait(defining, self.cancellation, wait_s):
+            yield self._progress(done=False, skipped=(under_way(missing),))
         for batch in self.gathering.batches():
             if self.cancellation.cancelled:
                 return
@@ -145,7 +150,7 @@ class Search:
     def _closing(self, plans: list[Plan], scoper: Scoper, limit: int, allowed_s: float | None) -> Iterator[Event]:
         forks = sorted({name for plan in plans for name in plan.selection.forks_left_out})
         archived = sorted({name for plan in plans for name in plan.selection.archived_left_out})
-        targets = {t.repository.facts.name: t.repository for p in plans for t in p.targets if p.text is not None}
+        targets = {t.repository.facts.name: t.repository for p in plans for t in p.targets if p.searches}
         late = self._late(plans, scoper) if self.cancellation.expired and not self.limit_hit else []
         skipped = list(self._left_out(plans, targets, scoper))
         if self.limit_hit:
@@ -172,7 +177,8 @@ class Search:
 
     def _late(self, plans: list[Plan], scoper: Scoper) -> list[str]:
         """Repositories of which a revision was not searched to its end."""
-        needed = Counter(t.repository.facts.name for p in plans for t in p.targets if p.searches)
+        sources = [targets for p in plans for targets in [p.targets] * ((p.text is not None) + (p.symbols is not None))]
+        needed = Counter(t.repository.facts.name for targets in sources for t in targets)
         return sorted({name for name, count in needed.items() if self.done[name] < count} | scoper.undecided)
 
     def _left_out(self, plans: list[Plan], targets: dict[str, Repository], scoper: Scoper) -> Iterator[Skipped]:
@@ -183,7 +189,7 @@ class Search:
         if self.viewer.sees_private:
             yield from left_out.unreadable(engine.catalog.skipped)
             yield from left_out.gone(engine.gone)
-        if any(plan.text is not None and _reads_content(plan) for plan in plans):
+        if any(plan.symbols is not None or (plan.text is not None and _reads_content(plan)) for plan in plans):
             yield from left_out.named_only(self.name_only)
         if not engine.worktree:
             yield from left_out.changed(engine.changes.count(scoper.at_head(targets.values())))

@@ -145,7 +145,9 @@ def _of_kind(batch: Any, kind: str) -> Any | None:
     index = batch.schema.get_field_index("symbol_kind")
     if index < 0:
         return None
-    kept = batch.filter(pc.fill_null(pc.equal(batch.column(index).cast(pa.string()), kind), fill_value=False))
+    kept = batch.filter(
+        pc.fill_null(pc.equal(batch.column(index).cast(pa.string()), kind.replace("-", "")), fill_value=False)
+    )
     return kept if kept.num_rows else None
 
 

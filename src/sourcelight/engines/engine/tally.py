@@ -12,7 +12,13 @@ from sourcelight.core.query.printer import quote_value
 from sourcelight.core.wire.events import Filter
 
 MOST_FILTERS = 1000
-_TYPES = {"content": ("type:file", "Code"), "path": ("type:path", "Paths"), "repo": ("type:repo", "Repositories")}
+_TYPES = {
+    "content": ("type:file", "Code"),
+    "path": ("type:path", "Paths"),
+    "symbol": ("type:symbol", "Symbols"),
+    "repo": ("type:repo", "Repositories"),
+}
+_SELECTED = {"enummember": "enum-member", "typeparameter": "type-parameter"}
 
 
 class Tally:
@@ -24,6 +30,7 @@ class Tally:
         self._by_place: Counter[tuple[str, str]] = Counter()
         self._by_language: Counter[str] = Counter()
         self._by_type: Counter[str] = Counter()
+        self._by_kind: Counter[str] = Counter()
 
     def add(self, batch: Any) -> None:
         """Count the matches of `batch`."""
@@ -38,6 +45,9 @@ class Tally:
             self._by_place.update(_places(batch, by_repository, counts))
         if "language" in names:
             self._by_language.update(_weighed(batch.column(names.index("language")), counts))
+
+        if "symbol_kind" in names:
+            self._by_kind.update(_weighed(batch.column(names.index("symbol_kind")), counts))
 
     def filters(self, *, exhaustive: bool, forks: int, archived: int) -> tuple[Filter, ...]:
         """Suggested filters, in the order of the wire: utility and type first, then by count, then by value."""
@@ -60,6 +70,11 @@ class Tally:
             Filter(f"lang:{quote_value(name.lower())}", name, n, exhaustive, "lang")
             for name, n in self._by_language.most_common(MOST_FILTERS)
             if n and name
+        ]
+        rest += [
+            Filter(f"select:symbol.{_SELECTED.get(kind, kind)}", kind.title(), n, exhaustive, "symbol type")
+            for kind, n in self._by_kind.most_common(MOST_FILTERS)
+            if n
         ]
         return tuple(sorted(first, key=_by_count)) + tuple(sorted(rest, key=_by_count))
 
