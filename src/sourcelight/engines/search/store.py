@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from sourcelight.core.batches.events import Cancellation
 from sourcelight.core.errors import Cancelled, IndexDamaged, IndexFault, SourcelightError
 from sourcelight.engines.search import pool, searcher, symbol_search
-from sourcelight.engines.search.index.build import BuildOrder
-from sourcelight.engines.search.index.folder import RepositoryFolder
+from sourcelight.engines.search.index.build import BuildOrder, recent_views
+from sourcelight.engines.search.index.folder import PROTECTED, RepositoryFolder
+from sourcelight.engines.search.index.loose import LOOSE_BYTES, LooseShard, is_loose
 from sourcelight.engines.search.index.sections import FORMAT
 from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.index.view import View
@@ -35,11 +40,17 @@ from sourcelight.engines.search.symbol_files import SymbolFiles
 from sourcelight.engines.search.symbol_update import Update, stale_shards
 from sourcelight.engines.search.worker import build_locked, is_built, order_line, reason_of
 from sourcelight.engines.symbols import Definitions, SymbolTable
-from sourcelight.repos import ObjectReader, resolve
+from sourcelight.repos import ObjectReader, Repository, resolve
 
 _MOST_OPEN_FILES = 400
 """Mapped files kept open; what was used longest ago is let go of first."""
 
+_MOST_LOOSE_BYTES = 512 * 1024 * 1024
+"""Bytes of text that open revisions may hold in memory, since no file has them."""
+
+_USED_AGAIN_S = 60
+
+_LOOSE_FILES = 4000
 _SMALL_FILES = 400
 _SMALL_BYTES = 4 * 1024 * 1024
 _READ_AGAIN = 5
@@ -113,7 +124,8 @@ class IndexStore:
                 entry = folder.manifest().view_of(commit)
                 if entry is None:
                     raise IndexFault(str(folder.path), f"commit {commit[:12]} is not indexed yet")
-                return self._snapshot(folder, key, entry.name), commit
+                _mark_used(folder.path / entry.name)
+                return self._snapshot(folder, target.repository, entry.name), commit
             except FileNotFoundError as fault:
                 # A builder may have replaced the manifest, and deleted what the former one named, in between.
                 if attempt == _READ_AGAIN - 1:
@@ -124,7 +136,8 @@ class IndexStore:
                 raise
         raise AssertionError
 
-    def _snapshot(self, folder: RepositoryFolder, key: str, name: str) -> Snapshot:
+    def _snapshot(self, folder: RepositoryFolder, repository: Repository, name: str) -> Snapshot:
+        key = repository.key
         with self._guard:
             found = self._open.get((key, name))
             if found is not None:
@@ -134,13 +147,19 @@ class IndexStore:
                 shard.name: shard for (other, _), held in self._open.items() if other == key for shard in held.shards
             }
         view = View(folder.path / name)
-        snapshot = Snapshot(view, [shards.get(shard) or Shard(folder.path / shard) for shard in view.shards])
+        opened = [
+            shards.get(shard) or (_loose(repository, view) if is_loose(shard) else Shard(folder.path / shard))
+            for shard in view.shards
+        ]
+        snapshot = Snapshot(view, opened)
         with self._guard:
             self._open[key, name] = snapshot
             files = sum(1 + len(held.shards) for held in self._open.values())
-            while files > _MOST_OPEN_FILES and len(self._open) > 1:
+            loose = sum(_loose_bytes(held) for held in self._open.values())
+            while (files > _MOST_OPEN_FILES or loose > _MOST_LOOSE_BYTES) and len(self._open) > 1:
                 _, oldest = self._open.popitem(last=False)
                 files -= 1 + len(oldest.shards)
+                loose -= _loose_bytes(oldest)
         return snapshot
 
     def _folder(self, key: str) -> RepositoryFolder:
@@ -152,7 +171,9 @@ class IndexStore:
     def is_current(self, target: Target) -> bool:
         """Tell whether a target can be searched as it is; cheap."""
         key = target.repository.key
-        return key not in self._damaged and is_built(self._folder(key), _commit(target), self.max_file_size)
+        if key in self._damaged:
+            return False
+        return is_built(self._folder(key), _commit(target), self.max_file_size, target.revision)
 
     def update(
         self,
@@ -300,7 +321,7 @@ class IndexStore:
             manifest = folder.manifest()
             for entry in manifest.views:
                 view = View(path / entry.name)
-                for file in (view.file, *(Shard(path / name).file for name in view.shards)):
+                for file in (view.file, *(Shard(path / name).file for name in view.shards if not is_loose(name))):
                     if verify:
                         file.verify()
         except (IndexDamaged, FileNotFoundError) as fault:
@@ -334,13 +355,17 @@ class IndexStore:
         return sum(self._folder(path.name).disk_bytes() for path in self._paths())
 
     def prune(self, keep: Collection[str]) -> int:
-        """Delete the indexes of all repositories but those whose keys are given; give the bytes freed."""
+        """Delete the indexes of all repositories but those whose keys are given; give the bytes freed.
+
+        Of those kept, revisions beside the default ones go beyond `build.MOST_VIEWS`, what was used longest ago first.
+        """
         freed = 0
         for path in self._paths():
             folder = self._folder(path.name)
             before = folder.disk_bytes()
             if path.name in keep:
                 with folder.locked(lambda: None):
+                    _drop_old_views(folder)
                     folder.discard_unneeded()
             else:
                 with self._guard:
@@ -397,18 +422,19 @@ class _Update:
     def _is_small(self, target: Target, commit: str) -> bool:
         try:
             manifest = self.store._folder(target.repository.key).manifest()  # noqa: SLF001 - same module
-            former = (
-                View(self.store.folder / target.repository.key / manifest.views[-1].name) if manifest.views else None
-            )
-            known = set(former.blob_ids()) if former else set()
+            folder = self.store.folder / target.repository.key
+            lasting = [entry for entry in manifest.views if entry.protected] or manifest.views[-1:]
+            known = {blob_id for entry in lasting for blob_id in View(folder / entry.name).blob_ids()}
+            stays_loose = bool(lasting) and target.revision not in PROTECTED
+            most_files, most_bytes = (_LOOSE_FILES, LOOSE_BYTES) if stays_loose else (_SMALL_FILES, _SMALL_BYTES)
             with ObjectReader(target.repository) as reader:
                 tree = reader.tree(commit)
                 ids = {tree.blob_ids[at : at + 20] for at in range(0, len(tree.blob_ids), 20)} - known
-                if len(ids) > _SMALL_FILES:
+                if len(ids) > most_files:
                     return False
                 limit = self.store.max_file_size
                 sizes = (reader.size(blob_id) or 0 for blob_id in ids)
-                return sum(size for size in sizes if size <= limit) <= _SMALL_BYTES
+                return sum(size for size in sizes if size <= limit) <= most_bytes
         except (SourcelightError, OSError, ValueError):
             return False
 
@@ -501,6 +527,46 @@ class _Update:
         files = sum(count for count, _ in self.counts.values())
         size = sum(count for _, count in self.counts.values())
         return IndexReport(tuple(self.built), tuple(self.current), self.failures, files, size, self.cancelled)
+
+
+def _mark_used(view: Path) -> None:
+    """Let a view's time of change say when it was used; a folder that can't be written does without."""
+    with contextlib.suppress(OSError):
+        if time.time() - view.stat().st_mtime > _USED_AGAIN_S:
+            os.utime(view)
+
+
+def _loose(repository: Repository, view: View) -> LooseShard:
+    """Read the documents of a view that no file of the index holds; raises `IndexFault` when git has one no more."""
+    number = next(at for at, name in enumerate(view.shards) if is_loose(name))
+    ids, documents = view.blob_ids(), view.document
+    wanted: dict[int, bytes] = {}
+    for file in np.flatnonzero(view.shard == number).tolist():
+        wanted.setdefault(int(documents[file]), ids[file])
+    with ObjectReader(repository) as reader:
+        texts = list(reader.blobs(wanted[document] for document in sorted(wanted)))
+    found = [(blob_id, text) for blob_id, text in texts if text is not None]
+    if len(found) < len(texts):
+        raise IndexFault(str(view.file.path), "a file of this revision is gone from the repository")
+    return LooseShard(view.shards[number], found)
+
+
+def _loose_bytes(snapshot: Snapshot) -> int:
+    return sum(shard.text_bytes for shard in snapshot.shards if isinstance(shard, LooseShard))
+
+
+def _drop_old_views(folder: RepositoryFolder) -> None:
+    """Forget the views beyond the number that is kept; raises `IndexWriteFailed`."""
+    try:
+        manifest = folder.manifest()
+        views = recent_views(folder.path, list(manifest.views))
+        if len(views) == len(manifest.views):
+            return
+        used = {name for entry in views for name in View(folder.path / entry.name).shards}
+    except (IndexDamaged, FileNotFoundError):
+        return
+    shards = tuple(shard for shard in manifest.shards if shard.name in used)
+    folder.replace_manifest(replace(manifest, views=tuple(views), shards=shards))
 
 
 def _commit(target: Target) -> str:

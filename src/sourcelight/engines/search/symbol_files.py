@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
 from sourcelight.engines.search.index.folder import Manifest, RepositoryFolder
+from sourcelight.engines.search.index.loose import LooseShard
 from sourcelight.engines.search.index.sections import SectionFile, write_sections
 from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.index.view import View
@@ -43,14 +44,16 @@ class TableOrder:
     room: int | None = None
 
 
-def build_table(folder: RepositoryFolder, order: TableOrder) -> tuple[int, int] | None:
+def build_table(folder: RepositoryFolder, order: TableOrder, loose: LooseShard | None = None) -> tuple[int, int] | None:
     """Build the table of one shard; give the files and bytes parsed, None when nobody needs the shard any more.
+
+    A `loose` shard has no file, so it is passed open.
 
     Raises `IndexWriteFailed`, or what `order.stop` raises; the former tables then stay as they were.
     """
     try:
         manifest = folder.manifest()
-        shard = Shard(folder.path / order.shard)
+        shard = loose or Shard(folder.path / order.shard)
         languages = _wanted_languages(folder, manifest, shard)
     except FileNotFoundError:
         return None
@@ -66,7 +69,7 @@ def build_table(folder: RepositoryFolder, order: TableOrder) -> tuple[int, int] 
             path.unlink(missing_ok=True)
             raise IndexWriteFailed(str(folder.path), "the limit set for the index (max_bytes) is reached")
         tables = folder.symbol_tables() | {order.shard: name}
-        shards = {entry.name for entry in current.shards}
+        shards = current.shard_names
         if shards <= set(tables):
             tables = {shard: table for shard, table in tables.items() if shard in shards}
         folder.replace_symbol_tables(tables)

@@ -11,6 +11,7 @@ from sourcelight.core.batches.events import Cancellation
 from sourcelight.core.errors import Cancelled, SourcelightError
 from sourcelight.engines.search import pool
 from sourcelight.engines.search.index.folder import RepositoryFolder
+from sourcelight.engines.search.index.loose import LooseShard
 from sourcelight.engines.search.model import IndexProgress, IndexReport, Target
 from sourcelight.engines.search.scan.snapshot import Snapshot
 from sourcelight.engines.search.symbol_files import TableOrder, build_table, pending
@@ -55,6 +56,7 @@ class _Job:
     shard: str
     small: bool
     repository: str
+    loose: LooseShard | None = None
 
 
 @dataclass(slots=True)
@@ -85,8 +87,8 @@ class Update:
         known = {(job.key, job.shard) for job in self._jobs}
         folder = self.store.repository_folder(key).path
         jobs = [
-            _Job(folder, key, shard.name, shard.text_bytes <= _SMALL_BYTES, name)
-            for shard in stale
+            _Job(folder, key, shard.name, loose is not None or shard.text_bytes <= _SMALL_BYTES, name, loose)
+            for shard, loose in ((shard, shard if isinstance(shard, LooseShard) else None) for shard in stale)
             if (key, shard.name) not in known
         ]
         self._jobs += jobs
@@ -121,7 +123,7 @@ class Update:
             job.shard, stop, lambda files, size: self._progress(number, files, size), room=self.store.room()
         )
         try:
-            read = build_table(self.store.repository_folder(job.key), order)
+            read = build_table(self.store.repository_folder(job.key), order, job.loose)
         except Cancelled:
             self._cancelled = True
         except Exception as fault:  # noqa: BLE001 - one repository must not end the others; the reason is reported

@@ -18,7 +18,7 @@ from sourcelight.core.batches import RepositoryFacts
 from sourcelight.core.errors import IndexFault, SourcelightError
 from sourcelight.engines.search import symbol_files
 from sourcelight.engines.search.index.build import BuildOrder, Built, build
-from sourcelight.engines.search.index.folder import RepositoryFolder
+from sourcelight.engines.search.index.folder import PROTECTED, RepositoryFolder
 from sourcelight.repos import Repository
 
 
@@ -43,19 +43,25 @@ def build_locked(folder: RepositoryFolder, repository: Repository, order: BuildO
     from sourcelight.repos import ObjectReader
 
     with folder.locked(order.stop):
-        if not order.afresh and is_built(folder, order.commit, order.max_file_size):
+        if not order.afresh and is_built(folder, order.commit, order.max_file_size, order.revision):
             return None
         with ObjectReader(repository) as reader:
             return build(folder, reader, order)
 
 
-def is_built(folder: RepositoryFolder, commit: str, max_file_size: int) -> bool:
-    """Tell whether the folder answers for a commit; damage that shows in the manifest means no."""
+def is_built(folder: RepositoryFolder, commit: str, max_file_size: int, revision: str) -> bool:
+    """Tell whether the folder answers for a commit; damage that shows in the manifest means no.
+
+    A default revision needs a view of its own kind, which stays and leaves nothing to git.
+    """
     try:
         manifest = folder.manifest()
     except (IndexFault, OSError):
         return False
-    return manifest.max_file_size == max_file_size and manifest.view_of(commit) is not None
+    view = manifest.view_of(commit)
+    if view is None or manifest.max_file_size != max_file_size:
+        return False
+    return view.protected or revision not in PROTECTED
 
 
 def reason_of(fault: Exception) -> str:

@@ -24,6 +24,9 @@ from sourcelight.engines.search.index.sections import FORMAT, write_failed
 
 MANIFEST = "manifest.json"
 LOCK = "lock"
+PROTECTED = frozenset({"", "WORKTREE"})
+"""Revisions whose views are never dropped to make room."""
+
 SYMBOLS = "symbols.json"
 _SYMBOLS_NAME = re.compile(r"symbols-[0-9a-f]+")
 _POLL_S = 0.05
@@ -32,23 +35,36 @@ _ORPHAN_S = 3600
 
 @dataclass(frozen=True, slots=True)
 class ShardEntry:
-    """A shard that counts: its file, how much it holds, and whether it was added after the first build."""
+    """A shard that counts: its file, how much it holds, and whether it was added after the first build.
+
+    A `late` one holds what a revision beside the default ones has of its own.
+    """
 
     name: str
     documents: int
     text_bytes: int
     delta: bool = False
+    late: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ViewEntry:
-    """A view that counts. `revision` is as it was asked for, so that a moved ref replaces its former view."""
+    """A view that counts. `revision` is as it was asked for, so that a moved ref replaces its former view.
+
+    `loose` names its documents that no shard on disk holds; empty when there are none.
+    """
 
     name: str
     commit: str
     revision: str
     files: int
     text_bytes: int
+    loose: str = ""
+
+    @property
+    def protected(self) -> bool:
+        """Whether it shows a default revision, HEAD or the work tree, and so stays whatever else is searched."""
+        return self.revision in PROTECTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +84,12 @@ class Manifest:
     @property
     def names(self) -> set[str]:
         """Names of all files that count."""
-        return {shard.name for shard in self.shards} | {view.name for view in self.views}
+        return self.shard_names | {view.name for view in self.views}
+
+    @property
+    def shard_names(self) -> set[str]:
+        """Names of all shards that count, loose ones included."""
+        return {shard.name for shard in self.shards} | {view.loose for view in self.views if view.loose}
 
 
 EMPTY = Manifest()
