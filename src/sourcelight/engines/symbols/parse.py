@@ -43,6 +43,8 @@ _SHOWN_AS = {"typedef": "class", "declaration": "function"}
 _CODES = {name: KINDS.index(_SHOWN_AS.get(name, name)) for name in (*KINDS, *_SHOWN_AS)}
 _SLICE = 64 * 1024
 _MOST_STATES = 1 << 16
+_HARMLESS = 8 * 1024
+_MOST_TOKENS = 4096
 _CPP = re.compile(rb"^[ \t]*(?:class|namespace|template|using|public:|private:|protected:)(?![\w-])", re.MULTILINE)
 
 
@@ -133,6 +135,8 @@ def definitions(language: str, data: bytes, *, most_seconds: float = MOST_SECOND
     tree = _parse(language, data, deadline)
     if tree is None:
         return Definitions(incomplete="timed-out")
+    if len(data) > _HARMLESS and tree.root_node.has_error and _is_rubble(tree):
+        return Definitions(incomplete="unparsable")
     ordered = _ordered(_captured(language, tree, data), GRAMMARS[language].constructor)
     return _in_lines(ordered, data, "unparsable" if tree.root_node.is_error else "")
 
@@ -168,6 +172,20 @@ def _parse(language: str, data: bytes, deadline: float) -> Tree | None:
         parser.reset()
         return None
     return tree
+
+
+def _is_rubble(tree: Tree) -> bool:
+    """Tell whether a node holds thousands of tokens that the grammar could not join.
+
+    A query takes the square of their number, and, unlike parsing, can't be stopped.
+    """
+    waiting = [tree.root_node]
+    while waiting:
+        node = waiting.pop()
+        if node.child_count - node.named_child_count > _MOST_TOKENS:
+            return True
+        waiting += [child for child in node.named_children if child.has_error]
+    return False
 
 
 _Found = tuple[int, int, int, str, bytes, bytes]
