@@ -87,3 +87,14 @@ def test_a_new_kind_of_file_is_lifted_to_the_third_place(tmp_path: Path) -> None
     RepositoryBuilder(tmp_path / "src" / "one").commit(files)
     engine = open_engine([tmp_path / "src"], index=tmp_path / "index")
     assert order(run(engine, "retry type:file")) == ["a.go", "b.go", "e.py", "c.go", "d.go"]
+
+
+def test_definitions_come_before_uses_once_they_are_known(tmp_path: Path) -> None:
+    files = {f"{n}.go": "package a\n\nfunc f() { handle() }\n" for n in "abcd"}
+    files["z.go"] = "package a\n\n// naïve\nfunc handle() {}\n"
+    RepositoryBuilder(tmp_path / "src" / "one").commit(files)
+    engine = open_engine([tmp_path / "src"], index=tmp_path / "index")
+    assert order(run(engine, "handle type:file"))[0] == "a.go"
+    run(engine, "type:symbol handle count:all")
+    assert order(run(engine, "handle type:file"))[0] == "z.go"
+    assert order(run(engine, "handle type:file type:symbol"))[0] == "z.go"

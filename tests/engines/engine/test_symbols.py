@@ -8,8 +8,11 @@ import pytest
 
 from engines.engine.running_queries import alert, final, rows, run
 from sourcelight.backends.embed import open_engine
+from sourcelight.core.batches import Cancellation
 from sourcelight.core.wire.events import Filters
+from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine import Engine
+from sourcelight.repos import Viewer
 from sourcelight.testing.repositories import RepositoryBuilder
 
 FILES = {
@@ -101,3 +104,19 @@ def test_selecting_symbols_without_searching_them_is_said(engine: Engine) -> Non
     said = alert(run(engine, "retry select:symbol"))
     assert said is not None
     assert "type:symbol" in said.description
+
+
+def test_definitions_are_counted_without_lines(engine: Engine) -> None:
+    request = SearchRequest("type:symbol retry count:all")
+    streamed = final(run(engine, request.query)).match_count
+    table = engine.count(request, ["repository"], Viewer.owner(), Cancellation())
+    assert table is not None
+    assert sum(table.column("matches").to_pylist()) == streamed
+    both = SearchRequest("type:symbol type:file retry")
+    assert engine.count(both, ["repository"], Viewer.owner(), Cancellation()) is None
+
+
+def test_a_search_of_definitions_is_explained(engine: Engine) -> None:
+    part = engine.explain(SearchRequest("repo:one type:symbol lang:go retry"), Viewer.owner()).alternatives[0]
+    assert [(p.text, p.where) for p in part.patterns] == [("retry", ("symbol",))]
+    assert (part.files, part.passing, part.read_bytes) == (4, 1, 0)

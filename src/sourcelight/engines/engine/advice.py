@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.patterns.formula import ANYTHING, NOTHING
-from sourcelight.core.query import Alternative, Filter, Pattern, Query, canonical, parse
+from sourcelight.core.query import Alternative, Filter, Or, Pattern, Query, canonical, parse
 from sourcelight.core.query.fields import ALIASES
 from sourcelight.core.query.languages import find_language
 from sourcelight.core.query.plan import patterns_of
@@ -193,7 +193,7 @@ def _other_type(query: Query) -> Iterator[Advice]:
     how = (
         f"{query.pattern_type} search looks for `{words}` as it stands; keyword search would look for files that hold "
         f"{apart}, anywhere and in any order"
-        if words
+        if words and not any(isinstance(a.pattern, Or) for a in other.plan)
         else f"keyword search would read this query otherwise than {query.pattern_type} search does"
     )
     yield Advice("keyword", how, "add patternType:keyword for the other reading", f"{query.text} patternType:keyword")

@@ -18,7 +18,7 @@ from sourcelight.engines.engine.contexts import Scoped, scoped
 from sourcelight.engines.engine.definitions import DefinitionsUpdate
 from sourcelight.engines.engine.explain import Explanation, explain
 from sourcelight.engines.engine.limits import Limits
-from sourcelight.engines.engine.plan import SUPPORTED, make_plan, refuse_select
+from sourcelight.engines.engine.plan import SUPPORTED, Plan, make_plan, refuse_select
 from sourcelight.engines.engine.repository_predicates import check_dates
 from sourcelight.engines.engine.running import Search
 from sourcelight.engines.engine.scope import Scoper
@@ -113,7 +113,8 @@ class Engine:
         """Matches and files by ``repository``, ``language`` or ``path``, without touching a line.
 
         Returns an Arrow table with the columns of `by`, ``matches`` and ``files`` (int64); None where only a stream
-        can answer (a query of several alternatives, or one that finds repositories or uses ``select:`` or owners).
+        can answer (a query of several alternatives, or one that finds repositories or uses ``select:`` or owners,
+        or definitions that are not all known).
         """
         query = self._parse(request)
         if len(query.plan) != 1 or query.plan[0].select():
@@ -126,9 +127,16 @@ class Engine:
         if len(scopes) != 1 or scoper.unsearchable or scoper.undecided or scoper.invalid:
             return None
         plan = make_plan(scopes[0])
-        if plan.text is None or plan.repository_hits:
+        return None if plan.repository_hits else self._counted(plan, by, cancellation)
+
+    def _counted(self, plan: Plan, by: Sequence[GroupBy], cancellation: Cancellation) -> Any | None:
+        if plan.symbols is None:
+            return None if plan.text is None else self.store.count(plan.targets, plan.text, by, cancellation)
+        if plan.text is not None or plan.alternative.predicates("file"):
             return None
-        return self.store.count(plan.targets, plan.text, by, cancellation)
+        if not all(self.store.symbols_current(target) for target in plan.targets):
+            return None
+        return self.store.count_symbols(plan.targets, plan.symbols, by, cancellation)
 
     def explain(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation | None = None) -> Explanation:
         """Say what a query means over the repositories that `viewer` may see, without reading any text.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches import Cancellation
@@ -45,9 +45,10 @@ class FilterMeaning:
 class PatternMeaning:
     """A pattern and the work it is.
 
-    `where` lists ``content`` and ``path``; `required` is what every match must hold, empty when nothing is known;
-    `evaluated` is ``line``, or ``document`` for a pattern that can cross lines. `candidate_units` of `units` pieces of
-    text may hold a match as far as the index knows, with `candidate_bytes` bytes.
+    `where` lists ``content`` and ``path``, or just ``symbol``: names of definitions, of which all are read. `required` is
+    what every match must hold, empty when nothing is known; `evaluated` is ``line``, or ``document`` for a pattern that
+    can cross lines. `candidate_units` of `units` pieces of text may hold a match as far as the index knows, with
+    `candidate_bytes` bytes.
     """
 
     text: str
@@ -154,10 +155,15 @@ def _of_plan(plan: Plan) -> list[Advice]:
 
 def _alternative(engine: Engine, plan: Plan, cancellation: Cancellation) -> AlternativeMeaning:
     alternative = plan.alternative
-    query = plan.text if plan.text is not None else plan.symbols
+    query = plan.text
+    if query is None and plan.symbols is not None:
+        query = replace(plan.symbols, tree=None)  # names of definitions are read, no text
     sums = Estimate() if query is None else estimate(engine.store.open, plan.targets, query, cancellation)
     atoms = () if query is None else numbered(query).atoms
     patterns = tuple(_pattern(atom, share, sums.units) for atom, share in zip(atoms, sums.candidates, strict=False))
+    if plan.symbols is not None:
+        named = numbered(plan.symbols).atoms
+        patterns += tuple(replace(_pattern(atom, Share(), 0), where=("symbol",)) for atom in named)
     names = sorted({target.repository.facts.name for target in plan.targets})
     return AlternativeMeaning(
         types=alternative.types,
@@ -284,10 +290,12 @@ def _alternative_lines(part: AlternativeMeaning) -> list[str]:
         lines.append(
             f"{pattern.kind} {pattern.text} in {' or '.join(pattern.where) or 'nothing'}, per {pattern.evaluated}"
         )
+        if pattern.where == ("symbol",):
+            continue
         lines.append(f"  every match holds: {pattern.required or 'nothing that the index knows'}")
         left = f"{pattern.candidate_units:,} of {pattern.units:,} pieces of text ({_size(pattern.candidate_bytes)})"
         lines.append(f"  index leaves {left}")
-    if part.patterns:
+    if any(pattern.where != ("symbol",) for pattern in part.patterns):
         lines.append(f"reads {_size(part.read_bytes)} of {_size(part.text_bytes)}")
     limit = "no limit of matches" if part.limit is None else f"stops after {part.limit:,} matches"
     timeout = "" if part.timeout_s is None else f" or {part.timeout_s:g} s"

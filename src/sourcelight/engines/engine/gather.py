@@ -18,6 +18,7 @@ from sourcelight.engines.engine.ranking import CANDIDATES, Ranking
 from sourcelight.engines.engine.select import Place, Selector
 from sourcelight.engines.engine.union import unite
 from sourcelight.engines.search import All, IndexStore, SearchOptions, SearchPart, Target, TextQuery
+from sourcelight.engines.search.definition_places import DefinitionPlaces, definition_places
 
 
 @dataclass(slots=True)
@@ -60,11 +61,17 @@ class Gathering:
         if self.limit == sys.maxsize or not any(plan.ranked for plan in searching):
             yield from found
             return
+        of_place = {(t.repository.facts.name, t.revision): t for plan in searching for t in plan.targets}
+
+        def definitions(repository: str, revision: str, paths: Sequence[str]) -> DefinitionPlaces | None:
+            return definition_places(self.store, of_place[repository, revision], paths)
+
         ranking = Ranking(
             phrases=tuple(plan.alternative.boost for plan in searching if plan.alternative.boost),
             case_sensitive=any(plan.alternative.case_sensitive() for plan in searching),
             stars={t.repository.facts.name: t.repository.facts.stars for plan in searching for t in plan.targets},
             limit=self.limit,
+            definitions=definitions,
         )
         yield from ranking.ranked(found)
 

@@ -5,7 +5,7 @@ are given best first, and what is found later as it is found. The score of a fil
 
 - in a line, `BOTH_ENDS` when the match is a whole word, `ONE_END` when it begins or ends one;
 - in its path, `NAME` when the match is the whole base name, less when it begins or ends it or lies within;
-- a definition (rows of type ``symbol``) as a match in the base name, and more for kinds that matter more;
+- a match in the name of a definition likewise, and more for kinds that matter more, once definitions are known;
 - all of that times `PHRASE` when a line or the path holds the query as a phrase.
 
 Of equal files those in repositories with more stars come first, then main sources before tests, vendored and generated
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from sourcelight.core.batches.rows import Rows
 from sourcelight.core.batches.schema import matches_schema
 from sourcelight.engines.engine.cut import match_count
+from sourcelight.engines.search.definition_places import DefinitionPlaces
 
 CANDIDATES = 5_000
 WINDOW_S = 0.5
@@ -55,6 +56,8 @@ _WORD[np.frombuffer(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345
 _WORD[0x80:256] = True
 
 Scores = NDArray[np.float64]
+DefinitionsOf = Callable[[str, str, Sequence[str]], DefinitionPlaces | None]
+_FAR = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +74,15 @@ class Ranking:
         Stars by repository name.
     limit
         Matches after which the caller stops reading.
+    definitions
+        Gives the definitions in the files of a repository at a revision, None when they are not known.
     """
 
     phrases: tuple[str, ...]
     case_sensitive: bool
     stars: Mapping[str, int]
     limit: int
+    definitions: DefinitionsOf | None = None
 
     def ranked(self, batches: Iterable[Any], *, window_s: float = WINDOW_S) -> Iterator[Any]:
         """Give `batches` with their files in order of rank, as far as the window reaches; the rest unchanged."""
@@ -118,6 +124,7 @@ class Ranking:
         if "line" in rows and len(start):
             in_lines = _line_scores(rows)
             score = np.maximum(score, np.maximum.reduceat(in_lines, start))
+            score = np.maximum(score, self._definition_scores(rows, start, paths))
         if rows.first("type") == "symbol":
             score = np.maximum(score, np.maximum.reduceat(_symbol_scores(rows), start))
         if self.phrases and len(start):
@@ -125,6 +132,31 @@ class Ranking:
         stars = self.stars.get(rows.first("repository"), 0)
         score = score + STARS * np.log10(1 + max(stars, 0)) / 6 + ORDER * np.array([_standing(path) for path in paths])
         return _Files(start, stop, score, paths)
+
+    def _definition_scores(self, rows: Rows, start: NDArray[np.int64], paths: list[str]) -> Scores:
+        """The score of each file from matches in names of definitions."""
+        score = np.zeros(len(start), dtype=np.float64)
+        if self.definitions is None or "line_offset" not in rows:
+            return score
+        known = self.definitions(rows.first("repository"), rows.first("revision"), paths)
+        if known is None or not len(known.file):
+            return score
+        counts, begins = rows.lists("byte_start")
+        _, ends = rows.lists("byte_end")
+        row = np.repeat(np.arange(len(rows)), counts)
+        base = rows.numbers("line_offset")[row]
+        begin, end = base + begins, base + ends
+        file = np.searchsorted(start, row, side="right") - 1
+        order = np.lexsort((known.start, known.file))
+        places = known.file[order] * _FAR + known.start[order]
+        last = np.searchsorted(places, file * _FAR + end) - 1
+        at = order[np.maximum(last, 0)]
+        held = (last >= 0) & (known.file[at] == file) & (known.end[at] > begin)
+        at_start, at_end = begin == known.start[at], end == known.end[at]
+        each = np.where(at_start & at_end, NAME, np.where(at_start | at_end, NAME_END, IN_NAME))
+        weight = np.array([_KINDS.get(kind, 1.0) for kind in known.kind])
+        np.maximum.at(score, file, np.where(held, each + 100 * weight[at], 0.0))
+        return score
 
     def _has_phrase(self, rows: Rows, start: NDArray[np.int64], paths: list[str]) -> NDArray[np.bool_]:
         held = np.zeros(len(start), dtype=np.bool_)
