@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sourcelight.core.batches.events import Cancellation
-from sourcelight.core.errors import Cancelled, IndexDamaged, IndexFault, SourcelightError
-from sourcelight.engines.search import pool, searcher, symbol_search
-from sourcelight.engines.search.index.build import BuildOrder, recent_views
-from sourcelight.engines.search.index.folder import PROTECTED, RepositoryFolder
-from sourcelight.engines.search.index.loose import LOOSE_BYTES, LooseShard, is_loose
+from sourcelight.core.errors import IndexDamaged, IndexFault, SourcelightError
+from sourcelight.engines.search import searcher, symbol_search, symbol_update, text_update
+from sourcelight.engines.search.index.folder import RepositoryFolder
+from sourcelight.engines.search.index.loose import is_loose
 from sourcelight.engines.search.index.sections import FORMAT
 from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.index.view import View
@@ -35,12 +29,14 @@ from sourcelight.engines.search.model import (
     Target,
     TextQuery,
 )
+from sourcelight.engines.search.revision_views import drop_old_views, loose_bytes, mark_used, read_loose
 from sourcelight.engines.search.scan.snapshot import Snapshot
 from sourcelight.engines.search.symbol_files import SymbolFiles
-from sourcelight.engines.search.symbol_update import Update, stale_shards
-from sourcelight.engines.search.worker import build_locked, is_built, order_line, reason_of
+from sourcelight.engines.search.symbol_update import stale_shards
+from sourcelight.engines.search.text_update import commit_of
+from sourcelight.engines.search.worker import is_built
 from sourcelight.engines.symbols import Definitions, SymbolTable
-from sourcelight.repos import ObjectReader, Repository, resolve
+from sourcelight.repos import Repository
 
 _MOST_OPEN_FILES = 400
 """Mapped files kept open; what was used longest ago is let go of first."""
@@ -48,11 +44,6 @@ _MOST_OPEN_FILES = 400
 _MOST_LOOSE_BYTES = 512 * 1024 * 1024
 """Bytes of text that open revisions may hold in memory, since no file has them."""
 
-_USED_AGAIN_S = 60
-
-_LOOSE_FILES = 4000
-_SMALL_FILES = 400
-_SMALL_BYTES = 4 * 1024 * 1024
 _READ_AGAIN = 5
 
 
@@ -116,7 +107,7 @@ class IndexStore:
         Raises `IndexDamaged` for files that can't be trusted (the next update builds them anew) and `IndexFault` when
         the commit is not indexed.
         """
-        commit = _commit(target)
+        commit = commit_of(target)
         key = target.repository.key
         folder = self._folder(key)
         for attempt in range(_READ_AGAIN):
@@ -124,7 +115,7 @@ class IndexStore:
                 entry = folder.manifest().view_of(commit)
                 if entry is None:
                     raise IndexFault(str(folder.path), f"commit {commit[:12]} is not indexed yet")
-                _mark_used(folder.path / entry.name)
+                mark_used(folder.path / entry.name)
                 return self._snapshot(folder, target.repository, entry.name), commit
             except FileNotFoundError as fault:
                 # A builder may have replaced the manifest, and deleted what the former one named, in between.
@@ -148,18 +139,18 @@ class IndexStore:
             }
         view = View(folder.path / name)
         opened = [
-            shards.get(shard) or (_loose(repository, view) if is_loose(shard) else Shard(folder.path / shard))
+            shards.get(shard) or (read_loose(repository, view) if is_loose(shard) else Shard(folder.path / shard))
             for shard in view.shards
         ]
         snapshot = Snapshot(view, opened)
         with self._guard:
             self._open[key, name] = snapshot
             files = sum(1 + len(held.shards) for held in self._open.values())
-            loose = sum(_loose_bytes(held) for held in self._open.values())
+            loose = sum(loose_bytes(held) for held in self._open.values())
             while (files > _MOST_OPEN_FILES or loose > _MOST_LOOSE_BYTES) and len(self._open) > 1:
                 _, oldest = self._open.popitem(last=False)
                 files -= 1 + len(oldest.shards)
-                loose -= _loose_bytes(oldest)
+                loose -= loose_bytes(oldest)
         return snapshot
 
     def _folder(self, key: str) -> RepositoryFolder:
@@ -173,7 +164,7 @@ class IndexStore:
         key = target.repository.key
         if key in self._damaged:
             return False
-        return is_built(self._folder(key), _commit(target), self.max_file_size, target.revision)
+        return is_built(self._folder(key), commit_of(target), self.max_file_size, target.revision)
 
     def update(
         self,
@@ -187,7 +178,7 @@ class IndexStore:
         A repository that can't be indexed is a failure in the report and keeps its former index. When cancelled, what
         was finished by then stays, and the report says so.
         """
-        run = _Update(self, progress, cancellation or Cancellation())
+        run = text_update.Update(self, self._workers, self._damaged, progress, cancellation or Cancellation())
         for target in targets:
             run.consider(target)
         run.build()
@@ -215,7 +206,7 @@ class IndexStore:
         Parsing takes a second for about 10 MB, so this belongs behind a text index that is searchable already. Files
         and bytes of the report are those parsed. What was finished stays when this is stopped or killed.
         """
-        run = Update(self, self._workers, progress, cancellation or Cancellation())
+        run = symbol_update.Update(self, self._workers, progress, cancellation or Cancellation())
         for target in targets:
             run.consider(target)
         return run.build()
@@ -365,7 +356,7 @@ class IndexStore:
             before = folder.disk_bytes()
             if path.name in keep:
                 with folder.locked(lambda: None):
-                    _drop_old_views(folder)
+                    drop_old_views(folder)
                     folder.discard_unneeded()
             else:
                 with self._guard:
@@ -374,203 +365,6 @@ class IndexStore:
                 shutil.rmtree(path, ignore_errors=True)
             freed += before - folder.disk_bytes()
         return freed
-
-
-@dataclass(slots=True)
-class _Update:
-    """One call of `IndexStore.update`."""
-
-    store: IndexStore
-    tell: Callable[[IndexProgress], None] | None
-    cancellation: Cancellation
-    waiting: list[tuple[Target, str]] = field(default_factory=list)
-    built: list[str] = field(default_factory=list)
-    built_keys: set[str] = field(default_factory=set)
-    current: list[str] = field(default_factory=list)
-    failures: dict[str, str] = field(default_factory=dict)
-    done: int = 0
-    counts: dict[int, tuple[int, int]] = field(default_factory=dict)
-    cancelled: bool = False
-
-    def consider(self, target: Target) -> None:
-        """Note what a target needs."""
-        name = target.repository.name
-        try:
-            if self.store.is_current(target):
-                self.current.append(name)
-                self.done += 1
-            else:
-                self.waiting.append((target, _commit(target)))
-        except (SourcelightError, OSError) as fault:
-            self.failures[name] = reason_of(fault)
-            self.done += 1
-
-    def build(self) -> None:
-        """Build all that waits: small ones here, the others in worker processes."""
-        large = []
-        for number, (target, commit) in enumerate(self.waiting):
-            if self.cancellation.cancelled:
-                self.cancelled = True
-                return
-            if self._is_small(target, commit):
-                self._build_here(number, target, commit)
-            else:
-                large.append(number)
-        if large and not self.cancelled:
-            self._build_in_workers(large)
-
-    def _is_small(self, target: Target, commit: str) -> bool:
-        try:
-            manifest = self.store._folder(target.repository.key).manifest()  # noqa: SLF001 - same module
-            folder = self.store.folder / target.repository.key
-            lasting = [entry for entry in manifest.views if entry.protected] or manifest.views[-1:]
-            known = {blob_id for entry in lasting for blob_id in View(folder / entry.name).blob_ids()}
-            stays_loose = bool(lasting) and target.revision not in PROTECTED
-            most_files, most_bytes = (_LOOSE_FILES, LOOSE_BYTES) if stays_loose else (_SMALL_FILES, _SMALL_BYTES)
-            with ObjectReader(target.repository) as reader:
-                tree = reader.tree(commit)
-                ids = {tree.blob_ids[at : at + 20] for at in range(0, len(tree.blob_ids), 20)} - known
-                if len(ids) > most_files:
-                    return False
-                limit = self.store.max_file_size
-                sizes = (reader.size(blob_id) or 0 for blob_id in ids)
-                return sum(size for size in sizes if size <= limit) <= most_bytes
-        except (SourcelightError, OSError, ValueError):
-            return False
-
-    def _order(self, target: Target, commit: str) -> dict[str, Any]:
-        return {
-            "repository": target.repository.name,
-            "commit": commit,
-            "revision": target.revision,
-            "max_file_size": self.store.max_file_size,
-            "room": self.store.room(),
-            "afresh": target.repository.key in self.store._damaged,  # noqa: SLF001 - same module
-        }
-
-    def _build_here(self, number: int, target: Target, commit: str) -> None:
-        folder = self.store._folder(target.repository.key)  # noqa: SLF001 - same module
-
-        def stop() -> None:
-            if self.cancellation.cancelled:
-                raise Cancelled("the update was stopped")
-
-        order = BuildOrder(
-            **self._order(target, commit), stop=stop, tell=lambda files, size: self._progress(number, files, size)
-        )
-        try:
-            built = build_locked(folder, target.repository, order)
-        except Cancelled:
-            self.cancelled = True
-        except Exception as fault:  # noqa: BLE001 - one repository must not end the others; the reason is reported
-            self._finish(number, None, reason_of(fault))
-        else:
-            self._finish(number, None if built is None else (built.read_files, built.read_bytes), "")
-
-    def _build_in_workers(self, numbers: list[int]) -> None:
-        jobs = []
-        for number in numbers:
-            target, commit = self.waiting[number]
-            folder = self.store.folder / target.repository.key
-            jobs.append(pool.Job(str(number), order_line(folder, target.repository, self._order(target, commit))))
-
-        def told(key: str, event: dict[str, Any]) -> None:
-            number = int(key)
-            if event["event"] == "progress":
-                self._progress(number, event["files"], event["bytes"])
-            elif event["event"] == "failed":
-                self._finish(number, None, event["reason"])
-            else:
-                built = event["built"]
-                self._finish(number, None if built is None else (built["read_files"], built["read_bytes"]), "")
-
-        # Under a limit one after another, so that each knows what the others took.
-        if self.store.max_bytes is None:
-            ended = pool.run(jobs, self.store._workers, told, lambda: self.cancellation.cancelled)  # noqa: SLF001
-        else:
-            ended = True
-            for number in numbers:
-                target, commit = self.waiting[number]
-                folder = self.store.folder / target.repository.key
-                line = order_line(folder, target.repository, self._order(target, commit))
-                ended = pool.run([pool.Job(str(number), line)], 1, told, lambda: self.cancellation.cancelled)
-                if not ended:
-                    break
-        self.cancelled = self.cancelled or not ended
-
-    def _progress(self, number: int, files: int, size: int) -> None:
-        self.counts[number] = (files, size)
-        self._tell(self.waiting[number][0].repository.name)
-
-    def _finish(self, number: int, counts: tuple[int, int] | None, reason: str) -> None:
-        target = self.waiting[number][0]
-        name = target.repository.name
-        self.done += 1
-        if reason:
-            self.failures[name] = reason
-        else:
-            self.store._damaged.discard(target.repository.key)  # noqa: SLF001 - same module
-            (self.current if counts is None else self.built).append(name)
-            self.built_keys.add(target.repository.key)
-        self.counts[number] = counts or self.counts.get(number, (0, 0))
-        self._tell(name)
-
-    def _tell(self, name: str) -> None:
-        if self.tell is not None:
-            total = len(self.waiting) + len(self.current) + len(self.failures)
-            files = sum(count for count, _ in self.counts.values())
-            size = sum(count for _, count in self.counts.values())
-            self.tell(IndexProgress(self.done, max(total, self.done), files, size, name))
-
-    def report(self) -> IndexReport:
-        """Say what was done."""
-        files = sum(count for count, _ in self.counts.values())
-        size = sum(count for _, count in self.counts.values())
-        return IndexReport(tuple(self.built), tuple(self.current), self.failures, files, size, self.cancelled)
-
-
-def _mark_used(view: Path) -> None:
-    """Let a view's time of change say when it was used; a folder that can't be written does without."""
-    with contextlib.suppress(OSError):
-        if time.time() - view.stat().st_mtime > _USED_AGAIN_S:
-            os.utime(view)
-
-
-def _loose(repository: Repository, view: View) -> LooseShard:
-    """Read the documents of a view that no file of the index holds; raises `IndexFault` when git has one no more."""
-    number = next(at for at, name in enumerate(view.shards) if is_loose(name))
-    ids, documents = view.blob_ids(), view.document
-    wanted: dict[int, bytes] = {}
-    for file in np.flatnonzero(view.shard == number).tolist():
-        wanted.setdefault(int(documents[file]), ids[file])
-    with ObjectReader(repository) as reader:
-        texts = list(reader.blobs(wanted[document] for document in sorted(wanted)))
-    found = [(blob_id, text) for blob_id, text in texts if text is not None]
-    if len(found) < len(texts):
-        raise IndexFault(str(view.file.path), "a file of this revision is gone from the repository")
-    return LooseShard(view.shards[number], found)
-
-
-def _loose_bytes(snapshot: Snapshot) -> int:
-    return sum(shard.text_bytes for shard in snapshot.shards if isinstance(shard, LooseShard))
-
-
-def _drop_old_views(folder: RepositoryFolder) -> None:
-    """Forget the views beyond the number that is kept; raises `IndexWriteFailed`."""
-    try:
-        manifest = folder.manifest()
-        views = recent_views(folder.path, list(manifest.views))
-        if len(views) == len(manifest.views):
-            return
-        used = {name for entry in views for name in View(folder.path / entry.name).shards}
-    except (IndexDamaged, FileNotFoundError):
-        return
-    shards = tuple(shard for shard in manifest.shards if shard.name in used)
-    folder.replace_manifest(replace(manifest, views=tuple(views), shards=shards))
-
-
-def _commit(target: Target) -> str:
-    return target.commit or resolve(target.repository, target.revision)
 
 
 def _cores() -> int:
