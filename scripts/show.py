@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -83,12 +84,14 @@ def print_tables() -> int:
         client.execute()
     except nbclient.exceptions.CellExecutionError as error:
         failed = True
-        reason = str(error)
+        reason = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             print("".join(f"\n{line}\n" for line in cell.source.splitlines() if line.startswith("#")), end="")
             continue
         for output in cell.outputs:
+            if "application/vnd.jupyter.widget-view+json" in output.get("data", {}):
+                continue
             text = output.text if "text" in output else output.get("data", {}).get("text/plain", "")
             if text.strip() and not text.startswith("<Figure"):
                 print("\n" + text.rstrip("\n"))
