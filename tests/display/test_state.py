@@ -54,8 +54,8 @@ def test_events_add_up() -> None:
     clock.now += 2
     shot = state.snapshot()
     assert shot.done == 5
-    assert shot.facts == (("repositories", "1"), ("s", "2.0"), ("matches/s", "2"))
-    assert shot.text == "running: 5 matches, 1 repositories, 2.0 s, 2 matches/s"
+    assert shot.facts == (("repository", "1"), ("s", "2.0"), ("matches/s", "2"))
+    assert shot.text == "running: 5 matches, 1 repository, 2.0 s, 2 matches/s"
     assert state.status == "interrupted"
     assert state.reasons == ("still running",)
 
@@ -155,7 +155,7 @@ def test_true_prints_lines_where_there_is_no_notebook(
     state.finish()
     painter.finish()
     line = capsys.readouterr().err
-    assert line.startswith("limited: 2 matches, 1 repositories, ")
+    assert line.startswith("limited: 2 matches, 1 repository, ")
     assert line.endswith("; shard-match-limit: result limit hit (count:11000)\n")
 
 

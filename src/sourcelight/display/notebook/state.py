@@ -58,8 +58,6 @@ class SearchState:
         Seconds that only grow; tests pass their own.
     """
 
-    unit = "matches"
-
     def __init__(self, query: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.query = query
         found = _COUNT.search(query)
@@ -165,10 +163,18 @@ class SearchState:
             elapsed_s=elapsed,
             done=self.matches,
             total=self.total,
-            unit=self.unit,
-            facts=(("repositories", f"{repositories:,}"), ("s", f"{elapsed:.1f}"), ("matches/s", f"{rate:,.0f}")),
+            unit="match" if self.matches == 1 else "matches",
+            facts=(
+                (_repositories(repositories), f"{repositories:,}"),
+                ("s", f"{elapsed:.1f}"),
+                ("matches/s", f"{rate:,.0f}"),
+            ),
             notes=tuple(notes),
         )
+
+
+def _repositories(number: int) -> str:
+    return "repository" if number == 1 else "repositories"
 
 
 def _note(item: Skipped) -> str:
@@ -182,8 +188,6 @@ class IndexState:
     `update` takes any object that has some of `repositories_done`, `repositories_total`, `files`, `bytes` (of text)
     and `phase` (what is being done, in words); or `step`, `done` and `total` of a clone.
     """
-
-    unit = "repositories"
 
     def __init__(self, title: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.title = title
@@ -233,7 +237,7 @@ class IndexState:
             elapsed_s=elapsed,
             done=done,
             total=int(total) if total else None,
-            unit=self.unit,
+            unit=_repositories(total or done),
             facts=tuple(facts),
             notes=tuple(notes),
         )

@@ -64,7 +64,7 @@ def bar_html(snapshot: Snapshot) -> str:
 def status_html(snapshot: Snapshot) -> str:
     """The line of words and numbers, announced politely to screen readers."""
     word, sign = _WORDS[snapshot.phase]
-    if snapshot.phase == "running" and snapshot.unit == "repositories":
+    if snapshot.phase == "running" and snapshot.unit.startswith("repositor"):
         word = "Indexing"
     of = f" of {snapshot.total:,}" if snapshot.total else ""
     facts = " \u00b7 ".join(f"{escape(value)}\u202f{escape(name)}" for name, value in snapshot.facts)
