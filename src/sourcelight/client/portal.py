@@ -11,6 +11,7 @@ import asyncio
 import atexit
 import os
 import threading
+import warnings
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from concurrent.futures import Future
@@ -42,10 +43,11 @@ class Drawn(Protocol):
 
 
 class Board:
-    """What a coroutine asks the thread that waits for it to draw."""
+    """What a coroutine asks the thread that waits for it to draw, and to warn of."""
 
     def __init__(self) -> None:
         self.wake = threading.Event()
+        self.warnings: list[Warning] = []
         self._drawn: tuple[Drawn, ...] = ()
 
     def add(self, drawn: Drawn) -> None:
@@ -209,6 +211,8 @@ def call(function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
         task.cancel(_UNWIND_AFTER_INTERRUPT_S)
         raise
     task.board.finish()
+    for warning in task.board.warnings:
+        warnings.warn(warning, stacklevel=3)  # at the line that called the client
     return task.result()
 
 
