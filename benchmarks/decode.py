@@ -68,7 +68,7 @@ def match(rng: random.Random, words: list[str], *, chunks: bool) -> dict[str, An
         "repoStars": 12,
         "repoLastFetched": "2024-01-01T00:00:00Z",
         "branches": [""],
-        "commit": f"{rng.getrandbits(160):040x}",
+        "commit": name.encode().hex()[-40:],
         "hunks": None,
         "language": "Go",
     }

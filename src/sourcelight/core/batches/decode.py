@@ -120,20 +120,42 @@ def _name_columns(found: list[list[Extent] | None], take: Any = None) -> _Column
 
 
 def _repository_columns(kind: str, records: list[Record], take: Any) -> _Columns:
-    return {
-        "type": constant(kind, len(take)),
-        "repository": dictionary([r.repository for r in records], take),
-        "repository_id": int32([r.repository_id or 0 for r in records]).take(take),
-        "revision": dictionary([r.branches[0] if r.branches else "" for r in records], take),
-    }
+    return _described(kind, records, take, {})
 
 
 def _file_columns(kind: str, records: list[Record], take: Any) -> _Columns:
-    return _repository_columns(kind, records, take) | {
-        "commit": dictionary([r.commit or None for r in records], take),
+    return _described(kind, records, take, {"commit": 3, "language": 4}) | {
         "path": dictionary([r.path or "" for r in records], take),
-        "language": dictionary([r.language or None for r in records], take),
     }
+
+
+def _described(kind: str, records: list[Record], take: Any, further: dict[str, int]) -> _Columns:
+    # A stream holds few repositories and languages: look each combination up once, and the columns come from these.
+    known: dict[tuple[str, int, str, str | None, str | None], int] = {}
+    codes = [
+        known.setdefault(
+            (
+                r.repository,
+                r.repository_id or 0,
+                r.branches[0] if r.branches else "",
+                r.commit or None,
+                r.language or None,
+            ),
+            len(known),
+        )
+        for r in records
+    ]
+    rows = np.array(codes, np.int32)[np.asarray(take)]
+    keys = list(known)
+    columns: _Columns = {
+        "type": constant(kind, len(rows)),
+        "repository": dictionary([key[0] for key in keys], rows),
+        "repository_id": int32(np.array([key[1] for key in keys], np.int32)[rows]),
+        "revision": dictionary([key[2] for key in keys], rows),
+    }
+    for name, at in further.items():
+        columns[name] = dictionary([None if key[at] is None else str(key[at]) for key in keys], rows)
+    return columns
 
 
 def _lines(records: list[Record]) -> _Columns | None:
