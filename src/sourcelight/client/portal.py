@@ -15,7 +15,7 @@ import warnings
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from concurrent.futures import Future
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from contextvars import ContextVar
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -171,9 +171,10 @@ class _Task(Generic[T]):
         return self._future.result(timeout=5)
 
     def soon(self, function: Callable[[], object]) -> None:
-        """Run something on the loop of the task, which must have begun."""
+        """Run something on the loop of the task, which must have begun; nothing happens on a loop that has ended."""
         if self._task is not None:
-            self._task.get_loop().call_soon_threadsafe(function)
+            with suppress(RuntimeError):
+                self._task.get_loop().call_soon_threadsafe(function)
 
     def cancel(self, wait_s: float) -> None:
         """Cancel the coroutine once, and wait until it has cleaned up, so long at most."""
