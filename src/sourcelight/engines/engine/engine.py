@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from sourcelight.core.batches import Cancellation, Event
-from sourcelight.core.errors import QueryError, RepositoryError
+from sourcelight.core.errors import IndexFault, QueryError, RepositoryError
 from sourcelight.core.query import Query, parse
 from sourcelight.core.query.unsupported import refuse_unsupported
 from sourcelight.core.wire.request import SearchRequest
@@ -115,7 +115,10 @@ class Engine:
         plan = make_plan(query.plan[0], self.catalog.visible(viewer), self.target_of)
         if plan.text is None or plan.repository_hits:
             return None
-        return self.store.count(plan.targets, plan.text, by, cancellation)
+        try:
+            return self.store.count(plan.targets, plan.text, by, cancellation)
+        except IndexFault:
+            return None  # the stream names the repository that can't be searched
 
     def _parse(self, request: SearchRequest) -> Query:
         query = parse(request.query, request.pattern_type, version=request.version)
