@@ -102,6 +102,13 @@ def build(folder: RepositoryFolder, source: Source, order: BuildOrder) -> Built:
 
     Raises `IndexWriteFailed`, or what `order.stop` raises; the former index then stays as it was.
     """
+    try:
+        return _build(folder, source, order)
+    finally:
+        folder.discard_unneeded()
+
+
+def _build(folder: RepositoryFolder, source: Source, order: BuildOrder) -> Built:
     former = _former(folder, order)
     folder.discard_unneeded()
     tree = source.tree(order.commit)
@@ -121,7 +128,6 @@ def build(folder: RepositoryFolder, source: Source, order: BuildOrder) -> Built:
     used.update(name for view in views for name in View(folder.path / view.name).shards)
     shards = {shard.name: shard for shard in (*former.shards, *work.known.shards) if shard.name in used}
     folder.replace_manifest(Manifest(order.repository, order.max_file_size, tuple(shards.values()), (*views, entry)))
-    folder.discard_unneeded()
     return Built(work.read_files, work.read_bytes, len(ids))
 
 
@@ -243,15 +249,16 @@ class _Work:
     def _finish(self, builder: ShardBuilder, *, delta: bool) -> None:
         self._order.stop()
         name = builder.write(self._folder)
-        path = self._folder / name
-        shard = Shard(path)
+        shard = Shard(self._folder / name)
         shard.file.verify(self._order.stop)
-        if self._room is not None:
-            self._room -= shard.file.size
-            if self._room < 0:
-                path.unlink(missing_ok=True)
-                raise IndexWriteFailed(str(self._folder), "the limit set for the index (max_bytes) is reached")
+        self._take_room(shard.file.size)
         self.known.shards.append(ShardEntry(name, shard.documents, shard.text_bytes, delta))
+
+    def _take_room(self, size: int) -> None:
+        if self._room is not None:
+            self._room -= size
+            if self._room < 0:
+                raise IndexWriteFailed(str(self._folder), "the limit set for the index (max_bytes) is reached")
 
     def write_view(self, paths: list[bytes], ids: list[bytes]) -> tuple[ViewEntry, set[str]]:
         """Write the view of the commit, all of whose blobs are known by now; give it and the shards it uses."""
@@ -287,6 +294,7 @@ class _Work:
             languages=languages,
         )
         name = write_view(self._folder, content)
+        self._take_room((self._folder / name).stat().st_size)
         text_bytes = int(size[reason == 0].sum())
         return ViewEntry(name, self._order.commit, self._order.revision, files, text_bytes), set(names)
 

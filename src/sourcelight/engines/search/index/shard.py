@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.engines.search.index.grams import KeyFinder, Keys
-from sourcelight.engines.search.index.postings import Postings, trigram_sections, window_sections
+from sourcelight.engines.search.index.grams import WINDOW_BITS, KeyFinder
+from sourcelight.engines.search.index.postings import PairList, Postings, trigram_sections, window_bits, window_sections
 from sourcelight.engines.search.index.sections import Array, SectionFile, write_sections
 
 UNIT_BYTES = 16 * 1024
@@ -52,8 +52,8 @@ class ShardBuilder:
         self._sizes: list[int] = []
         self._first_units: list[int] = []
         self._unit_starts: list[int] = []
-        self._trigrams: list[tuple[int, Keys]] = []
-        self._windows: list[tuple[int, Keys]] = []
+        self._trigrams = PairList()
+        self._windows = PairList()
 
     @property
     def documents(self) -> int:
@@ -82,8 +82,8 @@ class ShardBuilder:
             unit = len(self._unit_starts)
             self._unit_starts.append(self._size + at)
             trigrams, windows = self._finder.keys(text[at:end])
-            self._trigrams.extend((unit, keys) for keys in trigrams)
-            self._windows.extend((unit, keys) for keys in windows)
+            self._trigrams.add(unit, trigrams)
+            self._windows.add(unit, windows)
             at = end
         self._parts.append(text)
         self._size += len(text)
@@ -109,9 +109,9 @@ class ShardBuilder:
             "doc_unit": np.array([*self._first_units, units], dtype=np.uint32),
             "unit_start": np.array([*self._unit_starts, self._size], dtype=np.uint32),
         }
-        sections |= trigram_sections(self._trigrams, units)
-        self._trigrams.clear()
-        sections |= window_sections(self._windows, self._size)
+        sections |= trigram_sections(self._trigrams.take(), units)
+        bits = window_bits(self._size)
+        sections |= window_sections(self._windows.take(WINDOW_BITS - bits), bits)
         facts = {"documents": len(self._blobs), "units": units, "text_bytes": sum(self._sizes)}
         return write_sections(folder, "shard", facts, sections)
 
