@@ -33,12 +33,6 @@ FILES: dict[str, str | bytes | None] = {
     "big.txt": b"foo\n" * 1000,
     "e.md": "",
 }
-    "a.py": "import os\nfoo\n",
-    "lib/foo.c": "int foo;\n",
-    "bin": b"\0foo",
-    "big.txt": b"foo\n" * 1000,
-    "e.md": "",
-}
 QUERY = TextQuery(Atom(compile_pattern("foo", kind="literal", case_sensitive=True)))
 
 
