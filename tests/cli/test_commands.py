@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -194,7 +193,7 @@ def test_a_closed_pipe_is_no_fault(folder: Path) -> None:
 
 
 def test_a_terminal_gets_highlights(folder: Path) -> None:
-    ours, theirs = pty.openpty()
+    ours, theirs = pytest.importorskip("pty").openpty()
     command = [*COMMAND, "search", "needle file:main.py", str(folder)]
     environment = os.environ | {"TERM": "xterm", "NO_COLOR": ""}
     with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, env=environment) as process:
@@ -271,7 +270,10 @@ def test_a_service_is_asked_by_url_or_environment(run: Run, monkeypatch: pytest.
         assert err.count("\n") == 1
 
 
-def test_serve_prints_its_address_and_token_and_stops_on_sigterm(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_serve_prints_its_address_and_token_and_stops_in_order(
+    folder: Path, tmp_path: Path, number: signal.Signals, status: int
+) -> None:
     config = tmp_path / "site.json"
     config.write_text('{"mcp.enabled": true, "auth.public": false}', encoding="utf-8")
     command = [*COMMAND, "serve", str(folder), "--port", "0", "--config", str(config)]
@@ -286,9 +288,9 @@ def test_serve_prints_its_address_and_token_and_stops_on_sigterm(folder: Path, t
         answer = httpx.get(f"{url[1]}/.api/search/stream", params={"q": "needle"}, headers=headers, trust_env=False)
         assert answer.content.endswith(b"event: done\ndata: {}\n\n")
         assert httpx.get(f"{url[1]}/.api/search/stream?q=x", trust_env=False).status_code == 401
-        process.terminate()
+        process.send_signal(number)
         out, err = process.communicate(timeout=20)
-    assert process.returncode == 0
+    assert process.returncode == status
     assert out == ""
     assert token[1] not in err
     assert "needle" not in err

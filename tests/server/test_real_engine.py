@@ -1,6 +1,7 @@
 """The service over real repositories: what is served is what a strict client reads."""
 
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from core.wire.strict_decoder import Malformed, read_strictly
 from server.running_service import Service, running
 from sourcelight.backends.embed import open_engine
+from sourcelight.core.batches import Cancellation
 from sourcelight.engines.engine import Engine
 from sourcelight.server.service.app import search_limits
 from sourcelight.server.service.running import warm_up
@@ -143,6 +145,18 @@ def test_a_line_with_more_matches_than_one_event_holds_is_sent_whole(
     matches = _matches(read_strictly(service.search("manyofthese count:all", cm="t").content))
     found = [place["start"]["offset"] for m in matches for chunk in m["chunkMatches"] for place in chunk["ranges"]]
     assert found == list(range(0, 12 * 150_000, 12))
+
+
+def test_a_client_that_goes_away_in_the_middle_frees_the_search(service: Service, public: RepositoryBuilder) -> None:
+    public.commit({f"many/{n}.txt": f"wanderer {n}\n" * 500 for n in range(400)}, "many")
+    with service.client.stream("GET", "/.api/search/stream", params={"q": "wanderer count:all", "cm": "t"}) as answer:
+        assert next(answer.iter_raw()).startswith(b"event: matches\n")
+        assert service.app.state.search.running == 1
+    bound = Cancellation(0.3)
+    while service.app.state.search.running:
+        assert not bound.expired
+        threading.Event().wait(0.005)
+    assert "sourcelight-search" not in {thread.name for thread in threading.enumerate()}
 
 
 def test_display_cuts_what_is_sent_and_goes_on_counting(service: Service) -> None:

@@ -160,9 +160,10 @@ class Producer:
 
     def _put(self, item: Item, size: int) -> None:
         with self._room:
+            self.cancellation.check()
             while self._size and self._size + size > self.buffer_bytes:
-                self.cancellation.check()
                 self._room.wait(1.0)
+                self.cancellation.check()
             self._items.append((item, size))
             self._size += size
         self.wake()
