@@ -43,7 +43,8 @@ def run(arguments: Sequence[str] | None) -> int:  # noqa: PLR0911 - one for each
         say(str(fault))
         return USAGE
     except SourcelightError as fault:
-        say(str(fault))
+        hint = getattr(fault, "hint", "")
+        say(f"{fault}: {hint}" if hint else str(fault))
         return FAILED
     except OSError as fault:
         name = f"{fault.filename}: " if fault.filename else ""
