@@ -231,7 +231,6 @@ def _repository_batch(hits: Sequence[tuple[Repository, tuple[tuple[int, int], ..
             column("repository", [f.name for f in facts], "dict32"),
             column("repository_id", [f.id for f in facts], "int32"),
             column("revision", [""] * len(hits), "dict32"),
-            column("commit", [f.commit or None for f in facts], "dict32"),
             column("match_count", [1] * len(hits), "int32"),
             column("name_start", [[a for a, _ in spans] for _, spans in hits], "list"),
             column("name_end", [[b for _, b in spans] for _, spans in hits], "list"),
