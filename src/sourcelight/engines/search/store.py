@@ -39,6 +39,9 @@ _MOST_OPEN_FILES = 400
 
 _SMALL_FILES = 400
 _SMALL_BYTES = 4 * 1024 * 1024
+_FEW = 16
+"""Repositories up to which it pays to look in this process which of them are small."""
+
 _READ_AGAIN = 5
 
 
@@ -181,6 +184,7 @@ class IndexStore:
         update.
         """
         found = [self._status(path, verify=verify) for path in self._paths()]
+        found = [status for status in found if status.commits or status.damaged]
         return sorted(found, key=lambda status: (status.repository, status.key))
 
     def _paths(self) -> list[Path]:
@@ -275,7 +279,7 @@ class _Update:
             if self.cancellation.cancelled:
                 self.cancelled = True
                 return
-            if self._is_small(target, commit):
+            if len(self.waiting) <= _FEW and self._is_small(target, commit):
                 self._build_here(number, target, commit)
             else:
                 large.append(number)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -85,6 +86,8 @@ def _serve(orders: IO[bytes], events: IO[bytes]) -> None:
 
 def main() -> None:
     """Serve orders until the input ends."""
+    # Ctrl-C reaches all processes of a terminal: whether to stop is for the one that gave the orders to say.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     events = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     _serve(sys.stdin.buffer, events)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -306,10 +305,15 @@ def _chain(*parts: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes
 
 def _languages(paths: list[bytes]) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint16]], list[tuple[str, list[str]]]]:
     numbers: dict[tuple[str, tuple[str, ...]], int] = {}
-
-    @functools.cache
-    def number_of(path: str) -> int:
-        return numbers.setdefault((language_of(path), tuple(languages_of_path(path))), len(numbers))
-
-    codes = np.array([number_of(path.decode(errors="replace")) for path in paths], dtype=np.uint16)
+    by_name: dict[bytes, int] = {}
+    codes = np.zeros(len(paths), dtype=np.uint16)
+    for at, path in enumerate(paths):
+        # Languages are told by the file's name alone, and names repeat.
+        name = path[path.rfind(b"/") + 1 :]
+        code = by_name.get(name)
+        if code is None:
+            shown = name.decode(errors="replace")
+            known = (language_of(shown), tuple(languages_of_path(shown)))
+            code = by_name[name] = numbers.setdefault(known, len(numbers))
+        codes[at] = code
     return codes, [(name, list(names)) for name, names in numbers]

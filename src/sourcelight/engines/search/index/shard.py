@@ -23,8 +23,8 @@ UNIT_BYTES = 16 * 1024
 SHARD_BYTES = 64 * 1024 * 1024
 SHARD_UNITS = (1 << 16) - 1
 BLOB_ID_BYTES = 20
-LARGEST_DOCUMENT = 1 << 30
-"""Bytes above which no setting makes a file searchable: offsets in a shard have 32 bits."""
+LARGEST_DOCUMENT = 1 << 29
+"""Bytes above which no setting makes a file searchable: a shard's units are numbered with 16 bits."""
 
 
 def cut_units(text: bytes) -> list[int]:
