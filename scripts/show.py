@@ -77,7 +77,11 @@ def print_tables() -> int:
 
     notebook = nbformat.read(ROOT / "notebooks" / QUICKSTART, as_version=4)
     client = nbclient.NotebookClient(
-        notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}}
+        notebook,
+        timeout=600,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(FOLDER)}},
+        extra_arguments=["--log-level=ERROR"],
     )
     failed = False
     try:
