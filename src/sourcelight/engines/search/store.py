@@ -14,7 +14,7 @@ from typing import Any
 from sourcelight.core.batches.events import Cancellation
 from sourcelight.core.errors import Cancelled, IndexDamaged, IndexFault, SourcelightError
 from sourcelight.engines.search import pool, searcher
-from sourcelight.engines.search.index.build import BuildOrder
+from sourcelight.engines.search.index.build import BuildOrder, Files
 from sourcelight.engines.search.index.folder import RepositoryFolder
 from sourcelight.engines.search.index.sections import FORMAT
 from sourcelight.engines.search.index.shard import Shard
@@ -279,30 +279,32 @@ class _Update:
             if self.cancellation.cancelled:
                 self.cancelled = True
                 return
-            if len(self.waiting) <= _FEW and self._is_small(target, commit):
-                self._build_here(number, target, commit)
-            else:
+            tree = self._small_tree(target, commit)
+            if tree is None:
                 large.append(number)
+            else:
+                self._build_here(number, target, commit, tree)
         if large and not self.cancelled:
             self._build_in_workers(large)
 
-    def _is_small(self, target: Target, commit: str) -> bool:
+    def _small_tree(self, target: Target, commit: str) -> Files | None:
+        """Give the files of a commit of which little is new; None for any other."""
+        if len(self.waiting) > _FEW:
+            return None
         try:
             manifest = self.store._folder(target.repository.key).manifest()  # noqa: SLF001 - same module
-            former = (
-                View(self.store.folder / target.repository.key / manifest.views[-1].name) if manifest.views else None
-            )
-            known = set(former.blob_ids()) if former else set()
+            folder = self.store.folder / target.repository.key
+            known = set(View(folder / manifest.views[-1].name).blob_ids()) if manifest.views else set()
             with ObjectReader(target.repository) as reader:
                 tree = reader.tree(commit)
                 ids = {tree.blob_ids[at : at + 20] for at in range(0, len(tree.blob_ids), 20)} - known
                 if len(ids) > _SMALL_FILES:
-                    return False
+                    return None
                 limit = self.store.max_file_size
                 sizes = (reader.size(blob_id) or 0 for blob_id in ids)
-                return sum(size for size in sizes if size <= limit) <= _SMALL_BYTES
+                return tree if sum(size for size in sizes if size <= limit) <= _SMALL_BYTES else None
         except (SourcelightError, OSError, ValueError):
-            return False
+            return None
 
     def _order(self, target: Target, commit: str) -> dict[str, Any]:
         limit = self.store.max_bytes
@@ -315,7 +317,7 @@ class _Update:
             "afresh": target.repository.key in self.store._damaged,  # noqa: SLF001 - same module
         }
 
-    def _build_here(self, number: int, target: Target, commit: str) -> None:
+    def _build_here(self, number: int, target: Target, commit: str, tree: Files) -> None:
         folder = self.store._folder(target.repository.key)  # noqa: SLF001 - same module
 
         def stop() -> None:
@@ -326,7 +328,7 @@ class _Update:
             **self._order(target, commit), stop=stop, tell=lambda files, size: self._progress(number, files, size)
         )
         try:
-            built = build_locked(folder, target.repository, order)
+            built = build_locked(folder, target.repository, order, tree)
         except Cancelled:
             self.cancelled = True
         except Exception as fault:  # noqa: BLE001 - one repository must not end the others; the reason is reported

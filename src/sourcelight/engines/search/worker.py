@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from sourcelight.core.batches import RepositoryFacts
 from sourcelight.core.errors import IndexFault, SourcelightError
-from sourcelight.engines.search.index.build import BuildOrder, Built, build
+from sourcelight.engines.search.index.build import BuildOrder, Built, Files, build
 from sourcelight.engines.search.index.folder import RepositoryFolder
 from sourcelight.repos import Repository
 
@@ -33,7 +33,9 @@ def _repository(raw: dict[str, Any]) -> Repository:
     return Repository(facts=facts, **raw)
 
 
-def build_locked(folder: RepositoryFolder, repository: Repository, order: BuildOrder) -> Built | None:
+def build_locked(
+    folder: RepositoryFolder, repository: Repository, order: BuildOrder, tree: Files | None = None
+) -> Built | None:
     """Build one index under its lock; None when another builder had done it by then."""
     from sourcelight.repos import ObjectReader
 
@@ -41,7 +43,7 @@ def build_locked(folder: RepositoryFolder, repository: Repository, order: BuildO
         if not order.afresh and is_built(folder, order.commit, order.max_file_size):
             return None
         with ObjectReader(repository) as reader:
-            return build(folder, reader, order)
+            return build(folder, reader, order, tree)
 
 
 def is_built(folder: RepositoryFolder, commit: str, max_file_size: int) -> bool:

@@ -96,21 +96,21 @@ class Built:
     files: int
 
 
-def build(folder: RepositoryFolder, source: Source, order: BuildOrder) -> Built:
-    """Make the folder answer for `order.commit`. Call it with the folder's lock held.
+def build(folder: RepositoryFolder, source: Source, order: BuildOrder, tree: Files | None = None) -> Built:
+    """Make the folder answer for `order.commit`, whose files are `tree` (None: to be read). Hold the folder's lock.
 
     Raises `IndexWriteFailed`, or what `order.stop` raises; the former index then stays as it was.
     """
     try:
-        return _build(folder, source, order)
+        return _build(folder, source, order, tree)
     finally:
         folder.discard_unneeded()
 
 
-def _build(folder: RepositoryFolder, source: Source, order: BuildOrder) -> Built:
+def _build(folder: RepositoryFolder, source: Source, order: BuildOrder, tree: Files | None) -> Built:
     former = _former(folder, order)
     folder.discard_unneeded()
-    tree = source.tree(order.commit)
+    tree = tree or source.tree(order.commit)
     try:
         known = _known(folder.path, former, order.stop)
     except (IndexDamaged, FileNotFoundError):

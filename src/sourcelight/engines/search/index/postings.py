@@ -18,14 +18,14 @@ _SMALLEST_BITS = 8
 _FIRST_PAIRS = 1 << 14
 
 Units = NDArray[np.intp]
-Pairs = NDArray[np.uint64]
+Pairs = NDArray[np.int64]
 
 
 class PairList:
     """Gathers (key, unit) pairs as numbers that sort by key, then unit."""
 
     def __init__(self) -> None:
-        self._pairs = np.empty(_FIRST_PAIRS, dtype=np.uint64)
+        self._pairs = np.empty(_FIRST_PAIRS, dtype=np.int64)
         self._length = 0
         self._repeats = False
 
@@ -35,24 +35,23 @@ class PairList:
         for part in keys:
             end = self._length + len(part)
             if end > len(self._pairs):
-                grown = np.empty(max(end, 2 * len(self._pairs)), dtype=np.uint64)
+                grown = np.empty(max(end, 2 * len(self._pairs)), dtype=np.int64)
                 grown[: self._length] = self._pairs[: self._length]
                 self._pairs = grown
             place = self._pairs[self._length : end]
-            place[:] = part
-            place <<= np.uint64(16)
-            place |= np.uint64(unit)
+            np.left_shift(part, 16, out=place)
+            place |= unit
             self._length = end
 
     def take(self, drop_bits: int = 0) -> Pairs:
         """Give the distinct pairs, sorted, without the lowest bits of the keys; nothing is left here."""
         pairs = self._pairs[: self._length]
-        self._pairs = np.empty(0, dtype=np.uint64)
+        self._pairs = np.empty(0, dtype=np.int64)
         self._length = 0
         if drop_bits:
-            units = pairs & np.uint64(0xFFFF)
-            pairs >>= np.uint64(16 + drop_bits)
-            pairs <<= np.uint64(16)
+            units = pairs & 0xFFFF
+            pairs >>= 16 + drop_bits
+            pairs <<= 16
             pairs |= units
         pairs.sort()
         if (self._repeats or drop_bits) and len(pairs):
@@ -70,7 +69,7 @@ def window_bits(text_bytes: int) -> int:
 
 def trigram_sections(pairs: Pairs, units: int) -> dict[str, Array]:
     """Make the sections of trigrams from sorted pairs."""
-    codes = (pairs >> np.uint64(16)).astype(np.uint32)
+    codes = (pairs >> 16).astype(np.uint32)
     lists = pairs.astype(np.uint16)
     starts = np.flatnonzero(np.concatenate(([True], codes[1:] != codes[:-1]))) if len(codes) else np.zeros(0, np.intp)
     counts = np.diff(np.append(starts, len(codes)))
@@ -104,7 +103,7 @@ def _bitmaps(lists: NDArray[np.uint16], counts: NDArray[np.intp], units: int) ->
 def window_sections(pairs: Pairs, bits: int) -> dict[str, Array]:
     """Make the sections of windows from sorted pairs whose keys have so many bits."""
     starts = np.zeros((1 << bits) + 1, dtype=np.uint32)
-    np.cumsum(np.bincount((pairs >> np.uint64(16)).astype(np.intp), minlength=1 << bits), out=starts[1:])
+    np.cumsum(np.bincount((pairs >> 16).astype(np.intp), minlength=1 << bits), out=starts[1:])
     return {"win_starts": starts, "win_lists": pairs.astype(np.uint16)}
 
 
