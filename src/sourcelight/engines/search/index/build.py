@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
-from sourcelight.core.query.languages import language_of, languages_of_path
+from sourcelight.core.query.languages import LANGUAGES, language_of, languages_of_path
 from sourcelight.engines.search.index.folder import EMPTY, Manifest, RepositoryFolder, ShardEntry, ViewEntry
 from sourcelight.engines.search.index.grams import KeyFinder
 from sourcelight.engines.search.index.shard import BLOB_ID_BYTES, LARGEST_DOCUMENT, Shard, ShardBuilder
@@ -306,10 +306,13 @@ def _chain(*parts: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes
 def _languages(paths: list[bytes]) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint16]], list[tuple[str, list[str]]]]:
     numbers: dict[tuple[str, tuple[str, ...]], int] = {}
     by_name: dict[bytes, int] = {}
+    whole_names = {name.lower().encode() for one in LANGUAGES.values() for name in one.filenames}
     codes = np.zeros(len(paths), dtype=np.uint16)
     for at, path in enumerate(paths):
-        # Languages are told by the file's name alone, and names repeat.
+        # A language is told by a file's whole name or by its endings, and endings repeat.
         name = path[path.rfind(b"/") + 1 :]
+        if name.lower() not in whole_names:
+            name = name[max(name.find(b"."), 0) :]
         code = by_name.get(name)
         if code is None:
             shown = name.decode(errors="replace")
