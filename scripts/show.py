@@ -61,13 +61,14 @@ def wait_for(command: Sequence[str | Path]) -> int:
 def open_lab(notebook: Path, *, browser: bool) -> int:
     """Run JupyterLab on a notebook until the reader stops it."""
     command: list[str | Path] = [sys.executable, "-m", "jupyterlab", "--ServerApp.answer_yes=True"]
-    command.append(f"--ServerApp.root_dir={FOLDER}")
+    # As default_url, so that the address printed for --no-browser leads to the notebook, too.
+    command += [f"--ServerApp.root_dir={FOLDER}", f"--LabApp.default_url=/lab/tree/{notebook.name}"]
     if not browser:
         command.append("--no-browser")
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")
     print("Starting JupyterLab on the quickstart; Ctrl-C here stops it.", flush=True)
-    return wait_for([*command, notebook])
+    return wait_for(command)
 
 
 def print_tables() -> int:
