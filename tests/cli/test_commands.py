@@ -334,6 +334,14 @@ def _process(*command: str, **environment: str) -> Iterator[subprocess.Popen[str
             process.kill()
 
 
+def test_the_sample_repositories_of_lab_are_built_once(tmp_path: Path) -> None:
+    from sourcelight.cli.lab import sample_repositories
+
+    folder = sample_repositories(tmp_path / "samples")
+    assert (folder / "hub" / ".git").is_dir()
+    assert sample_repositories(folder) == folder
+
+
 def _eventually(claim: Callable[[], bool]) -> None:
     bound = Cancellation(BOUND_S)
     while not claim():
