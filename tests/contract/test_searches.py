@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 import sourcelight as sl
-from contract.git_grep import Atom, Both, Case, Either, Found, Without, expected
+from contract.oracles import Atom, Both, Case, Either, Found, Without, expected, ripgrep
 
 CASES = [
     Case("retry", Atom("retry")),
@@ -54,6 +55,12 @@ CASES = [
     Case("/not a regexp/", Atom("/not a regexp/"), pattern_type="literal"),
 ]
 BY_QUERY = {case.query: case for case in CASES}
+PLAIN = {
+    case.query: case.tree
+    for case in CASES
+    if isinstance(case.tree, Atom)
+    and (case.pattern_type, case.repositories, case.files, case.without_files) == ("standard", "", (), ())
+}
 LITERALS = {case.query: case.tree.text for case in CASES if isinstance(case.tree, Atom) and not case.tree.regexp}
 
 
@@ -95,6 +102,16 @@ def test_rows_are_those_of_git_grep(code: sl.Client, fleet: Path, query: str) ->
     assert found.lines == {(name, lossy(path).encode(), number) for name, path, number in wanted.lines}
     assert found.names == {(name, lossy(path).encode()) for name, path in wanted.names}
     assert result.status == "complete"
+
+
+@pytest.mark.ripgrep
+@pytest.mark.skipif(shutil.which("rg") is None, reason="ripgrep is not installed")
+@pytest.mark.parametrize("query", PLAIN)
+def test_lines_are_those_of_ripgrep(code: sl.Client, fleet: Path, query: str) -> None:
+    """In the work trees; the handbook is bare, which ripgrep can't read."""
+    case = BY_QUERY[query]
+    found = {row for row in found_by(code.search(f"{query} count:all")).lines if not row[0].endswith("/handbook")}
+    assert found == ripgrep(fleet, PLAIN[query], case_sensitive=case.case_sensitive)
 
 
 @pytest.mark.parametrize("query", LITERALS)
