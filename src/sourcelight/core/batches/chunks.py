@@ -76,9 +76,8 @@ class ChunkRows:
         if not len(parts.line):
             return None
         # All parts of one line make a row.
-        fresh = np.append(True, parts.line[1:] != parts.line[:-1])
-        top = np.flatnonzero(fresh)
-        counts = np.diff(top, append=len(fresh))
+        bounds = np.flatnonzero(np.concatenate(([True], parts.line[1:] != parts.line[:-1], [True])))
+        top, counts = bounds[:-1], bounds[1:] - bounds[:-1]
         line, chunk = parts.line[top], parts.chunk[top]
         line_offset = parts.line_offset(top, lines)
         start, end = lists(counts, parts.start, parts.end)
@@ -123,8 +122,9 @@ class _Lines:
         bounds, text = text_of(texts)
         breaks = np.flatnonzero(text == ord("\n"))
         passed = np.searchsorted(breaks, bounds)
-        first = passed[:-1] + np.arange(len(texts))
-        count = np.diff(passed) + 1
+        first_break = passed[:-1]
+        first = first_break + np.arange(len(texts))
+        count = passed[1:] - first_break + 1
         start, end = (np.empty(len(breaks) + len(texts), np.int64) for _ in range(2))
         for places, at, of_chunks, of_breaks in (
             (start, first, bounds[:-1], breaks + 1),

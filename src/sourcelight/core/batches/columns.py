@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 Array = Any
 Numbers = NDArray[Any]
 
-_INT32, _STRING, _LIST = pa.int32(), pa.string(), pa.list_(pa.int32())
+_INT8, _INT32, _STRING, _LIST = pa.int8(), pa.int32(), pa.string(), pa.list_(pa.int32())
 
 
 def repeats(counts: Numbers) -> Numbers:
@@ -23,17 +24,20 @@ def repeats(counts: Numbers) -> Numbers:
 
 def dictionary(values: Sequence[str | None], take: Numbers | None = None, *, index: Any = None) -> Array:
     """A dictionary-encoded column of `values`, at the positions `take` if given; None is null."""
-    known: dict[str, int] = {}
+    if index is None and take is not None and len(known := dict.fromkeys(values)) == 1 and None not in known:
+        return pa.DictionaryArray.from_arrays(numbers(np.zeros(len(take), np.int32)), strings(values[:1]), safe=False)
+    known = {}
     raw = np.array([-1 if v is None else known.setdefault(v, len(known)) for v in values], np.int32)
     if take is not None:
         raw = raw[take]
     missing = raw < 0
-    codes = pa.array(raw, index or pa.int32(), mask=missing if missing.any() else None)
+    simple = index is None and not missing.any()
+    codes = numbers(raw) if simple else pa.array(raw, index or _INT32, mask=missing)
     return pa.DictionaryArray.from_arrays(codes, strings(list(known)), safe=False)
 
 
 def distinct(values: Sequence[str], take: Numbers, texts: Array | None = None) -> Array:
-    """What `dictionary` gives, faster where all values are different; `texts`: the column of `values`, if there is one."""
+    """What `dictionary` gives, faster where all values are different; `texts`: the column of `values`, if at hand."""
     if len(set(values)) < len(values):
         return dictionary(values, take)
     return pa.DictionaryArray.from_arrays(numbers(take), strings(values) if texts is None else texts, safe=False)
@@ -41,7 +45,13 @@ def distinct(values: Sequence[str], take: Numbers, texts: Array | None = None) -
 
 def constant(value: str, rows: int) -> Array:
     """A dictionary-encoded column (8-bit codes) of one value."""
-    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int8)), strings([value]))
+    codes = pa.Array.from_buffers(_INT8, rows, [None, pa.py_buffer(bytes(rows))])
+    return pa.DictionaryArray.from_arrays(codes, _single(value), safe=False)
+
+
+@cache
+def _single(value: str) -> Array:
+    return strings([value])
 
 
 def numbers(values: NDArray[np.int32]) -> Array:
@@ -54,7 +64,7 @@ def lists(counts: Numbers, *values: Numbers) -> tuple[Array, ...]:
 
     Raises
     ------
-    pyarrow.ArrowInvalid
+    OverflowError
         For a number of more than 32 bits.
     """
     offsets = np.zeros(len(counts) + 1, np.int32)
@@ -75,10 +85,19 @@ def span_lists(rows: Sequence[Sequence[tuple[int, int]]], take: Numbers | None =
 
 
 def int32(values: Any) -> Array:
-    """A column of 32-bit numbers; `pyarrow.ArrowInvalid` for larger ones."""
-    if isinstance(values, np.ndarray) and values.dtype == np.int32:
-        return numbers(values)
-    return pa.array(values, _INT32)
+    """A column of 32-bit numbers.
+
+    Raises
+    ------
+    OverflowError, pyarrow.ArrowInvalid
+        For a number of more than 32 bits.
+    """
+    if not isinstance(values, np.ndarray):
+        return pa.array(values, _INT32)
+    small = values.astype(np.int32, copy=False)
+    if small is not values and (small != values).any():
+        raise OverflowError("a number of more than 32 bits")
+    return numbers(small)
 
 
 def strings(values: Sequence[str | None]) -> Array:

@@ -143,7 +143,8 @@ def _read(data: bytes) -> list[Record]:
 
 def _by_kind(records: list[Record]) -> dict[str, list[Record]]:
     found: dict[str, list[Record]] = {}
-    last, group = "", []
+    last = ""
+    group: list[Record] = []
     for r in records:
         kind = ("chunks" if r.chunk_matches else "lines") if r.type == "content" else _kind(r)
         if kind != last:
