@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import secrets
 import shutil
@@ -47,11 +48,13 @@ def write_notebook(path: Path, cells: list[str]) -> None:
 
 
 @contextlib.contextmanager
-def jupyter_lab(folder: Path, environment: Mapping[str, str]) -> Iterator[str]:
-    """Serve `folder`; yields the address with its token; the server is gone afterwards."""
+def jupyter_lab(folder: Path, environment: Mapping[str, str], *, dark: bool = False) -> Iterator[str]:
+    """Serve `folder` in single-document mode; yields the address with its token; the server is gone afterwards."""
     port, token = free_port(), secrets.token_hex(8)
     settings = folder / ".lab"
-    settings.mkdir(exist_ok=True)
+    themes = settings / "settings" / "@jupyterlab" / "apputils-extension" / "themes.jupyterlab-settings"
+    themes.parent.mkdir(parents=True, exist_ok=True)
+    themes.write_text(json.dumps({"theme": f"JupyterLab {'Dark' if dark else 'Light'}"}))
     environ = {
         **os.environ,
         **environment,
@@ -74,13 +77,13 @@ def jupyter_lab(folder: Path, environment: Mapping[str, str]) -> Iterator[str]:
             until = time.monotonic() + 60
             while True:
                 try:
-                    urllib.request.urlopen(f"{base}/api?token={token}", timeout=2).close()
+                    urllib.request.urlopen(f"{base}/api?token={token}", timeout=2).close()  # noqa: S310 - http to the server above
                     break
                 except OSError:
                     if time.monotonic() > until or server.poll() is not None:
                         raise RuntimeError((folder / ".lab" / "log").read_text()[-2000:]) from None
                     time.sleep(0.2)
-            yield f"{base}/lab/tree/NOTEBOOK?reset&token={token}"
+            yield f"{base}/doc/tree/NOTEBOOK?reset&token={token}"
         finally:
             server.terminate()
             try:
@@ -90,18 +93,15 @@ def jupyter_lab(folder: Path, environment: Mapping[str, str]) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def chromium_page(*, dark: bool = False, width: int = 1180, height: int = 760) -> Iterator[Any]:
+def chromium_page(*, width: int = 1000, height: int = 640) -> Iterator[Any]:
     """A fresh page of headless Chromium."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_FLAGS)
         try:
-            context = browser.new_context(
-                viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
-            )
-            page = context.new_page()
-            page.set_default_timeout(60_000)
+            page = browser.new_page(viewport={"width": width, "height": height})
+            page.set_default_timeout(30_000)
             yield page
         finally:
             browser.close()
@@ -111,13 +111,23 @@ def open_notebook(page: Any, address: str, name: str) -> None:
     """Open a notebook and wait until its kernel is idle."""
     page.goto(address.replace("NOTEBOOK", name))
     page.wait_for_selector(".jp-Notebook .jp-CodeCell")
-    page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]')
+    page.add_style_tag(content=".Toastify { display: none; }")
+    page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', state="attached")
 
 
 def run_cell(page: Any, number: int) -> None:
-    """Start cell `number` (from 0) without waiting for it."""
-    page.locator(".jp-CodeCell").nth(number).locator(".jp-InputPrompt").click()
-    page.keyboard.press("Control+Enter")
+    """Start cell `number` (from 0) without waiting for its end; a key press that Lab loses is sent again."""
+    prompt = page.locator(".jp-CodeCell").nth(number).locator(".jp-InputPrompt")
+    before = prompt.text_content()
+    for _ in range(10):
+        prompt.click()
+        page.keyboard.press("Control+Enter")
+        until = time.monotonic() + 1.5
+        while time.monotonic() < until:
+            if prompt.text_content() != before:
+                return
+            page.wait_for_timeout(20)
+    raise TimeoutError(f"cell {number} does not start")
 
 
 def wait_for_cell(page: Any, number: int, timeout_s: float = 60) -> None:
