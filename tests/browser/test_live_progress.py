@@ -1,4 +1,4 @@
-"""What a reader sees in JupyterLab: progress that lives while a search streams, and an interrupt that keeps its rows."""
+"""What a reader sees in JupyterLab: progress that lives while a search streams, an interrupt that keeps its rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
