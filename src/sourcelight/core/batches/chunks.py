@@ -122,18 +122,10 @@ class _Lines:
         bounds, text = text_of(texts)
         breaks = np.flatnonzero(text == ord("\n"))
         passed = np.searchsorted(breaks, bounds)
-        first_break = passed[:-1]
-        first = first_break + np.arange(len(texts))
-        count = passed[1:] - first_break + 1
-        start, end = (np.empty(len(breaks) + len(texts), np.int64) for _ in range(2))
-        for places, at, of_chunks, of_breaks in (
-            (start, first, bounds[:-1], breaks + 1),
-            (end, first + count - 1, bounds[1:], breaks),
-        ):
-            inside = np.ones(len(places), bool)
-            inside[at] = False
-            places[at] = of_chunks
-            places[inside] = of_breaks
+        # Each chunk starts a line and ends one; so does each newline.
+        start = np.sort(np.concatenate((bounds[:-1], breaks + 1)))
+        end = np.sort(np.concatenate((bounds[1:], breaks)))
+        first, count = passed[:-1] + np.arange(len(texts)), passed[1:] - passed[:-1] + 1
         return cls(texts.buffers()[2], Points(text), start, end, first, count)
 
     def texts(self, line: Numbers) -> Any:

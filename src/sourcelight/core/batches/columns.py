@@ -36,9 +36,9 @@ def dictionary(values: Sequence[str | None], take: Numbers | None = None, *, ind
     return pa.DictionaryArray.from_arrays(codes, strings(list(known)), safe=False)
 
 
-def distinct(values: Sequence[str], take: Numbers, texts: Array | None = None) -> Array:
+def distinct(values: Sequence[str | None], take: Numbers, texts: Array | None = None) -> Array:
     """What `dictionary` gives, faster where all values are different; `texts`: the column of `values`, if at hand."""
-    if len(set(values)) < len(values):
+    if len(known := set(values)) < len(values) or None in known:
         return dictionary(values, take)
     return pa.DictionaryArray.from_arrays(numbers(take), strings(values) if texts is None else texts, safe=False)
 

@@ -45,21 +45,22 @@ class Files:
     def repository_columns(self, kind: str, take: Numbers) -> Columns:
         """The columns of the repository of each record, at the positions `take`."""
         rows = np.array(self._codes, np.int32)[take]
-        ids = np.array([key[1] or 0 for key in self._known], np.int32)
+        names, ids, revisions, _, _ = zip(*self._known, strict=True)
         return {
             "type": constant(kind, len(rows)),
-            "repository": dictionary([key[0] for key in self._known], rows),
-            "repository_id": int32(ids[rows]),
-            "revision": dictionary([key[2] for key in self._known], rows),
+            "repository": distinct(names, rows),
+            "repository_id": int32(np.array([number or 0 for number in ids], np.int32)[rows]),
+            "revision": dictionary(revisions, rows),
         }
 
     def columns(self, kind: str, take: Numbers) -> Columns:
         """The columns of the file of each record, at the positions `take`."""
         rows = np.array(self._codes, np.int32)[take]
+        _, _, _, commits, languages = zip(*self._known, strict=True)
         return self.repository_columns(kind, take) | {
-            "commit": dictionary([key[3] or None for key in self._known], rows),
+            "commit": distinct([commit or None for commit in commits], rows),
             "path": distinct(self._paths, take),
-            "language": dictionary([key[4] or None for key in self._known], rows),
+            "language": dictionary([language or None for language in languages], rows),
         }
 
     def name_columns(self, take: Numbers) -> Columns:
