@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -60,13 +61,14 @@ def wait_for(command: Sequence[str | Path]) -> int:
 def open_lab(notebook: Path, *, browser: bool) -> int:
     """Run JupyterLab on a notebook until the reader stops it."""
     command: list[str | Path] = [sys.executable, "-m", "jupyterlab", "--ServerApp.answer_yes=True"]
-    command.append(f"--ServerApp.root_dir={FOLDER}")
+    # As default_url, so that the address printed for --no-browser leads to the notebook, too.
+    command += [f"--ServerApp.root_dir={FOLDER}", f"--LabApp.default_url=/lab/tree/{notebook.name}"]
     if not browser:
         command.append("--no-browser")
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")
     print("Starting JupyterLab on the quickstart; Ctrl-C here stops it.", flush=True)
-    return wait_for([*command, notebook])
+    return wait_for(command)
 
 
 def print_tables() -> int:
@@ -76,19 +78,25 @@ def print_tables() -> int:
 
     notebook = nbformat.read(ROOT / "notebooks" / QUICKSTART, as_version=4)
     client = nbclient.NotebookClient(
-        notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}}
+        notebook,
+        timeout=600,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(FOLDER)}},
+        extra_arguments=["--log-level=ERROR"],
     )
     failed = False
     try:
         client.execute()
     except nbclient.exceptions.CellExecutionError as error:
         failed = True
-        reason = str(error)
+        reason = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             print("".join(f"\n{line}\n" for line in cell.source.splitlines() if line.startswith("#")), end="")
             continue
         for output in cell.outputs:
+            if "application/vnd.jupyter.widget-view+json" in output.get("data", {}):
+                continue
             text = output.text if "text" in output else output.get("data", {}).get("text/plain", "")
             if text.strip() and not text.startswith("<Figure"):
                 print("\n" + text.rstrip("\n"))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         AsyncClient,
         Client,
         Export,
+        IncompleteCount,
         SearchResult,
         aconnect,
         aopen,
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_CLIENT = ("AsyncClient", "Client", "Export", "SearchResult", "aconnect", "aopen", "connect", "open")
+_CLIENT = ("AsyncClient", "Client", "Export", "IncompleteCount", "SearchResult", "aconnect", "aopen", "connect", "open")
 __all__ = [
     "AsyncClient",
     "Client",
@@ -60,6 +61,7 @@ __all__ = [
     "Export",
     "Forbidden",
     "GitFailed",
+    "IncompleteCount",
     "IndexDamaged",
     "IndexFault",
     "IndexWriteFailed",

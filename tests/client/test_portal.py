@@ -22,11 +22,13 @@ from sourcelight.core.batches import MatchBatch
 from sourcelight.display.notebook import Snapshot
 
 
-def _interrupt_when(event: threading.Event) -> threading.Thread:
+def _interrupt_when(event: threading.Event, pressed: list[float] | None = None) -> threading.Thread:
     main = threading.get_ident()
 
     def press() -> None:
         assert event.wait(5)
+        if pressed is not None:
+            pressed.append(time.monotonic())
         signal.pthread_kill(main, signal.SIGINT)
 
     thread = threading.Thread(target=press)
@@ -70,10 +72,11 @@ def test_an_interrupt_returns_soon_and_keeps_rows() -> None:
     backend = ScriptedBackend([batch(0), batch(1), "wait"])
     client = Client(backend)
     shown: list[Snapshot] = []
-    thread = _interrupt_when(backend.waiting)
+    pressed: list[float] = []
+    thread = _interrupt_when(backend.waiting, pressed)
     with pytest.raises(KeyboardInterrupt) as caught:
         client.search("foo", progress=shown.append)
-    assert time.monotonic() > 0
+    assert time.monotonic() - pressed[0] < 0.3
     thread.join(5)
     result = client.last_result
     assert result is not None

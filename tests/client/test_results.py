@@ -215,8 +215,11 @@ def test_count_takes_the_counts_of_a_backend_that_has_them() -> None:
 
 
 def test_an_incomplete_count_warns() -> None:
-    with pytest.warns(IncompleteCount, match="shard-match-limit"):
+    with pytest.warns(IncompleteCount, match="shard-match-limit") as caught:
         assert Client(ScriptedBackend(LIMITED)).count("foo") == 10
+    assert caught[0].filename == __file__
+    with pytest.warns(IncompleteCount):
+        assert run(AsyncClient(ScriptedBackend(LIMITED)).count("foo")) == 10
 
 
 def test_count_names_the_columns_it_can_group_by() -> None:

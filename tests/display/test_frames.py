@@ -8,6 +8,8 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from display.batches_for_tests import lines, paths, record_batch, repos
 from sourcelight.core.batches import RepositoryFacts
@@ -167,3 +169,32 @@ def test_a_batch_without_a_column_is_null_there() -> None:
     frame = to_pandas(matches_table([record_batch({"type": ["repo"], "repository": ["x"]})]))
     assert frame["match_count"].tolist() == [0]
     assert frame["commit"].isna().all()
+
+
+def test_a_row_takes_less_than_300_bytes() -> None:
+    many = [(i + 1, f'    return fmt.Errorf("reading %s: %w", name, err) // {i}', [(11, 21)]) for i in range(5_000)]
+    frame = to_pandas(matches_table([lines(f"r{k}", f"{k}.go", many) for k in range(4)]))
+    assert frame.memory_usage(deep=True).sum() / len(frame) < 300
+
+
+ROWS = st.lists(
+    st.tuples(st.integers(1, 99), st.text(max_size=12), st.lists(st.integers(0, 11), max_size=3)),
+    min_size=1,
+    max_size=6,
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from(["r1", "r2", "r3"]), st.sampled_from(["a.go", "b", "c/é"]), ROWS), max_size=6)
+)
+def test_frames_and_spans_equal_those_made_row_by_row(files: list[tuple[str, str, list[Any]]]) -> None:
+    batches = [lines(r, p, [(n, t, [(a, a + 2) for a in sorted(s)]) for n, t, s in rows]) for r, p, rows in files]
+    frame = to_pandas(matches_table(batches))
+    flat = [(r, p, n, t, sorted(s)) for r, p, rows in files for n, t, s in rows]
+    seen = zip(frame["repository"], frame["path"], frame["line_number"], frame["line"], frame["start"], strict=True)
+    assert [(r, p, n, t, list(s)) for r, p, n, t, s in seen] == flat
+    spans = explode(matches_table(batches))
+    assert list(zip(*(spans[c].to_pylist() for c in ("row", "start", "match")), strict=True)) == [
+        (row, a, t[a : a + 2]) for row, (_, _, _, t, s) in enumerate(flat) for a in s
+    ]

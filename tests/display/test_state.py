@@ -54,8 +54,8 @@ def test_events_add_up() -> None:
     clock.now += 2
     shot = state.snapshot()
     assert shot.done == 5
-    assert shot.facts == (("repositories", "1"), ("s", "2.0"), ("matches/s", "2"))
-    assert shot.text == "running: 5 matches, 1 repositories, 2.0 s, 2 matches/s"
+    assert shot.facts == (("repository", "1"), ("s", "2.0"), ("matches/s", "2"))
+    assert shot.text == "running: 5 matches, 1 repository, 2.0 s, 2 matches/s"
     assert state.status == "interrupted"
     assert state.reasons == ("still running",)
 
@@ -95,7 +95,9 @@ def test_an_index_shows_any_object_with_the_fields() -> None:
     state = IndexState("~/src", clock=clock)
     assert state.snapshot().done == 0
     state.update(
-        SimpleNamespace(repositories_done=2, repositories_total=4, files=1234, bytes=5_000_000, phase="reading")
+        SimpleNamespace(
+            repositories_done=2, repositories_total=4, files=1234, text_bytes=5_000_000, repository="reading"
+        )
     )
     clock.now += 3
     shot = state.snapshot()
@@ -155,7 +157,7 @@ def test_true_prints_lines_where_there_is_no_notebook(
     state.finish()
     painter.finish()
     line = capsys.readouterr().err
-    assert line.startswith("limited: 2 matches, 1 repositories, ")
+    assert line.startswith("limited: 2 matches, 1 repository, ")
     assert line.endswith("; shard-match-limit: result limit hit (count:11000)\n")
 
 
@@ -183,3 +185,10 @@ def test_a_callable_gets_every_paint_even_when_silenced(monkeypatch: pytest.Monk
     shown: list[Snapshot] = []
     make_painter(search(HIT), shown.append).paint()
     assert shown[0].done == 2
+
+
+def test_an_index_that_was_current_says_so() -> None:
+    state = IndexState("~/src", clock=Clock())
+    state.finish(7)
+    shot = state.snapshot()
+    assert (shot.phase, shot.done, shot.total, shot.facts[0]) == ("complete", 7, 7, ("index", "current"))

@@ -38,6 +38,11 @@ def test_every_state_has_its_word_and_numbers(phase: Phase) -> None:
     assert 'role="progressbar"' in bar_html(snapshot(phase))
 
 
+def test_an_index_is_not_called_a_search() -> None:
+    shot = Snapshot("~/src", "running", 1.0, 1, 4, "repositories", (("files", "3"),))
+    assert "</span> Indexing</b> <b>1</b> of 4 repositories" in status_html(shot)
+
+
 def test_the_bar_is_indeterminate_without_a_total() -> None:
     html = bar_html(snapshot("running"))
     assert 'aria-busy="true"' in html

@@ -151,7 +151,7 @@ def test_the_status_counts_files_that_a_search_of_head_does_not_see(dirty: Repos
 def test_a_status_is_kept_for_a_while_in_proportion_to_its_cost(
     dirty: RepositoryBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sourcelight.repos.disk.STATUS_SHARE", 1_000_000)
+    monkeypatch.setattr("sourcelight.repos.worktrees.STATUS_SHARE", 1_000_000)
     repository = only(dirty.path)
     first = worktree_status(repository)
     dirty.write({"one-more": "1"})
@@ -186,6 +186,12 @@ def test_the_same_state_has_the_same_name_and_another_one_another(dirty: Reposit
         assert reader.tree(first).paths == reader.tree(second).paths, "a search under way keeps its state"
     assert contents(repository, second)[b"changed"] == b"7c"
     assert contents(repository, first)[b"changed"] is None
+
+
+def test_a_clean_work_tree_is_its_commit(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "app", {"a": "1", ".gitignore": "b\n"})
+    repo.write({"b": "ignored"})
+    assert resolve(only(tmp_path), WORKTREE) == repo.head
 
 
 def test_a_file_replaced_by_a_link_is_not_followed(tmp_path: Path) -> None:

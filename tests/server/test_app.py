@@ -122,7 +122,7 @@ def test_a_bad_parameter_is_told_in_the_stream(serve: Serve, query: str) -> None
             QueryError("expected operand at 4", stage="parse"),
             "I'm having trouble understanding that query. Putting parentheses around the search pattern may help.",
         ),
-        (UnsupportedQuery("type:diff is not supported yet", hint="leave it out"),
+        (UnsupportedQuery("type:diff is not supported yet: leave it out", hint="leave it out"),
          "Type:diff is not supported yet: leave it out"),
     ],
 )  # fmt: skip
@@ -242,7 +242,10 @@ def test_a_client_that_goes_away_stops_the_search_and_frees_its_thread(serve: Se
     assert not [thread for thread in threading.enumerate() if thread.name == "sourcelight-search"]
 
 
-def test_a_reader_that_takes_nothing_makes_the_engine_wait_and_is_dropped_in_the_end(serve: Serve) -> None:
+def test_a_reader_that_takes_nothing_makes_the_engine_wait_and_is_dropped_in_the_end(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="sourcelight.access")
     produced = 0
 
     def script(_: SearchRequest, __: Viewer, cancellation: Cancellation) -> Iterator[Event]:
@@ -261,6 +264,9 @@ def test_a_reader_that_takes_nothing_makes_the_engine_wait_and_is_dropped_in_the
         connection.sendall(request.encode())
         assert engine.released.wait(BOUND_S)
     assert produced < 30_000
+    _eventually(lambda: len(_lines(caplog)) == 1)
+    assert _lines(caplog)[0]["outcome"] in {"stalled", "disconnected"}
+    assert "Traceback" not in caplog.text
 
 
 def test_a_stopping_service_gives_each_stream_its_done(serve: Serve) -> None:

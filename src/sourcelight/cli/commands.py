@@ -233,7 +233,7 @@ def lab(
     ] = Path("sourcelight-notebooks"),
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser.")] = True,
 ) -> int:
-    """Open JupyterLab on a copy of the tutorial notebooks; with PATH they run over your repositories."""
+    """Open JupyterLab on a copy of the tutorial notebooks; they run over sample repositories, or over PATH."""
     from sourcelight.cli import lab as room
 
     return room.open_lab([str(path) for path in paths or []], str(into), browser=browser)

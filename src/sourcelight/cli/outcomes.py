@@ -29,21 +29,34 @@ def run(arguments: Sequence[str] | None) -> int:  # noqa: PLR0911 - one for each
         say(f"{_text(fault)} (see {_path(fault)} --help)")
         return USAGE
     except (KeyboardInterrupt, typer.Abort):
-        say("interrupted")
-        return INTERRUPTED
+        status = INTERRUPTED
     except BrokenPipeError:
+        _mute()
+        return DONE
+    except SystemExit as leaving:
+        # The framework turns a closed pipe into this.
+        if not isinstance(leaving.__context__, BrokenPipeError):
+            raise
         _mute()
         return DONE
     except (ConfigurationError, BadParameter) as fault:
         say(str(fault))
         return USAGE
     except SourcelightError as fault:
-        say(str(fault))
+        hint = getattr(fault, "hint", "")
+        say(f"{fault}: {hint}" if hint else str(fault))
         return FAILED
     except OSError as fault:
         name = f"{fault.filename}: " if fault.filename else ""
         say(f"{name}{fault.strerror or fault}")
         return FAILED
+    except Exception as fault:
+        if os.environ.get("SOURCELIGHT_TRACEBACK"):
+            raise
+        say(f"internal error: {type(fault).__name__}: {fault} (SOURCELIGHT_TRACEBACK=1 shows where)")
+        return FAILED
+    if status == INTERRUPTED:
+        say("interrupted")
     return status if isinstance(status, int) else DONE
 
 

@@ -51,13 +51,13 @@ class MatchPrinter:
         rows = zip(*(columns.get(name, nothing) for name in _WANTED), strict=True)
         out: list[str] = []
         for kind, repository, revision, path, number, line, start, end, name_start, name_end in rows:
-            where = f"{repository}@{revision}" if revision else str(repository)
+            where = _name(f"{repository}@{revision}" if revision else str(repository))
             if kind == "repo":
                 self._head(out, self._paint(where, name_start, name_end))
             elif line is None:
-                self._head(out, f"{visible(where)}  {self._paint(str(path), name_start, name_end)}")
+                self._head(out, f"{visible(where)}  {self._paint(_name(str(path)), name_start, name_end)}")
             else:
-                title = f"{visible(where)}  {visible(path)}" if path else visible(where)
+                title = visible(f"{where}  {_name(path)}" if path else where)
                 self._head(out, self._dyed(title, _HEADING))
                 label = f"{number:>7}" if number is not None else " " * 7
                 text = self._paint(line.removesuffix("\r"), start, end).replace("\n", "\n" + " " * 9)
@@ -98,6 +98,11 @@ def print_table(heads: Sequence[str], rows: Iterable[Sequence[object]], stream: 
         cells = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(line, widths, right, strict=True)]
         out.write("  ".join(cells).rstrip() + "\n")
     out.flush()
+
+
+def _name(text: str) -> str:
+    """A name on one line; a line end takes one place, as before, so that spans stay right."""
+    return text.replace("\n", "\u240a")
 
 
 def _cell(value: object) -> str:

@@ -20,7 +20,7 @@ def serve(paths: Sequence[str], *, host: str, port: int, config: str | None, wor
     from sourcelight.backends.embed import data_home, open_engine
     from sourcelight.server.service.app import create_app, search_limits
     from sourcelight.server.service.identity import read_owner_token
-    from sourcelight.server.service.running import address_of, bind, is_loopback, run
+    from sourcelight.server.service.running import address_of, bind, is_loopback, run, warm_up
     from sourcelight.server.service.settings import load_settings
 
     settings = load_settings(config, os.environ)
@@ -36,6 +36,7 @@ def serve(paths: Sequence[str], *, host: str, port: int, config: str | None, wor
                 max_file_size=settings.max_file_size_bytes,
                 progress=shown_on(line),
             )
+            warm_up(engine)
         finally:
             line.clear()
         logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)

@@ -4,7 +4,7 @@ All logic is written once, in `aio`; `blocking` is one line per method over `por
 a backend, and everything that is drawn is drawn by the thread that called.
 """
 
-from sourcelight.client.aio import AsyncClient
+from sourcelight.client.aio import AsyncClient, IncompleteCount
 from sourcelight.client.backend import Backend
 from sourcelight.client.blocking import Client
 from sourcelight.client.opening import aconnect, aopen, connect, open  # noqa: A004 - users write sourcelight.open
@@ -15,6 +15,7 @@ __all__ = [
     "Backend",
     "Client",
     "Export",
+    "IncompleteCount",
     "SearchResult",
     "aconnect",
     "aopen",

@@ -269,7 +269,11 @@ class AsyncClient:
         run = Run(self._backend, SearchRequest(text, pattern_type=pattern_type, timeout_s=timeout_s))
         table = await self._count(run, columns, progress)
         if run.state.status != "complete":
-            warnings.warn(IncompleteCount("; ".join(run.state.reasons)), stacklevel=2)
+            warning, board = IncompleteCount("; ".join(run.state.reasons)), current_board()
+            if board is not None:
+                board.warnings.append(warning)
+            else:
+                warnings.warn(warning, stacklevel=2)
         if by is None:
             return sum(table["matches"].to_pylist())
         from sourcelight.display.frames.counts import counts_frame

@@ -82,7 +82,7 @@ async def _embedded(
         except Exception as exc:
             state.fail(str(exc))
             raise
-        state.finish()
+        state.finish(len(backend.engine.catalog.repositories))
     return backend
 
 

@@ -11,10 +11,11 @@ import asyncio
 import atexit
 import os
 import threading
+import warnings
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from concurrent.futures import Future
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from contextvars import ContextVar
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -42,10 +43,11 @@ class Drawn(Protocol):
 
 
 class Board:
-    """What a coroutine asks the thread that waits for it to draw."""
+    """What a coroutine asks the thread that waits for it to draw, and to warn of."""
 
     def __init__(self) -> None:
         self.wake = threading.Event()
+        self.warnings: list[Warning] = []
         self._drawn: tuple[Drawn, ...] = ()
 
     def add(self, drawn: Drawn) -> None:
@@ -169,9 +171,10 @@ class _Task(Generic[T]):
         return self._future.result(timeout=5)
 
     def soon(self, function: Callable[[], object]) -> None:
-        """Run something on the loop of the task, which must have begun."""
+        """Run something on the loop of the task, which must have begun; nothing happens on a loop that has ended."""
         if self._task is not None:
-            self._task.get_loop().call_soon_threadsafe(function)
+            with suppress(RuntimeError):
+                self._task.get_loop().call_soon_threadsafe(function)
 
     def cancel(self, wait_s: float) -> None:
         """Cancel the coroutine once, and wait until it has cleaned up, so long at most."""
@@ -209,6 +212,8 @@ def call(function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
         task.cancel(_UNWIND_AFTER_INTERRUPT_S)
         raise
     task.board.finish()
+    for warning in task.board.warnings:
+        warnings.warn(warning, stacklevel=3)  # at the line that called the client
     return task.result()
 
 

@@ -6,13 +6,14 @@ repository's own configuration asks to run is never run: repositories are data h
 
 from sourcelight.repos.ancestry import has_commit_after, newest_before
 from sourcelight.repos.catalog import Catalog
-from sourcelight.repos.disk import WorktreeStatus, worktree_status, worktree_tree
+from sourcelight.repos.disk import worktree_tree
 from sourcelight.repos.mirrors import CloneProgress, clone, update_mirror
 from sourcelight.repos.objects import ObjectReader, Tree
 from sourcelight.repos.permissions import Viewer
 from sourcelight.repos.refs import matching_refs
 from sourcelight.repos.repository import Repository, SkippedRepository
 from sourcelight.repos.revisions import WORKTREE, is_revision, resolve
+from sourcelight.repos.worktrees import WorktreeStatus, worktree_status
 
 __all__ = [
     "WORKTREE",

@@ -17,45 +17,20 @@ from dataclasses import dataclass, field
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import RepositoryError, RepositoryNotFound
 from sourcelight.repos.discovery import CACHE_FOLDERS
-from sourcelight.repos.handles import Unusable, open_handle
+from sourcelight.repos.handles import open_handle
 from sourcelight.repos.objects import MAX_FILES, ObjectReader, Tree
 from sourcelight.repos.repository import Repository
+from sourcelight.repos.worktrees import changes
 
 LARGE = 16 << 20  # bytes; content above it is named by size and time instead of being read
 KEPT_STATES = 4  # per repository, so that a search under way keeps the state it began with
 FRESH_NS = 100_000_000  # a file changed this recently may change again within one tick of its time stamp
 _Stamp = tuple[int, int, int, int]
 
-STATUS_SHARE = 20
 
 _lock = threading.Lock()
-_statuses: dict[str, tuple[float, str, WorktreeStatus]] = {}
 _states: dict[str, OrderedDict[str, DiskState]] = {}
 _hashes: dict[str, dict[bytes, tuple[_Stamp, bytes]]] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class WorktreeStatus:
-    """How a work tree differs from its last commit, in files.
-
-    Parameters
-    ----------
-    modified
-        Tracked files whose content or kind differs.
-    untracked
-        Files that the last commit lacks (staged ones included), apart from ignored ones.
-    deleted
-        Files of the last commit that are gone.
-    """
-
-    modified: int = 0
-    untracked: int = 0
-    deleted: int = 0
-
-    @property
-    def clean(self) -> bool:
-        """Whether the work tree holds exactly the last commit."""
-        return not (self.modified or self.untracked or self.deleted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,39 +112,6 @@ def worktree_tree(repository: Repository) -> Tree:
     A bare repository has none and gives an empty tree.
     """
     return current_state(repository).tree if repository.worktree else Tree([], b"", [])
-
-
-def worktree_status(repository: Repository, *, fresh: bool = False) -> WorktreeStatus:
-    """Count how the work tree differs from the last commit; all zero for bare repositories and snapshots.
-
-    Looking takes about 10 us a file (30,000 files: 0.3 s), so that an answer is kept for 20 times as long as it took:
-    asking before every query costs at most 5 % of the time.
-
-    Parameters
-    ----------
-    repository
-        The repository.
-    fresh
-        Look now in any case.
-
-    Raises
-    ------
-    RepositoryNotFound
-        If the repository is gone.
-    RepositoryError
-        If its work tree can't be read.
-    """
-    if repository.kind == "snapshot" or not repository.worktree:
-        return WorktreeStatus()
-    kept = _statuses.get(repository.key)
-    began = time.monotonic()
-    if kept is not None and not fresh and began < kept[0] and kept[1] == repository.facts.commit:
-        return kept[2]
-    changed, deleted, new = _changes(repository)
-    status = WorktreeStatus(len(changed), len(new), len(deleted))
-    now = time.monotonic()
-    _statuses[repository.key] = (now + STATUS_SHARE * (now - began), repository.facts.commit, status)
-    return status
 
 
 class _Hasher:
@@ -271,62 +213,28 @@ def _snapshot(hasher: _Hasher) -> DiskState:
 
 
 def _worktree(repository: Repository, hasher: _Hasher) -> DiskState:
-    changed, deleted, new = _changes(repository)
+    commit = _head(repository)
+    for _ in range(3):  # a commit made between two looks would mix two states
+        changed, deleted, new = changes(repository)
+        former, commit = commit, _head(repository)
+        if former == commit:
+            break
     with ObjectReader(repository) as reader:
-        head = reader.tree(str(open_handle(repository.git_dir).head.target)) if _has_head(repository) else None
+        head = reader.tree(commit) if commit else Tree([], b"", [])
     gone = changed | deleted | new
-    rows: list[tuple[bytes, bytes, int]] = []
-    symlinks = submodules = 0
-    if head is not None:
-        rows = [(p, head.blob_id(i), head.modes[i]) for i, p in enumerate(head.paths) if p not in gone]
-        symlinks, submodules = head.symlinks, head.submodules
+    if commit and not gone:
+        return DiskState(commit, head, hasher.root, {})
+    rows = [(path, head.blob_id(i), head.modes[i]) for i, path in enumerate(head.paths) if path not in gone]
     real = os.path.realpath(hasher.root)
     for path in sorted(changed | new):
         folder = os.path.realpath(os.path.dirname(os.path.join(real, path)))
         if folder == real or folder.startswith(real + os.sep.encode()):  # never out of the work tree
             hasher.add(path)
-    tree = _sorted_tree(rows + hasher.rows, hasher, symlinks, submodules)
+    tree = _sorted_tree(rows + hasher.rows, hasher, head.symlinks, head.submodules)
     return hasher.state(b"worktree", tree)
 
 
-def _has_head(repository: Repository) -> bool:
-    return not open_handle(repository.git_dir).head_is_unborn
-
-
-def _changes(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes]]:
-    """Paths that are changed, deleted and new against the last commit; libgit2 runs no filter or monitor for it."""
-    import pygit2
-
-    try:
-        handle = open_handle(repository.git_dir)
-        if os.path.realpath(handle.workdir or "") != os.path.realpath(repository.worktree):
-            return set(), set(), set()  # its configuration names another folder: not ours to read
-        status = handle.status(untracked_files="all", ignored=False)
-    except Unusable as error:
-        raise RepositoryNotFound(repository.name) from error
-    except (pygit2.GitError, KeyError, OSError) as error:
-        raise RepositoryError(f"can't read the work tree of {repository.name}: {error}") from error
-    return _sort_out(status)
-
-
-def _sort_out(status: dict[str, int]) -> tuple[set[bytes], set[bytes], set[bytes]]:
-    import pygit2
-
-    flag = pygit2.enums.FileStatus
-    changed: set[bytes] = set()
-    deleted: set[bytes] = set()
-    new: set[bytes] = set()
-    for path, bits in status.items():
-        name = os.fsencode(path)
-        if path.endswith("/"):  # a repository inside this one: listed on its own
-            continue
-        if bits & flag.INDEX_NEW:
-            if not bits & flag.WT_DELETED:
-                new.add(name)
-        elif bits & flag.WT_NEW:
-            (changed if bits & flag.INDEX_DELETED else new).add(name)
-        elif bits & (flag.WT_DELETED | flag.INDEX_DELETED):
-            deleted.add(name)
-        else:
-            changed.add(name)
-    return changed, deleted, new
+def _head(repository: Repository) -> str:
+    """The commit checked out; empty before the first one."""
+    handle = open_handle(repository.git_dir)
+    return "" if handle.head_is_unborn else str(handle.head.target)

@@ -26,7 +26,8 @@ def resolve(repository: Repository, revision: str) -> str:
     revision
         Empty or ``HEAD``: the default revision. A branch, a tag (followed to its commit), a full or short hash,
         ``refs/heads/x``, each with ``~2`` or ``^`` behind; a branch that is only known from `origin` is found
-        by its own name. ``WORKTREE``: the work tree as it stands, modified and untracked files included.
+        by its own name. ``WORKTREE``: the work tree as it stands, modified and untracked files included;
+        for a clean one that is its commit.
 
     Returns
     -------

@@ -4,5 +4,15 @@ Nothing in the package itself may import this room.
 """
 
 from sourcelight.testing.repositories import RepositoryBuilder, git_environment, make_repo
+from sourcelight.testing.scripted_service import RESET, SILENCE, Answer, Received, ScriptedService
 
-__all__ = ["RepositoryBuilder", "git_environment", "make_repo"]
+__all__ = [
+    "RESET",
+    "SILENCE",
+    "Answer",
+    "Received",
+    "RepositoryBuilder",
+    "ScriptedService",
+    "git_environment",
+    "make_repo",
+]

@@ -298,6 +298,43 @@ def test_chunks_that_come_best_first_become_rows_in_line_order() -> None:
     assert [r["line_number"] for r in back([json.dumps([match]).encode()])] == [4, 8]
 
 
+def chunk_match(chunk: dict[str, Any]) -> bytes:
+    return json.dumps([{"repository": "r", "path": "p", "chunkMatches": [chunk]}]).encode()
+
+
+def test_ranges_in_any_order_that_lie_over_each_other_become_rows_in_line_order() -> None:
+    ranges = [(place(2, 0, 6), place(2, 2, 8)), (place(0, 1, 1), place(2, 1, 7)), (place(1, 0, 3), place(1, 1, 4))]
+    found = [{"start": a, "end": b} for a, b in ranges]
+    chunk = {"content": "ab\ncd\nef", "contentStart": place(0, 0), "ranges": found}
+    rows = back([chunk_match(chunk)])
+    assert [(r["line"], r["line_offset"], r["start"], r["end"], r["match_count"]) for r in rows] == [
+        ("ab", 0, [1], [3], 1),
+        ("cd", 3, [0, 0], [3, 1], 1),
+        ("ef", 6, [0, 0], [1, 2], 1),
+    ]
+
+
+def test_ranges_that_can_be_no_matches_are_refused_before_they_fill_the_memory() -> None:
+    chunk = {
+        "content": "\n" * 2**12,
+        "contentStart": place(0, 0),
+        "ranges": [{"start": place(0, 0), "end": place(2**12, 0)}] * 2**12,
+    }
+    with pytest.raises(ProtocolError, match="over each other"):
+        MatchDecoder().decode(chunk_match(chunk))
+
+
+@DRAWN
+@given(chunked(), st.booleans())
+def test_events_at_once_say_what_they_say_one_by_one(rows: list[Row], chunk_matches: bool) -> None:  # noqa: FBT001 - drawn
+    if not rows:
+        return
+    payloads = [data for row in rows for data in wire([row], chunk_matches=chunk_matches)]
+    at_once = MatchDecoder().decode(*payloads)
+    assert [row for b in at_once for row in b.batch.to_pylist()] == back(payloads)
+    assert [f.name for b in at_once for f in b.repositories] == list(dict.fromkeys(r["repository"] for r in rows))
+
+
 def test_chunks_that_touch_are_sent_as_one() -> None:
     def row(number: int, chunk: str, first: int) -> Row:
         offset = 2 * (number - 1)

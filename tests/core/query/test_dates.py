@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sourcelight.core.query.dates import ACCEPTED, parse_date
@@ -62,7 +62,8 @@ ROWS = {
 REFUSED = [
     "", " ", "now", "nonsense", "2019.11.1", "2024-13-01", "2024-02-30", "13/13/2020", "31.02.2020", "week", "1234",
     "25:00", "13pm", "99999999999999999999", "9999 years ago", "999999 days ago", "0 days", "3", "yesterday nonsense",
-    "Thu, 99 Apr 2005 22:13:13 +0200", "february 30 2020", "5 days", "x" * 10_000, "1" * 5000, "\u0662\u0660\u0662\u0664-01-01",
+    "Thu, 99 Apr 2005 22:13:13 +0200", "february 30 2020", "5 days", "x" * 10_000, "1" * 5000,
+    "\u0662\u0660\u0662\u0664-01-01",
 ]  # fmt: skip
 
 
@@ -81,6 +82,7 @@ def test_what_is_no_date_names_the_accepted_forms(text: str) -> None:
     assert ACCEPTED in str(caught.value)
 
 
+@settings(deadline=None)
 @given(st.text(st.sampled_from("0123456789 :./-+TZagopmdyshourlntwek"), max_size=25))
 def test_any_text_is_a_date_or_refused(text: str) -> None:
     message = "invalid date format"

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sourcelight.core.errors import QueryError
@@ -152,6 +152,7 @@ def test_a_blank_query_has_no_root_and_no_alternatives(text: str) -> None:
     assert (query.root, query.plan) == (None, ())
 
 
+@settings(deadline=None)
 @given(st.text(st.characters(codec="utf-8"), max_size=60), st.sampled_from(TYPES))
 def test_any_text_is_read_or_refused(text: str, pattern_type: str) -> None:
     found = read(text, pattern_type)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sourcelight.core.errors import QueryError
@@ -40,6 +40,7 @@ def without_pattern_type(node: Node) -> Node | None:
     return None if isinstance(node, Filter) and node.name == "patterntype" else node
 
 
+@settings(deadline=None)
 @given(st.lists(HOSTILE, max_size=6).map(" ".join), st.sampled_from(["keyword", "standard", "regexp", "literal"]))
 def test_what_is_printed_reads_as_the_same_tree(text: str, pattern_type: str) -> None:
     try:
@@ -53,6 +54,7 @@ def test_what_is_printed_reads_as_the_same_tree(text: str, pattern_type: str) ->
     assert same(parse(printed, target).root, without_pattern_type(query.root)), printed
 
 
+@settings(deadline=None)
 @given(HOSTILE, st.booleans())
 def test_a_quoted_value_is_one_value(value: str, within: bool) -> None:  # noqa: FBT001 - hypothesis passes by position
     text = f"(x content:{quote_value(value)})" if within else f"x content:{quote_value(value)} y"
@@ -64,6 +66,7 @@ def test_a_quoted_value_is_one_value(value: str, within: bool) -> None:  # noqa:
     assert same(found, combine("and", [*expected]))
 
 
+@settings(deadline=None)
 @given(HOSTILE.filter(bool))
 def test_a_quoted_pattern_is_one_literal(value: str) -> None:
     assert same(
@@ -126,6 +129,7 @@ LEAVES = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(st.recursive(LEAVES, lambda inner: st.tuples(inner, inner, st.sampled_from("&|~")).map(_combined), max_leaves=6))
 def test_an_expression_reads_back_under_every_requested_type(expression: build.Expression) -> None:
     written = str(expression)

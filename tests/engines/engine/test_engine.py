@@ -80,6 +80,8 @@ def reasons(events: list[Any]) -> set[str]:
 def test_a_stream_ends_with_filters_progress_and_done(engine: Engine) -> None:
     events = run(engine, "retry")
     assert [type(e) for e in events[-3:]] == [Filters, Progress, Done]
+    assert [type(e) for e in events[:2]] == [Filters, MatchBatch]
+    assert not any(f.exhaustive for f in events[0].filters)
     assert final(events).match_count == sum(r["match_count"] for r in rows(events))
 
 
@@ -109,7 +111,7 @@ def test_forks_and_archives_are_left_out_and_said_so(engine: Engine) -> None:
     assert skipped["repository-fork"].suggested is not None
     assert skipped["repository-fork"].suggested.query_expression == "fork:yes"
     assert "excluded-archive" in skipped
-    filters = next(e for e in events if isinstance(e, Filters)).filters
+    filters = [e for e in events if isinstance(e, Filters)][-1].filters
     assert {(f.kind, f.value, f.count) for f in filters if f.kind == "utility"} == {
         ("utility", "archived:yes", 1),
         ("utility", "fork:yes", 1),

@@ -21,7 +21,7 @@ from sourcelight.engines.search import (
     Target,
     TextQuery,
 )
-from sourcelight.engines.search.index.build import Built, BuildOrder, build
+from sourcelight.engines.search.index.build import BuildOrder, Built, build
 from sourcelight.engines.search.index.folder import RepositoryFolder
 from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.index.view import View
@@ -73,7 +73,7 @@ def blob_id(data: bytes) -> bytes:
 
 def build_memory(folder: Path, source: MemorySource, commit: str, revision: str = "", **more: Any) -> Built:
     folder.mkdir(parents=True, exist_ok=True)
-    settings = {"max_file_size": 2000, "stop": lambda: None, "tell": lambda files, size: None, **more}
+    settings = {"max_file_size": 2000, "stop": lambda: None, "tell": lambda _files, _size: None, **more}
     order = BuildOrder(repository="memory", commit=commit, revision=revision, **settings)
     return build(RepositoryFolder(folder), source, order)
 

@@ -4,29 +4,44 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from engines.search.naive import MemorySource, build_memory, naive_rows, rows_of, search_memory
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from engines.search.naive import MemorySource, build_memory, naive_rows, rows_of, search_memory
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search import All, AnyOf, Atom, FileFilter, LanguageFilter, Not, SearchOptions, TextQuery
 from sourcelight.engines.search.index import postings, shard
 from sourcelight.engines.search.model import MatchTree
-from sourcelight.engines.search.scan import evaluate
+from sourcelight.engines.search.scan import evaluate, hits
 
-WORDS = (
-    [b"foo", b"bar", b"Foo", b"foobar", b"barbar", b"return", b"this function returns", b" ", b"  ", b"\t", b"(", b"."]
-    + [b"\n", b"\n", b"\n\n", b"\r\n", b"k", "\N{KELVIN SIGN}".encode(), "\N{LATIN SMALL LETTER LONG S}".encode()]
-    + ["é".encode(), "É".encode(), "日本".encode(), "\U0001f600".encode(), b"\xff", b"\xc3", b"\x7f", b"_x1", b"y" * 90]
-)
+WORDS = [
+    *[
+        b"foo",
+        b"bar",
+        b"Foo",
+        b"foobar",
+        b"barbar",
+        b"return",
+        b"this function returns",
+        b" ",
+        b"  ",
+        b"\t",
+        b"(",
+        b".",
+    ],
+    *[b"\n", b"\n", b"\n\n", b"\r\n", b"k", "\N{KELVIN SIGN}".encode(), "\N{LATIN SMALL LETTER LONG S}".encode()],
+    *["é".encode(), "É".encode(), "日本".encode(), "\U0001f600".encode(), b"\xff", b"\xc3", b"\x7f", b"_x1", b"y" * 90],
+]
 LITERALS = ["foo", "bar", "r", "ba", "foobar", "this function returns", "return", "é", "日", "k", "sk", "s", "bar\nfoo"]
 LITERALS += ["barbar", "  ", "yyyyyyyyyyyyyyyyyyyy", "absent", "x1", ".", "oo\n", "\n"]
 REGEXPS = [r"fo+", r"foo|bar", r"^foo", r"bar$", r"\bfoo\b", r"[a-z]+bar", r"foo\s+bar", r"o\n", r"(?s)foo.*bar", r"x?"]
 REGEXPS += [r"re(turn|bar)", r"\w{5,}", r"[^a-z]", r"é", r"^$", r"(foo|this function) ?returns?", r".", r"\W+"]
 
 files = st.dictionaries(
-    st.sampled_from([b"a.py", b"foo/bar.go", b"src/k.c", b"z\xff.txt", "é/foo.md".encode(), b"foo", b"new\nline", b"x.h"]),
+    st.sampled_from(
+        [b"a.py", b"foo/bar.go", b"src/k.c", b"z\xff.txt", "é/foo.md".encode(), b"foo", b"new\nline", b"x.h"]
+    ),
     st.one_of(
         st.lists(st.sampled_from(WORDS), max_size=60).map(b"".join),
         st.sampled_from([b"", b"\n", b"foo\0bar", b"foo " * 600, b"foo"]),
@@ -37,14 +52,14 @@ patterns = st.one_of(
     st.tuples(st.sampled_from(LITERALS), st.just("literal"), st.booleans()),
     st.tuples(st.sampled_from(REGEXPS), st.just("regexp"), st.booleans()),
 ).map(lambda chosen: _pattern(*chosen))
-leaves = st.builds(
-    Atom, patterns, content=st.booleans(), path=st.booleans()
-) | st.builds(Atom, patterns)
+leaves = st.builds(Atom, patterns, content=st.booleans(), path=st.booleans()) | st.builds(Atom, patterns)
 trees: st.SearchStrategy[MatchTree] = st.recursive(
     leaves,
-    lambda inner: st.builds(All, st.lists(inner, min_size=1, max_size=3).map(tuple))
-    | st.builds(AnyOf, st.lists(inner, min_size=1, max_size=3).map(tuple))
-    | st.builds(Not, inner),
+    lambda inner: (
+        st.builds(All, st.lists(inner, min_size=1, max_size=3).map(tuple))
+        | st.builds(AnyOf, st.lists(inner, min_size=1, max_size=3).map(tuple))
+        | st.builds(Not, inner)
+    ),
     max_leaves=4,
 )
 filters = st.lists(
@@ -76,9 +91,11 @@ def small_units(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluate, "_LARGEST_UNITS", 8)
     monkeypatch.setattr(evaluate, "_FIRST_UNITS", 2)
     monkeypatch.setattr(postings, "_DENSE", 3)
+    monkeypatch.setattr(hits, "_PROBED", 1)
+    monkeypatch.setattr(hits, "_FOLDING_PAYS", 1)
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(files, trees, filters, languages)
 def test_a_search_finds_what_reading_everything_finds(
     corpus: dict[bytes, bytes],
@@ -94,11 +111,9 @@ def test_a_search_finds_what_reading_everything_finds(
         assert rows_of(search_memory(Path(folder), commit, query)) == naive_rows(source.commits[commit], query)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(files, min_size=2, max_size=5), leaves)
-def test_after_any_changes_the_index_answers_as_if_built_anew(
-    history: list[dict[bytes, bytes]], atom: Atom
-) -> None:
+def test_after_any_changes_the_index_answers_as_if_built_anew(history: list[dict[bytes, bytes]], atom: Atom) -> None:
     source = MemorySource()
     query = TextQuery(atom)
     with tempfile.TemporaryDirectory() as folder:

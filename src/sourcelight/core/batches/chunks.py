@@ -1,121 +1,209 @@
-"""Chunks of the wire cut into rows: one for each line that holds a part of a match."""
+"""Chunks of the wire cut into rows: one for each line that holds a part of a match, all chunks at once."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sourcelight.core.batches.columns import dictionary, int32, lists, strings
+from sourcelight.core.batches.columns import distinct, int32, lists, repeats, strings
+from sourcelight.core.batches.files import Columns, Files
+from sourcelight.core.batches.points import Points, text_of
 from sourcelight.core.batches.records import Chunk, Extent, Record
+from sourcelight.core.errors import ProtocolError
+
+#: Parts of matches in one decoding beyond one for each line; ranges of real matches don't lie over each other.
+MOST_OVERLAPS = 1 << 23
+
+Numbers = NDArray[np.int64]
 
 
-@dataclass(slots=True)
-class _Row:
-    line_offset: int
-    spans: list[tuple[int, int, int, int]] = field(default_factory=list)
-    matches: int = 0
+class ChunkRows:
+    """Collects the chunks of records; these can be dropped after `add`, which keeps numbers and text only."""
 
+    def __init__(self) -> None:
+        self._files = Files()
+        self._sizes = array("i")
+        self._texts: list[str] = []
+        self._truncated: list[bool] = []
+        self._chunks = array("q")
+        self._counts = array("i")
+        self._places = tuple(array("q") for _ in range(6))
 
-@dataclass(slots=True)
-class Rows:
-    """Columns in the making; each list has one element per row, apart from `spans` (one per row's span)."""
+    def add(self, records: Sequence[Record]) -> None:
+        """Go on with `records`."""
+        self._files.add(records)
+        groups = [r.chunk_matches or () for r in records]
+        self._sizes.fromlist(list(map(len, groups)))
+        # Services send the best chunk first; rows of a file are in line order.
+        chunks = [c for g in groups for c in (g if len(g) < 2 else sorted(g, key=_first_line))]
+        self._texts += [c.content or c.context or "" for c in chunks]
+        self._truncated += [c.content_truncated is True for c in chunks]
+        tops = [c.content_start for c in chunks]
+        self._chunks.fromlist([n for p in tops for n in (p.line, p.offset)])
+        ranges = [c.ranges for c in chunks]
+        self._counts.fromlist(list(map(len, ranges)))
+        extents: list[Extent] = list(chain.from_iterable(ranges))
+        for places, ends in (
+            (self._places[:3], [x.start for x in extents]),
+            (self._places[3:], [x.end for x in extents]),
+        ):
+            places[0].fromlist([p.line for p in ends])
+            places[1].fromlist([p.column for p in ends])
+            places[2].fromlist([p.offset for p in ends])
 
-    line_number: list[int] = field(default_factory=list)
-    line: list[str] = field(default_factory=list)
-    line_offset: list[int] = field(default_factory=list)
-    match_count: list[int] = field(default_factory=list)
-    span_count: list[int] = field(default_factory=list)
-    spans: list[tuple[int, int, int, int]] = field(default_factory=list)
-    chunk: list[str] = field(default_factory=list)
-    chunk_line_number: list[int] = field(default_factory=list)
-    chunk_offset: list[int] = field(default_factory=list)
-    truncated: list[bool] = field(default_factory=list)
+    def columns(self) -> Columns | None:
+        """The columns of all lines with matches; None if there are none.
 
-    def columns(self) -> dict[str, Any]:
-        """The Arrow columns of these rows."""
-        counts = np.array(self.span_count, np.int64)
-        spans = np.array(self.spans, np.int32).reshape(-1, 4)
-        start, end = lists(counts, spans[:, 0]), lists(counts, spans[:, 1])
-        ascii_only = all(map(str.isascii, self.line))
-        return {
-            "line_number": int32(self.line_number),
-            "line": strings(self.line),
+        Raises
+        ------
+        ProtocolError
+            If ranges lie over each other so often that they can't be matches.
+        """
+        if not self._texts:
+            return None
+        texts = strings(self._texts)
+        lines = _Lines.of(texts)
+        first, offset = (np.asarray(self._chunks)[i::2] for i in range(2))
+        places = [np.asarray(p) for p in self._places]
+        parts = _Parts(repeats(np.asarray(self._counts)), places, first, lines)
+        if not len(parts.line):
+            return None
+        # All parts of one line make a row.
+        bounds = np.flatnonzero(np.concatenate(([True], parts.line[1:] != parts.line[:-1], [True])))
+        top, counts = bounds[:-1], bounds[1:] - bounds[:-1]
+        line, chunk = parts.line[top], parts.chunk[top]
+        line_offset = parts.line_offset(top, lines)
+        start, end = lists(counts, parts.start, parts.end)
+        byte_start, byte_end = start, end
+        if not lines.points.ascii:
+            byte_start, byte_end = lists(counts, *parts.in_bytes(np.repeat(line_offset, counts), lines))
+        take = repeats(np.asarray(self._sizes))[chunk]
+        return self._files.columns("content", take) | {
+            "line_number": int32(first[chunk] + (line - lines.first[chunk]) + 1),
+            "line": lines.texts(line),
             "start": start,
             "end": end,
-            "match_count": int32(self.match_count),
-            "chunk": dictionary(self.chunk),
-            "chunk_line_number": int32(self.chunk_line_number),
-            "truncated": pa.array(self.truncated, pa.bool_()),
-            "line_offset": pa.array(self.line_offset, pa.int64()),
-            "byte_start": start if ascii_only else lists(counts, spans[:, 2]),
-            "byte_end": end if ascii_only else lists(counts, spans[:, 3]),
-            "chunk_offset": pa.array(self.chunk_offset, pa.int64()),
+            "match_count": int32(np.add.reduceat(parts.is_first, top, dtype=np.int32)),
+            "chunk": distinct(self._texts, chunk, texts),
+            "chunk_line_number": int32(first[chunk] + 1),
+            "truncated": pa.array(np.array(self._truncated)[chunk]),
+            "line_offset": pa.array(line_offset),
+            "byte_start": byte_start,
+            "byte_end": byte_end,
+            "chunk_offset": pa.array(offset[chunk]),
+            **self._files.name_columns(take),
         }
 
 
-def rows_of(records: list[Record]) -> tuple[Rows, NDArray[np.int64]]:
-    """The rows of all chunks of `records`, and how many rows each record has."""
-    rows = Rows()
-    counts = np.zeros(len(records), np.int64)
-    for i, record in enumerate(records):
-        before = len(rows.line)
-        # Services send the best chunk first; rows of a file are in line order.
-        for chunk in sorted(record.chunk_matches or (), key=lambda c: c.content_start.line):
-            _add(rows, chunk)
-        counts[i] = len(rows.line) - before
-    return rows, counts
+def _first_line(chunk: Chunk) -> int:
+    return chunk.content_start.line
 
 
-def _add(rows: Rows, chunk: Chunk) -> None:
-    text = chunk.content or chunk.context or ""
-    lines = text.split("\n")
-    truncated = bool(chunk.content_truncated)
-    found: dict[int, _Row] = {}
-    first = chunk.content_start.line
-    for extent in sorted(chunk.ranges, key=lambda r: (r.start.line, r.start.column)):
-        _cut(found, extent, lines, first)
-    for at in sorted(found):
-        row = found[at]
-        rows.line_number.append(first + at + 1)
-        rows.line.append(lines[at])
-        rows.line_offset.append(row.line_offset)
-        rows.match_count.append(row.matches)
-        rows.span_count.append(len(row.spans))
-        rows.spans.extend(row.spans)
-        rows.chunk.append(text)
-        rows.chunk_line_number.append(first + 1)
-        rows.chunk_offset.append(chunk.content_start.offset)
-        rows.truncated.append(truncated)
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """The lines of all chunks, numbered through: bytes `start` to `end` of the joined text."""
+
+    data: Any
+    points: Points
+    start: Numbers
+    end: Numbers
+    first: Numbers
+    count: Numbers
+
+    @classmethod
+    def of(cls, texts: Any) -> _Lines:
+        bounds, text = text_of(texts)
+        breaks = np.flatnonzero(text == ord("\n"))
+        passed = np.searchsorted(breaks, bounds)
+        # Each chunk starts a line and ends one; so does each newline.
+        start = np.sort(np.concatenate((bounds[:-1], breaks + 1)))
+        end = np.sort(np.concatenate((bounds[1:], breaks)))
+        first, count = passed[:-1] + np.arange(len(texts)), passed[1:] - passed[:-1] + 1
+        return cls(texts.buffers()[2], Points(text), start, end, first, count)
+
+    def texts(self, line: Numbers) -> Any:
+        """The text of the lines `line`, which are in order and none of them twice."""
+        # Every other text of this array is what lies between two of the lines.
+        bounds = np.empty(2 * len(line), np.int32)
+        bounds[0::2], bounds[1::2] = self.start[line], self.end[line]
+        texts = pa.StringArray.from_buffers(len(bounds) - 1, pa.py_buffer(bounds), self.data)
+        return texts.take(pa.array(np.arange(0, len(bounds), 2)))
+
+    def length(self, line: Numbers) -> Numbers:
+        """Code points of each line."""
+        return self.points.before(self.end[line]) - self.points.before(self.start[line])
+
+    def size(self, line: Numbers) -> Numbers:
+        """Bytes of each line."""
+        return self.end[line] - self.start[line]
+
+    def byte(self, line: Numbers, point: Numbers) -> Numbers:
+        """Code points into each line as bytes."""
+        if self.points.ascii:
+            return point
+        start = self.start[line]
+        return self.points.byte(self.points.before(start) + point) - start
 
 
-def _bytes(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+class _Parts:
+    """The parts of ranges that lie in one line each, ordered by line; lines that were not sent are left out."""
 
-
-def _cut(found: dict[int, _Row], extent: Extent, lines: list[str], first: int) -> None:
-    """Add the parts of one range to the rows of the lines it touches; lines that were not sent are left out."""
-    start, end = extent.start, extent.end
-    last = end.line - first
-    if last > start.line - first and end.column == 0:
-        last -= 1
-    offset = start.offset
-    for at in range(max(start.line - first, 0), min(last, len(lines) - 1) + 1):
-        line = lines[at]
-        is_first, is_last = at == start.line - first, at == end.line - first
-        a = min(start.column, len(line)) if is_first else 0
+    def __init__(self, chunk: NDArray[np.int32], places: list[Numbers], first: Numbers, lines: _Lines) -> None:
+        begins, begin_column, begin_offset, stops, stop_column, stop_offset = places
+        back = (begins[1:] < begins[:-1]) | (begins[1:] == begins[:-1]) & (begin_column[1:] < begin_column[:-1])
+        if (back & (chunk[1:] == chunk[:-1])).any():
+            order = np.lexsort((begin_column, begins, chunk))
+            begins, begin_column, begin_offset = begins[order], begin_column[order], begin_offset[order]
+            stops, stop_column, stop_offset = stops[order], stop_column[order], stop_offset[order]
+        begins, stops = begins - first[chunk], stops - first[chunk]
+        low = np.maximum(begins, 0)
+        # A range that ends before the first column ends with the newline before it.
+        high = np.minimum(stops - ((stops > begins) & (stop_column == 0)), lines.count[chunk] - 1)
+        counts = np.maximum(high - low + 1, 0)
+        total = int(counts.sum())
+        if total > MOST_OVERLAPS + len(lines.start):
+            raise ProtocolError("the ranges of a match lie over each other too often", event="matches")
+        of = repeats(counts)
+        at = low[of] + np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
+        line = lines.first[chunk[of]] + at
+        if (line[1:] < line[:-1]).any():
+            order = np.argsort(line, kind="stable")
+            of, at, line = of[order], at[order], line[order]
+        length = lines.length(line)
+        self.line = line
+        self.chunk = chunk[of]
+        self.is_first = at == begins[of]
+        self._is_last = at == stops[of]
+        self._is_head = at == low[of]
+        self._begin_column, self._stop_column = begin_column[of], stop_column[of]
+        self._begin_offset, self._stop_offset = begin_offset[of], stop_offset[of]
+        self.start = np.where(self.is_first, np.minimum(self._begin_column, length), 0)
         # The part of a match that goes on ends after the newline.
-        b = min(end.column, len(line)) if is_last else len(line) + 1
-        byte_a = _bytes(line[:a]) if is_first else 0
-        row = found.get(at)
-        if row is None:
-            row = found[at] = _Row(offset - byte_a)
-        # Offsets of the wire count what the file holds, even where the text shows a replacement for it.
-        byte_a = offset - row.line_offset if is_first and a == start.column else byte_a
-        byte_b = end.offset - row.line_offset if is_last and b == end.column else _bytes(line) + (not is_last)
-        row.spans.append((a, b, byte_a, byte_b))
-        row.matches += is_first
-        offset = row.line_offset + _bytes(line) + 1
+        self.end = np.where(self._is_last, np.minimum(self._stop_column, length), length + 1)
+
+    def line_offset(self, top: Numbers, lines: _Lines) -> Numbers:
+        """Bytes in the file before the line of each row, whose first part is at `top`."""
+        line = self.line[top]
+        inside = lines.byte(line, np.maximum(self.start[top], 0))
+        offset = self._begin_offset[top] - inside
+        # A row that starts with the end of a match follows the row of the line before it.
+        known: Numbers = np.maximum.accumulate(np.where(self._is_head[top], np.arange(len(top)), 0))
+        line_offset: Numbers = offset[known] + lines.start[line] - lines.start[line[known]]
+        return line_offset
+
+    def in_bytes(self, line_offset: Numbers, lines: _Lines) -> tuple[Numbers, Numbers]:
+        """Start and end of each part in bytes of its line, which is at `line_offset` of the file.
+
+        Offsets of the wire count what the file holds, even where the text shows a replacement for it.
+        """
+        size = lines.size(self.line)
+        start = np.where(self.start == self._begin_column, self._begin_offset - line_offset, size)
+        end = np.where(self._is_last & (self.end == self._stop_column), self._stop_offset - line_offset, size)
+        return np.where(self.is_first, start, 0), end + ~self._is_last

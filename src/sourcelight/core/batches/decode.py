@@ -8,28 +8,29 @@ numbers as text) is read the forgiving way first and then takes the same road.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from sourcelight.core.batches import chunks, diffs
-from sourcelight.core.batches.columns import constant, dictionary, int32, lists, repeats, span_lists, strings
+from sourcelight.core.batches import diffs
+from sourcelight.core.batches.chunks import ChunkRows
+from sourcelight.core.batches.columns import dictionary, int32, repeats, span_lists, strings
 from sourcelight.core.batches.events import MatchBatch, RepositoryFacts
-from sourcelight.core.batches.records import DECODER, Extent, Record, Symbol
+from sourcelight.core.batches.files import Columns, Files, name_columns
+from sourcelight.core.batches.lines import LineRows
+from sourcelight.core.batches.records import DECODER, Record, Symbol
 from sourcelight.core.errors import ProtocolError
 from sourcelight.core.wire.decode import decode_matches
 from sourcelight.core.wire.encode import dump, encode_match
 from sourcelight.core.wire.events import UnknownMatch
 
 _SYMBOL_PLACE = re.compile(r"[?&#]L(\d+)")
-
-_Columns = dict[str, Any]
 
 
 class MatchDecoder:
@@ -52,42 +53,80 @@ class MatchDecoder:
         ProtocolError
             If the data is not JSON, or holds a number that no file can have.
         """
-        by_kind: dict[str, list[Record]] = {}
-        for record in chain.from_iterable(map(_read, events)):
-            by_kind.setdefault(_kind(record), []).append(record)
-        batches = []
+        found: dict[str, _Kind] = {}
         try:
-            for kind, group in by_kind.items():
-                builder = _BUILDERS.get(kind)
-                columns = None if builder is None else builder(group)
-                if columns is not None:
-                    batches.append((pa.RecordBatch.from_pydict(columns), group))
+            # Each event's records are dropped before the next one is read: memory that is at hand is fast.
+            for data in events:
+                for kind, records in _by_kind(_read(data)).items():
+                    if kind not in found:
+                        found[kind] = _Kind(kind)
+                    found[kind].add(records, self._described)
+            batches = [
+                (pa.RecordBatch.from_pydict(columns), kind.facts)
+                for kind in found.values()
+                if (columns := kind.rows.columns()) is not None
+            ]
         except (OverflowError, pa.ArrowInvalid) as exc:
             raise ProtocolError(f"a match holds a number out of range: {exc}", event="matches") from exc
-        return [MatchBatch(batch, self._describe(group)) for batch, group in batches]
+        return [MatchBatch(batch, self._describe(facts)) for batch, facts in batches]
 
-    def _describe(self, records: list[Record]) -> tuple[RepositoryFacts, ...]:
-        names = {r.repository for r in records} - self._described
-        if not names:
-            return ()
-        self._described |= names
-        found: dict[str, RepositoryFacts] = {}
-        for r in records:
-            if r.repository in names and r.repository not in found:
-                found[r.repository] = RepositoryFacts(
-                    name=r.repository,
-                    id=r.repository_id or 0,
-                    stars=r.repo_stars or 0,
-                    last_fetched=r.repo_last_fetched or "",
-                    description=r.description or "",
-                    fork=bool(r.fork),
-                    archived=bool(r.archived),
-                    private=bool(r.private),
-                    topics=tuple(r.topics or ()),
-                    metadata=r.metadata or {},
-                    commit="" if r.revision else (r.commit or ""),
-                )
-        return tuple(found.values())
+    def _describe(self, facts: dict[str, RepositoryFacts]) -> tuple[RepositoryFacts, ...]:
+        fresh = tuple(f for name, f in facts.items() if name not in self._described)
+        self._described.update(facts)
+        return fresh
+
+
+class _Rows(Protocol):
+    def add(self, records: Sequence[Record]) -> None: ...
+
+    def columns(self) -> Columns | None: ...
+
+
+class _Kind:
+    """Rows in the making of one kind of match, and the facts of their repositories."""
+
+    def __init__(self, kind: str) -> None:
+        self.rows = _ROWS[kind]()
+        self.facts: dict[str, RepositoryFacts] = {}
+
+    def add(self, records: list[Record], described: Collection[str]) -> None:
+        """Go on with `records`; the repositories in `described` need no facts."""
+        self.rows.add(records)
+        names = {r.repository for r in records}.difference(described, self.facts)
+        if names:
+            for r in records:
+                if r.repository in names and r.repository not in self.facts:
+                    self.facts[r.repository] = _facts(r)
+
+
+class _Whole:
+    """Rows of a kind that comes in small numbers: the records are kept until the end."""
+
+    def __init__(self, build: Callable[[list[Record]], Columns | None]) -> None:
+        self._build = build
+        self._records: list[Record] = []
+
+    def add(self, records: Sequence[Record]) -> None:
+        self._records += records
+
+    def columns(self) -> Columns | None:
+        return self._build(self._records)
+
+
+def _facts(r: Record) -> RepositoryFacts:
+    return RepositoryFacts(
+        name=r.repository,
+        id=r.repository_id or 0,
+        stars=r.repo_stars or 0,
+        last_fetched=r.repo_last_fetched or "",
+        description=r.description or "",
+        fork=bool(r.fork),
+        archived=bool(r.archived),
+        private=bool(r.private),
+        topics=tuple(r.topics or ()),
+        metadata=r.metadata or {},
+        commit="" if r.revision else (r.commit or ""),
+    )
 
 
 def _read(data: bytes) -> list[Record]:
@@ -102,104 +141,34 @@ def _read(data: bytes) -> list[Record]:
         raise ProtocolError(f"a match can't be read: {exc}", event="matches") from exc
 
 
+def _by_kind(records: list[Record]) -> dict[str, list[Record]]:
+    found: dict[str, list[Record]] = {}
+    last = ""
+    group: list[Record] = []
+    for r in records:
+        kind = ("chunks" if r.chunk_matches else "lines") if r.type == "content" else _kind(r)
+        if kind != last:
+            last, group = kind, found.setdefault(kind, [])
+        group.append(r)
+    return {kind: group for kind, group in found.items() if kind in _ROWS}
+
+
 def _kind(record: Record) -> str:
-    if record.type == "content":
-        return "chunks" if record.chunk_matches else "lines"
     if record.type in {"commit", "diff"}:
         return "diff" if record.type == "diff" or diffs.is_diff(record.content or "") else "commit"
     return record.type
 
 
-def _name_spans(extents: Sequence[Extent] | None) -> list[tuple[int, int]]:
-    return [(x.start.column, x.end.column) for x in extents or ()]
+def _paths(records: list[Record]) -> Columns:
+    ones = np.ones(len(records), np.int32)
+    files, take = Files.of(records), repeats(ones)
+    return files.columns("path", take) | {"match_count": int32(ones)} | files.name_columns(take)
 
 
-def _name_columns(found: list[list[Extent] | None], take: Any = None) -> _Columns:
-    start, end = span_lists([_name_spans(x) if x else () for x in found], take)
-    return {"name_start": start, "name_end": end}
-
-
-def _repository_columns(kind: str, records: list[Record], take: Any) -> _Columns:
-    return {
-        "type": constant(kind, len(take)),
-        "repository": dictionary([r.repository for r in records], take),
-        "repository_id": int32([r.repository_id or 0 for r in records]).take(take),
-        "revision": dictionary([r.branches[0] if r.branches else "" for r in records], take),
-    }
-
-
-def _file_columns(kind: str, records: list[Record], take: Any) -> _Columns:
-    return _repository_columns(kind, records, take) | {
-        "commit": dictionary([r.commit or None for r in records], take),
-        "path": dictionary([r.path or "" for r in records], take),
-        "language": dictionary([r.language or None for r in records], take),
-    }
-
-
-def _lines(records: list[Record]) -> _Columns | None:
-    groups = [r.line_matches or () for r in records]
-    found = list(chain.from_iterable(groups))
-    if not found:
-        return None
-    rows = np.array([len(group) for group in groups], np.int64)
-    take = repeats(rows)
-    numbers = np.array([x.line_number for x in found], np.int32)
-    files = np.asarray(take)
-    if ((np.diff(numbers) < 0) & (np.diff(files) == 0)).any():
-        found = [found[i] for i in np.lexsort((numbers, files)).tolist()]
-        numbers = np.array([x.line_number for x in found], np.int32)
-    texts = [x.line for x in found]
-    line = strings(texts)
-    pairs = [x.offset_and_lengths for x in found]
-    counts = np.array([len(pair) for pair in pairs], np.int64)
-    flat = np.array([number for pair in pairs for part in pair for number in part], np.int32)
-    starts, ends = flat[0::2], flat[0::2] + flat[1::2]
-    start, end = lists(counts, starts), lists(counts, ends)
-    byte_start, byte_end = start, end
-    if not all(map(str.isascii, texts)):
-        byte_start, byte_end = (lists(counts, _in_bytes(line, counts, at)) for at in (starts, ends))
-    return _file_columns("content", records, take) | {
-        "line_number": int32(numbers + np.int32(1)),
-        "line": line,
-        "start": start,
-        "end": end,
-        "match_count": int32(counts),
-        **_name_columns([r.path_matches for r in records], take),
-        "byte_start": byte_start,
-        "byte_end": byte_end,
-    }
-
-
-def _in_bytes(line: Any, counts: NDArray[np.int64], at: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Code point offsets `at` (of each line as many as `counts` says) as byte offsets into its UTF-8."""
-    bounds = np.frombuffer(line.buffers()[1], np.int32)[: len(line) + 1]
-    text = np.frombuffer(line.buffers()[2], np.uint8)[: bounds[-1]]
-    points = np.append(np.flatnonzero((text & 0xC0) != 0x80), len(text))
-    first = np.searchsorted(points, bounds)
-    row = np.repeat(np.arange(len(counts)), counts)
-    point = np.minimum(first[row] + np.maximum(at, 0), first[row + 1])
-    return (points[point] - bounds[row]).astype(np.int32)
-
-
-def _chunks(records: list[Record]) -> _Columns | None:
-    rows, counts = chunks.rows_of(records)
-    if not rows.line:
-        return None
-    take = repeats(counts)
-    names = _name_columns([r.path_matches for r in records], take)
-    return _file_columns("content", records, take) | rows.columns() | names
-
-
-def _paths(records: list[Record]) -> _Columns:
-    ones = np.ones(len(records), np.int64)
-    names = _name_columns([r.path_matches for r in records])
-    return _file_columns("path", records, repeats(ones)) | {"match_count": int32(ones)} | names
-
-
-def _repos(records: list[Record]) -> _Columns:
-    ones = np.ones(len(records), np.int64)
-    names = _name_columns([r.repository_matches for r in records])
-    return _repository_columns("repo", records, repeats(ones)) | {"match_count": int32(ones)} | names
+def _repos(records: list[Record]) -> Columns:
+    ones = np.ones(len(records), np.int32)
+    names = name_columns([r.repository_matches for r in records], repeats(ones))
+    return Files.of(records).repository_columns("repo", repeats(ones)) | {"match_count": int32(ones)} | names
 
 
 def _symbol_line(symbol: Symbol) -> int | None:
@@ -209,13 +178,13 @@ def _symbol_line(symbol: Symbol) -> int | None:
     return None if place is None else int(place[1])
 
 
-def _symbols(records: list[Record]) -> _Columns | None:
+def _symbols(records: list[Record]) -> Columns | None:
     groups = [r.symbols or [] for r in records]
     found = list(chain.from_iterable(groups))
     if not found:
         return None
     take = repeats(np.array([len(group) for group in groups], np.int64))
-    return _file_columns("symbol", records, take) | {
+    return Files.of(records).columns("symbol", take) | {
         "line_number": int32([_symbol_line(s) for s in found]),
         "match_count": int32(np.ones(len(found), np.int32)),
         "symbol": strings([s.name for s in found]),
@@ -270,8 +239,8 @@ def _diff_rows(record: Record) -> list[_CommitRow]:
     return rows or [(None, None, None, [], 1, None)]
 
 
-def _commits_of(kind: str, rows_of: Callable[[Record], list[_CommitRow]]) -> Callable[[list[Record]], _Columns]:
-    def build(records: list[Record]) -> _Columns:
+def _commits_of(kind: str, rows_of: Callable[[Record], list[_CommitRow]]) -> Callable[[list[Record]], Columns]:
+    def build(records: list[Record]) -> Columns:
         groups = [rows_of(r) for r in records]
         rows = list(chain.from_iterable(groups))
         take = repeats(np.array([len(group) for group in groups], np.int64))
@@ -279,9 +248,9 @@ def _commits_of(kind: str, rows_of: Callable[[Record], list[_CommitRow]]) -> Cal
         times = pa.timestamp("us", tz="UTC")
 
         def each(values: list[Any], of: Any) -> Any:
-            return pa.array(values, of).take(take)
+            return pa.array(values, of).take(pa.array(take))
 
-        return _repository_columns(kind, records, take) | {
+        return Files.of(records).repository_columns(kind, take) | {
             "commit": dictionary([r.oid or None for r in records], take),
             "path": dictionary([row[0] for row in rows]),
             "line_number": int32([row[1] for row in rows]),
@@ -303,12 +272,12 @@ def _commits_of(kind: str, rows_of: Callable[[Record], list[_CommitRow]]) -> Cal
     return build
 
 
-_BUILDERS: dict[str, Callable[[list[Record]], _Columns | None]] = {
-    "lines": _lines,
-    "chunks": _chunks,
-    "path": _paths,
-    "symbol": _symbols,
-    "repo": _repos,
-    "commit": _commits_of("commit", _message_rows),
-    "diff": _commits_of("diff", _diff_rows),
+_ROWS: dict[str, Callable[[], _Rows]] = {
+    "lines": LineRows,
+    "chunks": ChunkRows,
+    "path": partial(_Whole, _paths),
+    "symbol": partial(_Whole, _symbols),
+    "repo": partial(_Whole, _repos),
+    "commit": partial(_Whole, _commits_of("commit", _message_rows)),
+    "diff": partial(_Whole, _commits_of("diff", _diff_rows)),
 }

@@ -22,6 +22,8 @@ from sourcelight.core.wire.encode import MAX_EVENT_BYTES, ChunkText, dump, encod
 #: Bytes of text after which an event is closed at the next file: small enough to flow, large enough to be cheap.
 _TEXT_PER_EVENT = 256 * 1024
 _MOST = MAX_EVENT_BYTES - 1024
+# Matches of one line whose ranges (120 bytes each at most) leave room for the shortened line.
+_MOST_SPANS = _MOST // 480
 _SEPARATOR = "\x7f"
 
 _LINE = b'{"line":'
@@ -55,7 +57,7 @@ def encode_matches(
     Notes
     -----
     A file whose rows don't fit into one event is spread over several. A single line that does not fit is cut, and its
-    chunk says so.
+    chunk says so; one with too many matches is sent several times, each time with other matches.
     """
     batch = match_batch.batch
     if not batch.num_rows:
@@ -83,6 +85,9 @@ def _of_one_kind(rows: Rows, facts: Mapping[str, RepositoryFacts], options: rend
             middle = next((a for a, _ in part.files() if a >= len(part) // 2), 0) or len(part) // 2
             yield from _of_one_kind(part.slice(0, middle), facts, options)
             yield from _of_one_kind(part.slice(middle, len(part)), facts, options)
+        elif part.spans() > _MOST_SPANS:
+            for half in part.halved():
+                yield from _of_one_kind(half, facts, options)
         else:
             yield from _of_one_kind(_shortened(part, options), facts, options)
 

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.int64]
+_SPANS = ("start", "end", "byte_start", "byte_end")
 
 
 def boundaries(rows: int, codes: list[Numbers]) -> list[tuple[int, int]]:
@@ -120,3 +121,22 @@ class Rows:
             flags = pa.array([True] * len(self))
             batch = batch.set_column(batch.schema.get_field_index("truncated"), "truncated", flags)
         return Rows(batch)
+
+    def spans(self) -> int:
+        """How many matches the rows show."""
+        return sum(len(value or ()) for value in self._column("start").to_pylist()) if "start" in self else 0
+
+    def halved(self) -> tuple[Rows, Rows]:
+        """A single row twice: with the first and with the second half of its matches."""
+        middle = self.spans() // 2
+        first, second = self.batch, self.batch
+        for name in (name for name in _SPANS if name in self):
+            column = self._column(name)
+            values = column.to_pylist()[0]
+            place = self.batch.schema.get_field_index(name)
+            first = first.set_column(place, name, pa.array([values and values[:middle]], column.type))
+            second = second.set_column(place, name, pa.array([values and values[middle:]], column.type))
+        return Rows(first), Rows(second)
+
+    def _column(self, name: str) -> Any:
+        return self.batch.column(self.batch.schema.get_field_index(name))

@@ -18,6 +18,13 @@ PORTION = 8 << 20
 """Bytes scanned in one call, so that hits in one dense place don't decide about the whole."""
 
 
+SPARSE = 1024
+"""Bytes for each occurrence of a single byte below which comparing all bytes is quicker than a search for each one."""
+
+BLOCK = 256 << 10
+"""Bytes compared at once, so that they stay in the processor's cache."""
+
+
 def as_ranges(ranges: Any) -> Offsets:
     """Give `ranges` as an n x 2 array of byte offsets."""
     return np.asarray(ranges, dtype=np.int64).reshape(-1, 2)
@@ -66,7 +73,10 @@ def cut_at_lines(view: memoryview, ranges: Offsets) -> Offsets:
 
 def find_texts(view: memoryview, text: bytes, ranges: Offsets) -> Offsets:
     """Give the starts of all non-overlapping occurrences of `text` in each range."""
-    find = stringzilla.Str(view).find
+    haystack = stringzilla.Str(view)
+    if len(text) == 1 and count_texts(view, text, ranges) * SPARSE > int((ranges[:, 1] - ranges[:, 0]).sum()):
+        return _find_byte(view, text[0], ranges)
+    find = haystack.find
     width = len(text)
     found: list[int] = []
     add = found.append
@@ -76,6 +86,14 @@ def find_texts(view: memoryview, text: bytes, ranges: Offsets) -> Offsets:
             add(at)
             at = find(text, at + width, high)
     return np.array(found, dtype=np.int64)
+
+
+def _find_byte(view: memoryview, byte: int, ranges: Offsets) -> Offsets:
+    raw = np.frombuffer(view, dtype=np.uint8)
+    found = [np.empty(0, dtype=np.int64)]
+    for low, high in ranges.tolist():
+        found += (np.flatnonzero(raw[at : min(at + BLOCK, high)] == byte) + at for at in range(low, high, BLOCK))
+    return np.concatenate(found)
 
 
 def count_texts(view: memoryview, text: bytes, ranges: Offsets) -> int:

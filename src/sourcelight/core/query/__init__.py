@@ -5,9 +5,12 @@ Kept light: the language table, dates and the regular expression library load wh
 
 from sourcelight.core.query.nodes import Alternative, And, Filter, Node, Or, Pattern, Predicate, Query, canonical
 from sourcelight.core.query.parse import PATTERN_TYPES, parse
+from sourcelight.core.query.printer import quote_value, to_text
+from sourcelight.core.query.unsupported import TEXT_SEARCH, refuse_unsupported
 
 __all__ = [
     "PATTERN_TYPES",
+    "TEXT_SEARCH",
     "Alternative",
     "And",
     "Filter",
@@ -18,4 +21,7 @@ __all__ = [
     "Query",
     "canonical",
     "parse",
+    "quote_value",
+    "refuse_unsupported",
+    "to_text",
 ]

@@ -47,8 +47,10 @@ def parse(
 
     Examples
     --------
-    >>> parse("repo:redis TODO").root
-    And(args=(Filter(name='repo', value='redis', ...), Pattern(value='TODO', ...)))
+    >>> [alternative.types for alternative in parse("repo:redis type:file TODO").plan]
+    [('file',)]
+    >>> parse("foo bar", "keyword").root == parse("foo and bar", "keyword").root
+    True
     """
     requested = _requested_type(text, pattern_type, version)
     _check_text(text)

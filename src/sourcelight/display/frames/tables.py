@@ -59,6 +59,9 @@ def to_pandas(table: Table, columns: Sequence[Column] = _MATCHES, attrs: Mapping
     """
     import pandas as pd
 
+    # Code is full of dollar signs, and a front end would typeset what stands between two of them: wrong on screen, and
+    # a way for a repository to smuggle in links. pandas offers one switch, for the process.
+    pd.set_option("display.html.use_mathjax", False)
     frame = pd.DataFrame({c.name: _series(table.column(c.name), c) for c in columns}, copy=False)
     if attrs:
         frame.attrs.update(attrs)

@@ -21,9 +21,9 @@ _STYLE = """<style>
 .sl-result .sl-error{color:var(--jp-error-color1,#d32f2f)}
 .sl-result table{border-collapse:collapse}
 .sl-result th,.sl-result td{text-align:left !important;vertical-align:top;padding:2px 8px;white-space:nowrap}
-.sl-result td.sl-code,.sl-result pre{font-family:var(--jp-code-font-family,monospace);white-space:pre}
+.sl-result td.sl-code,.sl-result pre{font-family:var(--jp-code-font-family,monospace);white-space:pre;tab-size:4}
 .sl-result td.sl-code{max-width:90ch;overflow:hidden;text-overflow:ellipsis}
-.sl-result mark{background:var(--jp-warn-color3,#ffe0b2);color:inherit;font-weight:bold}
+.sl-result mark{background:rgba(255,170,0,.4);color:inherit;font-weight:bold}
 .sl-result pre{margin:0 0 8px;padding:4px;overflow-x:auto;background:var(--jp-layout-color2,rgba(127,127,127,.12))}
 .sl-result .sl-number{color:var(--jp-ui-font-color2,inherit);user-select:none}
 </style>"""
@@ -47,7 +47,7 @@ def result_html(shown: ResultFacts) -> str:
     urls = {f.name: f.url for f in shown.facts}
     body = _chunks(rows) if chunked else _table(rows, urls)
     more = f"<div>{len(rows):,} of {shown.rows:,} rows</div>" if len(rows) < shown.rows else ""
-    return f'{_STYLE}<div class="sl-result">{_banner(shown)}{body}{more}</div>'
+    return f'{_STYLE}<div class="sl-result tex2jax_ignore">{_banner(shown)}{body}{more}</div>'
 
 
 def _banner(shown: ResultFacts) -> str:

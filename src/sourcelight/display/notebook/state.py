@@ -58,8 +58,6 @@ class SearchState:
         Seconds that only grow; tests pass their own.
     """
 
-    unit = "matches"
-
     def __init__(self, query: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.query = query
         found = _COUNT.search(query)
@@ -165,10 +163,18 @@ class SearchState:
             elapsed_s=elapsed,
             done=self.matches,
             total=self.total,
-            unit=self.unit,
-            facts=(("repositories", f"{repositories:,}"), ("s", f"{elapsed:.1f}"), ("matches/s", f"{rate:,.0f}")),
+            unit="match" if self.matches == 1 else "matches",
+            facts=(
+                (_repositories(repositories), f"{repositories:,}"),
+                ("s", f"{elapsed:.1f}"),
+                ("matches/s", f"{rate:,.0f}"),
+            ),
             notes=tuple(notes),
         )
+
+
+def _repositories(number: int) -> str:
+    return "repository" if number == 1 else "repositories"
 
 
 def _note(item: Skipped) -> str:
@@ -179,17 +185,16 @@ def _note(item: Skipped) -> str:
 class IndexState:
     """An index that is being built, as far as it has come.
 
-    `update` takes any object that has some of `repositories_done`, `repositories_total`, `files`, `bytes` (of text)
-    and `phase` (what is being done, in words); or `step`, `done` and `total` of a clone.
+    `update` takes any object that has some of `repositories_done`, `repositories_total`, `files`, `text_bytes` and
+    `repository` (the one last heard of); or `step`, `done` and `total` of a clone.
     """
-
-    unit = "repositories"
 
     def __init__(self, title: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.title = title
         self._latest: Any = None
         self._phase: Phase = "running"
         self._reason = ""
+        self._repositories = 0
         self._clock = clock
         self._started = clock()
         self._elapsed: float | None = None
@@ -198,8 +203,9 @@ class IndexState:
         """Take in the newest statement of the builder; safe from any thread."""
         self._latest = event
 
-    def finish(self) -> None:
-        """The index is ready."""
+    def finish(self, repositories: int = 0) -> None:
+        """The index of so many `repositories` is ready."""
+        self._repositories = repositories
         self._settle("complete")
 
     def interrupt(self) -> None:
@@ -221,9 +227,14 @@ class IndexState:
         at = self._latest
         elapsed = self._clock() - self._started if self._elapsed is None else self._elapsed
         done, total = int(getattr(at, "repositories_done", 0) or 0), getattr(at, "repositories_total", None)
-        megabytes = (getattr(at, "bytes", 0) or 0) / 1e6
-        facts = [("files", f"{getattr(at, 'files', 0) or 0:,}"), ("MB", f"{megabytes:,.1f}"), ("s", f"{elapsed:.1f}")]
-        doing = str(getattr(at, "phase", "") or "")
+        facts = [("s", f"{elapsed:.1f}")]
+        if done or total or self._phase != "complete":
+            megabytes = (getattr(at, "text_bytes", 0) or 0) / 1e6
+            facts[:0] = [("files", f"{getattr(at, 'files', 0) or 0:,}"), ("MB", f"{megabytes:,.1f}")]
+        elif self._repositories:
+            done = total = self._repositories
+            facts[:0] = [("index", "current")]
+        doing = str(getattr(at, "repository", "") or "")
         if step := getattr(at, "step", ""):  # of a clone: git's own name for what it does, with its own count
             done, total, doing = 0, None, f"{step} {getattr(at, 'done', 0):,} of {getattr(at, 'total', 0):,}"
         notes = [("error", self._reason)] if self._reason else []
@@ -233,7 +244,7 @@ class IndexState:
             elapsed_s=elapsed,
             done=done,
             total=int(total) if total else None,
-            unit=self.unit,
+            unit=_repositories(total or done),
             facts=tuple(facts),
             notes=tuple(notes),
         )

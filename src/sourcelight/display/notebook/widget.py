@@ -64,12 +64,12 @@ def bar_html(snapshot: Snapshot) -> str:
 def status_html(snapshot: Snapshot) -> str:
     """The line of words and numbers, announced politely to screen readers."""
     word, sign = _WORDS[snapshot.phase]
-    if snapshot.phase == "running" and snapshot.unit == "repositories":
+    if snapshot.phase == "running" and snapshot.unit.startswith("repositor"):
         word = "Indexing"
     of = f" of {snapshot.total:,}" if snapshot.total else ""
     facts = " \u00b7 ".join(f"{escape(value)}\u202f{escape(name)}" for name, value in snapshot.facts)
     return (
-        f'<div class="sl-status" role="status" aria-live="polite" style="{_TEXT}">'
+        f'<div class="sl-status tex2jax_ignore" role="status" aria-live="polite" style="{_TEXT}">'
         f'<b style="color:{_COLOURS[snapshot.phase]}"><span aria-hidden="true">{sign}</span> {word}</b> '
         f"<b>{snapshot.done:,}</b>{of} {escape(snapshot.unit)} \u00b7 {facts}"
         f'<br><code style="{_MUTED}">{escape(one_line(snapshot.title, 200))}</code></div>'
@@ -87,9 +87,9 @@ def notes_html(snapshot: Snapshot) -> str:
         items.append(f'<li style="{colour[kind]}"><b>{kind}</b> {escape(one_line(text, 400))}</li>')
     if len(snapshot.notes) > _SHOWN_NOTES:
         items.append(f'<li style="{_MUTED}">and {len(snapshot.notes) - _SHOWN_NOTES} more</li>')
-    return (
-        f'<ul class="sl-notes" aria-label="Skipped work and alerts" style="{_TEXT};margin:2px 0">{"".join(items)}</ul>'
-    )
+    style = f"{_TEXT};margin:2px 0"
+    label = "Skipped work and alerts"
+    return f'<ul class="sl-notes tex2jax_ignore" aria-label="{label}" style="{style}">{"".join(items)}</ul>'
 
 
 class ProgressBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no types

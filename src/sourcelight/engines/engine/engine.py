@@ -9,7 +9,7 @@ from contextlib import closing
 from typing import Any
 
 from sourcelight.core.batches import Cancellation, Event, MatchBatch
-from sourcelight.core.errors import QueryError, RepositoryError
+from sourcelight.core.errors import IndexFault, QueryError, RepositoryError
 from sourcelight.core.query import Query, parse
 from sourcelight.core.query.unsupported import refuse_unsupported
 from sourcelight.core.wire.request import SearchRequest
@@ -127,7 +127,10 @@ class Engine:
         if len(scopes) != 1 or scoper.unsearchable or scoper.undecided or scoper.invalid:
             return None
         plan = make_plan(scopes[0])
-        return None if plan.repository_hits else self._counted(plan, by, cancellation)
+        try:
+            return None if plan.repository_hits else self._counted(plan, by, cancellation)
+        except IndexFault:
+            return None  # the stream names the repository that can't be searched
 
     def _counted(self, plan: Plan, by: Sequence[GroupBy], cancellation: Cancellation) -> Any | None:
         if plan.symbols is None:

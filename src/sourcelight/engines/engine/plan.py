@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sourcelight.core.errors import UnsupportedQuery
+from sourcelight.core.errors import PatternError, QueryError, UnsupportedQuery
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern
 from sourcelight.core.query.languages import find_language
@@ -147,9 +147,13 @@ def _regexp(text: str, *, sensitive: bool) -> CompiledPattern:
 
 
 def _compiled(pattern: Pattern, *, sensitive: bool, whole_text: bool = False) -> CompiledPattern:
-    if pattern.kind == "regexp":
-        return compile_pattern(pattern.value, kind="regexp", case_sensitive=sensitive, whole_text=whole_text)
-    return compile_pattern(pattern.value, kind="literal", case_sensitive=sensitive, whole_text=whole_text)
+    try:
+        if pattern.kind == "regexp":
+            return compile_pattern(pattern.value, kind="regexp", case_sensitive=sensitive, whole_text=whole_text)
+        return compile_pattern(pattern.value, kind="literal", case_sensitive=sensitive, whole_text=whole_text)
+    except PatternError as error:
+        # The parser has let it pass: only with case folded does it outgrow RE2's memory.
+        raise QueryError(str(error), query=pattern.value, hint="make the pattern smaller, or add case:yes") from error
 
 
 def _repository_hits(

@@ -98,12 +98,15 @@ class Search:
             room = most - self.shown
             if room > 0:
                 visible_part = first_matches(kept, room)
+                if not self.shown:
+                    yield from self._filters(plans, exhaustive=False)
                 self.shown += match_count(visible_part)
                 yield MatchBatch(visible_part, self._introduce(visible_part))
             if self.limit_hit:
                 break
             if time.monotonic() - self.last_progress >= PROGRESS_EVERY_S:
                 self.last_progress = time.monotonic()
+                yield from self._filters(plans, exhaustive=False)
                 yield self._progress(done=False)
         if self.cancellation.cancelled:
             return
@@ -147,9 +150,14 @@ class Search:
             skipped=tuple(skipped),
         )
 
+    def _filters(self, plans: list[Plan], *, exhaustive: bool) -> Iterator[Event]:
+        forks, archived = _left_out_by_default(plans)
+        filters = self.tally.filters(exhaustive=exhaustive, forks=len(forks), archived=len(archived))
+        if filters:
+            yield Filters(filters)
+
     def _closing(self, plans: list[Plan], scoper: Scoper, limit: int, allowed_s: float | None) -> Iterator[Event]:
-        forks = sorted({name for plan in plans for name in plan.selection.forks_left_out})
-        archived = sorted({name for plan in plans for name in plan.selection.archived_left_out})
+        forks, archived = _left_out_by_default(plans)
         targets = {t.repository.facts.name: t.repository for p in plans for t in p.targets if p.searches}
         late = self._late(plans, scoper) if self.cancellation.expired and not self.limit_hit else []
         skipped = list(self._left_out(plans, targets, scoper))
@@ -164,9 +172,7 @@ class Search:
         if 0 <= self.request.display < self.tally.matches:
             skipped.append(limit_items.display_limit(self.request.display, self.tally.matches))
         exhaustive = not (self.limit_hit or late)
-        filters = self.tally.filters(exhaustive=exhaustive, forks=len(forks), archived=len(archived))
-        if filters:
-            yield Filters(filters)
+        yield from self._filters(plans, exhaustive=exhaustive)
         yield self._progress(done=True, skipped=skipped)
         alert = self._alert(plans, scoper, late, allowed_s, forks=bool(forks), archived=bool(archived))
         if alert is None:
@@ -228,6 +234,13 @@ class Search:
             context = next((item.context for item in self.scoped if item.context), "")
             return alerts.no_repositories(text, forks=forks, archived=archived, context=context)
         return None
+
+
+def _left_out_by_default(plans: list[Plan]) -> tuple[list[str], list[str]]:
+    """Forks and archived repositories that no plan searches only because nobody asked for them."""
+    forks = {name for plan in plans for name in plan.selection.forks_left_out}
+    archived = {name for plan in plans for name in plan.selection.archived_left_out}
+    return sorted(forks), sorted(archived)
 
 
 def _reads_content(plan: Plan) -> bool:

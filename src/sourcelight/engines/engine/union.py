@@ -81,8 +81,8 @@ def _merge_file(alternatives: list[list[_Row]]) -> list[_Row]:
     previous_goes_on = False
     for number in sorted(by_line):
         rows = by_line[number]
-        widest: _Row = max(reversed(rows), key=_chunk_length)
-        row = {**widest}
+        longest: _Row = max(rows, key=_chunk_length)
+        row = dict(longest)
         row["start"], row["end"] = _merge_spans([(r, "start", "end") for r in rows])
         if row.get("byte_start") is not None:
             row["byte_start"], row["byte_end"] = _merge_spans([(r, "byte_start", "byte_end") for r in rows])

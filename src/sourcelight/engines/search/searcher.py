@@ -20,6 +20,9 @@ from sourcelight.engines.search.scan.snapshot import Snapshot
 _QUIET_S = 0.05
 """Longest time for which finished repositories without a match wait to be told of together."""
 
+_COUNTED_UNITS = 1024
+"""Units that a count takes at once: nothing is shown early, but a cancelled count must end soon."""
+
 Opener = Callable[[Target], tuple[Snapshot, str]]
 """Opens a target and gives its commit; raises `IndexFault`, or another error of ours, when it can't."""
 
@@ -119,7 +122,7 @@ def count(
         cancellation.check()
         snapshot, _ = open_target(target)
         running = RepositorySearch(snapshot, prepared, lambda: cancellation.stopped)
-        for found in running.found(Pace(1 << 14)):
+        for found in running.found(Pace(_COUNTED_UNITS)):
             for files, matches in ((found.content_files, _matches(found)), (found.path_files, None)):
                 add_counts(totals, keys_of(snapshot, target.repository.name, files, by), files, matches)
         cancellation.check()

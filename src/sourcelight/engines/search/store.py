@@ -297,6 +297,7 @@ class IndexStore:
         update.
         """
         found = [self._status(path, verify=verify) for path in self._paths()]
+        found = [status for status in found if status.commits or status.damaged]
         return sorted(found, key=lambda status: (status.repository, status.key))
 
     def _paths(self) -> list[Path]:

@@ -9,13 +9,16 @@ from typing import Any, Protocol
 from sourcelight.core.batches.events import Cancellation
 from sourcelight.core.errors import Cancelled, SourcelightError
 from sourcelight.engines.search import pool
-from sourcelight.engines.search.index.build import BuildOrder
+from sourcelight.engines.search.index.build import BuildOrder, Files
 from sourcelight.engines.search.index.folder import PROTECTED, RepositoryFolder
 from sourcelight.engines.search.index.loose import LOOSE_BYTES
 from sourcelight.engines.search.index.view import View
 from sourcelight.engines.search.model import IndexProgress, IndexReport, Target
 from sourcelight.engines.search.worker import build_locked, order_line, reason_of
 from sourcelight.repos import ObjectReader, resolve
+
+_FEW = 16
+"""Repositories up to which it pays to look in this process which of them are small."""
 
 _LOOSE_FILES = 4000
 _SMALL_FILES = 400
@@ -95,14 +98,18 @@ class Update:
             if self.cancellation.cancelled:
                 self.cancelled = True
                 return
-            if self._is_small(target, commit):
-                self._build_here(number, target, commit)
-            else:
+            tree = self._small_tree(target, commit)
+            if tree is None:
                 large.append(number)
+            else:
+                self._build_here(number, target, commit, tree)
         if large and not self.cancelled:
             self._build_in_workers(large)
 
-    def _is_small(self, target: Target, commit: str) -> bool:
+    def _small_tree(self, target: Target, commit: str) -> Files | None:
+        """Give the files of a commit of which little is new; None for any other."""
+        if len(self.waiting) > _FEW and target.revision in PROTECTED:
+            return None
         try:
             manifest = self.store.repository_folder(target.repository.key).manifest()
             folder = self.store.repository_folder(target.repository.key).path
@@ -114,12 +121,12 @@ class Update:
                 tree = reader.tree(commit)
                 ids = {tree.blob_ids[at : at + 20] for at in range(0, len(tree.blob_ids), 20)} - known
                 if len(ids) > most_files:
-                    return False
+                    return None
                 limit = self.store.max_file_size
                 sizes = (reader.size(blob_id) or 0 for blob_id in ids)
-                return sum(size for size in sizes if size <= limit) <= most_bytes
+                return tree if sum(size for size in sizes if size <= limit) <= most_bytes else None
         except (SourcelightError, OSError, ValueError):
-            return False
+            return None
 
     def _order(self, target: Target, commit: str) -> dict[str, Any]:
         return {
@@ -131,7 +138,7 @@ class Update:
             "afresh": target.repository.key in self.damaged,
         }
 
-    def _build_here(self, number: int, target: Target, commit: str) -> None:
+    def _build_here(self, number: int, target: Target, commit: str, tree: Files) -> None:
         folder = self.store.repository_folder(target.repository.key)
 
         def stop() -> None:
@@ -142,7 +149,7 @@ class Update:
             **self._order(target, commit), stop=stop, tell=lambda files, size: self._progress(number, files, size)
         )
         try:
-            built = build_locked(folder, target.repository, order)
+            built = build_locked(folder, target.repository, order, tree)
         except Cancelled:
             self.cancelled = True
         except Exception as fault:  # noqa: BLE001 - one repository must not end the others; the reason is reported

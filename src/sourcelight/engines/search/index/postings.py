@@ -15,8 +15,51 @@ _DENSE = 16
 
 _MATRIX_BYTES = 32 * 1024 * 1024
 _SMALLEST_BITS = 8
+_FIRST_PAIRS = 1 << 14
 
 Units = NDArray[np.intp]
+Pairs = NDArray[np.int64]
+
+
+class PairList:
+    """Gathers (key, unit) pairs as numbers that sort by key, then unit."""
+
+    def __init__(self) -> None:
+        self._pairs = np.empty(_FIRST_PAIRS, dtype=np.int64)
+        self._length = 0
+        self._repeats = False
+
+    def add(self, unit: int, keys: list[NDArray[np.intp]]) -> None:
+        """Add the keys of a unit; one may stand in several of the arrays."""
+        self._repeats = self._repeats or len(keys) > 1
+        for part in keys:
+            end = self._length + len(part)
+            if end > len(self._pairs):
+                grown = np.empty(max(end, 2 * len(self._pairs)), dtype=np.int64)
+                grown[: self._length] = self._pairs[: self._length]
+                self._pairs = grown
+            place = self._pairs[self._length : end]
+            np.left_shift(part, 16, out=place)
+            place |= unit
+            self._length = end
+
+    def take(self, drop_bits: int = 0) -> Pairs:
+        """Give the distinct pairs, sorted, without the lowest bits of the keys; nothing is left here."""
+        pairs = self._pairs[: self._length]
+        self._pairs = np.empty(0, dtype=np.int64)
+        self._length = 0
+        if drop_bits:
+            units = pairs & 0xFFFF
+            pairs >>= 16 + drop_bits
+            pairs <<= 16
+            pairs |= units
+        pairs.sort()
+        if (self._repeats or drop_bits) and len(pairs):
+            fresh = np.empty(len(pairs), dtype=np.bool_)
+            fresh[0] = True
+            np.not_equal(pairs[1:], pairs[:-1], out=fresh[1:])
+            pairs = pairs[fresh]
+        return pairs
 
 
 def window_bits(text_bytes: int) -> int:
@@ -24,24 +67,10 @@ def window_bits(text_bytes: int) -> int:
     return max(_SMALLEST_BITS, min(WINDOW_BITS, (text_bytes // 128).bit_length()))
 
 
-def _pairs(keys: list[tuple[int, Keys]]) -> NDArray[np.uint64]:
-    if not keys:
-        return np.zeros(0, dtype=np.uint64)
-    pairs = np.concatenate([part for _, part in keys]).astype(np.uint64)
-    pairs <<= np.uint64(16)
-    pairs |= np.repeat(np.array([unit for unit, _ in keys], dtype=np.uint64), [len(part) for _, part in keys])
-    pairs.sort()
-    if len(pairs):
-        pairs = pairs[np.concatenate(([True], pairs[1:] != pairs[:-1]))]
-    return pairs
-
-
-def trigram_sections(keys: list[tuple[int, Keys]], units: int) -> dict[str, Array]:
-    """Make the sections of trigrams from (unit, keys) in order of units."""
-    pairs = _pairs(keys)
-    codes = (pairs >> np.uint64(16)).astype(np.uint32)
+def trigram_sections(pairs: Pairs, units: int) -> dict[str, Array]:
+    """Make the sections of trigrams from sorted pairs."""
+    codes = (pairs >> 16).astype(np.uint32)
     lists = pairs.astype(np.uint16)
-    del pairs
     starts = np.flatnonzero(np.concatenate(([True], codes[1:] != codes[:-1]))) if len(codes) else np.zeros(0, np.intp)
     counts = np.diff(np.append(starts, len(codes)))
     distinct = codes[starts]
@@ -71,14 +100,10 @@ def _bitmaps(lists: NDArray[np.uint16], counts: NDArray[np.intp], units: int) ->
     return packed.ravel()
 
 
-def window_sections(keys: list[tuple[int, Keys]], text_bytes: int) -> dict[str, Array]:
-    """Make the sections of windows from (unit, keys) in order of units."""
-    bits = window_bits(text_bytes)
-    shift = np.uint32(WINDOW_BITS - bits)
-    pairs = _pairs([(unit, part >> shift) for unit, part in keys])
-    codes = (pairs >> np.uint64(16)).astype(np.intp)
+def window_sections(pairs: Pairs, bits: int) -> dict[str, Array]:
+    """Make the sections of windows from sorted pairs whose keys have so many bits."""
     starts = np.zeros((1 << bits) + 1, dtype=np.uint32)
-    np.cumsum(np.bincount(codes, minlength=1 << bits), out=starts[1:])
+    np.cumsum(np.bincount((pairs >> 16).astype(np.intp), minlength=1 << bits), out=starts[1:])
     return {"win_starts": starts, "win_lists": pairs.astype(np.uint16)}
 
 
@@ -96,7 +121,7 @@ class Postings:
         )
         self._window_starts = file.array("win_starts")
         self._window_lists = file.array("win_lists")
-        self._shift = WINDOW_BITS - (len(self._window_starts) - 1).bit_length() + 1
+        self._shift = np.uint32(WINDOW_BITS - (len(self._window_starts) - 1).bit_length() + 1)
 
     def units_with(self, trigrams: Keys, windows: Keys) -> Units | None:
         """Give the units that hold all keys, ascending; None when there is no key to tell by."""

@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.engines.search.index.grams import KeyFinder, Keys
-from sourcelight.engines.search.index.postings import Postings, trigram_sections, window_sections
+from sourcelight.engines.search.index.grams import WINDOW_BITS, KeyFinder
+from sourcelight.engines.search.index.postings import PairList, Postings, trigram_sections, window_bits, window_sections
 from sourcelight.engines.search.index.sections import Array, SectionFile, write_sections
 
 UNIT_BYTES = 16 * 1024
 SHARD_BYTES = 64 * 1024 * 1024
 SHARD_UNITS = (1 << 16) - 1
 BLOB_ID_BYTES = 20
-LARGEST_DOCUMENT = 1 << 30
-"""Bytes above which no setting makes a file searchable: offsets in a shard have 32 bits."""
+LARGEST_DOCUMENT = 1 << 29
+"""Bytes above which no setting makes a file searchable: a shard's units are numbered with 16 bits."""
 
 
 def cut_units(text: bytes) -> list[int]:
@@ -52,8 +52,8 @@ class ShardBuilder:
         self._sizes: list[int] = []
         self._first_units: list[int] = []
         self._unit_starts: list[int] = []
-        self._trigrams: list[tuple[int, Keys]] = []
-        self._windows: list[tuple[int, Keys]] = []
+        self._trigrams = PairList()
+        self._windows = PairList()
 
     @property
     def documents(self) -> int:
@@ -83,8 +83,8 @@ class ShardBuilder:
             self._unit_starts.append(self._size + at)
             if self._finder is not None:
                 trigrams, windows = self._finder.keys(text[at:end])
-                self._trigrams.extend((unit, keys) for keys in trigrams)
-                self._windows.extend((unit, keys) for keys in windows)
+                self._trigrams.add(unit, trigrams)
+                self._windows.add(unit, windows)
             at = end
         self._parts.append(text)
         self._size += len(text)
@@ -115,9 +115,9 @@ class ShardBuilder:
         """Write the shard into `folder` and give its file's name; the builder must not be used again."""
         sections = self.layout()
         units = len(self._unit_starts)
-        sections |= trigram_sections(self._trigrams, units)
-        self._trigrams.clear()
-        sections |= window_sections(self._windows, self._size)
+        sections |= trigram_sections(self._trigrams.take(), units)
+        bits = window_bits(self._size)
+        sections |= window_sections(self._windows.take(WINDOW_BITS - bits), bits)
         facts = {"documents": len(self._blobs), "units": units, "text_bytes": sum(self._sizes)}
         return write_sections(folder, "shard", facts, sections)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,20 +17,27 @@ from sourcelight.engines.search.scan.hits import NO_HITS, Hits, find_hits, merge
 from sourcelight.engines.search.scan.plan import Plan
 from sourcelight.engines.search.scan.snapshot import Mask, PathHits, Snapshot
 
-_FIRST_UNITS, _LARGEST_UNITS, _GROWTH = 64, 1024, 4
+_FIRST_UNITS, _LEAST_UNITS, _LARGEST_UNITS, _GROWTH = 64, 4, 1024, 4
+_AIM_S, _LONG_S = 0.05, 0.08
 
 Places = NDArray[np.intp]
 
 
 @dataclass(slots=True)
 class Pace:
-    """How many units the next batch takes: few at first, so that the first rows come soon."""
+    """How many units the next batch takes: few at first, so that the first rows come soon, then as many as it bears.
+
+    A batch whose handling takes long makes the next one smaller: a search can be stopped only between batches.
+    """
 
     units: int = _FIRST_UNITS
 
-    def grow(self) -> None:
-        """Make the next batch larger."""
-        self.units = min(self.units * _GROWTH, _LARGEST_UNITS)
+    def adapt(self, taken_s: float) -> None:
+        """Set the size of the next batch from the CPU time that the last one took, its consumer's included."""
+        if taken_s > _LONG_S:
+            self.units = max(_LEAST_UNITS, int(self.units * _AIM_S / taken_s))
+        elif taken_s < _AIM_S / 2:
+            self.units = min(self.units * _GROWTH, _LARGEST_UNITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +145,15 @@ class _ShardSearch:
             at += pace.units
             last = int(self._shard.unit_doc[together[at - 1]]) + 1
             at = int(np.searchsorted(together, int(self._shard.doc_unit[last])))
+            began = time.thread_time()
             yield first, last
             first = last
-            pace.grow()
+            pace.adapt(time.thread_time() - began)
         if first < self._shard.documents:
+            began = time.thread_time()
             yield first, self._shard.documents
             if len(together) - at > pace.units // 2:
-                pace.grow()
+                pace.adapt(time.thread_time() - began)
 
     def _batch(self, units: list[Places], first: int, last: int) -> Found:
         """Evaluate the files of the documents first ≤ d < last."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.patterns.compiled import CompiledPattern
+from sourcelight.core.patterns import FOLD_HAZARDS
+from sourcelight.core.patterns.compiled import CompiledPattern, compile_pattern
 from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.scan.snapshot import unique_sorted
 
@@ -31,6 +32,10 @@ class Hits:
         return self if mask.all() else Hits(self.start[mask], self.end[mask], self.line[mask])
 
 
+_PROBED = 16
+_FOLDING_PAYS = 8
+"""Hits in a unit from which on lowering its text (about 20 us) is the quicker way (each hit costs about 2 us else)."""
+
 _NONE = np.zeros(0, dtype=np.int64)
 NO_HITS = Hits(_NONE, _NONE, _NONE)
 
@@ -52,7 +57,12 @@ def find_hits(shard: Shard, pattern: CompiledPattern, units: NDArray[np.intp], s
         return NO_HITS
     if pattern.multi_line:
         return _find_in_documents(shard, pattern, unique_sorted(shard.unit_doc[units]), stopped)
-    offsets = pattern.lines(shard.content, ranges_of(shard, units))
+    ranges = ranges_of(shard, units)
+    if _folds_well(shard, pattern, units):
+        hits = _find_folded(shard, pattern, ranges)
+        if hits is not None:
+            return hits
+    offsets = pattern.lines(shard.content, ranges)
     if not len(offsets):
         return NO_HITS
     lines = shard.lines_of(offsets)
@@ -64,6 +74,26 @@ def find_hits(shard: Shard, pattern: CompiledPattern, units: NDArray[np.intp], s
     row, start, end = pattern.spans(shard.content, starts, ends)
     base = starts[row]
     return Hits(base + start, base + end, lines[row])
+
+
+def _folds_well(shard: Shard, pattern: CompiledPattern, units: NDArray[np.intp]) -> bool:
+    """Tell whether lowering the text of all units costs less than looking at each hit of a case-blind scan."""
+    if pattern.kind != "literal" or pattern.case_sensitive or not pattern.text.isascii() or len(units) < 4 * _PROBED:
+        return False
+    probed = units[:: len(units) // _PROBED]
+    return len(pattern.lines(shard.content, ranges_of(shard, probed))) > _FOLDING_PAYS * len(probed)
+
+
+def _find_folded(shard: Shard, pattern: CompiledPattern, ranges: Places) -> Hits | None:
+    """Find an ASCII literal without case in lowered text; None where a letter may be spelled beyond ASCII."""
+    folded = b"".join([shard.content[low:high] for low, high in ranges.tolist()]).lower()
+    if pattern.needs_fold_check and any(hazard in folded for hazard in FOLD_HAZARDS):
+        return None
+    exact = compile_pattern(pattern.text.lower(), kind="literal", case_sensitive=True)
+    found = exact.lines(folded, np.array([[0, len(folded)]], dtype=np.int64))
+    ends = np.cumsum(ranges[:, 1] - ranges[:, 0])
+    offsets = found + (ranges[:, 1] - ends)[np.searchsorted(ends, found, side="right")]
+    return Hits(offsets, offsets + len(pattern.text), shard.lines_of(offsets)) if len(found) else NO_HITS
 
 
 def _find_in_documents(

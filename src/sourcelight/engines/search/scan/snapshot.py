@@ -17,6 +17,7 @@ from sourcelight.engines.search.index.view import NO_SHARD, REASONS, Placement, 
 from sourcelight.engines.search.model import FileFilter, LanguageFilter
 
 _MOST_REMEMBERED = 48
+_MOST_SPANS = 20_000
 
 Mask = NDArray[np.bool_]
 Places = NDArray[np.int64]
@@ -42,14 +43,16 @@ class Snapshot:
         self._remembered: OrderedDict[Any, Any] = OrderedDict()
         self._guard = threading.Lock()
 
-    def remember(self, key: Any, make: Callable[[], _T]) -> _T:
-        """Give what was made for `key` before, or make it now."""
+    def remember(self, key: Any, make: Callable[[], _T], worth_it: Callable[[_T], bool] | None = None) -> _T:
+        """Give what was made for `key` before, or make it now; kept if `worth_it` says so of it."""
         with self._guard:
             if key in self._remembered:
                 self._remembered.move_to_end(key)
                 found: _T = self._remembered[key]
                 return found
         made = make()
+        if worth_it is not None and not worth_it(made):
+            return made
         with self._guard:
             self._remembered[key] = made
             if len(self._remembered) > _MOST_REMEMBERED:
@@ -73,7 +76,9 @@ class Snapshot:
 
     def path_hits(self, pattern: CompiledPattern) -> PathHits:
         """Find a pattern in all paths."""
-        return self.remember(("path", pattern), lambda: self._find_in_paths(pattern))
+        return self.remember(
+            ("path", pattern), lambda: self._find_in_paths(pattern), worth_it=lambda hits: len(hits.file) <= _MOST_SPANS
+        )
 
     def filtered(self, files: tuple[FileFilter, ...], languages: tuple[LanguageFilter, ...]) -> Mask | None:
         """Tell which files pass all filters; None when there is none."""

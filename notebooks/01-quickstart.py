@@ -1,0 +1,133 @@
+# %% [markdown]
+# # Quickstart: search git repositories from a notebook
+#
+# Everything here runs in this kernel: no server, no account, no network. Run the cells from top to bottom
+# (Shift+Enter). The first one opens the sample repositories, or yours if you started with `scripts/demo PATH…`.
+
+# %%
+import os
+
+import sourcelight as sl
+
+paths = os.environ.get("SOURCELIGHT_DEMO_PATHS", ".").split(os.pathsep)
+code = sl.open(*paths)
+repositories = code.repositories()
+repositories[["repository", "description", "stars", "fork", "archived"]]
+
+# %% [markdown]
+# ## Search
+#
+# A search streams: the bar below the cell is live, and the result arrives as a table with one row per matched line.
+# `count:all` lifts the cap of 10,000 matches; without it a capped answer says so.
+
+# %%
+result = code.search("error count:all")
+result
+
+# %% [markdown]
+# `result.matches` is a plain pandas DataFrame. Lines count from 1, and `line[start:end]` is the match.
+
+# %%
+result.matches[["repository", "path", "line_number", "line"]].head(8)
+
+# %% [markdown]
+# What was left out is a table too, with the filter that brings it back.
+
+# %%
+result.skipped[["reason", "title", "suggested_query"]]
+
+# %% [markdown]
+# ## Group
+#
+# By repository and language, as with any DataFrame:
+
+# %%
+by = (
+    result.matches.groupby(["repository", "language"], observed=True)["match_count"]
+    .sum()
+    .sort_values(ascending=False, kind="stable")
+)
+by.head(10).to_frame("matches")
+
+# %% [markdown]
+# Where only numbers are needed, `count` has the engine add them up and never touches a line:
+
+# %%
+code.count("error", by=["repository", "language"]).head(10)
+
+# %% [markdown]
+# ## Plot
+
+# %%
+# %matplotlib inline
+totals = by.groupby("repository", observed=True).sum().sort_values(kind="stable")
+axes = totals.plot.barh(title="Matches of error by repository", xlabel="matches", ylabel="", figsize=(7, 3))
+
+# %% [markdown]
+# ## See matches in their surroundings
+#
+# `chunk_matches=True` brings the lines around each match. Filters narrow a search: `repo:`, `file:`, `lang:`, and
+# `-` in front of one excludes.
+
+# %%
+code.search("TODO -file:test count:5", chunk_matches=True, context_lines=3)
+
+# %% [markdown]
+# Regular expressions are RE2's. `AND`, `OR` and `NOT` work on files: this finds files that mention a timeout but
+# never a retry, and shows where.
+
+# %%
+code.search("/time_?out/ AND NOT retry count:all").matches[["repository", "path", "line_number", "line"]].head(5)
+
+# %% [markdown]
+# ## Stop early, keep what came
+#
+# Interrupt a running search (the ■ button, or press `I` twice): the cell stops at once, and what had arrived is kept
+# in `code.last_result`. To see it on a machine of any speed, here is a service that sends three matches and then falls
+# silent, and an impatient reader who interrupts after a second. It also shows that a service is searched like a folder.
+
+# %%
+import _thread
+import threading
+
+from sourcelight.testing import SILENCE, Answer, ScriptedService
+
+event = b"""event: matches
+data: [{"type":"content","repository":"slow/service","path":"a.py","lineMatches":[\
+{"line":"first","lineNumber":0,"offsetAndLengths":[[0,5]]},\
+{"line":"second","lineNumber":1,"offsetAndLengths":[[0,6]]},\
+{"line":"third","lineNumber":2,"offsetAndLengths":[[0,5]]}]}]
+
+""".replace(b"\\\n", b"")
+
+with ScriptedService(Answer([event, SILENCE])) as service:
+    slow = sl.connect(service.url, token="none")
+    threading.Timer(1.0, _thread.interrupt_main).start()
+    try:
+        slow.search("anything")
+    except KeyboardInterrupt:
+        print("interrupted")
+
+print(slow.last_result.status)
+slow.last_result.matches[["repository", "path", "line_number", "line"]]
+
+# %% [markdown]
+# ## Events as they come
+#
+# For your own display, or to stop at the first answer, iterate over the stream. Leaving the loop stops the search.
+
+# %%
+for event in code.stream("error count:all"):
+    if hasattr(event, "batch"):
+        print("first batch has rows:", event.batch.num_rows > 0)
+        break
+
+# %% [markdown]
+# ## The same against a server
+#
+# `sourcelight serve PATH…` speaks the streaming search protocol over HTTP, and so do compatible services. Everything
+# above works there too; only the first line changes:
+#
+# ```python
+# code = sl.connect("http://127.0.0.1:8080", token="…")
+# ```

@@ -1,0 +1,191 @@
+"""The remote backend: events of a service's stream, matches as record batches."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from sourcelight.backends.remote.connection import Connection, Patience
+from sourcelight.backends.remote.endpoint import Endpoint, Secret, secret_token
+from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
+from sourcelight.core.batches.decode import MatchDecoder
+from sourcelight.core.errors import ProtocolError, QueryError, SearchFailed, StreamBroken, TransportError
+from sourcelight.core.wire import Decoder, SearchRequest, decode_event
+from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Matches
+
+_ALL_REPOSITORIES = "type:repo count:all fork:yes archived:yes"
+
+
+class RemoteBackend:
+    """Asks a service over HTTP.
+
+    Parameters
+    ----------
+    endpoint
+        Address of the service, or what `resolve_endpoint` made of it.
+    token
+        Credential; None where the service allows that.
+    bearer
+        Whether the token is an OAuth token (``Authorization: Bearer``) instead of an access token.
+    connect_timeout_s, silence_timeout_s, retries, backoff_s, retry_after_limit_s
+        See `sourcelight.backends.remote.connection.Patience`.
+
+    Raises
+    ------
+    ConfigurationError
+        For an address or a token that can't be used.
+    """
+
+    def __init__(
+        self,
+        endpoint: str | Endpoint,
+        token: str | Secret | None = None,
+        *,
+        bearer: bool = False,
+        **patience: Any,
+    ) -> None:
+        self._endpoint = endpoint if isinstance(endpoint, Endpoint) else Endpoint.parse(endpoint)
+        self._connection = Connection(self._endpoint, secret_token(token), bearer=bearer, patience=Patience(**patience))
+        self.name = self._endpoint.url
+
+    def __repr__(self) -> str:
+        return f"RemoteBackend({self.name!r})"
+
+    async def stream(self, request: SearchRequest) -> AsyncGenerator[Event, None]:
+        """Yield the events of one search; closing the generator hangs up, which stops the search.
+
+        Raises
+        ------
+        QueryError
+            If the service answers that it can't read the query or a parameter, before the first event.
+        StreamBroken
+            If the stream ends or turns unreadable before ``done``, after everything that arrived.
+        TransportError, ServiceError, ProtocolError
+            If there is no stream at all.
+        """
+        reader = _Reader(request.query)
+        async with self._connection.stream(request.to_params()) as portions:
+            try:
+                async for portion in portions:
+                    for event in reader.feed(portion):
+                        yield event
+                    if reader.done:
+                        return
+                for event in reader.close():
+                    yield event
+            except TransportError as exc:
+                broken = exc
+            else:
+                return
+        for event in reader.held():
+            yield event
+        if isinstance(broken, StreamBroken):
+            broken.events_seen = reader.seen
+        raise broken
+
+    async def count(self, request: SearchRequest, by: Sequence[str]) -> Any | None:  # noqa: ARG002 - the protocol's
+        """None: a stream has to be counted by the caller."""
+        return None
+
+    async def repositories(self) -> tuple[RepositoryFacts, ...]:
+        """All repositories that the credential may see, forks and archived ones included, as one search for them."""
+        found: dict[str, RepositoryFacts] = {}
+        async with aclosing(self.stream(SearchRequest(_ALL_REPOSITORIES))) as events:
+            async for event in events:
+                if isinstance(event, MatchBatch):
+                    found.update((facts.name, facts) for facts in event.repositories)
+                elif isinstance(event, ErrorEvent):
+                    raise SearchFailed(f"{self.name} could not list its repositories: {event.message}")
+        return tuple(found[name] for name in sorted(found))
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._connection.aclose()
+
+
+class _Reader:
+    """From bytes to events; alerts and errors are held back until it is clear that the search ran."""
+
+    def __init__(self, query: str) -> None:
+        self._query = query
+        self._framing = Decoder()
+        self._matches = MatchDecoder()
+        self._held: list[Alert | ErrorEvent] = []
+        self._running = False
+        self.done = False
+        self.seen = 0
+
+    def held(self) -> list[Event]:
+        """What is still held back."""
+        held, self._held = list[Event](self._held), []
+        return held
+
+    def feed(self, portion: bytes) -> Iterator[Event]:
+        return self._events(self._framing.feed(portion))
+
+    def close(self) -> Iterator[Event]:
+        """The last event, if only its end is missing; raises `StreamBroken` if ``done`` never came."""
+        yield from self._events(self._framing.close())
+        if not self.done:
+            where = "inside an event" if self._framing.incomplete else "without its last event"
+            raise StreamBroken(f"the stream ended {where}, after {self.seen} events", events_seen=self.seen)
+
+    def _events(self, raw_events: Iterator[Any]) -> Iterator[Event]:
+        # Matches that arrived together are decoded together: cheaper than one by one.
+        pending: list[bytes] = []
+        try:
+            for raw in raw_events:
+                self.seen += 1
+                if raw.name == "matches":
+                    pending.append(raw.data)
+                    continue
+                yield from self._decoded(pending)
+                yield from self._passed(decode_event(raw))
+                if self.done:
+                    return
+            yield from self._decoded(pending)
+        except ProtocolError as exc:
+            yield from self._rescued(pending)
+            raise StreamBroken(f"the stream turned unreadable: {exc}", events_seen=self.seen) from exc
+
+    def _decoded(self, pending: list[bytes]) -> Iterator[Event]:
+        if pending:
+            batches = self._matches.decode(*pending)
+            pending.clear()
+            self._running = True
+            yield from self.held()
+            yield from batches
+
+    def _rescued(self, pending: list[bytes]) -> Iterator[Event]:
+        """What can be read of matches among which one can't."""
+        for data in pending:
+            try:
+                batches = self._matches.decode(data)
+            except ProtocolError:
+                return
+            yield from self.held()
+            yield from batches
+
+    def _passed(self, event: Any) -> Iterator[Event]:
+        if isinstance(event, Alert | ErrorEvent) and not self._running:
+            self._held.append(event)
+            return
+        if isinstance(event, Done):
+            self.done = True
+            if not self._running and (fault := self._fault()):
+                raise QueryError(fault, query=self._query)
+        self._running = True
+        yield from self.held()
+        if not isinstance(event, Matches):
+            yield event
+
+    def _fault(self) -> str:
+        """Why the service did not search: it says so and ends without any progress."""
+        for event in self._held:
+            if isinstance(event, ErrorEvent):
+                return event.message
+        for event in self._held:
+            if isinstance(event, Alert) and event.kind in {"", "error"}:
+                return event.description or event.title
+        return ""

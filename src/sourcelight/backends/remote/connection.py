@@ -1,0 +1,271 @@
+"""Opening a stream: credentials, retries, redirects, and the service's refusals as typed errors."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
+
+import httpx
+
+from sourcelight.backends.remote.endpoint import Endpoint, Secret
+from sourcelight.core.errors import (
+    ConfigurationError,
+    ConnectFailed,
+    Forbidden,
+    NotFound,
+    ProtocolError,
+    RateLimited,
+    ServiceError,
+    SourcelightError,
+    StreamBroken,
+    TimedOut,
+    Unauthorized,
+)
+
+_BUSY = frozenset({502, 503, 504})
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_MOST_REDIRECTS = 5
+_MOST_ERROR_TEXT = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long and how often to try.
+
+    Parameters
+    ----------
+    connect_timeout_s
+        Longest wait for a connection.
+    silence_timeout_s
+        Longest wait for the next bytes; services send something every 5 seconds.
+    retries
+        How often to try again when the service can't be reached or is too busy, before its first byte.
+    backoff_s
+        Wait before the first of these; doubled each time, and varied so that callers don't come back together.
+    retry_after_limit_s
+        Longest wait that a service may ask for; when it asks for more, `RateLimited` is raised at once.
+    """
+
+    connect_timeout_s: float = 10.0
+    silence_timeout_s: float = 30.0
+    retries: int = 3
+    backoff_s: float = 0.25
+    retry_after_limit_s: float = 20.0
+
+
+class _Credential(httpx.Auth):
+    def __init__(self, token: Secret, *, bearer: bool) -> None:
+        self._token = token
+        self._scheme = "Bearer" if bearer else "token"
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        request.headers["Authorization"] = f"{self._scheme} {self._token.reveal()}"
+        yield request
+
+
+class Connection:
+    """One pool of connections to one service; it belongs to the event loop it is first used on."""
+
+    def __init__(self, endpoint: Endpoint, token: Secret | None, *, bearer: bool, patience: Patience) -> None:
+        self._endpoint = endpoint
+        self._token = token
+        self._bearer = bearer
+        self._patience = patience
+        self._client: httpx.AsyncClient | None = None
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    @asynccontextmanager
+    async def stream(self, params: Mapping[str, str]) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Ask for a stream; gives its bytes, decompressed. Leaving the context hangs up.
+
+        Raises
+        ------
+        TransportError, ServiceError, ProtocolError
+            As their names say; the bytes raise `TimedOut` and `StreamBroken`.
+        """
+        response = await self._answered(params)
+        try:
+            async with aclosing(self._bytes(response)) as portions:
+                yield portions
+        finally:
+            await response.aclose()
+
+    async def _answered(self, params: Mapping[str, str]) -> httpx.Response:
+        failure: SourcelightError
+        for attempt in range(self._patience.retries + 1):
+            wait = self._patience.backoff_s * 2**attempt * random.uniform(0.5, 1.0)  # noqa: S311 - spreads callers
+            try:
+                return await self._ask(params)
+            except ConnectFailed as exc:
+                failure = exc
+            except RateLimited as exc:
+                failure = exc
+                asked = exc.retry_after_s
+                if asked is not None and asked > self._patience.retry_after_limit_s:
+                    break
+                wait = max(wait, asked or 0.0)
+            except ServiceError as exc:
+                if exc.status not in _BUSY:
+                    raise
+                failure = exc
+            if attempt < self._patience.retries:
+                await asyncio.sleep(wait)
+        raise failure
+
+    async def _ask(self, params: Mapping[str, str]) -> httpx.Response:
+        client = self._opened()
+        auth = None if self._token is None else _Credential(self._token, bearer=self._bearer)
+        url = httpx.URL(self._endpoint.stream_url, params=dict(params))
+        for _ in range(_MOST_REDIRECTS + 1):
+            request = client.build_request("GET", url)
+            with _mapped(self._endpoint.url, self._patience, answered=False):
+                response = await client.send(request, auth=auth, stream=True)
+            if response.status_code not in _REDIRECTS or "Location" not in response.headers:
+                break
+            await response.aclose()
+            url = self._redirected(url, response)
+        else:
+            raise ServiceError(f"{self._endpoint.url} redirects in circles", status=response.status_code)
+        if response.status_code == httpx.codes.OK and _is_stream(response):
+            return response
+        try:
+            text = await self._error_text(response)
+        finally:
+            await response.aclose()
+        raise self._refusal(response, text)
+
+    def _opened(self) -> httpx.AsyncClient:
+        if self._client is None:
+            proxy, patience = self._endpoint.proxy, self._patience
+            headers = {name: value.reveal() for name, value in self._endpoint.headers}
+            headers |= {"Accept": "text/event-stream", "Accept-Encoding": "gzip", "User-Agent": "sourcelight"}
+            try:
+                self._client = httpx.AsyncClient(
+                    headers=headers,
+                    proxy=None if proxy is None else proxy.reveal(),
+                    timeout=httpx.Timeout(
+                        patience.connect_timeout_s, read=patience.silence_timeout_s, pool=patience.silence_timeout_s
+                    ),
+                    follow_redirects=False,
+                )
+            except (ValueError, ImportError, OSError):
+                # Its message may quote a proxy with its password.
+                raise ConfigurationError(
+                    "the proxy or certificate settings of the environment can't be used: "
+                    "check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR"
+                ) from None
+        return self._client
+
+    def _redirected(self, url: httpx.URL, response: httpx.Response) -> httpx.URL:
+        try:
+            target = url.join(response.headers["Location"])
+        except httpx.InvalidURL:
+            raise ProtocolError(f"{self._endpoint.url} redirects to something that is no address") from None
+        upgraded = (url.scheme, target.scheme) == ("http", "https")
+        same_origin = (target.scheme, target.host, target.port) == (url.scheme, url.host, url.port)
+        if target.userinfo or not (same_origin or (upgraded and target.host == url.host)):
+            raise ServiceError(
+                f"{self._endpoint.url} redirects to {target.scheme}://{target.host}, which is not followed: "
+                "the token belongs to the first; connect to the other by its own address if you trust it",
+                status=response.status_code,
+            )
+        return target
+
+    async def _error_text(self, response: httpx.Response) -> str:
+        found = b""
+        try:
+            with _mapped(self._endpoint.url, self._patience, answered=True):
+                async for portion in response.aiter_bytes():
+                    found += portion
+                    if len(found) >= _MOST_ERROR_TEXT:
+                        break
+        except SourcelightError:
+            pass  # what came of the text is enough
+        text = found[:_MOST_ERROR_TEXT].decode(errors="replace").strip()
+        # A service that quotes the credential back must not get it into a message.
+        for secret in (self._token, *(value for _, value in self._endpoint.headers)):
+            if secret is not None and secret.reveal():
+                text = text.replace(secret.reveal(), "***")
+        return text
+
+    def _refusal(self, response: httpx.Response, text: str) -> SourcelightError:
+        status, where = response.status_code, self._endpoint.url
+        line = text.splitlines()[0][:200] if text and not text.startswith("<") else ""
+        said = f": {line}" if line else ""
+        if status == httpx.codes.OK:
+            kind = response.headers.get("Content-Type", "")
+            return ProtocolError(
+                f"{where} answered with {kind} instead of an event stream; is it the right address?",
+                excerpt=line[:120],
+            )
+        if status == httpx.codes.TOO_MANY_REQUESTS:
+            retry_after_s = _seconds(response.headers.get("Retry-After", ""))
+            return RateLimited(f"{where} asks to slow down{said}", text=text, retry_after_s=retry_after_s)
+        known: dict[int, tuple[Callable[..., ServiceError], str]] = {
+            401: (Unauthorized, "wants a valid access token (SRC_ACCESS_TOKEN, or token=…)"),
+            403: (Forbidden, "does not allow this with the given token"),
+            404: (NotFound, "has no search stream; is it the right address?"),
+        }
+        error, meaning = known.get(status, (ServiceError, f"answered with status {status}"))
+        return error(f"{where} {meaning}{said}", status=status, text=text)
+
+    async def _bytes(self, response: httpx.Response) -> AsyncGenerator[bytes, None]:
+        with _mapped(self._endpoint.url, self._patience, answered=True):
+            async for portion in response.aiter_bytes():
+                yield portion
+
+
+def _is_stream(response: httpx.Response) -> bool:
+    kind: str = response.headers.get("Content-Type", "")
+    return not kind or kind.partition(";")[0].strip().lower() == "text/event-stream"
+
+
+def _seconds(retry_after: str) -> float | None:
+    if retry_after.strip().isdecimal():
+        return float(retry_after)
+    try:
+        when = parsedate_to_datetime(retry_after)
+    except ValueError:
+        return None
+    when = when if when.tzinfo is not None else when.replace(tzinfo=UTC)
+    return max(0.0, (when - datetime.now(UTC)).total_seconds())
+
+
+class _mapped:  # noqa: N801 - reads as a statement
+    """Turns httpx's errors into ours; their tracebacks are dropped, whose frames hold the headers sent."""
+
+    def __init__(self, where: str, patience: Patience, *, answered: bool) -> None:
+        self._where = urlsplit(where).netloc
+        self._patience = patience
+        self._answered = answered
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, exc: BaseException | None, traceback: object) -> None:
+        if not isinstance(exc, httpx.HTTPError | httpx.InvalidURL | httpx.StreamError):
+            return
+        cause = exc.with_traceback(None)
+        cause.__context__ = cause.__cause__ = None
+        raise self._error(exc) from cause
+
+    def _error(self, exc: Exception) -> SourcelightError:
+        reason = str(exc) or type(exc).__name__
+        if isinstance(exc, httpx.ConnectTimeout | httpx.PoolTimeout):
+            return ConnectFailed(f"no connection to {self._where} within {self._patience.connect_timeout_s:g} s")
+        if isinstance(exc, httpx.TimeoutException):
+            return TimedOut(f"{self._where} sent nothing for {self._patience.silence_timeout_s:g} s")
+        if self._answered:
+            return StreamBroken(f"the stream from {self._where} broke: {reason}")
+        return ConnectFailed(f"no connection to {self._where}: {reason}")

@@ -1,0 +1,164 @@
+"""Where a service is and what opens it, from arguments and from the environment."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit, urlunsplit
+
+from sourcelight.core.errors import ConfigurationError
+
+_TOKEN = re.compile(r"[\x21-\x7e]+")
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_HEADER_VALUE = re.compile(r"[\x20-\x7e\t]*")
+_STREAM_PATH = "/.api/search/stream"
+
+
+class Secret:
+    """A text that shows itself nowhere: not in a repr, a log line, a format or a pickle."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        """The text, for the one place that sends it."""
+        return self._value
+
+    def __repr__(self) -> str:
+        return "***"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._value == self._value
+
+    def __hash__(self) -> int:
+        return hash(self._value)
+
+    def __reduce__(self) -> tuple[type[Secret], tuple[str]]:
+        raise TypeError("a secret is not pickled")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """The address of a service.
+
+    Parameters
+    ----------
+    url
+        http or https address of the service, with the path it is served under, if any; see `parse`.
+    headers
+        Further headers to send with each request; they may hold credentials.
+    proxy
+        Address of an HTTP proxy for this service; None: what the environment says (``HTTPS_PROXY`` and so on).
+    """
+
+    url: str
+    headers: tuple[tuple[str, Secret], ...] = field(default=(), repr=False)
+    proxy: Secret | None = None
+
+    @classmethod
+    def parse(cls, url: str) -> Endpoint:
+        """Check an address.
+
+        Raises
+        ------
+        ConfigurationError
+            If it is not http or https, has no host, or holds a credential, a query or a fragment.
+        """
+        return cls(_checked(url, "the address of a service"))
+
+    @property
+    def stream_url(self) -> str:
+        """The address of the stream endpoint."""
+        return self.url + _STREAM_PATH
+
+
+def _checked(url: str, what: str) -> str:
+    try:
+        parts = urlsplit(url.strip())
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise ConfigurationError(f"{what} can't be read; write it like https://host or http://host:7080/path") from None
+    if "@" in parts.netloc:
+        # Nothing of it is quoted: it holds a password.
+        raise ConfigurationError(f"{what} must hold no user name or password; pass the access token by itself")
+    if parts.scheme not in {"http", "https"} or not host:
+        raise ConfigurationError(f"{what} must be http or https with a host, like https://host; got {url!r}")
+    if parts.query or parts.fragment:
+        raise ConfigurationError(f"{what} must have no query and no fragment, like https://host/path")
+    return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
+
+
+def secret_token(token: str | Secret | None) -> Secret | None:
+    """Wrap and check a token; an empty one is none. The error does not quote it."""
+    if token is None:
+        return None
+    value = (token.reveal() if isinstance(token, Secret) else token).strip()
+    if value and _TOKEN.fullmatch(value) is None:
+        raise ConfigurationError("the access token holds blanks or characters that no token has")
+    return Secret(value) if value else None
+
+
+def resolve_endpoint(
+    url: str | None = None, token: str | Secret | None = None, *, environ: Mapping[str, str] | None = None
+) -> tuple[Endpoint, Secret | None]:
+    """The endpoint and the token from arguments and, where these are None, from the environment.
+
+    Read are ``SRC_ENDPOINT``, ``SRC_ACCESS_TOKEN``, ``SRC_PROXY`` (an http or https address), ``SRC_HEADERS`` (lines
+    of ``name: value``) and ``SRC_HEADER_NAME=value`` (``_`` in the name stands for ``-``). The token of the environment
+    belongs to its endpoint: when `url` names another host, it is not sent there.
+
+    Raises
+    ------
+    ConfigurationError
+        If there is no address, or a value can't be used; the message names the setting and never its secret.
+    """
+    environ = os.environ if environ is None else environ
+    configured = environ.get("SRC_ENDPOINT", "").strip()
+    given = url or configured
+    if not given:
+        raise ConfigurationError("no service to connect to: pass its address, or set SRC_ENDPOINT")
+    endpoint = Endpoint(_checked(given, "the address of a service" if url else "SRC_ENDPOINT"))
+    ours = not url or not configured or _host(endpoint.url) == _host(_checked(configured, "SRC_ENDPOINT"))
+    if token is None and ours:
+        token = environ.get("SRC_ACCESS_TOKEN")
+    headers = tuple(_headers(environ)) if ours else ()
+    return Endpoint(endpoint.url, headers, _proxy(environ.get("SRC_PROXY", "").strip())), secret_token(token)
+
+
+def _host(url: str) -> tuple[str | None, int | None]:
+    parts = urlsplit(url)
+    return parts.hostname, parts.port
+
+
+def _proxy(value: str) -> Secret | None:
+    if not value:
+        return None
+    try:
+        parts = urlsplit(value)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ConfigurationError("SRC_PROXY must be the http or https address of a proxy, like http://host:3128")
+    return Secret(value)
+
+
+def _headers(environ: Mapping[str, str]) -> list[tuple[str, Secret]]:
+    found: dict[str, str] = {}
+    for setting, value in environ.items():
+        if setting.startswith("SRC_HEADER_"):
+            found[setting.removeprefix("SRC_HEADER_").replace("_", "-").lower()] = value
+    for line in environ.get("SRC_HEADERS", "").replace("\\n", "\n").strip().strip('"').splitlines():
+        if line.strip():
+            name, colon, value = line.partition(":")
+            if not colon:
+                raise ConfigurationError("SRC_HEADERS must hold lines of the form name: value")
+            found[name.strip().lower()] = value.strip()
+    for name, value in found.items():
+        if _HEADER_NAME.fullmatch(name) is None or _HEADER_VALUE.fullmatch(value) is None:
+            raise ConfigurationError("SRC_HEADERS or SRC_HEADER_… holds a name or a value that no header can have")
+    return [(name, Secret(value)) for name, value in found.items()]

@@ -1,0 +1,143 @@
+"""JupyterLab on a notebook in the distribution's own Chromium: for browser tests and the pictures of the docs."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
+_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--force-color-profile=srgb",
+]
+
+
+def free_port() -> int:
+    """A loopback port that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def write_notebook(path: Path, cells: list[str]) -> None:
+    """A notebook of code cells."""
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(text) for text in cells],
+        metadata={"kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}},
+    )
+    nbformat.write(notebook, path)
+
+
+@contextlib.contextmanager
+def jupyter_lab(folder: Path, environment: Mapping[str, str], *, dark: bool = False) -> Iterator[str]:
+    """Serve `folder` in single-document mode; yields the address with its token; the server is gone afterwards."""
+    port, token = free_port(), secrets.token_hex(8)
+    settings = folder / ".lab"
+    themes = settings / "settings" / "@jupyterlab" / "apputils-extension" / "themes.jupyterlab-settings"
+    themes.parent.mkdir(parents=True, exist_ok=True)
+    themes.write_text(json.dumps({"theme": f"JupyterLab {'Dark' if dark else 'Light'}"}))
+    environ = {
+        **os.environ,
+        **environment,
+        "JUPYTER_CONFIG_DIR": str(settings / "config"),
+        "JUPYTER_DATA_DIR": str(settings / "data"),
+        "JUPYTER_RUNTIME_DIR": str(settings / "runtime"),
+        "JUPYTERLAB_SETTINGS_DIR": str(settings / "settings"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(settings / "workspaces"),
+        "IPYTHONDIR": str(settings / "ipython"),
+    }
+    command = [
+        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}", "--ip=127.0.0.1",
+        f"--IdentityProvider.token={token}", "--LabApp.news_url=", "--LabApp.check_for_updates_class=",
+        "--LabApp.extension_manager=readonly", f"--ServerApp.root_dir={folder}",
+    ]  # fmt: skip
+    with (folder / ".lab" / "log").open("wb") as log:
+        server = subprocess.Popen(command, env=environ, stdout=log, stderr=log, cwd=folder)
+        try:
+            base = f"http://127.0.0.1:{port}"
+            until = time.monotonic() + 60
+            while True:
+                try:
+                    urllib.request.urlopen(f"{base}/api?token={token}", timeout=2).close()  # noqa: S310 - http to the server above
+                    break
+                except OSError:
+                    if time.monotonic() > until or server.poll() is not None:
+                        raise RuntimeError((folder / ".lab" / "log").read_text()[-2000:]) from None
+                    time.sleep(0.2)
+            yield f"{base}/doc/tree/NOTEBOOK?reset&token={token}"
+        finally:
+            server.terminate()
+            try:
+                server.wait(10)
+            except subprocess.TimeoutExpired:
+                server.kill()
+
+
+@contextlib.contextmanager
+def chromium_page(*, width: int = 1000, height: int = 640) -> Iterator[Any]:
+    """A fresh page of headless Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_FLAGS)
+        try:
+            page = browser.new_page(viewport={"width": width, "height": height})
+            page.set_default_timeout(30_000)
+            yield page
+        finally:
+            browser.close()
+
+
+def open_notebook(page: Any, address: str, name: str) -> None:
+    """Open a notebook and wait until its kernel is idle."""
+    page.goto(address.replace("NOTEBOOK", name))
+    page.wait_for_selector(".jp-Notebook .jp-CodeCell")
+    page.add_style_tag(content=".Toastify { display: none; }")
+    page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', state="attached")
+
+
+def run_cell(page: Any, number: int) -> None:
+    """Start cell `number` (from 0) without waiting for its end; a key press that Lab loses is sent again."""
+    prompt = page.locator(".jp-CodeCell").nth(number).locator(".jp-InputPrompt")
+    before = prompt.text_content()
+    for _ in range(10):
+        prompt.click()
+        page.keyboard.press("Control+Enter")
+        until = time.monotonic() + 1.5
+        while time.monotonic() < until:
+            if prompt.text_content() != before:
+                return
+            page.wait_for_timeout(20)
+    raise TimeoutError(f"cell {number} does not start")
+
+
+def wait_for_cell(page: Any, number: int, timeout_s: float = 60) -> None:
+    """Wait until cell `number` shows a count in its prompt."""
+    prompt = page.locator(".jp-CodeCell").nth(number).locator(".jp-InputPrompt")
+    until = time.monotonic() + timeout_s
+    while True:
+        text = (prompt.text_content() or "").strip()
+        if any(c.isdigit() for c in text):
+            return
+        if time.monotonic() > until:
+            raise TimeoutError(f"cell {number} still shows {text!r}")
+        page.wait_for_timeout(50)

@@ -1,0 +1,349 @@
+"""Commands as a shell runs them: exit status, standard output, standard error, files."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from server.running_service import BOUND_S, TOKEN, ScriptedEngine, running
+from sourcelight.cli import main
+from sourcelight.core.batches import Cancellation, Event, MatchBatch, RepositoryFacts
+from sourcelight.core.wire.events import Done, Progress
+from sourcelight.testing.repositories import RepositoryBuilder
+
+COMMAND = [sys.executable, "-c", "import sys; from sourcelight.cli import main; sys.exit(main())"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cli")
+    RepositoryBuilder(folder / "one", origin="https://example.org/a/one.git").commit(
+        {"src/main.py": "def needle():\n    return 1\n", "evil\x1b[31m.txt": "needle \x1b[2J\n"}, "start"
+    )
+    RepositoryBuilder(folder / "two", origin="https://example.org/a/two.git").commit(
+        {"main.go": "package needle\n", "more.go": "needle needle\n" * 30}, "start"
+    )
+    return folder
+
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    def start(*arguments: object) -> tuple[int, str, str]:
+        status = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return start
+
+
+def test_matches_are_printed_under_their_file_and_made_harmless(run: Run, folder: Path) -> None:
+    status, out, err = run("search", "needle repo:one", folder)
+    assert (status, err) == (0, "")
+    assert "example.org/a/one  src/main.py\n      1  def needle():\n" in out
+    assert "\x1b" not in out
+    assert "␛[2J" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (("search",), "QUERY"),
+        (("nonsense",), "nonsense"),
+        (("search", "x", "--format", "xml"), "xml"),
+        (("search", "x", ".", "--url", "http://h"), "not both"),
+        (("search", "x", "-o", "file.unknown"), "--format"),
+        (("search", "x", "--count-by", "colour"), "repository, language, path"),
+        (("search", "x", "--timeout", "soon"), "--timeout"),
+        (("index", "--prune"), "--prune"),
+        (("index", ".", "--workers", "0"), "workers"),
+        (("serve", ".", "--port", "70000"), "port"),
+        (("serve", ".", "--config", "absent.json"), "absent.json"),
+        (("clone",), "URL"),
+    ],
+)
+def test_wrong_usage_is_status_2_and_one_line(run: Run, arguments: tuple[str, ...], word: str) -> None:
+    status, out, err = run(*arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith("sourcelight: ")
+    assert err.count("\n") == 1
+    assert word in err
+
+
+@pytest.mark.parametrize("query", ["/[/", "count:0 x", "lang:klingon x"])
+def test_a_query_at_fault_is_status_1_and_one_line(run: Run, folder: Path, query: str) -> None:
+    status, out, err = run("search", query, folder)
+    assert (status, out) == (1, "")
+    assert err.startswith("sourcelight: ")
+    assert err.count("\n") == 1
+
+
+def test_a_folder_that_is_absent_is_status_1_and_one_line(run: Run, tmp_path: Path) -> None:
+    status, _, err = run("search", "x", tmp_path / "absent")
+    assert status == 1
+    assert err.startswith("sourcelight: no repository found")
+    assert err.count("\n") == 1
+
+
+def test_an_answer_that_is_not_complete_says_so(run: Run, folder: Path) -> None:
+    status, _, err = run("search", "needle count:2", folder)
+    assert status == 0
+    assert err.startswith("sourcelight: limited: ")
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
+def test_files_hold_every_match(run: Run, folder: Path, tmp_path: Path, form: str) -> None:
+    file = tmp_path / f"out.{form}"
+    status, out, err = run("search", "needle count:all", folder, "-o", file)
+    assert (status, out, err) == (0, "", "")
+    if form == "parquet":
+        assert sum(pq.read_table(file).column("match_count").to_pylist()) == 63
+    else:
+        assert len(file.read_text(encoding="utf-8").splitlines()) == 33 + (form == "csv")
+    assert [path.name for path in tmp_path.iterdir()] == [file.name]
+
+
+def test_a_table_can_go_into_a_file(run: Run, folder: Path, tmp_path: Path) -> None:
+    assert run("search", "needle file:main.py", folder, "--format", "table", "-o", tmp_path / "x.txt")[0] == 0
+    assert "def needle" in (tmp_path / "x.txt").read_text(encoding="utf-8")
+
+
+def test_counts_are_added_up(run: Run, folder: Path) -> None:
+    status, out, _ = run("search", "needle", folder, "--count-by", "repository")
+    assert status == 0
+    assert re.search(r"^example.org/a/two +61 +2$", out, re.MULTILINE)
+    status, out, _ = run("search", "needle", folder, "--count-by", "repository,path", "--format", "jsonl")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert {"repository": "example.org/a/two", "path": "more.go", "matches": 60, "files": 1} in rows
+
+
+def test_repositories_are_listed(run: Run, folder: Path) -> None:
+    status, out, _ = run("repos", folder)
+    assert status == 0
+    assert [line.split()[0] for line in out.splitlines()[1:]] == ["example.org/a/one", "example.org/a/two"]
+
+
+def test_the_index_is_built_shown_and_pruned(
+    run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCELIGHT_HOME", str(tmp_path))
+    assert run("index", folder)[1].startswith("2 repositories indexed")
+    assert "2 already current" in run("index", folder)[1]
+    assert "example.org/a/one" in run("index", "--status")[1]
+    assert "example.org/a/one" not in run("index", "--status", folder / "two")[1]
+    assert "1 repositories are kept" in run("index", "--prune", folder / "two")[1]
+    assert "example.org/a/one" not in run("index", "--status")[1]
+
+
+def test_a_clone_is_made_and_brought_up_to_date(run: Run, folder: Path, tmp_path: Path) -> None:
+    status, out, _ = run("clone", folder / "one", "--into", tmp_path)
+    assert status == 0
+    assert (Path(out.strip()) / "HEAD").exists()
+    assert run("clone", folder / "one", "--into", tmp_path)[:2] == (0, out)
+    status, out, err = run("clone", folder / "absent", folder / "two", "--into", tmp_path)
+    assert status == 1
+    assert err.count("\n") == 1
+    assert out.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["", "index", "search", "serve", "repos", "clone", "lab"])
+def test_help_is_complete(run: Run, command: str) -> None:
+    status, out, err = run(*([command] if command else []), "--help")
+    assert (status, err) == (0, "")
+    for part in re.split(r"\n(?=  -|  [A-Za-z.]+(?: <[^>]*>)? {2})", out.partition("Options:")[2])[1:]:
+        assert re.search(r"\S {2,}\S|\n {10,}\S", part), part
+
+
+def test_version(run: Run) -> None:
+    assert re.fullmatch(r"sourcelight \d+\.\d+\.\d+\n", run("--version")[1])
+
+
+def test_the_command_line_loads_nothing_heavy() -> None:
+    script = (
+        "import sys; from sourcelight.cli import main; main(['--version']);"
+        "print([m for m in ('numpy', 'pandas', 'pyarrow', 'pygit2', 'starlette', 'httpx') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=30)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_closed_pipe_is_no_fault(folder: Path) -> None:
+    with _process(*COMMAND, "search", "needle count:all", str(folder), "--format", "jsonl") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(30) == 0
+
+
+def test_a_terminal_gets_highlights(folder: Path) -> None:
+    ours, theirs = pytest.importorskip("pty").openpty()
+    command = [*COMMAND, "search", "needle file:main.py", str(folder)]
+    environment = os.environ | {"TERM": "xterm", "NO_COLOR": ""}
+    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, env=environment) as process:
+        os.close(theirs)
+        text = b""
+        # The end of a terminal is an error on Linux.
+        with contextlib.suppress(OSError):
+            while portion := os.read(ours, 4096):
+                text += portion
+        os.close(ours)
+        assert process.wait(30) == 0
+    assert b"def \x1b[1;31mneedle\x1b[0m()" in text
+
+
+def _batch(line: str = "needle") -> MatchBatch:
+    batch = pa.record_batch(
+        {
+            "type": pa.array(["content"]).dictionary_encode(),
+            "repository": pa.array(["r"]).dictionary_encode(),
+            "path": pa.array(["p"]).dictionary_encode(),
+            "line_number": pa.array([1], pa.int32()),
+            "line": pa.array([line]),
+            "start": pa.array([[0]], pa.list_(pa.int32())),
+            "end": pa.array([[6]], pa.list_(pa.int32())),
+            "match_count": pa.array([1], pa.int32()),
+        }
+    )
+    return MatchBatch(batch, (RepositoryFacts("r"),))
+
+
+def test_an_interrupt_is_status_130_and_keeps_what_arrived(tmp_path: Path) -> None:
+    # Long enough to leave the buffer of the file, which tells that it has arrived.
+    line = "needle" * 100_000
+
+    def endless(_: Any, __: Any, cancellation: Cancellation) -> Iterator[Event]:
+        yield _batch(line)
+        yield Progress(done=False, match_count=1, duration_ms=1)
+        bound = Cancellation(2 * BOUND_S)
+        while not (cancellation.stopped or bound.expired):
+            threading.Event().wait(0.01)
+
+    engine = ScriptedEngine(endless)
+    with running(engine) as service:
+        command = [*COMMAND, "search", "needle", "--url", service.url, "-o", str(tmp_path / "x.jsonl")]
+        with _process(*command, SRC_ACCESS_TOKEN=TOKEN) as process:
+            assert engine.begun.wait(20)
+            _eventually(lambda: any(path.stat().st_size for path in tmp_path.iterdir()))
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=20)
+        assert engine.released.wait(BOUND_S)
+    assert (process.returncode, out) == (130, "")
+    assert "interrupted" in err
+    assert "Traceback" not in err
+    (kept,) = tmp_path.iterdir()
+    assert kept.name == "x.partial.jsonl"
+    assert json.loads(kept.read_text(encoding="utf-8"))["line"] == line
+
+
+def test_a_service_is_asked_by_url_or_environment(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def one(*_: Any) -> Iterator[Event]:
+        yield _batch()
+        yield Progress(done=True, match_count=1, duration_ms=1)
+        yield Done()
+
+    with running(ScriptedEngine(one)) as service:
+        monkeypatch.setenv("SRC_ACCESS_TOKEN", TOKEN)
+        assert run("search", "needle", "--url", service.url)[:2] == (0, "r  p\n      1  needle\n")
+        monkeypatch.setenv("SRC_ENDPOINT", service.url)
+        assert run("search", "needle")[:2] == (0, "r  p\n      1  needle\n")
+        monkeypatch.setenv("SRC_ACCESS_TOKEN", "wrong")
+        status, out, err = run("search", "needle")
+        assert (status, out) == (1, "")
+        assert "wrong" not in err
+        assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_serve_prints_its_address_and_token_and_stops_in_order(
+    folder: Path, tmp_path: Path, number: signal.Signals, status: int
+) -> None:
+    config = tmp_path / "site.json"
+    config.write_text('{"mcp.enabled": true, "auth.public": false}', encoding="utf-8")
+    command = [*COMMAND, "serve", str(folder), "--port", "0", "--config", str(config)]
+    with _process(*command, SOURCELIGHT_HOME=str(tmp_path / "home")) as process:
+        assert process.stdout is not None
+        first, second = process.stdout.readline(), process.stdout.readline()
+        url = re.search(r"serves 2 repositories on (http://127\.0\.0\.1:\d+)$", first.strip())
+        token = re.search(r"owner token \(shown this once\): (\S+)$", second.strip())
+        assert url is not None
+        assert token is not None
+        headers = {"Authorization": f"token {token[1]}"}
+        answer = httpx.get(f"{url[1]}/.api/search/stream", params={"q": "needle"}, headers=headers, trust_env=False)
+        assert answer.content.endswith(b"event: done\ndata: {}\n\n")
+        assert httpx.get(f"{url[1]}/.api/search/stream?q=x", trust_env=False).status_code == 401
+        process.send_signal(number)
+        out, err = process.communicate(timeout=20)
+    assert process.returncode == status
+    assert out == ""
+    assert token[1] not in err
+    assert "needle" not in err
+    assert "mcp.enabled is set, but this version does not serve" in err
+    assert "Traceback" not in err
+
+
+def test_a_port_that_is_taken_is_told_before_anything_is_indexed(run: Run, tmp_path: Path) -> None:
+    with running(ScriptedEngine(lambda *_: iter(()))) as service:
+        status, out, err = run("serve", tmp_path, "--port", service.url.rpartition(":")[2])
+    assert (status, out) == (2, "")
+    assert "--port" in err
+
+
+def test_lab_names_the_missing_extra(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jupyterlab", None)
+    status, _, err = run("lab", "--into", tmp_path)
+    assert status == 1
+    assert "pip install sourcelight[lab]" in err
+
+
+def test_notebooks_are_copied_once_and_never_over_the_readers_own(tmp_path: Path) -> None:
+    from sourcelight.cli.lab import copy_notebooks, shipped_notebooks
+
+    copy_notebooks(tmp_path / "mine")
+    names = {path.name for path in (tmp_path / "mine").iterdir()}
+    assert names == {path.name for path in shipped_notebooks().glob("*.ipynb")}
+    for name in names:
+        (tmp_path / "mine" / name).write_text("my work", encoding="utf-8")
+    copy_notebooks(tmp_path / "mine")
+    assert all((tmp_path / "mine" / name).read_text(encoding="utf-8") == "my work" for name in names)
+
+
+@contextlib.contextmanager
+def _process(*command: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=os.environ | environment) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_the_sample_repositories_of_lab_are_built_once(tmp_path: Path) -> None:
+    from sourcelight.cli.lab import sample_repositories
+
+    folder = sample_repositories(tmp_path / "samples")
+    assert (folder / "hub" / ".git").is_dir()
+    assert sample_repositories(folder) == folder
+
+
+def _eventually(claim: Callable[[], bool]) -> None:
+    bound = Cancellation(BOUND_S)
+    while not claim():
+        assert not bound.expired
+        threading.Event().wait(0.01)

@@ -1,0 +1,44 @@
+"""A process that ends, however it does, leaves its export whole and does not hang."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+SCRIPT = """
+import os, signal, sys, threading
+sys.path.insert(0, {tests!r})
+from client.scripted import ScriptedBackend, batch
+from sourcelight.client import Client
+backend = ScriptedBackend([batch(0), "wait"])
+threading.Thread(target=lambda: backend.waiting.wait(10) and os.kill(os.getpid(), signal.SIGINT)).start()
+{body}
+"""
+
+
+def _end(body: str) -> subprocess.CompletedProcess[str]:
+    code = SCRIPT.format(tests=str(TESTS), body=body)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=20, check=False)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
+def test_an_interrupted_process_keeps_its_partial_export(tmp_path: Path) -> None:
+    ended = _end(f"Client(backend).search_to({str(tmp_path / 'x.jsonl')!r}, 'foo')")
+    assert "KeyboardInterrupt" in ended.stderr
+    assert "During handling" not in ended.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["x.partial.jsonl"]
+    assert len((tmp_path / "x.partial.jsonl").read_text().splitlines()) == 10
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
+def test_a_process_ends_while_a_stream_is_open() -> None:
+    ended = _end(
+        "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "events = Client(backend).stream('foo')\n"
+        "print(type(next(events)).__name__)"
+    )
+    assert (ended.stdout, ended.stderr, ended.returncode) == ("MatchBatch\n", "", 0)

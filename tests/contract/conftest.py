@@ -1,0 +1,77 @@
+"""The same fleet behind both backends: in this process, and behind `sourcelight serve` by URL."""
+
+from __future__ import annotations
+
+import os
+import queue
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+import sourcelight as sl
+
+TOKEN = "slo_the-owner-of-the-contract"
+START_S = 60.0
+
+
+@pytest.fixture(scope="session")
+def embedded(fleet: Path) -> Iterator[sl.Client]:
+    """Client over engines in this process."""
+    with sl.open(fleet) as client:
+        yield client
+
+
+def read_lines(pipe: IO[str], lines: queue.Queue[str]) -> None:
+    for line in pipe:
+        lines.put(line)
+    lines.put("")
+
+
+@pytest.fixture(scope="session")
+def service(fleet: Path, shut_environment: Path) -> Iterator[str]:
+    """Address of `sourcelight serve` on the fleet."""
+    command = "import sys; from sourcelight.cli import main; sys.exit(main())"
+    server = subprocess.Popen(
+        [sys.executable, "-c", command, "serve", str(fleet), "--port", "0"],
+        env={**os.environ, "SOURCELIGHT_OWNER_TOKEN": TOKEN, "SOURCELIGHT_HOME": str(shut_environment / "service")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert server.stdout is not None
+    lines: queue.Queue[str] = queue.Queue()
+    reader = threading.Thread(target=read_lines, args=(server.stdout, lines), daemon=True)
+    reader.start()
+    said = ""
+    try:
+        while not (address := re.search(r"https?://\S+", said)):
+            line = lines.get(timeout=START_S)
+            assert line, f"serve ended before it listened: {said}"
+            said += line
+        yield address[0]
+    finally:
+        server.terminate()
+        server.wait(15)
+        reader.join(15)
+        server.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def remote(service: str) -> Iterator[sl.Client]:
+    """Client of the service by URL."""
+    with sl.connect(service, TOKEN) as client:
+        yield client
+
+
+@pytest.fixture(params=["embedded", "remote"])
+def code(request: pytest.FixtureRequest) -> sl.Client:
+    """Each backend in turn."""
+    client = request.getfixturevalue(request.param)
+    assert isinstance(client, sl.Client)
+    return client

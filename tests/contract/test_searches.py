@@ -1,0 +1,236 @@
+"""One contract for both backends: the rows are git grep's, and the two can't be told apart."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pandas.testing import assert_frame_equal
+
+import sourcelight as sl
+from contract.oracles import Atom, Both, Case, Either, Found, Without, expected, ripgrep
+
+CASES = [
+    Case("retry", Atom("retry")),
+    Case("crc16", Atom("crc16")),
+    Case("CRC16 case:yes", Atom("CRC16"), case_sensitive=True),
+    Case("decodeframe", Atom("decodeframe")),
+    Case("DecodeFrame case:yes", Atom("DecodeFrame"), case_sensitive=True),
+    Case("TODO", Atom("TODO")),
+    Case("FIXME case:yes", Atom("FIXME"), case_sensitive=True),
+    Case("e", Atom("e")),
+    Case("func (s *Server)", Atom("func (s *Server)")),
+    Case("return f, ErrShort", Atom("return f, ErrShort")),
+    Case("0x1021", Atom("0x1021")),
+    Case("->count", Atom("->count")),
+    Case("🌊", Atom("🌊")),
+    Case("検潮", Atom("検潮")),
+    Case("no such text anywhere", Atom("no such text anywhere")),
+    Case("board.min", Atom("board.min")),
+    Case(r"/func \w+\(/", Atom(r"func \w+\(", regexp=True)),
+    Case(r"/^import /", Atom(r"^import ", regexp=True)),
+    Case(r"/;$/", Atom(r";$", regexp=True)),
+    Case(r"/err(or)?s?\b/", Atom(r"err(or)?s?\b", regexp=True)),
+    Case(r"/(TODO|FIXME|XXX):/ case:yes", Atom(r"(TODO|FIXME|XXX):", regexp=True), case_sensitive=True),
+    Case(r"/[0-9]{4}-[0-9]{2}-[0-9]{2}/", Atom(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", regexp=True)),
+    Case(r"/0x[0-9A-Fa-f]{4}\b/", Atom(r"0x[0-9A-Fa-f]{4}\b", regexp=True)),
+    Case(r"/\t\tif/", Atom(r"\t\tif", regexp=True)),
+    Case(r"/a.{20,40}z/", Atom(r"a.{20,40}z", regexp=True)),
+    Case("retry OR backoff", Either((Atom("retry"), Atom("backoff")))),
+    Case("retry AND jitter", Both((Atom("retry"), Atom("jitter")))),
+    Case("crc16 AND NOT table", Both((Atom("crc16"), Without(Atom("table"))))),
+    Case("(surge OR residual) AND alarm", Both((Either((Atom("surge"), Atom("residual"))), Atom("alarm")))),
+    Case("suspect lang:python", Atom("suspect"), files=(r"\.py$",)),
+    Case("Frame lang:go", Atom("Frame"), files=(r"\.go$",)),
+    Case("error file:^src/", Atom("error"), files=(r"^src/",)),
+    Case("test -file:test", Atom("test"), without_files=("test",)),
+    Case("level -file:README -lang:go", Atom("level"), without_files=("README", r"\.go$")),
+    Case("station repo:hub", Atom("station"), repositories="hub"),
+    Case("fetch_levels repo:pytide|handbook", Atom("fetch_levels"), repositories="pytide|handbook"),
+    Case("checksum repo:gauge file:\\.c$", Atom("checksum"), repositories="gauge", files=(r"\.c$",)),
+    Case("retry delay", Both((Atom("retry"), Atom("delay"))), pattern_type="keyword"),
+    Case("fra.es?_package", Atom("fra.es?_package", regexp=True), pattern_type="regexp"),
+    Case("/not a regexp/", Atom("/not a regexp/"), pattern_type="literal"),
+]
+BY_QUERY = {case.query: case for case in CASES}
+PLAIN = {
+    case.query: case.tree
+    for case in CASES
+    if isinstance(case.tree, Atom)
+    and (case.pattern_type, case.repositories, case.files, case.without_files) == ("standard", "", (), ())
+}
+LITERALS = {case.query: case.tree.text for case in CASES if isinstance(case.tree, Atom) and not case.tree.regexp}
+
+
+# What events of the protocol say about the repository of a match; the rest is known to engines alone.
+SENT = ["repository", "repository_id", "matches", "stars", "last_fetched"]
+
+
+def lossy(path: bytes) -> str:
+    return path.decode(errors="replace")
+
+
+def found_by(result: sl.SearchResult) -> Found:
+    rows = result.matches
+    lines, names = rows[rows["type"] == "content"], rows[rows["type"] == "path"]
+    return Found(
+        {
+            (row.repository, row.path.encode(), int(row.line_number))
+            for row in lines[["repository", "path", "line_number"]].itertuples()
+        },
+        {(row.repository, row.path.encode()) for row in names[["repository", "path"]].itertuples()},
+    )
+
+
+def in_order(rows: Any) -> Any:
+    keys = [column for column in ("type", "repository", "revision", "path", "line_number") if column in rows]
+    return rows.sort_values(keys, kind="stable").reset_index(drop=True)
+
+
+def test_there_are_thirty_varied_queries() -> None:
+    assert len(BY_QUERY) == len(CASES) >= 30
+
+
+@pytest.mark.parametrize("query", BY_QUERY)
+def test_rows_are_those_of_git_grep(code: sl.Client, fleet: Path, query: str) -> None:
+    """Repository, path and line of every row, and the files that match by name alone."""
+    case = BY_QUERY[query]
+    result = code.search(f"{query} count:all", pattern_type=case.pattern_type)
+    found, wanted = found_by(result), expected(fleet, case)
+    assert found.lines == {(name, lossy(path).encode(), number) for name, path, number in wanted.lines}
+    assert found.names == {(name, lossy(path).encode()) for name, path in wanted.names}
+    assert result.status == "complete"
+
+
+@pytest.mark.ripgrep
+@pytest.mark.skipif(shutil.which("rg") is None, reason="ripgrep is not installed")
+@pytest.mark.parametrize("query", PLAIN)
+def test_lines_are_those_of_ripgrep(code: sl.Client, fleet: Path, query: str) -> None:
+    """In the work trees; the handbook is bare, which ripgrep can't read."""
+    case = BY_QUERY[query]
+    found = {row for row in found_by(code.search(f"{query} count:all")).lines if not row[0].endswith("/handbook")}
+    assert found == ripgrep(fleet, PLAIN[query], case_sensitive=case.case_sensitive)
+
+
+@pytest.mark.parametrize("query", LITERALS)
+def test_spans_lie_on_the_match(code: sl.Client, query: str) -> None:
+    spans = code.search(f"{query} count:all", pattern_type=BY_QUERY[query].pattern_type).spans()
+    assert {text.casefold() for text in spans["match"]} <= {LITERALS[query].casefold()}
+
+
+@pytest.mark.parametrize(
+    ("query", "options"),
+    [
+        *((case.query, {"pattern_type": case.pattern_type}) for case in CASES),
+        ("retry", {"chunk_matches": True, "context_lines": 3}),
+        ("decodeFrame", {"chunk_matches": True, "context_lines": 0}),
+        ("retry type:path", {}),
+        ("hub type:repo", {}),
+        ("repo:tidewatch", {}),
+        ("file:\\.md$", {}),
+        ("retry fork:yes", {}),
+        ("crc16 archived:only", {}),
+        ("crc repo:^example\\.org/sol/hub$", {}),
+        ("repo:nowhere retry", {}),
+        ("lang:go", {}),
+        ("Straße", {}),
+        ("pegel-stra", {}),
+    ],
+    ids=str,
+)
+def test_both_backends_give_the_same_tables(
+    embedded: sl.Client, remote: sl.Client, query: str, options: dict[str, Any]
+) -> None:
+    """Every column of matches, the status with its reasons, and what was skipped, filtered and said."""
+    here, there = (client.search(f"{query} count:all", **options) for client in (embedded, remote))
+    mine, theirs = in_order(here.matches), in_order(there.matches)
+    assert_frame_equal(mine, theirs, check_categorical=False)
+    assert (here.status, here.reasons, here.match_count) == (there.status, there.reasons, there.match_count)
+    assert_frame_equal(here.repositories[SENT], there.repositories[SENT])
+    for table in ("skipped", "filters", "alerts"):
+        assert_frame_equal(getattr(here, table), getattr(there, table))
+
+
+def test_long_lines_of_chunks_are_cut_alike(embedded: sl.Client, remote: sl.Client) -> None:
+    """A service cuts what it sends, so `line` itself is whole only where nothing is sent."""
+    here, there = (
+        in_order(client.search("decodeFrame count:all", chunk_matches=True, max_line_len=200).matches)
+        for client in (embedded, remote)
+    )
+    assert here["truncated"].any()
+    same = ["type", "repository", "path", "line_number", "match_count", "chunk", "truncated"]
+    assert_frame_equal(here[same], there[same])
+
+
+@pytest.mark.parametrize("by", ["repository", ["repository", "language"], "path", None], ids=str)
+def test_counts_are_the_sums_of_the_rows(code: sl.Client, by: Any) -> None:
+    rows = code.search("level count:all").matches
+    counted = code.count("level", by)
+    if by is None:
+        assert counted == rows["match_count"].sum()
+        return
+    summed = rows.groupby(by, observed=True, dropna=False)["match_count"].sum()
+    assert summed.sort_index().to_dict() == counted.set_index(by)["matches"].sort_index().to_dict()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "/(/",
+        "/a(?=b)/",
+        "a (b or c)",
+        "not (a or b)",
+        "a not -file:x",
+        "-file:[ x",
+        "lang:klingon x",
+        "count:0 x",
+        "case:perhaps x",
+        "repo:a@b rev:c x",
+        "repo:hub@v1.0.0 x",
+        "type:symbol x",
+        "author:ada x",
+    ],
+)
+def test_a_fault_in_the_query_is_the_same_error(embedded: sl.Client, remote: sl.Client, query: str) -> None:
+    errors = []
+    for client in (embedded, remote):
+        with pytest.raises(sl.QueryError) as caught:
+            client.search(query)
+        errors.append(caught.value)
+    # An alert's description starts with a capital letter.
+    here, there = map(str, errors)
+    assert (here[:1].lower(), here[1:]) == (there[:1].lower(), there[1:])
+
+
+def test_a_limit_is_told_alike(embedded: sl.Client, remote: sl.Client) -> None:
+    here, there = (client.search("e count:25") for client in (embedded, remote))
+    assert here.status == there.status == "limited"
+    assert here.reasons == there.reasons
+    assert here.match_count == there.match_count == 25
+
+
+def test_display_limits_rows_and_not_the_count(embedded: sl.Client, remote: sl.Client) -> None:
+    here, there = (client.search("level count:all", display=10) for client in (embedded, remote))
+    assert here.matches["match_count"].sum() == there.matches["match_count"].sum() == 10
+    assert here.status == there.status
+    assert here.progress["match_count"].iloc[-1] == there.progress["match_count"].iloc[-1] > 10
+
+
+def test_leaving_a_stream_leaves_the_client_usable(code: sl.Client) -> None:
+    for event in code.stream("e count:all"):
+        assert event is not None
+        break
+    assert code.search("TODO").status == "complete"
+
+
+def test_forks_and_archived_are_left_out_and_counted(code: sl.Client) -> None:
+    result = code.search("crc16 count:all")
+    assert not set(result.matches["repository"]) & {"example.org/sol/hub", "example.org/tidewatch/collector"}
+    assert {"repository-fork", "excluded-archive"} <= set(result.skipped["reason"])
+
+
+def test_repositories_are_the_same_on_both(embedded: sl.Client, remote: sl.Client) -> None:
+    assert set(embedded.repositories()["repository"]) >= set(remote.repositories()["repository"])

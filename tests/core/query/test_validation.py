@@ -1,0 +1,80 @@
+"""Messages of faults that the case file does not hold, and what helps against them."""
+
+import pytest
+
+from sourcelight.core.errors import QueryError
+from sourcelight.core.query import parse
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("g:x y", 'unrecognized field "g"'),
+        ("-case:yes x", 'field "case" does not support negation'),
+        ("-case:maybe x", 'invalid boolean "maybe"'),
+        ("-count:0 x", "field count requires a positive number"),
+        ("-count:3 x", 'field "count" does not support negation'),
+        ("count:1_000 x", "field count has value 1_000, 1_000 is not a number"),
+        ("count:2147483648 x", "field count has a value that is out of range, try making it smaller"),
+        ("repo:a -rev:b x", 'field "rev" does not support negation'),
+        ("repo:a rev:b rev:at.time(2024-01-01) x", 'field "rev" may not be used more than once'),
+        ("repo:a@b rev:at.time(2024-01-01) x", "invalid syntax. You specified both @ and rev:"),
+        ("repo:a@*refs/tags/* index:only x", "invalid index:only (revisions with glob pattern"),
+        ("timeout:99999999999h x", "invalid value for field 'timeout'"),
+        ('select:a"b x', r'invalid field "a\"b" on select path "a\"b"'),
+        ("select:repo.x x", 'invalid field "x" on select path "repo.x"'),
+        ("repo:has.file(a b) x", "invalid predicate value: prepend 'file:' or 'content:' to \"a\""),
+        ("repo:has.file(path:a path:b) x", "invalid predicate value: cannot specify path multiple times"),
+        ("repo:contains(path:a) x", 'invalid predicate value: unsupported option "path"'),
+        ("repo:contains() x", "invalid predicate value: one of file or content must be set"),
+        ("repo:has.description() x", "invalid predicate value: empty repo:has.description() predicate parameter"),
+        ("repo:has.meta(a:b:c) x", "invalid predicate value: unexpected extra content"),
+        ('repo:has.meta("a" b) x', "invalid predicate value: unexpected extra content"),
+        ("repo:has.tag() x", "invalid predicate value: tag must be non-empty"),
+        ("repo:has.key() x", "invalid predicate value: key must be non-empty"),
+        ("file:has.content() x", "invalid predicate value: file:contains.content argument should not be empty"),
+        (
+            "-file:has.content(a) x",
+            'invalid predicate value: search predicate "file:contains.content" does not support negation',
+        ),
+        ("repo:x case:yes (A or (case:no B))", 'field "case" may not be used more than once'),
+        ("type:commit before:soon author:[", "invalid date format"),
+    ],
+)
+def test_a_fault_has_the_words_of_the_service(text: str, message: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        parse(text, "keyword")
+    assert caught.value.message.startswith(message)
+    assert caught.value.stage == "validate"
+    assert caught.value.position is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("lang:pyton x", "lang:Python"),
+        ("select:symbol.functon x", "did you mean function?"),
+        ("after:soon type:commit", "5 days ago"),
+        ("count:none x", "count:all"),
+        ("timeout:3 x", "unit"),
+        ("x or or y", "parentheses"),
+        (r'file:"a\?b"', r"\\?"),
+    ],
+)
+def test_a_fault_comes_with_help(text: str, hint: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        parse(text, "keyword")
+    assert hint in caught.value.hint
+
+
+def test_the_first_fault_in_tree_order_is_told() -> None:
+    with pytest.raises(QueryError, match="unknown language"):
+        parse("lang:nope repo:has.file() file:[ x", "keyword")
+    with pytest.raises(QueryError, match="one of path or content"):
+        parse("repo:has.file() lang:nope /[/", "keyword")
+
+
+def test_the_reading_of_not_is_kept_to_one_term() -> None:
+    with pytest.raises(QueryError, match="expression after NOT") as caught:
+        parse("a not (b c)", "keyword")
+    assert (caught.value.position, caught.value.stage) == (6, "parse")
