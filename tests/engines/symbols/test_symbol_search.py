@@ -35,14 +35,13 @@ SUFFIXES = {
     "Python": "py", "Go": "go", "JavaScript": "js", "TypeScript": "ts", "TSX": "tsx", "Java": "java", "C": "c",
     "C++": "cpp", "Rust": "rs", "Ruby": "rb", "C#": "cs", "PHP": "php", "Kotlin": "kt", "Scala": "scala", "Shell": "sh",
 }  # fmt: skip
-FILES: dict[str, str | bytes] = {
-    f"src/sample.{SUFFIXES[language]}": text for language, (text, _) in SAMPLES.items()
-} | {
+FILES: dict[str, str | bytes] = {f"src/sample.{SUFFIXES[language]}": text for language, (text, _) in SAMPLES.items()}
+FILES |= {
     "README.md": "# def nothing(): pass\n",
     "crlf.py": "def fenêtre():\r\n    pass\r\ndef main(): pass\r\n",
     "copy/same.py": SAMPLES["Python"][0],
-    "bad.py": b"def \xff\xfe(): pass\n# \xff\ndef caf\xc3\xa9(): pass  # \xf0\x9f\x98\x80\n",
 }
+FILES["bad.py"] = b"def \xff\xfe(): pass\n# \xff\ndef caf\xc3\xa9(): pass  # \xf0\x9f\x98\x80\n"
 NAMES = ["m", "main", "A", "^C$", "^[A-Z]$", "é", "fetch", "^x", "absent", "z", "G"]
 atoms = st.builds(
     lambda text, case: Atom(compile_pattern(text, kind="regexp", case_sensitive=case)),

@@ -26,6 +26,9 @@ STATES = ("", "too-large", "timed-out", "unparsable")
 
 KEY_BYTES = 20
 
+_MOST_CHECKED = 20_000
+"""Names that are checked one by one; beyond, looking at all of them at once is quicker."""
+
 Array: TypeAlias = NDArray[Any]
 
 
@@ -182,7 +185,7 @@ class SymbolTable:
 
     def rows_named(self, pattern: CompiledPattern) -> NDArray[np.int64]:
         """Give the rows, ascending, in whose names the pattern is found."""
-        held = np.flatnonzero(pattern.match_many(self._names, self.name_start[:-1], self._name_end))
+        held = self._names_with(pattern)
         first = self._name_first[held].astype(np.int64)
         lengths = self._name_first[held + 1] - first
         bounds = np.cumsum(lengths)
@@ -190,6 +193,21 @@ class SymbolTable:
             return np.zeros(0, dtype=np.int64)
         places = np.arange(int(bounds[-1])) + np.repeat(first - (bounds - lengths), lengths)
         return np.sort(self._name_rows[places].astype(np.int64))
+
+    def _names_with(self, pattern: CompiledPattern) -> NDArray[np.int64]:
+        """Give the numbers of the names in which the pattern is found, ascending."""
+        starts, ends = self.name_start[:-1], self._name_end
+        if pattern.whole_text or pattern.multi_line or pattern.matches_empty:
+            return np.flatnonzero(pattern.match_many(self._names, starts, ends))
+        # Names are lines: scanning them as such leaves few to look at, and spares a look at where each one ends.
+        offsets = pattern.lines(self._names, np.array([[0, len(self._names)]], dtype=np.int64))
+        held = np.searchsorted(starts, offsets, side="right").astype(np.int64) - 1
+        held = held[np.append(True, held[1:] != held[:-1])] if len(held) else held
+        if pattern.exact:
+            return held
+        if len(held) > _MOST_CHECKED:
+            return np.flatnonzero(pattern.match_many(self._names, starts, ends))
+        return held[np.unique(pattern.spans(self._names, starts[held], ends[held])[0])]
 
     def documents_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Give the document of each row."""
