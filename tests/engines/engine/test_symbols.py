@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from engines.engine.running_queries import alert, final, rows, run
@@ -12,6 +13,7 @@ from sourcelight.core.batches import Cancellation
 from sourcelight.core.wire.events import Filters
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine import Engine
+from sourcelight.engines.engine.tally import Tally
 from sourcelight.repos import Viewer
 from sourcelight.testing.repositories import RepositoryBuilder
 
@@ -63,6 +65,28 @@ def test_kinds_are_suggested_with_counts(engine: Engine) -> None:
     assert (
         sum(n for value, (_, n) in filters.items() if value.startswith("select:symbol.")) == final(events).match_count
     )
+
+
+def test_usual_excludes_are_suggested_with_what_they_leave_out(engine: Engine) -> None:
+    events = run(engine, "repo:one test_retry count:all")
+    last = [e for e in events if isinstance(e, Filters)][-1]
+    assert [f.value for f in last.filters if f.kind == "file"] == []
+    files = {"src/a_test.go": "x\n", "vendor/x.js": "x x\n", "lib/vendor/y.min.js": "x\n", "a.go": "x\n"}
+    assert _excluded_counts(files) == {r"-file:_test\.\w+$": 1, r"-file:(^|/)vendor/": 3, r"-file:\.min\.js$": 1}
+
+
+def _excluded_counts(files: dict[str, str]) -> dict[str, int]:
+    tally = Tally()
+    counts = [text.count("x") for text in files.values()]
+    columns = {
+        "type": pa.array(["content"] * len(files)).dictionary_encode(),
+        "repository": pa.array(["one"] * len(files)).dictionary_encode(),
+        "path": pa.array(list(files)).dictionary_encode(),
+        "match_count": pa.array(counts, pa.int32()),
+    }
+    tally.add(pa.record_batch(columns))
+    found = tally.filters(exhaustive=True, forks=0, archived=0)
+    return {f.value: f.count for f in found if f.kind == "file"}
 
 
 def test_one_kind_can_be_selected(engine: Engine) -> None:

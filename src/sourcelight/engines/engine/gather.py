@@ -179,7 +179,6 @@ def repository_batch(hits: Sequence[tuple[Target, tuple[tuple[int, int], ...]]])
         "repository": column([f.name for f in facts], "dict32"),
         "repository_id": column([f.id for f in facts], "int32"),
         "revision": column([target.revision for target, _ in hits], "dict32"),
-        "commit": column([target.commit or None for target, _ in hits], "dict32"),
         "match_count": column([1] * len(hits), "int32"),
         "name_start": column([[a for a, _ in spans] for _, spans in hits], "list"),
         "name_end": column([[b for _, b in spans] for _, spans in hits], "list"),

@@ -143,7 +143,7 @@ def required_content(alternative: Alternative) -> list[MatchTree]:
 
 
 def _regexp(text: str, *, sensitive: bool) -> CompiledPattern:
-    return compile_pattern(text, kind="regexp", case_sensitive=sensitive)
+    return _compiled(Pattern(text, "regexp"), sensitive=sensitive)
 
 
 def _compiled(pattern: Pattern, *, sensitive: bool, whole_text: bool = False) -> CompiledPattern:

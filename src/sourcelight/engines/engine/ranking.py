@@ -30,8 +30,9 @@ from sourcelight.core.batches.rows import Rows
 from sourcelight.core.batches.schema import matches_schema
 from sourcelight.engines.engine.cut import match_count
 from sourcelight.engines.search.definition_places import DefinitionPlaces
+from sourcelight.engines.symbols import KINDS
 
-CANDIDATES = 5_000
+CANDIDATES = 3_000
 WINDOW_S = 0.5
 BOTH_ENDS, ONE_END = 500.0, 50.0
 NAME, NAME_END, IN_NAME = 7000.0, 5500.0, 4000.0
@@ -51,6 +52,7 @@ _KINDS = {
     "class": 10.0, "struct": 9.5, "enum": 9.0, "interface": 8.0, "type": 8.0, "function": 7.0, "method": 7.0,
     "field": 5.5, "constant": 5.0, "variable": 4.0,
 }  # fmt: skip
+_WEIGHTS = np.array([_KINDS.get(kind, 1.0) for kind in KINDS])
 _WORD = np.zeros(257, dtype=np.bool_)
 _WORD[np.frombuffer(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", np.uint8)] = True
 _WORD[0x80:256] = True
@@ -154,8 +156,7 @@ class Ranking:
         held = (last >= 0) & (known.file[at] == file) & (known.end[at] > begin)
         at_start, at_end = begin == known.start[at], end == known.end[at]
         each = np.where(at_start & at_end, NAME, np.where(at_start | at_end, NAME_END, IN_NAME))
-        weight = np.array([_KINDS.get(kind, 1.0) for kind in known.kind])
-        np.maximum.at(score, file, np.where(held, each + 100 * weight[at], 0.0))
+        np.maximum.at(score, file, np.where(held, each + 100 * _WEIGHTS[known.kind[at]], 0.0))
         return score
 
     def _has_phrase(self, rows: Rows, start: NDArray[np.int64], paths: list[str]) -> NDArray[np.bool_]:

@@ -118,7 +118,8 @@ def _rows(batch: Any, at: Any, kind: str, paths: Any | None) -> Any:
     """Rows of `kind` for the rows `at` of `batch`; directories are paths without spans and language."""
     columns: dict[str, Any] = {}
     taken = batch.take(pa.array(at))
-    names = [*_WHERE, *(["language"] if kind == "path" else [])]
+    names = [name for name in _WHERE if kind != "repo" or name != "commit"]
+    names += ["language"] if kind == "path" else []
     columns["type"] = pa.array(["path" if kind == "directory" else kind] * len(at), type=arrow_type("dict8"))
     for name in names:
         index = taken.schema.get_field_index(name)

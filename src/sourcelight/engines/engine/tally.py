@@ -7,6 +7,8 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from sourcelight.core.query.printer import quote_value
 from sourcelight.core.wire.events import Filter
@@ -18,6 +20,17 @@ _TYPES = {
     "symbol": ("type:symbol", "Symbols"),
     "repo": ("type:repo", "Repositories"),
 }
+_EXCLUDES = (
+    ("Exclude _test.*", r"_test\.\w+$"),
+    ("Exclude .test.*", r"\.test\.\w+$"),
+    ("Exclude Ruby tests", r"_spec\.rb$"),
+    ("Exclude vendor", r"(^|/)vendor/"),
+    ("Exclude third party", r"(^|/)third[_\-]?party/"),
+    ("Exclude node_modules", r"(^|/)node_modules/"),
+    ("Exclude minified JavaScript", r"\.min\.js$"),
+    ("Exclude JavaScript maps", r"\.js\.map$"),
+)
+_ANY_EXCLUDE = "|".join(f"(?:{regexp})" for _, regexp in _EXCLUDES).replace("(^|/)", "(?:^|/)")
 _SELECTED = {"enummember": "enum-member", "typeparameter": "type-parameter"}
 
 
@@ -31,6 +44,7 @@ class Tally:
         self._by_language: Counter[str] = Counter()
         self._by_type: Counter[str] = Counter()
         self._by_kind: Counter[str] = Counter()
+        self._by_exclude: Counter[str] = Counter()
 
     def add(self, batch: Any) -> None:
         """Count the matches of `batch`."""
@@ -46,6 +60,8 @@ class Tally:
         if "language" in names:
             self._by_language.update(_weighed(batch.column(names.index("language")), counts))
 
+        if "path" in names:
+            self._by_exclude.update(_excluded(batch.column(names.index("path")), counts))
         if "symbol_kind" in names:
             self._by_kind.update(_weighed(batch.column(names.index("symbol_kind")), counts))
 
@@ -72,6 +88,11 @@ class Tally:
             if n and name
         ]
         rest += [
+            Filter(f"-file:{regexp}", label, self._by_exclude[regexp], exhaustive, "file")
+            for label, regexp in _EXCLUDES
+            if self._by_exclude[regexp]
+        ]
+        rest += [
             Filter(f"select:symbol.{_SELECTED.get(kind, kind)}", kind.title(), n, exhaustive, "symbol type")
             for kind, n in self._by_kind.most_common(MOST_FILTERS)
             if n
@@ -95,6 +116,23 @@ def _places(batch: Any, by_repository: dict[str, int], counts: Any) -> dict[tupl
         shown = revisions[place % len(revisions)]
         found[names[place // len(revisions)], "" if shown == "WORKTREE" else shown] += int(sums[place])
     return dict(found)
+
+
+def _excluded(column: Any, counts: Any) -> dict[str, int]:
+    """Sums of `counts` over the paths that each of the usual excludes would leave out."""
+    codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    seen = codes >= 0
+    sums = np.bincount(codes[seen], weights=counts[seen], minlength=len(column.dictionary))
+    used = np.flatnonzero(sums)
+    paths = column.dictionary.take(pa.array(used))
+    held = np.asarray(pc.match_substring_regex(paths, _ANY_EXCLUDE).to_numpy(zero_copy_only=False), dtype=np.bool_)
+    used, paths = used[held], paths.filter(pa.array(held))
+    found = {}
+    for _, regexp in _EXCLUDES:
+        held = np.asarray(pc.match_substring_regex(paths, regexp).to_numpy(zero_copy_only=False), dtype=np.bool_)
+        if held.any():
+            found[regexp] = int(sums[used[held]].sum())
+    return found
 
 
 def _escaped(name: str) -> str:
