@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,15 @@ from numpy.typing import NDArray
 from sourcelight.core.batches.columns import distinct, int32, lists, repeats, strings
 from sourcelight.core.batches.files import Columns, Files
 from sourcelight.core.batches.points import Points, text_of
-from sourcelight.core.batches.records import Chunk, Extent, Record
+from sourcelight.core.batches.records import Extent, Record
 from sourcelight.core.errors import ProtocolError
 
 #: Parts of matches in one decoding beyond one for each line; ranges of real matches don't lie over each other.
 MOST_OVERLAPS = 1 << 23
 
 Numbers = NDArray[np.int64]
+
+_FIRST_LINE = attrgetter("content_start.line")
 
 
 class ChunkRows:
@@ -42,7 +45,7 @@ class ChunkRows:
         groups = [r.chunk_matches or () for r in records]
         self._sizes.fromlist(list(map(len, groups)))
         # Services send the best chunk first; rows of a file are in line order.
-        chunks = [c for g in groups for c in (g if len(g) < 2 else sorted(g, key=_first_line))]
+        chunks = [c for g in groups for c in (g if len(g) < 2 else sorted(g, key=_FIRST_LINE))]
         self._texts += [c.content or c.context or "" for c in chunks]
         self._truncated += [c.content_truncated is True for c in chunks]
         tops = [c.content_start for c in chunks]
@@ -100,10 +103,6 @@ class ChunkRows:
             "chunk_offset": pa.array(offset[chunk]),
             **self._files.name_columns(take),
         }
-
-
-def _first_line(chunk: Chunk) -> int:
-    return chunk.content_start.line
 
 
 @dataclass(frozen=True, slots=True)
