@@ -35,7 +35,8 @@ class ChunkRows:
         self._sizes = array("i")
         self._texts: list[str] = []
         self._truncated: list[bool] = []
-        self._chunks = array("q")
+        self._first = array("q")
+        self._offsets = array("q")
         self._counts = array("i")
         self._places = tuple(array("q") for _ in range(6))
 
@@ -49,7 +50,8 @@ class ChunkRows:
         self._texts += [c.content or c.context or "" for c in chunks]
         self._truncated += [c.content_truncated is True for c in chunks]
         tops = [c.content_start for c in chunks]
-        self._chunks.fromlist([n for p in tops for n in (p.line, p.offset)])
+        self._first.fromlist([p.line for p in tops])
+        self._offsets.fromlist([p.offset for p in tops])
         ranges = [c.ranges for c in chunks]
         self._counts.fromlist(list(map(len, ranges)))
         extents: list[Extent] = list(chain.from_iterable(ranges))
@@ -73,7 +75,7 @@ class ChunkRows:
             return None
         texts = strings(self._texts)
         lines = _Lines.of(texts)
-        first, offset = (np.asarray(self._chunks)[i::2] for i in range(2))
+        first, offset = np.asarray(self._first), np.asarray(self._offsets)
         places = [np.asarray(p) for p in self._places]
         parts = _Parts(repeats(np.asarray(self._counts)), places, first, lines)
         if not len(parts.line):
