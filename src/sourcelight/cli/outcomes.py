@@ -44,7 +44,7 @@ def run(arguments: Sequence[str] | None) -> int:  # noqa: PLR0911 - one for each
         return USAGE
     except SourcelightError as fault:
         hint = getattr(fault, "hint", "")
-        say(f"{fault}: {hint}" if hint else str(fault))
+        say(f"{fault}: {hint}" if hint and hint not in str(fault) else str(fault))
         return FAILED
     except OSError as fault:
         name = f"{fault.filename}: " if fault.filename else ""

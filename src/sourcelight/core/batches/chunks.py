@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,15 @@ from numpy.typing import NDArray
 from sourcelight.core.batches.columns import distinct, int32, lists, repeats, strings
 from sourcelight.core.batches.files import Columns, Files
 from sourcelight.core.batches.points import Points, text_of
-from sourcelight.core.batches.records import Chunk, Extent, Record
+from sourcelight.core.batches.records import Extent, Record
 from sourcelight.core.errors import ProtocolError
 
 #: Parts of matches in one decoding beyond one for each line; ranges of real matches don't lie over each other.
 MOST_OVERLAPS = 1 << 23
 
 Numbers = NDArray[np.int64]
+
+_FIRST_LINE = attrgetter("content_start.line")
 
 
 class ChunkRows:
@@ -32,7 +35,8 @@ class ChunkRows:
         self._sizes = array("i")
         self._texts: list[str] = []
         self._truncated: list[bool] = []
-        self._chunks = array("q")
+        self._first = array("q")
+        self._offsets = array("q")
         self._counts = array("i")
         self._places = tuple(array("q") for _ in range(6))
 
@@ -42,11 +46,12 @@ class ChunkRows:
         groups = [r.chunk_matches or () for r in records]
         self._sizes.fromlist(list(map(len, groups)))
         # Services send the best chunk first; rows of a file are in line order.
-        chunks = [c for g in groups for c in (g if len(g) < 2 else sorted(g, key=_first_line))]
+        chunks = [c for g in groups for c in (g if len(g) < 2 else sorted(g, key=_FIRST_LINE))]
         self._texts += [c.content or c.context or "" for c in chunks]
         self._truncated += [c.content_truncated is True for c in chunks]
         tops = [c.content_start for c in chunks]
-        self._chunks.fromlist([n for p in tops for n in (p.line, p.offset)])
+        self._first.fromlist([p.line for p in tops])
+        self._offsets.fromlist([p.offset for p in tops])
         ranges = [c.ranges for c in chunks]
         self._counts.fromlist(list(map(len, ranges)))
         extents: list[Extent] = list(chain.from_iterable(ranges))
@@ -70,7 +75,7 @@ class ChunkRows:
             return None
         texts = strings(self._texts)
         lines = _Lines.of(texts)
-        first, offset = (np.asarray(self._chunks)[i::2] for i in range(2))
+        first, offset = np.asarray(self._first), np.asarray(self._offsets)
         places = [np.asarray(p) for p in self._places]
         parts = _Parts(repeats(np.asarray(self._counts)), places, first, lines)
         if not len(parts.line):
@@ -100,10 +105,6 @@ class ChunkRows:
             "chunk_offset": pa.array(offset[chunk]),
             **self._files.name_columns(take),
         }
-
-
-def _first_line(chunk: Chunk) -> int:
-    return chunk.content_start.line
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,15 +24,19 @@ def repeats(counts: Numbers) -> Numbers:
 
 def dictionary(values: Sequence[str | None], take: Numbers | None = None, *, index: Any = None) -> Array:
     """A dictionary-encoded column of `values`, at the positions `take` if given; None is null."""
-    if index is None and take is not None and len(known := dict.fromkeys(values)) == 1 and None not in known:
-        return pa.DictionaryArray.from_arrays(numbers(np.zeros(len(take), np.int32)), strings(values[:1]), safe=False)
-    known = {}
-    raw = np.array([-1 if v is None else known.setdefault(v, len(known)) for v in values], np.int32)
-    if take is not None:
-        raw = raw[take]
-    missing = raw < 0
-    simple = index is None and not missing.any()
-    codes = numbers(raw) if simple else pa.array(raw, index or _INT32, mask=missing)
+    # Both passes over the values run in C.
+    known = dict(zip(dict.fromkeys(values), range(len(values)), strict=False))
+    simple = index is None and None not in known
+    if simple and take is not None and len(known) == 1:
+        raw = np.zeros(len(take), np.int32)
+    else:
+        raw = np.fromiter(map(known.__getitem__, values), np.int32, len(values))
+        raw = raw if take is None else raw[take]
+    if simple:
+        return pa.DictionaryArray.from_arrays(numbers(raw), strings(list(known)), safe=False)
+    # Null has its own place among the values until here.
+    null = known.pop(None, len(known))
+    codes = pa.array(raw - (raw > null), index or _INT32, mask=raw == null)
     return pa.DictionaryArray.from_arrays(codes, strings(list(known)), safe=False)
 
 

@@ -142,6 +142,10 @@ def _read(data: bytes) -> list[Record]:
 
 
 def _by_kind(records: list[Record]) -> dict[str, list[Record]]:
+    if all(r.type == "content" for r in records):
+        whole = sum(1 for r in records if r.chunk_matches)
+        if whole in {0, len(records)}:
+            return {"chunks" if whole else "lines": records} if records else {}
     found: dict[str, list[Record]] = {}
     last = ""
     group: list[Record] = []
@@ -225,9 +229,9 @@ def _message_rows(record: Record) -> list[_CommitRow]:
 
 
 def _diff_rows(record: Record) -> list[_CommitRow]:
-    known = diffs.read_diff(diffs.unfenced(record.content or ""))
+    known = diffs.read_diff(diffs.unfenced(record.content or ""), by_line := _spans_by_line(record))
     rows: list[_CommitRow] = []
-    for position, spans in _spans_by_line(record).items():
+    for position, spans in by_line.items():
         line = known.get(position)
         if line is None:
             continue

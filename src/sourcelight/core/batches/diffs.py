@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 
 DIFF_FENCE = "```diff"
@@ -43,17 +43,17 @@ def unfenced(content: str) -> list[str]:
     return lines
 
 
-def read_diff(lines: list[str]) -> dict[int, DiffLine]:
-    """The lines of a diff preview by their position; hunk headers are left out."""
+def read_diff(lines: list[str], wanted: Container[int]) -> dict[int, DiffLine]:
+    """The lines of a diff preview at the positions `wanted`; hunk headers are left out."""
     found: dict[int, DiffLine] = {}
     path, old, new, inside = "", 0, 0, False
     for position, line in enumerate(lines[1:], start=1):
-        hunk = _HUNK.match(line)
-        if hunk is not None:
+        if line.startswith("@") and (hunk := _HUNK.match(line)) is not None:
             old, new, inside = int(hunk[1]), int(hunk[2]), True
         elif inside and line[:1] in _SIDES:
             side = _SIDES[line[:1]]
-            found[position] = DiffLine(path, side, old if side == "removed" else new, line[1:], 1)
+            if position in wanted:
+                found[position] = DiffLine(path, side, old if side == "removed" else new, line[1:], 1)
             old += side != "added"
             new += side != "removed"
         elif (names := _NAMES.fullmatch(line)) is not None:
@@ -61,7 +61,8 @@ def read_diff(lines: list[str]) -> dict[int, DiffLine]:
             shift = names.start(2)
             if path == "/dev/null":
                 path, shift = _unescaped(names[1]), 0
-            found[position] = DiffLine(path, "", 0, "", shift)
+            if position in wanted:
+                found[position] = DiffLine(path, "", 0, "", shift)
     return found
 
 
@@ -99,4 +100,4 @@ def _escaped(name: str) -> str:
 
 
 def _unescaped(name: str) -> str:
-    return re.sub(r"\\(.)", r"\1", name)
+    return re.sub(r"\\(.)", r"\1", name) if "\\" in name else name

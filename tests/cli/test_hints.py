@@ -1,0 +1,16 @@
+"""A hint is said once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sourcelight.cli import main
+from sourcelight.testing import make_repo
+
+
+def test_a_refusal_names_its_hint_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make_repo(tmp_path / "src" / "one", {"a.txt": "x\n"})
+    assert main(["search", "x repo:one@v1", str(tmp_path / "src")]) == 1
+    assert capsys.readouterr().err.count("HEAD is searched") == 1
