@@ -189,8 +189,9 @@ def test_counts_are_the_sums_of_the_rows(code: sl.Client, by: Any) -> None:
         "count:0 x",
         "case:perhaps x",
         "repo:a@b rev:c x",
-        "repo:hub@v1.0.0 x",
-        "type:symbol x",
+        "context:nowhere x",
+        "repo:has.commit.after(nonsense) x",
+        "type:commit x",
         "author:ada x",
     ],
 )

@@ -4,13 +4,15 @@ pygit2 reads; git is spawned for mirrors alone. Nothing here knows of queries, i
 repository's own configuration asks to run is never run: repositories are data here, and may be hostile.
 """
 
+from sourcelight.repos.ancestry import has_commit_after, newest_before
 from sourcelight.repos.catalog import Catalog
 from sourcelight.repos.disk import worktree_tree
 from sourcelight.repos.mirrors import CloneProgress, clone, update_mirror
 from sourcelight.repos.objects import ObjectReader, Tree
 from sourcelight.repos.permissions import Viewer
+from sourcelight.repos.refs import matching_refs
 from sourcelight.repos.repository import Repository, SkippedRepository
-from sourcelight.repos.revisions import WORKTREE, resolve
+from sourcelight.repos.revisions import WORKTREE, is_revision, resolve
 from sourcelight.repos.worktrees import WorktreeStatus, worktree_status
 
 __all__ = [
@@ -24,6 +26,10 @@ __all__ = [
     "Viewer",
     "WorktreeStatus",
     "clone",
+    "has_commit_after",
+    "is_revision",
+    "matching_refs",
+    "newest_before",
     "resolve",
     "update_mirror",
     "worktree_status",

@@ -63,6 +63,11 @@ def resolve(repository: Repository, revision: str) -> str:
     return commit
 
 
+def is_revision(text: str) -> bool:
+    """Tell whether `text` has the form of a revision that `resolve` takes."""
+    return bool(_REVISION.fullmatch(text)) and ".." not in text and "@{" not in text
+
+
 def default_commit(handle: object) -> tuple[str, str]:
     """Commit of the default revision, and the branch taken instead when HEAD names one that does not exist.
 
@@ -96,7 +101,7 @@ def _lookup(handle: object, revision: str) -> str:
     import pygit2
 
     assert isinstance(handle, pygit2.Repository)  # noqa: S101 - narrows for the type checker
-    if not _REVISION.fullmatch(revision) or ".." in revision or "@{" in revision:
+    if not is_revision(revision):
         return ""
     for name in (revision, f"refs/remotes/origin/{revision}"):
         try:

@@ -207,7 +207,14 @@ def test_no_repository_is_an_alert_with_what_would_help(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["type:symbol x", "type:commit x", "repo:api@v1 x", "select:repo x", "author:ada x type:diff"]
+    "query",
+    [
+        "type:commit x",
+        "select:commit.diff x",
+        "select:file.owners x",
+        "file:has.contributor(ada)",
+        "author:ada x type:diff",
+    ],
 )
 def test_what_is_not_supported_is_refused_by_name(engine: Engine, query: str) -> None:
     with pytest.raises(UnsupportedQuery):

@@ -20,9 +20,9 @@ from sourcelight.engines.search import (
     SearchOptions,
     Target,
     TextQuery,
+    text_update,
     worker,
 )
-from sourcelight.engines.search import store as store_module
 from sourcelight.repos import Catalog
 from sourcelight.testing import RepositoryBuilder
 
@@ -64,7 +64,7 @@ def repo(tmp_path: Path) -> RepositoryBuilder:
 @pytest.fixture
 def in_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Send every build to a worker process, however small."""
-    monkeypatch.setattr(store_module, "_SMALL_FILES", -1)
+    monkeypatch.setattr(text_update, "_SMALL_FILES", -1)
 
 
 def test_a_repository_is_indexed_and_searched(store: IndexStore, repo: RepositoryBuilder) -> None:
@@ -236,7 +236,7 @@ def test_a_worker_that_dies_is_the_failure_of_one_repository(
     def poisoned(folder: Path, repository: Any, settings: dict[str, Any]) -> bytes:
         return b"not an order\n" if repository.name == "one" else order_line(folder, repository, settings)
 
-    monkeypatch.setattr(store_module, "order_line", poisoned)
+    monkeypatch.setattr(text_update, "order_line", poisoned)
     store = IndexStore(str(tmp_path / "index"), workers=1)
     report = store.update(targets_of(repo.path, two.path))
     assert report.built == ("two",)

@@ -14,6 +14,9 @@ TEXT_SEARCH: frozenset[str] = frozenset({
 """What a search over the text of HEAD answers; patterns and ``content:`` need no name."""
 
 
+_HINTS = {"file:has.contributor": "it needs the history of files, which comes with type:commit and type:diff"}
+
+
 def refuse_unsupported(alternative: Alternative, supported: frozenset[str] = TEXT_SEARCH) -> None:
     """Raise for the first part of `alternative` that `supported` does not name.
 
@@ -34,7 +37,8 @@ def refuse_unsupported(alternative: Alternative, supported: frozenset[str] = TEX
     for node in alternative.filters:
         if isinstance(node, Predicate):
             if f"{node.on}:{node.name}" not in supported:
-                _refuse(f"the predicate {node.on}:{node.name}(…)", "leave it out and filter the answer instead")
+                hint = _HINTS.get(f"{node.on}:{node.name}", "leave it out and filter the answer instead")
+                _refuse(f"the predicate {node.on}:{node.name}(…)", hint)
             continue
         _refuse_filter(node, supported)
     for kind in alternative.types:

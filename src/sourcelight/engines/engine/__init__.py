@@ -4,6 +4,7 @@ No scanning lives here (that is `search`), no protocol (that is `service`), and 
 """
 
 from sourcelight.engines.engine.engine import Engine
+from sourcelight.engines.engine.explain import Explanation
 from sourcelight.engines.engine.limits import DEFAULT_MATCH_LIMIT, Limits
 
-__all__ = ["DEFAULT_MATCH_LIMIT", "Engine", "Limits"]
+__all__ = ["DEFAULT_MATCH_LIMIT", "Engine", "Explanation", "Limits"]

@@ -5,17 +5,23 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from typing import Any
 
-from sourcelight.core.batches import Cancellation, Event
+from sourcelight.core.batches import Cancellation, Event, MatchBatch
 from sourcelight.core.errors import IndexFault, QueryError, RepositoryError
 from sourcelight.core.query import Query, parse
 from sourcelight.core.query.unsupported import refuse_unsupported
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine.changes import WorktreeChanges
+from sourcelight.engines.engine.contexts import Scoped, scoped
+from sourcelight.engines.engine.definitions import DefinitionsUpdate
+from sourcelight.engines.engine.explain import Explanation, explain
 from sourcelight.engines.engine.limits import Limits
-from sourcelight.engines.engine.plan import SUPPORTED, make_plan
+from sourcelight.engines.engine.plan import SUPPORTED, Plan, make_plan, refuse_select
+from sourcelight.engines.engine.repository_predicates import check_dates
 from sourcelight.engines.engine.running import Search
+from sourcelight.engines.engine.scope import Scoper
 from sourcelight.engines.search import IndexProgress, IndexReport, IndexStore, Target
 from sourcelight.engines.search.model import GroupBy
 from sourcelight.repos import Catalog, Repository, Viewer, resolve
@@ -47,6 +53,7 @@ class Engine:
         self.worktree = worktree
         self.report: IndexReport | None = None
         self.changes = WorktreeChanges()
+        self.definitions = DefinitionsUpdate(store)
         self._seen = {repository.facts.name for repository in catalog.repositories}
         self._updating = threading.Lock()
 
@@ -98,7 +105,7 @@ class Engine:
         """
         started = time.monotonic()
         query = self._parse(request)
-        return Search(self, query, request, viewer, cancellation, started).events()
+        return Search(self, query, self._scoped(query), request, viewer, cancellation, started).events()
 
     def count(
         self, request: SearchRequest, by: Sequence[GroupBy], viewer: Viewer, cancellation: Cancellation
@@ -106,19 +113,61 @@ class Engine:
         """Matches and files by ``repository``, ``language`` or ``path``, without touching a line.
 
         Returns an Arrow table with the columns of `by`, ``matches`` and ``files`` (int64); None where only a stream
-        can answer (a query of several alternatives, or one that finds repositories).
+        can answer (a query of several alternatives, or one that finds repositories or uses ``select:`` or owners,
+        or definitions that are not all known).
         """
         query = self._parse(request)
-        if len(query.plan) != 1:
+        if len(query.plan) != 1 or query.plan[0].select():
+            return None
+        if any(predicate.name == "has.owner" for predicate in query.plan[0].predicates("file")):
             return None
         self.refresh(cancellation)
-        plan = make_plan(query.plan[0], self.catalog.visible(viewer), self.target_of)
-        if plan.text is None or plan.repository_hits:
+        scoper = Scoper(self, viewer, cancellation)
+        scopes = scoper.resolved(self._scoped(query))
+        if len(scopes) != 1 or scoper.unsearchable or scoper.undecided or scoper.invalid:
             return None
+        plan = make_plan(scopes[0])
         try:
-            return self.store.count(plan.targets, plan.text, by, cancellation)
+            return None if plan.repository_hits else self._counted(plan, by, cancellation)
         except IndexFault:
             return None  # the stream names the repository that can't be searched
+
+    def _counted(self, plan: Plan, by: Sequence[GroupBy], cancellation: Cancellation) -> Any | None:
+        if plan.symbols is None:
+            return None if plan.text is None else self.store.count(plan.targets, plan.text, by, cancellation)
+        if plan.text is not None or plan.alternative.predicates("file"):
+            return None
+        if not all(self.store.symbols_current(target) for target in plan.targets):
+            return None
+        return self.store.count_symbols(plan.targets, plan.symbols, by, cancellation)
+
+    def explain(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation | None = None) -> Explanation:
+        """Say what a query means over the repositories that `viewer` may see, without reading any text.
+
+        Raises
+        ------
+        QueryError
+            When the query can't be read, or holds what is not supported.
+        """
+        query = self._parse(request)
+        scopes = self._scoped(query)
+        self.refresh(cancellation)
+        stop = cancellation or Cancellation()
+        plans = [make_plan(scope) for scope in Scoper(self, viewer, stop).resolved(scopes)]
+        return explain(self, query, request, plans, stop)
+
+    def finds(self, request: SearchRequest, viewer: Viewer, timeout_s: float) -> bool:
+        """Tell whether a query finds anything within `timeout_s` seconds; False too when it can't be read."""
+        cancellation = Cancellation(timeout_s)
+        try:
+            query = self._parse(request)
+            search = Search(
+                self, query, self._scoped(query), request, viewer, cancellation, time.monotonic(), hints=False
+            )
+            with closing(search.events()) as events:
+                return any(isinstance(event, MatchBatch) for event in events)
+        except QueryError:
+            return False
 
     def _parse(self, request: SearchRequest) -> Query:
         query = parse(request.query, request.pattern_type, version=request.version)
@@ -126,7 +175,16 @@ class Engine:
             raise QueryError("no query found", query=request.query, position=0, hint="type what to search for")
         for alternative in query.plan:
             refuse_unsupported(alternative, SUPPORTED)
+            refuse_select(alternative)
         return query
+
+    def _scoped(self, query: Query) -> tuple[Scoped, ...]:
+        """The alternatives of a query with their contexts resolved; raises `QueryError`, also for a bad date."""
+        contexts = self.catalog.contexts
+        found = tuple(item for alternative in query.plan for item in scoped(alternative, contexts, query.text))
+        for item in found:
+            check_dates(item.alternative, query.text)
+        return found
 
     def target_of(self, repository: Repository) -> Target:
         """What is searched of `repository`: HEAD, or its work tree where this engine reads those."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from sourcelight.core.wire.events import Skipped
 from sourcelight.engines.engine.limits import amount, names
+from sourcelight.engines.search import IndexProgress, Target
 from sourcelight.repos import SkippedRepository
 
 _MOST_LISTED = 10
@@ -20,6 +22,40 @@ def not_indexed(failures: Mapping[str, str]) -> Iterator[Skipped]:
             message="These repositories could not be indexed and were not searched, or only as they were before:\n"
             + "\n".join(f"- `{name}`: {why}" for name, why in sorted(failures.items())[:_MOST_LISTED]),
             severity="warn",
+        )
+
+
+def unsearchable(places: Mapping[str, str]) -> Iterator[Skipped]:
+    """Repositories or revisions that the query asked for and that are not there, or can't be indexed."""
+    if places:
+        yield Skipped(
+            reason="repository-missing",
+            title=f"{amount(len(places))} missing",
+            message="These were asked for and not searched:\n"
+            + "\n".join(f"- `{name}`: {why}" for name, why in sorted(places.items())[:_MOST_LISTED]),
+            severity="warn",
+        )
+
+
+@dataclass(slots=True)
+class Indexing:
+    """Revisions that are being made searchable, and how far that is."""
+
+    targets: Sequence[Target]
+    latest: IndexProgress | None = None
+
+    def note(self, progress: IndexProgress) -> None:
+        """Remember what the builder said last; called from its thread."""
+        self.latest = progress
+
+    def item(self) -> Skipped:
+        """An item that stands in ``skipped`` while the work goes on."""
+        far = "" if self.latest is None else f" ({self.latest.files:,} files read)"
+        return Skipped(
+            reason="revision-indexing",
+            title=f"{amount(len(self.targets))} indexing",
+            message=f"These revisions are searched for the first time{far}:\n"
+            + names([f"{target.repository.name}@{target.revision}" for target in self.targets]),
         )
 
 
@@ -59,11 +95,19 @@ def changed(files_by_repository: Mapping[str, int]) -> Iterator[Skipped]:
 
 
 def named_only(counts: dict[str, dict[str, int]]) -> Iterator[Skipped]:
-    """Files of which only the name was matched."""
+    """Files of which only the name was matched, or not all definitions are known."""
+    by_name = " and were matched by name only"
     meanings = {
         "binary": ("document-binary", "binary files", "hold a NUL byte", "info"),
         "too-large": ("document-too-large", "large files", "are above the size limit `search.maxFileSize`", "info"),
         "missing": ("document-missing", "files missing", "are not in this partial clone", "warn"),
+        "symbols-pending": ("symbols-pending", "files without definitions yet", "have not been parsed yet", "warn"),
+        "symbols-incomplete": (
+            "symbols-incomplete",
+            "files parsed in part",
+            "were too large, too slow or too broken to be parsed in full",
+            "info",
+        ),
     }
     for key, (reason, noun, why, severity) in meanings.items():
         files = sum(of_repository.get(key, 0) for of_repository in counts.values())
@@ -72,6 +116,6 @@ def named_only(counts: dict[str, dict[str, int]]) -> Iterator[Skipped]:
             yield Skipped(
                 reason=reason,
                 title=f"{amount(files)} {noun}",
-                message=f"{files:,} files {why} and were matched by name only:\n{names(where)}",
+                message=f"{files:,} files {why}{'' if key.startswith('symbols') else by_name}:\n{names(where)}",
                 severity=severity,
             )

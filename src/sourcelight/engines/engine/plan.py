@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sourcelight.core.errors import PatternError, QueryError
+from sourcelight.core.errors import PatternError, QueryError, UnsupportedQuery
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern
 from sourcelight.core.query.languages import find_language
-from sourcelight.engines.engine.selection import Selection, select_repositories
+from sourcelight.engines.engine.scope import Scope
+from sourcelight.engines.engine.selection import Selection
 from sourcelight.engines.search import (
     All,
     AnyOf,
@@ -21,54 +22,80 @@ from sourcelight.engines.search import (
     TextQuery,
 )
 from sourcelight.engines.search.model import MatchTree
-from sourcelight.repos import Repository
 
 # With these fields alone a query can have repository hits (query-language reference, result types).
 _REPOSITORY_FIELDS = frozenset(
     {"repo", "context", "type", "index", "count", "timeout", "fork", "archived", "visibility", "case"}
-    | {"patterntype", "select"}
+    | {"patterntype", "select", "rev", "repohasfile", "repohascommitafter"}
 )
 
 SUPPORTED = frozenset(
     {"repo", "-repo", "file", "-file", "lang", "-lang", "content", "case", "count", "timeout", "fork", "archived"}
-    | {"visibility", "patterntype", "index", "context:global", "type:file", "type:path", "type:repo"}
+    | {"visibility", "patterntype", "index", "context:global", "type:file", "type:path", "type:repo", "type:symbol"}
+    | {"select", "file:has.content", "file:has.owner"}
+    | {"repo@", "rev", "rev:at.time", "context", "repohasfile", "repohascommitafter"}
+    | {f"repo:has.{name}" for name in ("path", "content", "file", "topic", "meta", "description", "commit.after")}
 )
+_LATER_SELECTS = ("commit", "file.owners")
+
+
+def refuse_select(alternative: Alternative) -> None:
+    """Raise `UnsupportedQuery` for a ``select:`` whose results can't be had yet; it names the value."""
+    path = ".".join(alternative.select())
+    if any(path == name or path.startswith(f"{name}.") for name in _LATER_SELECTS):
+        hint = "use select:repo, select:file, select:file.directory, select:content or select:symbol"
+        raise UnsupportedQuery(f"select:{path} is not supported here yet: {hint}", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one alternative asks: files of `targets` by `text` (None: no file search), and repositories by name."""
+    """What one alternative asks.
+
+    Files of `targets` by `text` (None: no file search), definitions in them by `symbols` (None: no symbol search), and
+    repositories by name.
+    """
 
     alternative: Alternative
     selection: Selection
     targets: tuple[Target, ...]
     text: TextQuery | None
-    repository_hits: tuple[tuple[Repository, tuple[tuple[int, int], ...]], ...]
+    repository_hits: tuple[tuple[Target, tuple[tuple[int, int], ...]], ...]
+    symbols: TextQuery | None = None
+
+    @property
+    def searches(self) -> bool:
+        """Whether anything but names of repositories is searched."""
+        return self.text is not None or self.symbols is not None
+
+    @property
+    def ranked(self) -> bool:
+        """Whether the order of its results says which are better: not when ``select:`` made others of them."""
+        return self.alternative.pattern is not None and self.alternative.select() in {(), ("content",)}
 
 
-def make_plan(
-    alternative: Alternative, visible: Sequence[Repository], target_of: Callable[[Repository], Target]
-) -> Plan:
-    """Resolve the filters of `alternative` against the `visible` repositories."""
-    selection = select_repositories(alternative, visible)
+def make_plan(scope: Scope) -> Plan:
+    """Say what is asked of the engines for an alternative whose repositories and revisions are resolved."""
+    alternative = scope.alternative
     types = set(alternative.types)
-    has_file_filter = any(alternative.all(name) for name in ("file", "lang"))
-    only_repositories = alternative.pattern is None and not has_file_filter
+    has_file_filter = any(alternative.all(name) for name in ("file", "lang")) or bool(alternative.predicates("file"))
+    only_repositories = alternative.pattern is None and not has_file_filter and bool(types)
     text = None
     if types & {"file", "path"} and not only_repositories:
         text = _text_query(alternative, types)
-    hits: tuple[tuple[Repository, tuple[tuple[int, int], ...]], ...] = ()
+    symbols = None
+    if "symbol" in types and not only_repositories:
+        symbols = _text_query(alternative, {"file"}, predicates=False)
+    hits: tuple[tuple[Target, tuple[tuple[int, int], ...]], ...] = ()
     if ("repo" in types or only_repositories) and _fields(alternative) <= _REPOSITORY_FIELDS:
-        hits = _repository_hits(alternative, selection.repositories)
-    targets = tuple(target_of(repository) for repository in selection.repositories)
-    return Plan(alternative, selection, targets, text, hits)
+        hits = _repository_hits(alternative, scope.targets)
+    return Plan(alternative, scope.selection, scope.targets, text, hits, symbols)
 
 
 def _fields(alternative: Alternative) -> set[str]:
     return {f.name if isinstance(f, Filter) else f.on for f in alternative.filters}
 
 
-def _text_query(alternative: Alternative, types: set[str]) -> TextQuery:
+def _text_query(alternative: Alternative, types: set[str], *, predicates: bool = True) -> TextQuery:
     sensitive = alternative.case_sensitive()
 
     def atom(pattern: Pattern) -> MatchTree:
@@ -85,8 +112,11 @@ def _text_query(alternative: Alternative, types: set[str]) -> TextQuery:
             return atom(node)
         raise TypeError(f"no pattern: {node!r}")
 
+    parts = [] if alternative.pattern is None else [tree(alternative.pattern)]
+    if predicates:
+        parts += required_content(alternative)
     return TextQuery(
-        tree=None if alternative.pattern is None else tree(alternative.pattern),
+        tree=All(tuple(parts)) if len(parts) > 1 else parts[0] if parts else None,
         files=tuple(
             FileFilter(
                 compile_pattern(f.value, kind="regexp", case_sensitive=sensitive, whole_text=True), negated=f.negated
@@ -102,6 +132,20 @@ def _text_query(alternative: Alternative, types: set[str]) -> TextQuery:
     )
 
 
+def required_content(alternative: Alternative) -> list[MatchTree]:
+    """What ``file:has.content`` asks of files, without giving spans."""
+    sensitive = alternative.case_sensitive()
+    return [
+        Atom(_regexp(p.args["content"], sensitive=sensitive), content=True, path=False, shown=False)
+        for p in alternative.predicates("file")
+        if p.name == "has.content"
+    ]
+
+
+def _regexp(text: str, *, sensitive: bool) -> CompiledPattern:
+    return _compiled(Pattern(text, "regexp"), sensitive=sensitive)
+
+
 def _compiled(pattern: Pattern, *, sensitive: bool, whole_text: bool = False) -> CompiledPattern:
     try:
         if pattern.kind == "regexp":
@@ -113,8 +157,8 @@ def _compiled(pattern: Pattern, *, sensitive: bool, whole_text: bool = False) ->
 
 
 def _repository_hits(
-    alternative: Alternative, repositories: Sequence[Repository]
-) -> tuple[tuple[Repository, tuple[tuple[int, int], ...]], ...]:
+    alternative: Alternative, targets: Sequence[Target]
+) -> tuple[tuple[Target, tuple[tuple[int, int], ...]], ...]:
     """Repositories whose name satisfies the pattern; a pattern is cut at its first ``@``."""
     sensitive = alternative.case_sensitive()
 
@@ -138,11 +182,11 @@ def _repository_hits(
         return [span for part in some for span in part] if enough else None
 
     hits = []
-    for repository in repositories:
-        name = repository.facts.name.encode()
+    for target in targets:
+        name = target.repository.facts.name.encode()
         found = spans(alternative.pattern, name)
         if found is not None:
-            hits.append((repository, _disjoint([(_characters(name[:a]), _characters(name[:b])) for a, b in found])))
+            hits.append((target, _disjoint([(_characters(name[:a]), _characters(name[:b])) for a, b in found])))
     return tuple(hits)
 
 

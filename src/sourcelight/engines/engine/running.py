@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
-from sourcelight.core.batches import Cancellation, Event, MatchBatch, RepositoryFacts, arrow_type
+from sourcelight.core.batches import Cancellation, Event, MatchBatch, RepositoryFacts
+from sourcelight.core.errors import Cancelled
 from sourcelight.core.query import Query
-from sourcelight.core.wire.events import Alert, Done, Filters, Progress, ProposedQuery, Skipped
+from sourcelight.core.wire.events import Alert, Done, Filters, Progress, Skipped
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.engine import left_out
+from sourcelight.engines.engine import alerts, hints, left_out
 from sourcelight.engines.engine import limits as limit_items
+from sourcelight.engines.engine.background import watched
+from sourcelight.engines.engine.contexts import Scoped
 from sourcelight.engines.engine.cut import first_matches, match_count
+from sourcelight.engines.engine.definitions import WAIT_S, under_way
+from sourcelight.engines.engine.gather import Gathering
 from sourcelight.engines.engine.plan import Plan, make_plan
+from sourcelight.engines.engine.scope import Scope, Scoper
 from sourcelight.engines.engine.tally import Tally
-from sourcelight.engines.engine.union import unite
-from sourcelight.engines.search import SearchOptions, SearchPart
+from sourcelight.engines.search import SearchPart
 from sourcelight.repos import Repository, Viewer
 
 if TYPE_CHECKING:
@@ -36,6 +41,7 @@ class Search:
 
     engine: Engine
     query: Query
+    scoped: Sequence[Scoped]
     request: SearchRequest
     viewer: Viewer
     cancellation: Cancellation
@@ -43,14 +49,16 @@ class Search:
     tally: Tally = field(default_factory=Tally)
     shown: int = 0
     limit_hit: bool = False
-    done: set[str] = field(default_factory=set)
+    done: Counter[str] = field(default_factory=Counter)
     name_only: dict[str, dict[str, int]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     introduced: set[str] = field(default_factory=set)
     facts: dict[str, RepositoryFacts] = field(default_factory=dict)
     last_progress: float = 0.0
+    gathering: Gathering | None = None
+    hints: bool = True
 
-    def events(self) -> Iterator[Event]:
+    def events(self) -> Generator[Event, None, None]:
         """Events in the order of the wire: matches and progress, the final filters and progress, an alert, done."""
         engine = self.engine
         engine.refresh(self.cancellation)
@@ -64,13 +72,22 @@ class Search:
         allowed_s = engine.limits.timeout_s(longest, has_count=has_count)
         self.cancellation.limit(allowed_s)
 
-        visible = engine.catalog.visible(self.viewer)
-        plans = [make_plan(alternative, visible, engine.target_of) for alternative in plan]
+        scoper = Scoper(engine, self.viewer, self.cancellation)
+        try:
+            scopes = yield from self._scopes(scoper)
+        except Cancelled:
+            return
+        plans = [make_plan(scope) for scope in scopes]
         self.facts = {t.repository.facts.name: t.repository.facts for p in plans for t in p.targets}
         most = limit if self.request.display < 0 else min(limit, self.request.display)
 
         self.last_progress = time.monotonic()
-        for batch in self._batches(plans, limit):
+        self.gathering = Gathering(engine.store, plans, self.request, self.cancellation, limit, self._note)
+        defining = [target for p in plans if p.symbols is not None for target in p.targets]
+        wait_s = None if limit == sys.maxsize else WAIT_S
+        for missing in engine.definitions.wait(defining, self.cancellation, wait_s):
+            yield self._progress(done=False, skipped=(under_way(missing),))
+        for batch in self.gathering.batches():
             if self.cancellation.cancelled:
                 return
             kept = batch
@@ -93,43 +110,22 @@ class Search:
                 yield self._progress(done=False)
         if self.cancellation.cancelled:
             return
-        yield from self._closing(plans, limit, allowed_s)
+        yield from self._closing(plans, scoper, limit, allowed_s)
 
-    def _batches(self, plans: list[Plan], limit: int) -> Iterator[Any]:
-        """Record batches of all alternatives, each file once."""
-        seen: set[str] = set()
-        for plan in plans:
-            hits = [(r, s) for r, s in plan.repository_hits if r.facts.name not in seen]
-            seen.update(r.facts.name for r, _ in hits)
-            if hits:
-                yield _repository_batch(hits)
-        options = SearchOptions(
-            chunk_matches=self.request.chunk_matches,
-            context_lines=self.request.context_lines,
-            max_line_len=self.request.max_line_len,
-            max_matches=limit,
-        )
-        searching = [plan for plan in plans if plan.text is not None]
-        if len(searching) == 1:
-            text = searching[0].text
-            assert text is not None  # noqa: S101 - said to the type checker; just filtered
-            for part in self.engine.store.search(searching[0].targets, text, options, self.cancellation):
-                self._note(part)
-                yield from part.batches
-            return
-        targets = {t.repository.key: t for plan in searching for t in plan.targets}
-        for target in sorted(targets.values(), key=lambda t: t.repository.facts.name):
-            found = []
-            for plan in searching:
-                if target in plan.targets and plan.text is not None:
-                    batches: list[Any] = []
-                    for part in self.engine.store.search((target,), plan.text, options, self.cancellation):
-                        self._note(part)
-                        batches += part.batches
-                    found.append(batches)
-            yield from unite(found)
-            if self.cancellation.stopped:
-                return
+    def _scopes(self, scoper: Scoper) -> Generator[Event, None, list[Scope]]:
+        """Resolve repositories and revisions, telling of the revisions that must be indexed first."""
+        scopes = scoper.scopes(self.scoped)
+        targets = scoper.unindexed(scopes)
+        if targets:
+            state = left_out.Indexing(targets)
+            for _ in watched(
+                lambda stop: scoper.index(targets, progress=state.note, cancellation=stop),
+                self.cancellation,
+                PROGRESS_EVERY_S,
+            ):
+                yield self._progress(done=False, skipped=(state.item(),))
+        self.cancellation.check()
+        return scoper.narrowed(scopes)
 
     def _note(self, part: SearchPart) -> None:
         self.done.update(part.repositories_done)
@@ -160,11 +156,11 @@ class Search:
         if filters:
             yield Filters(filters)
 
-    def _closing(self, plans: list[Plan], limit: int, allowed_s: float | None) -> Iterator[Event]:
+    def _closing(self, plans: list[Plan], scoper: Scoper, limit: int, allowed_s: float | None) -> Iterator[Event]:
         forks, archived = _left_out_by_default(plans)
-        targets = {t.repository.facts.name: t.repository for p in plans for t in p.targets if p.text is not None}
-        late = sorted(set(targets) - self.done) if self.cancellation.expired and not self.limit_hit else []
-        skipped = list(self._left_out(plans, targets))
+        targets = {t.repository.facts.name: t.repository for p in plans for t in p.targets if p.searches}
+        late = self._late(plans, scoper) if self.cancellation.expired and not self.limit_hit else []
+        skipped = list(self._left_out(plans, targets, scoper))
         if self.limit_hit:
             skipped.append(limit_items.match_limit(limit))
         if late and self.tally.matches:
@@ -178,46 +174,65 @@ class Search:
         exhaustive = not (self.limit_hit or late)
         yield from self._filters(plans, exhaustive=exhaustive)
         yield self._progress(done=True, skipped=skipped)
-        alert = self._alert(plans, late, allowed_s, forks=bool(forks), archived=bool(archived))
+        alert = self._alert(plans, scoper, late, allowed_s, forks=bool(forks), archived=bool(archived))
+        if alert is None:
+            alert = self._hint(len(targets), exhaustive=exhaustive)
         if alert is not None:
             yield alert
         yield Done()
 
-    def _left_out(self, plans: list[Plan], targets: dict[str, Repository]) -> Iterator[Skipped]:
+    def _late(self, plans: list[Plan], scoper: Scoper) -> list[str]:
+        """Repositories of which a revision was not searched to its end."""
+        sources = [targets for p in plans for targets in [p.targets] * ((p.text is not None) + (p.symbols is not None))]
+        needed = Counter(t.repository.facts.name for targets in sources for t in targets)
+        return sorted({name for name, count in needed.items() if self.done[name] < count} | scoper.undecided)
+
+    def _left_out(self, plans: list[Plan], targets: dict[str, Repository], scoper: Scoper) -> Iterator[Skipped]:
         engine = self.engine
         failures = {} if engine.report is None else dict(engine.report.failures)
         yield from left_out.not_indexed({n: why for n, why in (failures | self.failed).items() if n in targets})
+        yield from left_out.unsearchable(scoper.unsearchable)
         if self.viewer.sees_private:
             yield from left_out.unreadable(engine.catalog.skipped)
             yield from left_out.gone(engine.gone)
-        if any(plan.text is not None and _reads_content(plan) for plan in plans):
+        if any(plan.symbols is not None or (plan.text is not None and _reads_content(plan)) for plan in plans):
             yield from left_out.named_only(self.name_only)
         if not engine.worktree:
-            yield from left_out.changed(engine.changes.count(targets.values()))
+            yield from left_out.changed(engine.changes.count(scoper.at_head(targets.values())))
+
+    def _hint(self, searched: int, *, exhaustive: bool) -> Alert | None:
+        """What to say of owners that nobody wrote down, or of a search that found nothing."""
+        alert = None if self.gathering is None else self.gathering.ownership.alert(searched)
+        if alert is not None or self.tally.matches or not exhaustive or not self.hints:
+            return alert
+
+        def finds(text: str) -> bool:
+            return self.engine.finds(replace(self.request, query=text), self.viewer, hints.TRY_S)
+
+        return hints.nothing_found(self.query, finds)
 
     def _alert(
-        self, plans: list[Plan], late: list[str], allowed_s: float | None, *, forks: bool, archived: bool
+        self,
+        plans: list[Plan],
+        scoper: Scoper,
+        late: list[str],
+        allowed_s: float | None,
+        *,
+        forks: bool,
+        archived: bool,
     ) -> Alert | None:
+        text = self.query.text
         if late and not self.tally.matches:
-            longer = limit_items.longer_timeout(allowed_s)
-            return Alert(
-                title="Timed out while searching",
-                description=f"Nothing was found in {len(late)} repositories that were not searched to their end.",
-                kind="warning",
-                proposed_queries=(ProposedQuery(f"timeout:{longer} {self.query.text}", "query with longer timeout"),),
-            )
-        if not any(plan.selection.repositories for plan in plans):
-            proposals = []
-            if forks:
-                proposals.append(ProposedQuery(f"{self.query.text} fork:yes", "include forked repositories"))
-            if archived:
-                proposals.append(ProposedQuery(f"{self.query.text} archived:yes", "include archived repositories"))
-            return Alert(
-                title="No repositories found",
-                description="No repository passes the filters of this query.",
-                kind="warning",
-                proposed_queries=tuple(proposals),
-            )
+            return alerts.timed_out(text, late, allowed_s)
+        if scoper.invalid:
+            return alerts.invalid_revisions(scoper.invalid)
+        if scoper.unsearchable:
+            return alerts.unsearchable(scoper.unsearchable)
+        if scoper.absent:
+            return alerts.absent_facts(scoper.absent)
+        if not any(plan.targets for plan in plans):
+            context = next((item.context for item in self.scoped if item.context), "")
+            return alerts.no_repositories(text, forks=forks, archived=archived, context=context)
         return None
 
 
@@ -230,23 +245,3 @@ def _left_out_by_default(plans: list[Plan]) -> tuple[list[str], list[str]]:
 
 def _reads_content(plan: Plan) -> bool:
     return plan.alternative.pattern is not None and "file" in plan.alternative.types
-
-
-def _repository_batch(hits: Sequence[tuple[Repository, tuple[tuple[int, int], ...]]]) -> Any:
-    facts = [repository.facts for repository, _ in hits]
-
-    def column(name: str, values: list[Any], kind: str) -> tuple[str, Any]:
-        return name, pa.array(values, type=arrow_type(kind))
-
-    columns = dict(
-        (
-            column("type", ["repo"] * len(hits), "dict8"),
-            column("repository", [f.name for f in facts], "dict32"),
-            column("repository_id", [f.id for f in facts], "int32"),
-            column("revision", [""] * len(hits), "dict32"),
-            column("match_count", [1] * len(hits), "int32"),
-            column("name_start", [[a for a, _ in spans] for _, spans in hits], "list"),
-            column("name_end", [[b for _, b in spans] for _, spans in hits], "list"),
-        )
-    )
-    return pa.record_batch(columns)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from sourcelight.core.batches import RepositoryFacts
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Alternative, Filter
 from sourcelight.repos import Repository
@@ -23,8 +26,16 @@ class Selection:
     archived_left_out: tuple[str, ...]
 
 
-def select_repositories(alternative: Alternative, visible: Sequence[Repository]) -> Selection:
-    """Apply the filters ``repo fork archived visibility`` of `alternative`.
+def _any_facts(_: RepositoryFacts) -> bool:
+    return True
+
+
+def select_repositories(
+    alternative: Alternative,
+    visible: Sequence[Repository],
+    facts_test: Callable[[RepositoryFacts], bool] = _any_facts,
+) -> Selection:
+    """Apply the filters ``repo fork archived visibility`` of `alternative`, and `facts_test`.
 
     Forks and archived repositories are left out unless asked for, or unless the only positive ``repo:`` filter names
     exactly one repository (query-language reference, repositories and revisions). Names match without regard to case.
@@ -46,9 +57,11 @@ def select_repositories(alternative: Alternative, visible: Sequence[Repository])
     for repository in visible:
         facts = repository.facts
         name = facts.name.encode()
-        if not all(p.find(name) for p in wanted) or any(p.find(name) for p in unwanted):
+        if not all(_holds(p, name) for p in wanted) or any(_holds(p, name) for p in unwanted):
             continue
         if (visibility == "private" and not facts.private) or (visibility == "public" and facts.private):
+            continue
+        if not facts_test(facts):
             continue
         if not _passes(fork, has=facts.fork):
             if facts.fork and fork_is_default:
@@ -62,12 +75,29 @@ def select_repositories(alternative: Alternative, visible: Sequence[Repository])
     return Selection(tuple(chosen), tuple(forks), tuple(archives))
 
 
+def filters_matching(alternative: Alternative, repository: Repository) -> tuple[Filter, ...]:
+    """The positive ``repo:`` filters that the name of a selected repository satisfies: all of them."""
+    name = repository.facts.name.encode()
+    positive = (item for item in alternative.all("repo") if not item.negated)
+    return tuple(item for item in positive if not item.value or _holds(_name_pattern(item), name))
+
+
 def _passes(choice: str, *, has: bool) -> bool:
     return has if choice == "only" else not has or choice == "yes"
 
 
 def _name_pattern(item: Filter) -> CompiledPattern:
     return compile_pattern(literal_dots(item.value), kind="regexp", case_sensitive=False, whole_text=True)
+
+
+def _holds(pattern: CompiledPattern, name: bytes) -> bool:
+    """Whether a pattern is found in a name, be it only as an empty match, as of ``repo:^``."""
+    if pattern.find(name):
+        return True
+    if not pattern.matches_empty:
+        return False
+    bounds = np.array([0], dtype=np.int64), np.array([len(name)], dtype=np.int64)
+    return bool(pattern.match_many(name, *bounds)[0])
 
 
 def literal_dots(pattern: str) -> str:

@@ -7,12 +7,31 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from sourcelight.core.query.printer import quote_value
 from sourcelight.core.wire.events import Filter
 
 MOST_FILTERS = 1000
-_TYPES = {"content": ("type:file", "Code"), "path": ("type:path", "Paths"), "repo": ("type:repo", "Repositories")}
+_TYPES = {
+    "content": ("type:file", "Code"),
+    "path": ("type:path", "Paths"),
+    "symbol": ("type:symbol", "Symbols"),
+    "repo": ("type:repo", "Repositories"),
+}
+_EXCLUDES = (
+    ("Exclude _test.*", r"_test\.\w+$"),
+    ("Exclude .test.*", r"\.test\.\w+$"),
+    ("Exclude Ruby tests", r"_spec\.rb$"),
+    ("Exclude vendor", r"(^|/)vendor/"),
+    ("Exclude third party", r"(^|/)third[_\-]?party/"),
+    ("Exclude node_modules", r"(^|/)node_modules/"),
+    ("Exclude minified JavaScript", r"\.min\.js$"),
+    ("Exclude JavaScript maps", r"\.js\.map$"),
+)
+_ANY_EXCLUDE = "|".join(f"(?:{regexp})" for _, regexp in _EXCLUDES).replace("(^|/)", "(?:^|/)")
+_SELECTED = {"enummember": "enum-member", "typeparameter": "type-parameter"}
 
 
 class Tally:
@@ -21,9 +40,11 @@ class Tally:
     def __init__(self) -> None:
         self.matches = 0
         self.repositories: set[str] = set()
-        self._by_repository: Counter[str] = Counter()
+        self._by_place: Counter[tuple[str, str]] = Counter()
         self._by_language: Counter[str] = Counter()
         self._by_type: Counter[str] = Counter()
+        self._by_kind: Counter[str] = Counter()
+        self._by_exclude: Counter[str] = Counter()
 
     def add(self, batch: Any) -> None:
         """Count the matches of `batch`."""
@@ -35,9 +56,14 @@ class Tally:
         by_repository = _weighed(batch.column(names.index("repository")), counts, keep_zero=True)
         self.repositories.update(by_repository)
         if "repo" not in kinds:
-            self._by_repository.update(by_repository)
+            self._by_place.update(_places(batch, by_repository, counts))
         if "language" in names:
             self._by_language.update(_weighed(batch.column(names.index("language")), counts))
+
+        if "path" in names:
+            self._by_exclude.update(_excluded(batch.column(names.index("path")), counts))
+        if "symbol_kind" in names:
+            self._by_kind.update(_weighed(batch.column(names.index("symbol_kind")), counts))
 
     def filters(self, *, exhaustive: bool, forks: int, archived: int) -> tuple[Filter, ...]:
         """Suggested filters, in the order of the wire: utility and type first, then by count, then by value."""
@@ -52,8 +78,8 @@ class Tally:
             if self._by_type[kind]
         ]
         rest = [
-            Filter(f"repo:^{_escaped(name)}$", name, n, exhaustive, "repo")
-            for name, n in self._by_repository.most_common(MOST_FILTERS)
+            Filter(f"repo:^{_escaped(name)}${f'@{rev}' if rev else ''}", name, n, exhaustive, "repo")
+            for (name, rev), n in self._by_place.most_common(MOST_FILTERS)
             if n
         ]
         rest += [
@@ -61,7 +87,52 @@ class Tally:
             for name, n in self._by_language.most_common(MOST_FILTERS)
             if n and name
         ]
+        rest += [
+            Filter(f"-file:{regexp}", label, self._by_exclude[regexp], exhaustive, "file")
+            for label, regexp in _EXCLUDES
+            if self._by_exclude[regexp]
+        ]
+        rest += [
+            Filter(f"select:symbol.{_SELECTED.get(kind, kind)}", kind.title(), n, exhaustive, "symbol type")
+            for kind, n in self._by_kind.most_common(MOST_FILTERS)
+            if n
+        ]
         return tuple(sorted(first, key=_by_count)) + tuple(sorted(rest, key=_by_count))
+
+
+def _places(batch: Any, by_repository: dict[str, int], counts: Any) -> dict[tuple[str, str], int]:
+    """Sums by repository and the revision asked for; empty for the default one and for work trees."""
+    index = batch.schema.get_field_index("revision")
+    by_revision = _weighed(batch.column(index), counts, keep_zero=True) if index >= 0 else {"": 0}
+    if by_revision.keys() <= {"", "WORKTREE"}:
+        return {(name, ""): n for name, n in by_repository.items()}
+    name, revision = (batch.column(batch.schema.get_field_index(column)) for column in ("repository", "revision"))
+    names, revisions = name.dictionary.to_pylist(), revision.dictionary.to_pylist()
+    places = name.indices.to_numpy(zero_copy_only=False).astype(np.int64) * len(revisions)
+    places += revision.indices.to_numpy(zero_copy_only=False)
+    sums = np.bincount(places, weights=counts)
+    found: Counter[tuple[str, str]] = Counter()
+    for place in np.flatnonzero(sums).tolist():
+        shown = revisions[place % len(revisions)]
+        found[names[place // len(revisions)], "" if shown == "WORKTREE" else shown] += int(sums[place])
+    return dict(found)
+
+
+def _excluded(column: Any, counts: Any) -> dict[str, int]:
+    """Sums of `counts` over the paths that each of the usual excludes would leave out."""
+    codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    seen = codes >= 0
+    sums = np.bincount(codes[seen], weights=counts[seen], minlength=len(column.dictionary))
+    used = np.flatnonzero(sums)
+    paths = column.dictionary.take(pa.array(used))
+    held = np.asarray(pc.match_substring_regex(paths, _ANY_EXCLUDE).to_numpy(zero_copy_only=False), dtype=np.bool_)
+    used, paths = used[held], paths.filter(pa.array(held))
+    found = {}
+    for _, regexp in _EXCLUDES:
+        held = np.asarray(pc.match_substring_regex(paths, regexp).to_numpy(zero_copy_only=False), dtype=np.bool_)
+        if held.any():
+            found[regexp] = int(sums[used[held]].sum())
+    return found
 
 
 def _escaped(name: str) -> str:

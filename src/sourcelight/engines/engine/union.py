@@ -10,6 +10,8 @@ import pyarrow as pa
 from sourcelight.core.batches import matches_schema
 
 _Row = dict[str, Any]
+_Key = tuple[str | None, bool]
+"""A path, and whether definitions in it are meant: those stand apart from other matches of the file."""
 
 
 def unite(alternatives: Sequence[Iterable[Any]]) -> list[Any]:
@@ -23,7 +25,7 @@ def unite(alternatives: Sequence[Iterable[Any]]) -> list[Any]:
     found = [batches for batches in found if batches]
     if len(found) <= 1:
         return found[0] if found else []
-    owners: dict[str | None, set[int]] = {}
+    owners: dict[_Key, set[int]] = {}
     for number, batches in enumerate(found):
         for batch in batches:
             for path in _paths(batch):
@@ -32,33 +34,39 @@ def unite(alternatives: Sequence[Iterable[Any]]) -> list[Any]:
     if not shared:
         return [batch for batches in found for batch in batches]
     united: list[Any] = []
-    rows: dict[str | None, list[list[_Row]]] = {}
+    rows: dict[_Key, list[list[_Row]]] = {}
     for batches in found:
-        of_this: dict[str | None, list[_Row]] = {}
+        of_this: dict[_Key, list[_Row]] = {}
         for batch in batches:
             alone = pa.array([path not in shared for path in _row_paths(batch)], type=pa.bool_())
             own = batch.filter(alone)
             if own.num_rows:
                 united.append(own)
             for row in batch.filter(pa.compute.invert(alone)).to_pylist():
-                of_this.setdefault(row.get("path"), []).append(row)
+                of_this.setdefault((row.get("path"), row["type"] == "symbol"), []).append(row)
         for path, lines in of_this.items():
             rows.setdefault(path, []).append(lines)
-    united.extend(_batch(_merge_file(rows[path])) for path in sorted(rows, key=lambda p: p or ""))
+    united.extend(_batch(_merge_file(rows[path])) for path in sorted(rows, key=lambda key: (key[0] or "", key[1])))
     return united
 
 
-def _paths(batch: Any) -> Iterable[str | None]:
+def _paths(batch: Any) -> Iterable[_Key]:
     return set(_row_paths(batch))
 
 
-def _row_paths(batch: Any) -> list[str | None]:
+def _row_paths(batch: Any) -> list[_Key]:
     index = batch.schema.get_field_index("path")
-    return batch.column(index).to_pylist() if index >= 0 else [None] * batch.num_rows
+    paths = batch.column(index).to_pylist() if index >= 0 else [None] * batch.num_rows
+    kinds = batch.column(batch.schema.get_field_index("type")).to_pylist()
+    return [(path, kind == "symbol") for path, kind in zip(paths, kinds, strict=True)]
 
 
 def _merge_file(alternatives: list[list[_Row]]) -> list[_Row]:
     """Rows of one file from several alternatives."""
+    if alternatives[0][0]["type"] == "symbol":
+        found = {(r["line_number"], r["byte_start"][0] if r.get("byte_start") else 0, r["symbol"]): r
+                 for rows in alternatives for r in rows}  # fmt: skip
+        return [found[key] for key in sorted(found)]
     names = _merge_spans([(row, "name_start", "name_end") for rows in alternatives for row in rows[:1]])
     content = [rows for rows in alternatives if rows[0]["type"] == "content"]
     if not content:

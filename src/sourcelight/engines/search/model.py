@@ -27,11 +27,12 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """A pattern that a file may match in its content, in its path, or in either."""
+    """A pattern that a file may match in its content, in its path, or in either; its spans are given when `shown`."""
 
     pattern: CompiledPattern
     content: bool = True
     path: bool = True
+    shown: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +96,15 @@ class SearchOptions:
         Bytes to which a line of a chunk is cut, its suffix included; 0 or less: never.
     max_matches
         Stop once this many matches were given; the last file may overshoot it. None: never.
+    lines
+        Give matched lines. False: every matching file is a row of type ``path``, and no line is read for it.
     """
 
     chunk_matches: bool = False
     context_lines: int = 1
     max_line_len: int = -1
     max_matches: int | None = None
+    lines: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ def search(
     def stopped() -> bool:
         return cancellation.stopped
 
-    waiting = _Waiting()
+    waiting = Waiting()
     matches = 0
     for target in targets:
         if stopped():
@@ -73,7 +73,7 @@ def search(
         yield waiting.part()
 
 
-class _Waiting:
+class Waiting:
     """What is to be told with the next part."""
 
     def __init__(self) -> None:
@@ -87,13 +87,16 @@ class _Waiting:
 
     @property
     def any(self) -> bool:
+        """Whether there is anything to tell."""
         return bool(self.done or self.failed)
 
     @property
     def long(self) -> bool:
+        """Whether it has waited too long to wait for the next match."""
         return self.any and time.monotonic() - self._since > _QUIET_S
 
     def part(self, batches: tuple[Any, ...] = (), matches: int = 0, files: int = 0) -> SearchPart:
+        """Make a part that tells it all."""
         part = SearchPart(batches, tuple(self.done), matches, files, self.skipped, self.failed)
         self._since = time.monotonic()
         self._clear()
@@ -121,7 +124,7 @@ def count(
         running = RepositorySearch(snapshot, prepared, lambda: cancellation.stopped)
         for found in running.found(Pace(_COUNTED_UNITS)):
             for files, matches in ((found.content_files, _matches(found)), (found.path_files, None)):
-                _add(totals, _keys(snapshot, target.repository.name, files, by), files, matches)
+                add_counts(totals, keys_of(snapshot, target.repository.name, files, by), files, matches)
         cancellation.check()
     columns: dict[str, Any] = {
         column: pa.array([key[place] for key in totals], pa.string()) for place, column in enumerate(by)
@@ -144,7 +147,7 @@ def _matches(found: Found) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return counts
 
 
-def _keys(
+def keys_of(
     snapshot: Snapshot, repository: str, files: Any, by: Sequence[GroupBy]
 ) -> tuple[list[tuple[str | None, ...]], Any]:
     """Give the distinct keys of some files, and which key each file has."""
@@ -167,12 +170,13 @@ def _keys(
     return keys, chosen
 
 
-def _add(
+def add_counts(
     totals: dict[tuple[str | None, ...], list[int]],
     grouped: tuple[list[tuple[str | None, ...]], Any],
     files: Any,
     matches: Any,
 ) -> None:
+    """Add files and their matches (None: one each) to the totals by key."""
     keys, chosen = grouped
     file_counts = np.bincount(chosen, minlength=len(keys)).tolist()
     weights = file_counts if matches is None else np.bincount(chosen, matches, len(keys)).astype(np.int64).tolist()

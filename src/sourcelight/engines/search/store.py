@@ -7,15 +7,14 @@ import shutil
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sourcelight.core.batches.events import Cancellation
-from sourcelight.core.errors import Cancelled, IndexDamaged, IndexFault, SourcelightError
-from sourcelight.engines.search import pool, searcher
-from sourcelight.engines.search.index.build import BuildOrder, Files
+from sourcelight.core.errors import IndexDamaged, IndexFault, SourcelightError
+from sourcelight.engines.search import searcher, symbol_search, symbol_update, text_update
 from sourcelight.engines.search.index.folder import RepositoryFolder
+from sourcelight.engines.search.index.loose import is_loose
 from sourcelight.engines.search.index.sections import FORMAT
 from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.index.view import View
@@ -30,17 +29,20 @@ from sourcelight.engines.search.model import (
     Target,
     TextQuery,
 )
+from sourcelight.engines.search.revision_views import drop_old_views, loose_bytes, mark_used, read_loose
 from sourcelight.engines.search.scan.snapshot import Snapshot
-from sourcelight.engines.search.worker import build_locked, is_built, order_line, reason_of
-from sourcelight.repos import ObjectReader, resolve
+from sourcelight.engines.search.symbol_files import SymbolFiles
+from sourcelight.engines.search.symbol_update import stale_shards
+from sourcelight.engines.search.text_update import commit_of
+from sourcelight.engines.search.worker import is_built
+from sourcelight.engines.symbols import Definitions, SymbolTable
+from sourcelight.repos import Repository
 
 _MOST_OPEN_FILES = 400
 """Mapped files kept open; what was used longest ago is let go of first."""
 
-_SMALL_FILES = 400
-_SMALL_BYTES = 4 * 1024 * 1024
-_FEW = 16
-"""Repositories up to which it pays to look in this process which of them are small."""
+_MOST_LOOSE_BYTES = 512 * 1024 * 1024
+"""Bytes of text that open revisions may hold in memory, since no file has them."""
 
 _READ_AGAIN = 5
 
@@ -75,6 +77,7 @@ class IndexStore:
         self._folders: dict[str, RepositoryFolder] = {}
         self._damaged: set[str] = set()
         self._open: OrderedDict[tuple[str, str], Snapshot] = OrderedDict()
+        self._symbols = SymbolFiles()
         self._guard = threading.Lock()
 
     # Searching.
@@ -94,13 +97,17 @@ class IndexStore:
         """
         return searcher.count(self.open, targets, query, by, cancellation)
 
+    def read(self, target: Target, path: str) -> bytes | None:
+        """Give the content of a file; None when there is none or it is matched by name only. Raises as `open`."""
+        return self.open(target)[0].text_of(path)
+
     def open(self, target: Target) -> tuple[Snapshot, str]:
         """Open a target's index and give its commit too.
 
         Raises `IndexDamaged` for files that can't be trusted (the next update builds them anew) and `IndexFault` when
         the commit is not indexed.
         """
-        commit = _commit(target)
+        commit = commit_of(target)
         key = target.repository.key
         folder = self._folder(key)
         for attempt in range(_READ_AGAIN):
@@ -108,7 +115,8 @@ class IndexStore:
                 entry = folder.manifest().view_of(commit)
                 if entry is None:
                     raise IndexFault(str(folder.path), f"commit {commit[:12]} is not indexed yet")
-                return self._snapshot(folder, key, entry.name), commit
+                mark_used(folder.path / entry.name)
+                return self._snapshot(folder, target.repository, entry.name), commit
             except FileNotFoundError as fault:
                 # A builder may have replaced the manifest, and deleted what the former one named, in between.
                 if attempt == _READ_AGAIN - 1:
@@ -119,7 +127,8 @@ class IndexStore:
                 raise
         raise AssertionError
 
-    def _snapshot(self, folder: RepositoryFolder, key: str, name: str) -> Snapshot:
+    def _snapshot(self, folder: RepositoryFolder, repository: Repository, name: str) -> Snapshot:
+        key = repository.key
         with self._guard:
             found = self._open.get((key, name))
             if found is not None:
@@ -129,13 +138,19 @@ class IndexStore:
                 shard.name: shard for (other, _), held in self._open.items() if other == key for shard in held.shards
             }
         view = View(folder.path / name)
-        snapshot = Snapshot(view, [shards.get(shard) or Shard(folder.path / shard) for shard in view.shards])
+        opened = [
+            shards.get(shard) or (read_loose(repository, view) if is_loose(shard) else Shard(folder.path / shard))
+            for shard in view.shards
+        ]
+        snapshot = Snapshot(view, opened)
         with self._guard:
             self._open[key, name] = snapshot
             files = sum(1 + len(held.shards) for held in self._open.values())
-            while files > _MOST_OPEN_FILES and len(self._open) > 1:
+            loose = sum(loose_bytes(held) for held in self._open.values())
+            while (files > _MOST_OPEN_FILES or loose > _MOST_LOOSE_BYTES) and len(self._open) > 1:
                 _, oldest = self._open.popitem(last=False)
                 files -= 1 + len(oldest.shards)
+                loose -= loose_bytes(oldest)
         return snapshot
 
     def _folder(self, key: str) -> RepositoryFolder:
@@ -147,7 +162,9 @@ class IndexStore:
     def is_current(self, target: Target) -> bool:
         """Tell whether a target can be searched as it is; cheap."""
         key = target.repository.key
-        return key not in self._damaged and is_built(self._folder(key), _commit(target), self.max_file_size)
+        if key in self._damaged:
+            return False
+        return is_built(self._folder(key), commit_of(target), self.max_file_size, target.revision)
 
     def update(
         self,
@@ -161,7 +178,7 @@ class IndexStore:
         A repository that can't be indexed is a failure in the report and keeps its former index. When cancelled, what
         was finished by then stays, and the report says so.
         """
-        run = _Update(self, progress, cancellation or Cancellation())
+        run = text_update.Update(self, self._workers, self._damaged, progress, cancellation or Cancellation())
         for target in targets:
             run.consider(target)
         run.build()
@@ -174,6 +191,102 @@ class IndexStore:
                 current = {view.name for view in self._folders[place[0]].manifest().views}
                 if place[1] not in current:
                     del self._open[place]
+
+    # Definitions.
+
+    def update_symbols(
+        self,
+        targets: Sequence[Target],
+        *,
+        progress: Callable[[IndexProgress], None] | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> IndexReport:
+        """Find the definitions that are missing for these targets, whose text is indexed by now.
+
+        Parsing takes a second for about 10 MB, so this belongs behind a text index that is searchable already. Files
+        and bytes of the report are those parsed. What was finished stays when this is stopped or killed.
+        """
+        run = symbol_update.Update(self, self._workers, progress, cancellation or Cancellation())
+        for target in targets:
+            run.consider(target)
+        return run.build()
+
+    def symbols_current(self, target: Target) -> bool:
+        """Tell whether all definitions of a target can be searched; False, too, when its text is not indexed."""
+        try:
+            snapshot, _, tables = self.open_symbols(target)
+        except (SourcelightError, OSError):
+            return False
+        return not stale_shards(snapshot, tables)
+
+    def search_symbols(
+        self,
+        targets: Sequence[Target],
+        query: TextQuery,
+        options: SearchOptions,
+        cancellation: Cancellation,
+        *,
+        kinds: Collection[str] = (),
+    ) -> Iterator[SearchPart]:
+        """Yield definitions whose names match, in batches of ``symbol`` rows; sorted by path in each repository.
+
+        Parameters
+        ----------
+        targets
+            Where to look.
+        query
+            The tree is over names of definitions: it must hold for the names in a file as a whole, and the rows are
+            the definitions that match an atom outside NOT. What an atom says of content and path is ignored. A tree
+            of None gives all definitions of the files that pass the filters.
+        options
+            Only `max_matches` counts.
+        kinds
+            Kinds to show, also in the spelling of ``select:symbol.`` (``enum-member``); empty: all.
+
+        Yields
+        ------
+        SearchPart
+            Rows with ``symbol``, ``symbol_kind``, ``container``, ``url``, ``line_number``, ``line`` and the place of
+            the name in it (null where the line is longer than `symbol_search.LONGEST_LINE` bytes). `skipped` counts
+            the files whose definitions are not computed yet (``symbols-pending``) and those that could not be parsed
+            in full (``symbols-incomplete``).
+        """
+        return symbol_search.search(self.open_symbols, targets, query, kinds, options, cancellation)
+
+    def count_symbols(
+        self,
+        targets: Sequence[Target],
+        query: TextQuery,
+        by: Sequence[GroupBy],
+        cancellation: Cancellation,
+        *,
+        kinds: Collection[str] = (),
+    ) -> Any:
+        """Give a table of the columns `by` with ``matches`` (definitions) and ``files``, int64; as `search_symbols`.
+
+        Raises `IndexFault` for a target without a usable index and `Cancelled`.
+        """
+        return symbol_search.count(self.open_symbols, targets, query, kinds, by, cancellation)
+
+    def definitions_of(self, target: Target, path: str | bytes) -> Definitions | None:
+        """Give the definitions in one file; None when there is no such file or its definitions are not computed yet.
+
+        Raises as `open` does.
+        """
+        snapshot, _, tables = self.open_symbols(target)
+        place = snapshot.view.place_of(path.encode() if isinstance(path, str) else path)
+        if place is None or snapshot.view.reason[place]:
+            return None
+        table = tables[int(snapshot.view.shard[place])]
+        return None if table is None else table.definitions(int(snapshot.view.document[place]))
+
+    def open_symbols(self, target: Target) -> tuple[Snapshot, str, list[SymbolTable | None]]:
+        """Open a target's index, its commit, and the table of definitions of each shard, None where there is none.
+
+        Raises as `open` does.
+        """
+        snapshot, commit = self.open(target)
+        return snapshot, commit, self._symbols.tables(self._folder(target.repository.key), snapshot.shards)
 
     # Looking after the disk.
 
@@ -200,7 +313,7 @@ class IndexStore:
             manifest = folder.manifest()
             for entry in manifest.views:
                 view = View(path / entry.name)
-                for file in (view.file, *(Shard(path / name).file for name in view.shards)):
+                for file in (view.file, *(Shard(path / name).file for name in view.shards if not is_loose(name))):
                     if verify:
                         file.verify()
         except (IndexDamaged, FileNotFoundError) as fault:
@@ -221,18 +334,30 @@ class IndexStore:
             FORMAT,
         )
 
+    def repository_folder(self, key: str) -> RepositoryFolder:
+        """Give the folder of a repository's index."""
+        return self._folder(key)
+
+    def room(self) -> int | None:
+        """Bytes that the indexes may still grow; None for no limit."""
+        return None if self.max_bytes is None else self.max_bytes - self.disk_bytes()
+
     def disk_bytes(self) -> int:
         """Bytes that all indexes take on disk."""
         return sum(self._folder(path.name).disk_bytes() for path in self._paths())
 
     def prune(self, keep: Collection[str]) -> int:
-        """Delete the indexes of all repositories but those whose keys are given; give the bytes freed."""
+        """Delete the indexes of all repositories but those whose keys are given; give the bytes freed.
+
+        Of those kept, revisions beside the default ones go beyond `build.MOST_VIEWS`, what was used longest ago first.
+        """
         freed = 0
         for path in self._paths():
             folder = self._folder(path.name)
             before = folder.disk_bytes()
             if path.name in keep:
                 with folder.locked(lambda: None):
+                    drop_old_views(folder)
                     folder.discard_unneeded()
             else:
                 with self._guard:
@@ -241,165 +366,6 @@ class IndexStore:
                 shutil.rmtree(path, ignore_errors=True)
             freed += before - folder.disk_bytes()
         return freed
-
-
-@dataclass(slots=True)
-class _Update:
-    """One call of `IndexStore.update`."""
-
-    store: IndexStore
-    tell: Callable[[IndexProgress], None] | None
-    cancellation: Cancellation
-    waiting: list[tuple[Target, str]] = field(default_factory=list)
-    built: list[str] = field(default_factory=list)
-    built_keys: set[str] = field(default_factory=set)
-    current: list[str] = field(default_factory=list)
-    failures: dict[str, str] = field(default_factory=dict)
-    done: int = 0
-    counts: dict[int, tuple[int, int]] = field(default_factory=dict)
-    cancelled: bool = False
-
-    def consider(self, target: Target) -> None:
-        """Note what a target needs."""
-        name = target.repository.name
-        try:
-            if self.store.is_current(target):
-                self.current.append(name)
-                self.done += 1
-            else:
-                self.waiting.append((target, _commit(target)))
-        except (SourcelightError, OSError) as fault:
-            self.failures[name] = reason_of(fault)
-            self.done += 1
-
-    def build(self) -> None:
-        """Build all that waits: small ones here, the others in worker processes."""
-        large = []
-        for number, (target, commit) in enumerate(self.waiting):
-            if self.cancellation.cancelled:
-                self.cancelled = True
-                return
-            tree = self._small_tree(target, commit)
-            if tree is None:
-                large.append(number)
-            else:
-                self._build_here(number, target, commit, tree)
-        if large and not self.cancelled:
-            self._build_in_workers(large)
-
-    def _small_tree(self, target: Target, commit: str) -> Files | None:
-        """Give the files of a commit of which little is new; None for any other."""
-        if len(self.waiting) > _FEW:
-            return None
-        try:
-            manifest = self.store._folder(target.repository.key).manifest()  # noqa: SLF001 - same module
-            folder = self.store.folder / target.repository.key
-            known = set(View(folder / manifest.views[-1].name).blob_ids()) if manifest.views else set()
-            with ObjectReader(target.repository) as reader:
-                tree = reader.tree(commit)
-                ids = {tree.blob_ids[at : at + 20] for at in range(0, len(tree.blob_ids), 20)} - known
-                if len(ids) > _SMALL_FILES:
-                    return None
-                limit = self.store.max_file_size
-                sizes = (reader.size(blob_id) or 0 for blob_id in ids)
-                return tree if sum(size for size in sizes if size <= limit) <= _SMALL_BYTES else None
-        except (SourcelightError, OSError, ValueError):
-            return None
-
-    def _order(self, target: Target, commit: str) -> dict[str, Any]:
-        limit = self.store.max_bytes
-        return {
-            "repository": target.repository.name,
-            "commit": commit,
-            "revision": target.revision,
-            "max_file_size": self.store.max_file_size,
-            "room": None if limit is None else limit - self.store.disk_bytes(),
-            "afresh": target.repository.key in self.store._damaged,  # noqa: SLF001 - same module
-        }
-
-    def _build_here(self, number: int, target: Target, commit: str, tree: Files) -> None:
-        folder = self.store._folder(target.repository.key)  # noqa: SLF001 - same module
-
-        def stop() -> None:
-            if self.cancellation.cancelled:
-                raise Cancelled("the update was stopped")
-
-        order = BuildOrder(
-            **self._order(target, commit), stop=stop, tell=lambda files, size: self._progress(number, files, size)
-        )
-        try:
-            built = build_locked(folder, target.repository, order, tree)
-        except Cancelled:
-            self.cancelled = True
-        except Exception as fault:  # noqa: BLE001 - one repository must not end the others; the reason is reported
-            self._finish(number, None, reason_of(fault))
-        else:
-            self._finish(number, None if built is None else (built.read_files, built.read_bytes), "")
-
-    def _build_in_workers(self, numbers: list[int]) -> None:
-        jobs = []
-        for number in numbers:
-            target, commit = self.waiting[number]
-            folder = self.store.folder / target.repository.key
-            jobs.append(pool.Job(str(number), order_line(folder, target.repository, self._order(target, commit))))
-
-        def told(key: str, event: dict[str, Any]) -> None:
-            number = int(key)
-            if event["event"] == "progress":
-                self._progress(number, event["files"], event["bytes"])
-            elif event["event"] == "failed":
-                self._finish(number, None, event["reason"])
-            else:
-                built = event["built"]
-                self._finish(number, None if built is None else (built["read_files"], built["read_bytes"]), "")
-
-        # Under a limit one after another, so that each knows what the others took.
-        if self.store.max_bytes is None:
-            ended = pool.run(jobs, self.store._workers, told, lambda: self.cancellation.cancelled)  # noqa: SLF001
-        else:
-            ended = True
-            for number in numbers:
-                target, commit = self.waiting[number]
-                folder = self.store.folder / target.repository.key
-                line = order_line(folder, target.repository, self._order(target, commit))
-                ended = pool.run([pool.Job(str(number), line)], 1, told, lambda: self.cancellation.cancelled)
-                if not ended:
-                    break
-        self.cancelled = self.cancelled or not ended
-
-    def _progress(self, number: int, files: int, size: int) -> None:
-        self.counts[number] = (files, size)
-        self._tell(self.waiting[number][0].repository.name)
-
-    def _finish(self, number: int, counts: tuple[int, int] | None, reason: str) -> None:
-        target = self.waiting[number][0]
-        name = target.repository.name
-        self.done += 1
-        if reason:
-            self.failures[name] = reason
-        else:
-            self.store._damaged.discard(target.repository.key)  # noqa: SLF001 - same module
-            (self.current if counts is None else self.built).append(name)
-            self.built_keys.add(target.repository.key)
-        self.counts[number] = counts or self.counts.get(number, (0, 0))
-        self._tell(name)
-
-    def _tell(self, name: str) -> None:
-        if self.tell is not None:
-            total = len(self.waiting) + len(self.current) + len(self.failures)
-            files = sum(count for count, _ in self.counts.values())
-            size = sum(count for _, count in self.counts.values())
-            self.tell(IndexProgress(self.done, max(total, self.done), files, size, name))
-
-    def report(self) -> IndexReport:
-        """Say what was done."""
-        files = sum(count for count, _ in self.counts.values())
-        size = sum(count for _, count in self.counts.values())
-        return IndexReport(tuple(self.built), tuple(self.current), self.failures, files, size, self.cancelled)
-
-
-def _commit(target: Target) -> str:
-    return target.commit or resolve(target.repository, target.revision)
 
 
 def _cores() -> int:

@@ -17,8 +17,9 @@ from typing import IO, Any
 
 from sourcelight.core.batches import RepositoryFacts
 from sourcelight.core.errors import IndexFault, SourcelightError
+from sourcelight.engines.search import symbol_files
 from sourcelight.engines.search.index.build import BuildOrder, Built, Files, build
-from sourcelight.engines.search.index.folder import RepositoryFolder
+from sourcelight.engines.search.index.folder import PROTECTED, RepositoryFolder
 from sourcelight.repos import Repository
 
 
@@ -26,6 +27,11 @@ def order_line(folder: Path, repository: Repository, settings: dict[str, Any]) -
     """Write an order; `settings` are the fields of `BuildOrder` that are data."""
     order = {"folder": str(folder), "repository": asdict(repository), "settings": settings}
     return json.dumps(order, default=list).encode() + b"\n"
+
+
+def table_line(folder: Path, settings: dict[str, Any]) -> bytes:
+    """Write an order for a table of definitions; `settings` are the fields of `TableOrder` that are data."""
+    return json.dumps({"folder": str(folder), "table": settings}).encode() + b"\n"
 
 
 def _repository(raw: dict[str, Any]) -> Repository:
@@ -40,19 +46,25 @@ def build_locked(
     from sourcelight.repos import ObjectReader
 
     with folder.locked(order.stop):
-        if not order.afresh and is_built(folder, order.commit, order.max_file_size):
+        if not order.afresh and is_built(folder, order.commit, order.max_file_size, order.revision):
             return None
         with ObjectReader(repository) as reader:
             return build(folder, reader, order, tree)
 
 
-def is_built(folder: RepositoryFolder, commit: str, max_file_size: int) -> bool:
-    """Tell whether the folder answers for a commit; damage that shows in the manifest means no."""
+def is_built(folder: RepositoryFolder, commit: str, max_file_size: int, revision: str) -> bool:
+    """Tell whether the folder answers for a commit; damage that shows in the manifest means no.
+
+    A default revision needs a view of its own kind, which stays and leaves nothing to git.
+    """
     try:
         manifest = folder.manifest()
     except (IndexFault, OSError):
         return False
-    return manifest.max_file_size == max_file_size and manifest.view_of(commit) is not None
+    view = manifest.view_of(commit)
+    if view is None or manifest.max_file_size != max_file_size:
+        return False
+    return view.protected or revision not in PROTECTED
 
 
 def reason_of(fault: Exception) -> str:
@@ -71,15 +83,22 @@ def _serve(orders: IO[bytes], events: IO[bytes]) -> None:
         events.write(json.dumps(event).encode() + b"\n")
         events.flush()
 
+    def stop() -> None:
+        """Do nothing: whoever wants a worker to stop kills it."""
+
+    def tell(files: int, size: int) -> None:
+        send({"event": "progress", "files": files, "bytes": size})
+
     for line in orders:
         raw = json.loads(line)
-        order = BuildOrder(
-            **raw["settings"],
-            stop=lambda: None,
-            tell=lambda files, size: send({"event": "progress", "files": files, "bytes": size}),
-        )
+        folder = RepositoryFolder(Path(raw["folder"]))
         try:
-            built = build_locked(RepositoryFolder(Path(raw["folder"])), _repository(raw["repository"]), order)
+            if "table" in raw:
+                read = symbol_files.build_table(folder, symbol_files.TableOrder(**raw["table"], stop=stop, tell=tell))
+                send({"event": "done", "read": read})
+                continue
+            order = BuildOrder(**raw["settings"], stop=stop, tell=tell)
+            built = build_locked(folder, _repository(raw["repository"]), order)
         except Exception as fault:  # noqa: BLE001 - one repository must not end the others; the reason is reported
             send({"event": "failed", "reason": reason_of(fault)})
             continue

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,8 +13,9 @@ import numpy as np
 
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
 from sourcelight.core.query.languages import LANGUAGES, language_of, languages_of_path
-from sourcelight.engines.search.index.folder import EMPTY, Manifest, RepositoryFolder, ShardEntry, ViewEntry
+from sourcelight.engines.search.index.folder import EMPTY, PROTECTED, Manifest, RepositoryFolder, ShardEntry, ViewEntry
 from sourcelight.engines.search.index.grams import KeyFinder
+from sourcelight.engines.search.index.loose import LOOSE_BYTES, is_loose, loose_name
 from sourcelight.engines.search.index.shard import BLOB_ID_BYTES, LARGEST_DOCUMENT, Shard, ShardBuilder
 from sourcelight.engines.search.index.view import NO_SHARD, REASONS, View, ViewContent, write_view
 
@@ -23,7 +26,13 @@ _LARGEST_DEAD_SHARE = 0.5
 """The same where other revisions are kept, whose shards then stay beside the new ones."""
 
 _MOST_DELTAS = 8
-_MOST_VIEWS = 16
+MOST_VIEWS = 64
+"""Views of revisions beside the default ones that are kept; what was used longest ago goes first."""
+
+_IN_USE_S = 3600
+"""Seconds for which a view that was used stays, whatever their number: one query may ask for many."""
+
+_VIEWS_READ = 4
 _TELL_BYTES = 4 * 1024 * 1024
 
 _BINARY, _TOO_LARGE, _MISSING = (REASONS.index(reason) for reason in ("binary", "too-large", "missing"))
@@ -80,11 +89,12 @@ class BuildOrder:
 
 @dataclass(slots=True)
 class _Known:
-    """Where each blob stands: shard and document, or why it has no content."""
+    """Where each blob stands: shard and document, or loose document and size, or why it has no content and size."""
 
     shards: list[ShardEntry] = field(default_factory=list)
     places: dict[bytes, tuple[int, int]] = field(default_factory=dict)
     reasons: dict[bytes, tuple[int, int]] = field(default_factory=dict)
+    loose: dict[bytes, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,16 +128,35 @@ def _build(folder: RepositoryFolder, source: Source, order: BuildOrder, tree: Fi
     ids = [tree.blob_ids[at : at + BLOB_ID_BYTES] for at in range(0, len(tree.blob_ids), BLOB_ID_BYTES)]
     work = _Work(folder.path, source, order, known)
     views = [view for view in former.views if view.revision != order.revision and view.commit != order.commit]
-    views = views[-(_MOST_VIEWS - 1) :]
-    if former.shards and _worth_rewriting(folder.path, known, ids, views):
+    views = recent_views(folder.path, views, in_use_s=_IN_USE_S)
+    lasting = [view for view in views if view.protected]
+    if order.revision not in PROTECTED:
+        work.extend_loosely(ids)
+    elif former.shards and _worth_rewriting(folder.path, known, ids, lasting):
         work.rewrite(ids)
-    else:
-        work.extend(ids)
+        views = lasting  # others would keep the former shards on disk; they are cheap to make again
+    elif work.extend(ids):
+        views = lasting
     entry, used = work.write_view(tree.paths, ids)
-    used.update(name for view in views for name in View(folder.path / view.name).shards)
+    used.update(name for view in views for name in View(folder.path / view.name).shards if not is_loose(name))
     shards = {shard.name: shard for shard in (*former.shards, *work.known.shards) if shard.name in used}
     folder.replace_manifest(Manifest(order.repository, order.max_file_size, tuple(shards.values()), (*views, entry)))
     return Built(work.read_files, work.read_bytes, len(ids))
+
+
+def recent_views(folder: Path, views: list[ViewEntry], *, in_use_s: float = 0.0) -> list[ViewEntry]:
+    """Leave out the views beyond `MOST_VIEWS` that were used longest ago, but none that was used `in_use_s` ago.
+
+    A view's time of change on disk says when it was used. Those of default revisions always stay.
+    """
+    used: dict[str, float] = {}
+    for view in views:
+        with contextlib.suppress(OSError):
+            used[view.name] = (folder / view.name).stat().st_mtime
+    others = sorted((view for view in views if not view.protected), key=lambda view: used.get(view.name, 0.0))
+    now = time.time()
+    old = {view.name for view in others[:-MOST_VIEWS] if now - used.get(view.name, 0.0) >= in_use_s}
+    return [view for view in views if view.name not in old]
 
 
 def _former(folder: RepositoryFolder, order: BuildOrder) -> Manifest:
@@ -144,7 +173,9 @@ def _known(folder: Path, manifest: Manifest, stop: Callable[[], None]) -> _Known
         stop()
         for document, blob_id in enumerate(Shard(folder / entry.name).blob_ids()):
             known.places[blob_id] = (number, document)
-    for view_entry in manifest.views:
+    lasting = [view for view in manifest.views if view.protected]
+    others = [view for view in manifest.views if not view.protected]
+    for view_entry in (*lasting, *others[-_VIEWS_READ:]):
         view = View(folder / view_entry.name)
         view.file.verify(stop)
         nameless = np.flatnonzero((view.reason != 0) & (view.reason != _MISSING))
@@ -158,12 +189,13 @@ def _worth_rewriting(folder: Path, known: _Known, ids: list[bytes], others: list
     wanted = set(ids)
     for view in others:
         wanted.update(View(folder / view.name).blob_ids())
-    dead = sum(1 for blob_id in known.places if blob_id not in wanted)
+    places = [blob_id for blob_id, (shard, _) in known.places.items() if not known.shards[shard].late]
+    dead = sum(1 for blob_id in places if blob_id not in wanted)
     if others:
-        return dead > _LARGEST_DEAD_SHARE * len(known.places)
+        return dead > _LARGEST_DEAD_SHARE * len(places)
     fresh = sum(1 for blob_id in wanted if blob_id not in known.places and blob_id not in known.reasons)
     late = sum(entry.documents for entry in known.shards if entry.delta)
-    return dead + late + fresh > _LARGEST_DELTA_SHARE * (len(known.places) + fresh)
+    return dead + late + fresh > _LARGEST_DELTA_SHARE * (len(places) + fresh)
 
 
 class _Work:
@@ -179,9 +211,9 @@ class _Work:
         self._room = order.room
         self._told = 0
 
-    def extend(self, ids: list[bytes]) -> None:
-        """Write the blobs that are not known yet into further shards."""
-        wanted = [b for b in dict.fromkeys(ids) if b not in self.known.places and b not in self.known.reasons]
+    def extend(self, ids: list[bytes]) -> bool:
+        """Write the blobs that are not known yet into further shards; True when shards were merged for it."""
+        wanted = self._unknown(ids)
         delta = bool(self.known.shards)
         deltas = [number for number, entry in enumerate(self.known.shards) if entry.delta]
         if wanted and len(deltas) >= _MOST_DELTAS:
@@ -192,8 +224,25 @@ class _Work:
             ]
             texts = ((blob_id, shard.text(at)) for blob_id, shard, at in moved)
             self._write(_chain(texts, self._texts(wanted)), delta=True)
-        else:
-            self._write(self._texts(wanted), delta=delta)
+            return True
+        self._write(self._texts(wanted), delta=delta)
+        return False
+
+    def extend_loosely(self, ids: list[bytes]) -> None:
+        """Leave the blobs that are not known yet to git; write them into shards only where there are too many."""
+        texts = self._texts(self._unknown(ids))
+        held: list[tuple[bytes, bytes]] = []
+        size = 0
+        for blob_id, text in texts:
+            held.append((blob_id, text))
+            size += len(text)
+            if size > LOOSE_BYTES:
+                self._write(_chain(held, texts), delta=True, late=True)
+                return
+        self.known.loose = {blob_id: (number, len(text)) for number, (blob_id, text) in enumerate(held)}
+
+    def _unknown(self, ids: list[bytes]) -> list[bytes]:
+        return [b for b in dict.fromkeys(ids) if b not in self.known.places and b not in self.known.reasons]
 
     def rewrite(self, ids: list[bytes]) -> None:
         """Write all blobs of this commit anew, those that a shard holds from there."""
@@ -234,24 +283,24 @@ class _Work:
             else:
                 yield blob_id, text
 
-    def _write(self, texts: Iterable[tuple[bytes, bytes]], *, delta: bool) -> None:
+    def _write(self, texts: Iterable[tuple[bytes, bytes]], *, delta: bool, late: bool = False) -> None:
         finder = KeyFinder()
         builder = ShardBuilder(finder)
         for blob_id, text in texts:
             if not builder.has_room(len(text)):
-                self._finish(builder, delta=delta)
+                self._finish(builder, delta=delta, late=late)
                 builder = ShardBuilder(finder)
             self.known.places[blob_id] = (len(self.known.shards), builder.add(blob_id, text))
         if builder.documents:
-            self._finish(builder, delta=delta)
+            self._finish(builder, delta=delta, late=late)
 
-    def _finish(self, builder: ShardBuilder, *, delta: bool) -> None:
+    def _finish(self, builder: ShardBuilder, *, delta: bool, late: bool) -> None:
         self._order.stop()
         name = builder.write(self._folder)
         shard = Shard(self._folder / name)
         shard.file.verify(self._order.stop)
         self._take_room(shard.file.size)
-        self.known.shards.append(ShardEntry(name, shard.documents, shard.text_bytes, delta))
+        self.known.shards.append(ShardEntry(name, shard.documents, shard.text_bytes, delta, late))
 
     def _take_room(self, size: int) -> None:
         if self._room is not None:
@@ -270,7 +319,10 @@ class _Work:
         sizes = [Shard(self._folder / entry.name).doc_size for entry in known.shards]
         for number, blob_id in enumerate(ids):
             place = known.places.get(blob_id)
-            if place is None:
+            if place is None and blob_id in known.loose:
+                shard[number] = len(known.shards)
+                document[number], size[number] = known.loose[blob_id]
+            elif place is None:
                 reason[number], size[number] = known.reasons[blob_id]
             else:
                 shard[number], document[number] = place
@@ -278,7 +330,9 @@ class _Work:
         used = np.unique(shard[shard != NO_SHARD])
         renumbered = np.full(NO_SHARD + 1, NO_SHARD, dtype=np.uint16)
         renumbered[used] = np.arange(len(used))
-        names = [known.shards[number].name for number in used.tolist()]
+        loose = loose_name(known.loose) if known.loose else ""
+        every = [*(entry.name for entry in known.shards), loose]
+        names = [every[number] for number in used.tolist()]
         language, languages = _languages(paths)
         content = ViewContent(
             commit=self._order.commit,
@@ -295,7 +349,7 @@ class _Work:
         name = write_view(self._folder, content)
         self._take_room((self._folder / name).stat().st_size)
         text_bytes = int(size[reason == 0].sum())
-        return ViewEntry(name, self._order.commit, self._order.revision, files, text_bytes), set(names)
+        return ViewEntry(name, self._order.commit, self._order.revision, files, text_bytes, loose), set(names)
 
 
 def _chain(*parts: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:

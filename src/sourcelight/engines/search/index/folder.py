@@ -10,10 +10,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
@@ -23,29 +24,47 @@ from sourcelight.engines.search.index.sections import FORMAT, write_failed
 
 MANIFEST = "manifest.json"
 LOCK = "lock"
+PROTECTED = frozenset({"", "WORKTREE"})
+"""Revisions whose views are never dropped to make room."""
+
+SYMBOLS = "symbols.json"
+_SYMBOLS_NAME = re.compile(r"symbols-[0-9a-f]+")
 _POLL_S = 0.05
 _ORPHAN_S = 3600
 
 
 @dataclass(frozen=True, slots=True)
 class ShardEntry:
-    """A shard that counts: its file, how much it holds, and whether it was added after the first build."""
+    """A shard that counts: its file, how much it holds, and whether it was added after the first build.
+
+    A `late` one holds what a revision beside the default ones has of its own.
+    """
 
     name: str
     documents: int
     text_bytes: int
     delta: bool = False
+    late: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ViewEntry:
-    """A view that counts. `revision` is as it was asked for, so that a moved ref replaces its former view."""
+    """A view that counts. `revision` is as it was asked for, so that a moved ref replaces its former view.
+
+    `loose` names its documents that no shard on disk holds; empty when there are none.
+    """
 
     name: str
     commit: str
     revision: str
     files: int
     text_bytes: int
+    loose: str = ""
+
+    @property
+    def protected(self) -> bool:
+        """Whether it shows a default revision, HEAD or the work tree, and so stays whatever else is searched."""
+        return self.revision in PROTECTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +84,12 @@ class Manifest:
     @property
     def names(self) -> set[str]:
         """Names of all files that count."""
-        return {shard.name for shard in self.shards} | {view.name for view in self.views}
+        return self.shard_names | {view.name for view in self.views}
+
+    @property
+    def shard_names(self) -> set[str]:
+        """Names of all shards that count, loose ones included."""
+        return {shard.name for shard in self.shards} | {view.loose for view in self.views if view.loose}
 
 
 EMPTY = Manifest()
@@ -90,6 +114,8 @@ class RepositoryFolder:
     path: Path
     _stamp: tuple[int, int, int] | None = None
     _manifest: Manifest = EMPTY
+    _symbols_stamp: tuple[int, int, int] | None = None
+    _symbols: dict[str, str] = field(default_factory=dict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def manifest(self) -> Manifest:
@@ -113,20 +139,49 @@ class RepositoryFolder:
 
     def replace_manifest(self, manifest: Manifest) -> None:
         """Make `manifest` the one that counts, in one step; raises `IndexWriteFailed`."""
+        self._replace(MANIFEST, json.dumps(asdict(manifest), indent=1).encode())
+        with self._guard:
+            self._stamp = None
+
+    def _replace(self, name: str, text: bytes) -> None:
         temporary = self.path / f"tmp-{os.getpid()}-{os.urandom(6).hex()}"
-        text = json.dumps(asdict(manifest), indent=1).encode()
         try:
             with temporary.open("xb") as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
-            temporary.replace(self.path / MANIFEST)
+            temporary.replace(self.path / name)
         except OSError as fault:
             raise write_failed(self.path, fault) from fault
         finally:
             temporary.unlink(missing_ok=True)
+
+    def symbol_tables(self) -> dict[str, str]:
+        """Give the file of definitions of each shard that has one; what can't be read counts as none.
+
+        It may name shards that count no longer: their definitions are taken over when the next table is built.
+        """
+        file = self.path / SYMBOLS
+        try:
+            info = file.stat()
+            stamp = (info.st_ino, info.st_mtime_ns, info.st_size)
+            with self._guard:
+                if stamp == self._symbols_stamp:
+                    return dict(self._symbols)
+            raw = json.loads(file.read_bytes())
+        except (OSError, ValueError):
+            return {}
+        pairs = raw.items() if isinstance(raw, dict) else ()
+        found = {shard: name for shard, name in pairs if isinstance(name, str) and _SYMBOLS_NAME.fullmatch(name)}
         with self._guard:
-            self._stamp = None
+            self._symbols_stamp, self._symbols = stamp, found
+        return dict(found)
+
+    def replace_symbol_tables(self, tables: Mapping[str, str]) -> None:
+        """Make these the tables of definitions that count, in one step; raises `IndexWriteFailed`."""
+        self._replace(SYMBOLS, json.dumps(dict(tables), indent=1).encode())
+        with self._guard:
+            self._symbols_stamp = None
 
     def discard_unneeded(self) -> int:
         """Delete what no manifest names, temporary files of dead builders included; give the bytes freed.
@@ -137,9 +192,10 @@ class RepositoryFolder:
             needed = self.manifest().names
         except IndexDamaged:
             needed = set()
+        needed.update(self.symbol_tables().values())
         freed = 0
         for file in self.path.iterdir():
-            if file.name in needed or file.name in {MANIFEST, LOCK}:
+            if file.name in needed or file.name in {MANIFEST, LOCK, SYMBOLS}:
                 continue
             with contextlib.suppress(OSError):
                 size = file.stat().st_size

@@ -41,9 +41,9 @@ def cut_units(text: bytes) -> list[int]:
 
 
 class ShardBuilder:
-    """Gathers documents in memory until they are written as one shard."""
+    """Gathers documents in memory until they are written as one shard; without a finder only `layout` is of use."""
 
-    def __init__(self, finder: KeyFinder) -> None:
+    def __init__(self, finder: KeyFinder | None) -> None:
         self._finder = finder
         self._parts: list[bytes] = [b"\n"]
         self._size = 1
@@ -81,9 +81,10 @@ class ShardBuilder:
         for end in cut_units(text):
             unit = len(self._unit_starts)
             self._unit_starts.append(self._size + at)
-            trigrams, windows = self._finder.keys(text[at:end])
-            self._trigrams.add(unit, trigrams)
-            self._windows.add(unit, windows)
+            if self._finder is not None:
+                trigrams, windows = self._finder.keys(text[at:end])
+                self._trigrams.add(unit, trigrams)
+                self._windows.add(unit, windows)
             at = end
         self._parts.append(text)
         self._size += len(text)
@@ -92,14 +93,14 @@ class ShardBuilder:
             self._size += 1
         return len(self._blobs) - 1
 
-    def write(self, folder: Path) -> str:
-        """Write the shard into `folder` and give its file's name; the builder must not be used again."""
+    def layout(self) -> dict[str, Array]:
+        """Give the sections of content and places, without posting lists; the builder must not be added to again."""
         content = np.frombuffer(b"".join(self._parts), np.uint8)
         self._parts.clear()
         newlines = np.flatnonzero(content == 10).astype(np.uint32)
         units = len(self._unit_starts)
         starts = np.array(self._starts, dtype=np.uint32)
-        sections: dict[str, Array] = {
+        return {
             "content": content,
             "newlines": newlines,
             "blobs": np.frombuffer(b"".join(self._blobs), np.uint8),
@@ -109,6 +110,11 @@ class ShardBuilder:
             "doc_unit": np.array([*self._first_units, units], dtype=np.uint32),
             "unit_start": np.array([*self._unit_starts, self._size], dtype=np.uint32),
         }
+
+    def write(self, folder: Path) -> str:
+        """Write the shard into `folder` and give its file's name; the builder must not be used again."""
+        sections = self.layout()
+        units = len(self._unit_starts)
         sections |= trigram_sections(self._trigrams.take(), units)
         bits = window_bits(self._size)
         sections |= window_sections(self._windows.take(WINDOW_BITS - bits), bits)

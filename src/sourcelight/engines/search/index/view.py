@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -118,6 +119,16 @@ class View:
         """Give a file's path, invalid UTF-8 as U+FFFD."""
         text = self.file.bytes_of("paths")
         return bytes(text[int(self.path_start[number]) : int(self.path_start[number + 1]) - 1]).decode(errors="replace")
+
+    def place_of(self, path: bytes) -> int | None:
+        """Give the number of the file at a path, None when there is none."""
+        text, starts = self.file.bytes_of("paths"), self.path_start
+
+        def at(number: int) -> bytes:
+            return bytes(text[int(starts[number]) : int(starts[number + 1]) - 1])
+
+        found = bisect.bisect_left(range(self.files), path, key=at)
+        return found if found < self.files and at(found) == path else None
 
     def blob_ids(self) -> list[bytes]:
         """Give the blob id of each file."""

@@ -17,7 +17,7 @@ _Node: TypeAlias = int | tuple[str, tuple["_Node", ...]]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A query with its atoms numbered; `shown` are those that stand under an even number of NOTs."""
+    """A query with its atoms numbered; `shown` are those whose spans are given: never those under a NOT."""
 
     query: TextQuery
     atoms: tuple[Atom, ...]
@@ -46,7 +46,7 @@ def plan(query: TextQuery) -> Plan:
     def convert(node: MatchTree, *, positive: bool) -> _Node:
         if isinstance(node, Atom):
             number = numbers.setdefault(node, len(numbers))
-            if positive:
+            if positive and node.shown:
                 shown.add(number)
             return number
         if isinstance(node, Not):

@@ -48,6 +48,9 @@ class Renderer:
         """Make a batch of matched lines and one of matched paths, each only if it has rows."""
         batches = []
         matches = 0
+        if not self._options.lines:
+            files = np.sort(np.concatenate((found.content_files, found.path_files))).astype(np.int64)
+            return Rendered((self._paths(files),) if len(files) else (), len(files), len(files))
         if len(found.content_files) and found.shard is not None:
             batch, matches = self._content(found.shard, found)
             batches.append(batch)
@@ -79,7 +82,7 @@ class Renderer:
                 shard, rows.line[order], file, documents, self._options.context_lines, self._options.max_line_len
             )
         files = found.content_files.astype(np.int64)
-        return self._finish("content", files, lengths, columns), matches
+        return self.finish("content", files, lengths, columns), matches
 
     def _line_columns(self, shard: Shard, rows: Rows, row_document: Places, texts: Texts) -> dict[str, Any]:
         import pyarrow as pa
@@ -110,9 +113,9 @@ class Renderer:
         import pyarrow as pa
 
         ones = np.ones(len(files), dtype=np.int32)
-        return self._finish("path", files, ones.astype(np.int64), {"match_count": pa.array(ones)})
+        return self.finish("path", files, ones.astype(np.int64), {"match_count": pa.array(ones)})
 
-    def _finish(self, kind: str, files: Places, lengths: Places, columns: dict[str, Any]) -> Any:
+    def finish(self, kind: str, files: Places, lengths: Places, columns: dict[str, Any]) -> Any:
         """Add the columns that say where: `lengths` rows for each of the files."""
         import pyarrow as pa
 

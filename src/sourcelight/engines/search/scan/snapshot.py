@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.index.shard import Shard
-from sourcelight.engines.search.index.view import REASONS, Placement, View
+from sourcelight.engines.search.index.view import NO_SHARD, REASONS, Placement, View
 from sourcelight.engines.search.model import FileFilter, LanguageFilter
 
 _MOST_REMEMBERED = 48
@@ -43,7 +43,8 @@ class Snapshot:
         self._remembered: OrderedDict[Any, Any] = OrderedDict()
         self._guard = threading.Lock()
 
-    def _remember(self, key: Any, make: Callable[[], _T], worth_it: Callable[[_T], bool] | None = None) -> _T:
+    def remember(self, key: Any, make: Callable[[], _T], worth_it: Callable[[_T], bool] | None = None) -> _T:
+        """Give what was made for `key` before, or make it now; kept if `worth_it` says so of it."""
         with self._guard:
             if key in self._remembered:
                 self._remembered.move_to_end(key)
@@ -58,13 +59,24 @@ class Snapshot:
                 self._remembered.popitem(last=False)
         return made
 
+    def text_of(self, path: str) -> bytes | None:
+        """Read a file by its path; None when there is none or it is matched by name only."""
+        view = self.view
+        wanted = path.encode()
+        text = bytes(view.file.bytes_of("paths"))
+        at = text.find(b"\n" + wanted + b"\n")
+        number = int(np.searchsorted(view.path_start, at + 1)) if at >= 0 else view.files
+        if number >= view.files or int(view.path_start[number]) != at + 1 or view.shard[number] == NO_SHARD:
+            return None
+        return self.shards[int(view.shard[number])].text(int(view.document[number]))
+
     def placement(self, shard: int) -> Placement:
         """Tell which files have their content in that shard."""
-        return self._remember(("placement", shard), lambda: self.view.placement(shard, self.shards[shard].documents))
+        return self.remember(("placement", shard), lambda: self.view.placement(shard, self.shards[shard].documents))
 
     def path_hits(self, pattern: CompiledPattern) -> PathHits:
         """Find a pattern in all paths."""
-        return self._remember(
+        return self.remember(
             ("path", pattern), lambda: self._find_in_paths(pattern), worth_it=lambda hits: len(hits.file) <= _MOST_SPANS
         )
 
@@ -72,7 +84,7 @@ class Snapshot:
         """Tell which files pass all filters; None when there is none."""
         mask: Mask | None = None
         for chosen in files:
-            held = self._remember(("file", chosen.pattern), lambda p=chosen.pattern: self._match_paths(p))  # type: ignore[misc]
+            held = self.remember(("file", chosen.pattern), lambda p=chosen.pattern: self._match_paths(p))  # type: ignore[misc]
             mask = _narrow(mask, held, negated=chosen.negated)
         for language in languages:
             wanted = language.name.casefold()

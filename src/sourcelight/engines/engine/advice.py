@@ -1,0 +1,203 @@
+"""What in a query is probably not meant as it reads, and how to write what is meant."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sourcelight.core.errors import PatternError, QueryError
+from sourcelight.core.patterns import compile_pattern
+from sourcelight.core.patterns.formula import ANYTHING, NOTHING
+from sourcelight.core.query import Alternative, Filter, Or, Pattern, Query, canonical, parse
+from sourcelight.core.query.fields import ALIASES
+from sourcelight.core.query.languages import find_language
+from sourcelight.core.query.plan import patterns_of
+
+_OPERATOR = re.compile(r"(?<=[\s)])(and|or)(?=[\s(])|(?:^|(?<=[\s()]))(not)(?=\s)")
+_EDGE_OPERATOR = re.compile(r"^\s*(and|or)\b|(?<=\s)(and|or|not)\s*$", re.IGNORECASE)
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|/(?:[^/\\\s]|\\.)+/')
+_LIKE_FILTER = re.compile(r"(-?)([A-Za-z][A-Za-z.]{0,20}):(?![:/\\])(\S+)\Z")
+_LOOKS_REGEXP = re.compile(r"\.[*+]|\\[wWdDsSb]|\[[^\]]+\][*+?]?|\w\|\w|\(\?|\w[+*]\w")
+_BARE_DOT = re.compile(r"(?<=[A-Za-z0-9_-])\.(?=[A-Za-z0-9])")
+_GLOB = re.compile(r"(?:^|/)\*|\*\.\w|\*\*")
+_MOST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One thing to look at: its `kind`, how it is read, what to do (`fix`), and a `query` to try."""
+
+    kind: str
+    message: str
+    fix: str = ""
+    query: str = ""
+
+
+def advise(query: Query) -> tuple[Advice, ...]:
+    """Give what is worth a second look in `query`, without knowing any repository; at most twenty."""
+    found: dict[tuple[str, str], Advice] = {}
+    for advice in _all(query):
+        found.setdefault((advice.kind, advice.message), advice)
+        if len(found) == _MOST:
+            break
+    return tuple(found.values())
+
+
+def _all(query: Query) -> Iterator[Advice]:
+    yield from _operators(query)
+    for alternative in query.plan:
+        yield from _contradictions(alternative, query.text)
+        yield from _values(alternative)
+        leaves = list(patterns_of(alternative.pattern)) if alternative.pattern is not None else []
+        for leaf in leaves:
+            yield from _pattern(leaf, query, sensitive=alternative.case_sensitive())
+    yield from _other_type(query)
+
+
+def _operators(query: Query) -> Iterator[Advice]:
+    bare = _QUOTED.sub(lambda found: "_" * len(found.group()), query.text)
+    words = {word for found in _OPERATOR.findall(bare) for word in found if word}
+    for word in sorted(words):
+        yield Advice(
+            "operator",
+            f"the word `{word}` is read as the operator {word.upper()}",
+            f'write {word.upper()} to make that plain, or "{word}" to look for the word',
+        )
+    for found in _EDGE_OPERATOR.finditer(bare):
+        word = found.group().strip()
+        yield Advice(
+            "operator-as-text", f"`{word}` is read as text: an operator needs a term on both sides", f'write "{word}"'
+        )
+
+
+def _contradictions(alternative: Alternative, text: str) -> Iterator[Advice]:
+    languages = alternative.all("lang")
+    wanted = sorted({find_language(f.value) or f.value for f in languages if not f.negated and f.value})
+    if len(wanted) > 1:
+        together = " or ".join(f"lang:{name}" if " " not in name else f'lang:"{name}"' for name in wanted)
+        bare = re.sub(r"(?i)(?<!\S)(?:lang|l|language):(?:\"[^\"]*\"|\S+)\s*", "", text).strip()
+        yield Advice(
+            "contradiction",
+            f"a file must be in all of {', '.join(wanted)}: several lang: filters are joined by AND",
+            f"write ({together})",
+            f"({together}) {bare}".strip() if "(" not in text else "",
+        )
+    for name in ("repo", "file", "lang"):
+        values = alternative.all(name)
+        refused = {f.value for f in values if f.negated}
+        for value in sorted({f.value for f in values if not f.negated and f.value} & refused):
+            yield Advice(
+                "contradiction", f"{name}:{value} and -{name}:{value} exclude each other", "leave one of them out"
+            )
+    leaves = list(patterns_of(alternative.pattern)) if alternative.pattern is not None else []
+    if alternative.types == ("path",) and any(leaf.content for leaf in leaves):
+        yield Advice(
+            "contradiction", "content: looks into files, but type:path looks at paths only", "leave type:path out"
+        )
+    select = alternative.select()
+    if select[:1] == ("symbol",) and "symbol" not in alternative.types:
+        yield Advice(
+            "contradiction", "select:symbol keeps only definitions, and none are searched for", "add type:symbol"
+        )
+    if select[:1] == ("content",) and "file" not in alternative.types:
+        yield Advice(
+            "contradiction", "select:content keeps only matched lines, and none are searched for", "add type:file"
+        )
+    if not alternative.types:
+        yield Advice(
+            "contradiction", "type: names no kind of result, so nothing is searched", "use file, path, repo or symbol"
+        )
+
+
+def _values(alternative: Alternative) -> Iterator[Advice]:
+    for item in alternative.filters:
+        if not isinstance(item, Filter) or item.name not in {"repo", "file"} or not item.value:
+            continue
+        shown = f"{'-' if item.negated else ''}{item.name}:{item.value}"
+        if _GLOB.search(item.value) and not item.value.endswith(".*"):
+            yield Advice("glob", f"{shown} is a regular expression, not a glob", r"write file:\.go$ for *.go")
+        escaped = _BARE_DOT.sub(r"\\.", item.value)
+        if escaped != item.value and not (item.name == "repo" and "/" in item.value):
+            yield Advice("dot", f"a dot in {shown} stands for any character", f"write {item.name}:{escaped}")
+
+
+def _pattern(leaf: Pattern, query: Query, *, sensitive: bool) -> Iterator[Advice]:
+    if leaf.kind == "regexp":
+        yield from _regexp(leaf, sensitive=sensitive)
+        return
+    if leaf.quoted or leaf.content:
+        return
+    if '"' in leaf.value and query.pattern_type in {"standard", "literal"}:
+        yield Advice(
+            "quotes",
+            f"the quotes in {leaf.value} are part of the text to find",
+            "use patternType:keyword, where quotes hold a phrase together",
+            f"{query.text} patternType:keyword",
+        )
+    if _LOOKS_REGEXP.search(leaf.value) and query.pattern_type != "literal":
+        slashed = "/" + leaf.value.replace("/", r"\/") + "/"
+        whole = query.text.replace(leaf.value, slashed, 1) if leaf.value in query.text else ""
+        yield Advice(
+            "regexp-as-text",
+            f"{leaf.value} looks like a regular expression and is read as plain text",
+            f"write {slashed}",
+            whole,
+        )
+    for word in leaf.value.split():
+        found = _LIKE_FILTER.match(word)
+        if found is not None:
+            near = difflib.get_close_matches(found[2].lower(), list(ALIASES), 1, 0.6)
+            meant = f"{found[1]}{near[0]}:{found[3]}" if near else ""
+            yield Advice(
+                "filter-as-text",
+                f"`{word}` is read as text: there is no filter {found[2]}:",
+                f"did you mean {meant}?" if meant else f'write "{word}" if the text is meant',
+                query.text.replace(word, meant, 1) if meant else "",
+            )
+        elif re.match(r"-\w", word):
+            yield Advice("dash", f"`{word}` is read as text: a dash negates filters only", f"write NOT {word[1:]}")
+
+
+def _regexp(leaf: Pattern, *, sensitive: bool) -> Iterator[Advice]:
+    try:
+        pattern = compile_pattern(leaf.value, kind="regexp", case_sensitive=sensitive)
+    except PatternError:
+        return
+    shown = f"/{leaf.value}/"
+    if pattern.required == NOTHING:
+        yield Advice("never", f"{shown} can't match any text", "check its character classes and anchors")
+    elif pattern.matches_empty:
+        yield Advice(
+            "empty", f"{shown} matches the empty text, so every file has it", "use + in place of *, or add a word"
+        )
+    elif pattern.required == ANYTHING:
+        yield Advice("unindexed", f"{shown} has no text that every match holds: all files are read", "add a word to it")
+    elif _BARE_DOT.search(leaf.value):
+        escaped = _BARE_DOT.sub(r"\\.", leaf.value)
+        yield Advice("dot", f"a dot in {shown} stands for any character", f"write /{escaped}/")
+
+
+def _other_type(query: Query) -> Iterator[Advice]:
+    if query.pattern_type not in {"standard", "literal"} or "patterntype:" in query.text.lower():
+        return
+    try:
+        other = parse(query.text, "keyword")
+    except QueryError:
+        return
+    if canonical(other.root) == canonical(query.root):
+        return
+    words = next((leaf.value for leaf in _leaves(query) if " " in leaf.value), "")
+    apart = " AND ".join(f"`{leaf.value}`" for leaf in _leaves(other))
+    how = (
+        f"{query.pattern_type} search looks for `{words}` as it stands; keyword search would look for files that hold "
+        f"{apart}, anywhere and in any order"
+        if words and not any(isinstance(a.pattern, Or) for a in other.plan)
+        else f"keyword search would read this query otherwise than {query.pattern_type} search does"
+    )
+    yield Advice("keyword", how, "add patternType:keyword for the other reading", f"{query.text} patternType:keyword")
+
+
+def _leaves(query: Query) -> list[Pattern]:
+    return [leaf for a in query.plan if a.pattern is not None for leaf in patterns_of(a.pattern)]

@@ -1,0 +1,309 @@
+"""What a query means here: its tree, what each filter comes down to, what the index saves, and what looks mistaken."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.patterns.formula import Formula, Needs, NeedsAll
+from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern, Predicate, Query, canonical
+from sourcelight.core.query.printer import quote_value
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.engine.advice import Advice, advise
+from sourcelight.engines.engine.plan import Plan
+from sourcelight.engines.search.estimate import Estimate, Share, estimate
+from sourcelight.engines.search.model import Atom
+from sourcelight.engines.search.scan.plan import plan as numbered
+
+if TYPE_CHECKING:
+    from sourcelight.engines.engine.engine import Engine
+
+MOST_NAMES = 20
+LOOK_S = 3.0
+_FIXED = {
+    "type": "which kinds of results", "select": "what results are turned into", "count": "matches after which to stop",
+    "timeout": "longest time to search", "case": "whether case counts", "patterntype": "how patterns are read",
+    "rev": "revisions to search", "fork": "whether forks are searched", "archived": "whether archives are searched",
+    "visibility": "private or public repositories", "context": "a named set of repositories",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class FilterMeaning:
+    """A filter as written, what it comes down to, and how many files (or repositories) it lets through by itself."""
+
+    text: str
+    meaning: str
+    files: int | None = None
+    repositories: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PatternMeaning:
+    """A pattern and the work it is.
+
+    `where` lists ``content`` and ``path``, or just ``symbol``: names of definitions, of which all are read.
+    `required` is what every match must hold, empty when nothing is known; `evaluated` is ``line``, or ``document`` for
+    a pattern that can cross lines. `candidate_units` of `units` pieces of text may hold a match as far as the index
+    knows, with `candidate_bytes` bytes.
+    """
+
+    text: str
+    kind: str
+    where: tuple[str, ...]
+    required: str
+    evaluated: str
+    from_index: bool
+    candidate_units: int
+    candidate_bytes: int
+    units: int
+
+
+@dataclass(frozen=True, slots=True)
+class AlternativeMeaning:
+    """One alternative: what it searches and how much of it.
+
+    `names` are up to twenty of the `repositories` searched. Of `files` files in those, `passing` pass the filters.
+    `read_bytes` of `text_bytes` are read to answer. `limit` is None for no limit on matches; `timeout_s` likewise.
+    `looked_at` is smaller than `repositories` when there was no time to look at all of them.
+    """
+
+    types: tuple[str, ...]
+    filters: tuple[FilterMeaning, ...]
+    patterns: tuple[PatternMeaning, ...]
+    repositories: int
+    names: tuple[str, ...]
+    forks_left_out: int
+    archived_left_out: int
+    repository_hits: int
+    files: int
+    passing: int
+    read_units: int
+    units: int
+    read_bytes: int
+    text_bytes: int
+    limit: int | None
+    timeout_s: float | None
+    select: str
+    phrase: str
+    looked_at: int
+    without_index: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a query means, over the repositories that the reader may see.
+
+    `tree` is the canonical form in plain lists and dicts, `tree_text` the same to be read. `pattern_type_source` says
+    who chose the pattern type.
+    """
+
+    query: str
+    pattern_type: str
+    pattern_type_source: str
+    tree: Any
+    tree_text: str
+    alternatives: tuple[AlternativeMeaning, ...]
+    warnings: tuple[Advice, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain lists, dicts, texts and numbers."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+
+def explain(
+    engine: Engine,
+    query: Query,
+    request: SearchRequest,
+    plans: Sequence[Plan],
+    cancellation: Cancellation | None = None,
+) -> Explanation:
+    """Explain `query`, whose alternatives resolved to `plans`; reads indexes but no text."""
+    cancellation = cancellation or Cancellation()
+    cancellation.limit(LOOK_S)
+    warnings = [*advise(query), *(advice for plan in plans for advice in _of_plan(plan))]
+    return Explanation(
+        query=query.text,
+        pattern_type=query.pattern_type,
+        pattern_type_source=_source(query, request),
+        tree=canonical(query.root),
+        tree_text=tree_text(query.root),
+        alternatives=tuple(_alternative(engine, plan, cancellation) for plan in plans),
+        warnings=tuple(dict.fromkeys(warnings)),
+    )
+
+
+def _source(query: Query, request: SearchRequest) -> str:
+    if "patterntype:" in query.text.lower() and any(a.first("patterntype") for a in query.plan):
+        return "patternType: in the query"
+    return "asked for with the query" if request.pattern_type else f"default of version {request.version}"
+
+
+def _of_plan(plan: Plan) -> list[Advice]:
+    if plan.selection.repositories:
+        return []
+    left_out = len(plan.selection.forks_left_out) + len(plan.selection.archived_left_out)
+    fix = "add fork:yes archived:yes" if left_out else "check the repo: filters"
+    return [Advice("no-repositories", "no repository passes the filters", fix)]
+
+
+def _alternative(engine: Engine, plan: Plan, cancellation: Cancellation) -> AlternativeMeaning:
+    alternative = plan.alternative
+    query = plan.text
+    if query is None and plan.symbols is not None:
+        query = replace(plan.symbols, tree=None)  # names of definitions are read, no text
+    sums = Estimate() if query is None else estimate(engine.store.open, plan.targets, query, cancellation)
+    atoms = () if query is None else numbered(query).atoms
+    patterns = tuple(_pattern(atom, share, sums.units) for atom, share in zip(atoms, sums.candidates, strict=False))
+    if plan.symbols is not None:
+        named = numbered(plan.symbols).atoms
+        patterns += tuple(replace(_pattern(atom, Share(), 0), where=("symbol",)) for atom in named)
+    names = sorted({target.repository.facts.name for target in plan.targets})
+    return AlternativeMeaning(
+        types=alternative.types,
+        filters=tuple(_filters(alternative, sums, len(names))),
+        patterns=patterns,
+        repositories=len(names),
+        names=tuple(names[:MOST_NAMES]),
+        forks_left_out=len(plan.selection.forks_left_out),
+        archived_left_out=len(plan.selection.archived_left_out),
+        repository_hits=len(plan.repository_hits),
+        files=sums.files,
+        passing=sums.passing,
+        read_units=sums.to_read.units,
+        units=sums.units,
+        read_bytes=sums.to_read.size_bytes,
+        text_bytes=sums.size_bytes,
+        limit=alternative.count_limit(engine.limits.matches),
+        timeout_s=engine.limits.timeout_s(alternative.timeout_s(), has_count=alternative.first("count") is not None),
+        select=".".join(alternative.select()),
+        phrase=alternative.boost or "",
+        looked_at=sums.repositories,
+        without_index=tuple(sums.without_index),
+    )
+
+
+def _filters(alternative: Alternative, sums: Estimate, repositories: int) -> list[FilterMeaning]:
+    files, languages = iter(sums.file_filters), iter(sums.language_filters)
+    found = []
+    for item in alternative.filters:
+        text = filter_text(item)
+        sign = "not " if item.negated else ""
+        if isinstance(item, Predicate):
+            arguments = ", ".join(f"{key} {value}" for key, value in item.args.items()) or "anyone"
+            found.append(FilterMeaning(text, f"{item.on}s that {sign}{item.name.replace('.', ' ')}: {arguments}"))
+        elif item.name == "file" and item.value:
+            meaning = f"paths that do {sign}match /{item.value}/".replace("do match", "match")
+            found.append(FilterMeaning(text, meaning, next(files, None)))
+        elif item.name == "lang" and item.value:
+            found.append(FilterMeaning(text, f"files {sign}in {item.value}", next(languages, None)))
+        elif item.name == "repo":
+            revisions = ", ".join(alternative.revisions(item)) if not item.negated else ""
+            at = f" at {revisions}" if revisions else ""
+            meaning = f"repositories {sign}named /{item.value}/{at}"
+            found.append(FilterMeaning(text, meaning, repositories=repositories))
+        else:
+            found.append(FilterMeaning(text, _FIXED.get(item.name, item.name)))
+    return found
+
+
+def _pattern(atom: Atom, share: Share, units: int) -> PatternMeaning:
+    pattern = atom.pattern
+    required = formula_text(pattern.required)
+    return PatternMeaning(
+        text=pattern.text,
+        kind=pattern.kind,
+        where=tuple(name for name, there in (("content", atom.content), ("path", atom.path)) if there),
+        required=required,
+        evaluated="document" if pattern.multi_line else "line",
+        from_index=share.units < units,
+        candidate_units=share.units,
+        candidate_bytes=share.size_bytes,
+        units=units,
+    )
+
+
+def formula_text(formula: Formula) -> str:
+    """What every match must hold, to be read; empty when nothing is known."""
+    if isinstance(formula, Needs):
+        return json.dumps(formula.text.decode(errors="replace"), ensure_ascii=False)
+    if not formula.parts:
+        return "" if isinstance(formula, NeedsAll) else "(nothing matches)"
+    word = " AND " if isinstance(formula, NeedsAll) else " OR "
+    inner = [formula_text(part) for part in formula.parts]
+    return word.join(f"({text})" if " AND " in text or " OR " in text else text for text in inner)
+
+
+def filter_text(item: Filter | Predicate) -> str:
+    """A filter as it would be typed."""
+    dash = "-" if item.negated else ""
+    if isinstance(item, Predicate):
+        return f"{dash}{item.on}:{item.name}({' '.join(str(value) for value in item.args.values())})"
+    value = item.value if not item.revs or item.name == "rev" else f"{item.value}@{':'.join(item.revs)}"
+    return f"{dash}{item.name}:{quote_value(value)}"
+
+
+def tree_text(node: Node | None, indent: str = "") -> str:
+    """The tree with a line for each node, arguments below their operator."""
+    if node is None:
+        return "(empty)"
+    if isinstance(node, And | Or):
+        head = "AND" if isinstance(node, And) else "OR"
+        return "\n".join([f"{indent}{head}", *(tree_text(arg, f"{indent}  ") for arg in node.args)])
+    if isinstance(node, Pattern):
+        sign = "NOT " if node.negated else ""
+        text = f"/{node.value}/" if node.kind == "regexp" else json.dumps(node.value, ensure_ascii=False)
+        return f"{indent}{sign}{text}{' in content' if node.content else ''}"
+    return f"{indent}{filter_text(node)}"
+
+
+def _lines(made: Explanation) -> list[str]:
+    lines = [f"{made.query}", f"read as {made.pattern_type} ({made.pattern_type_source})", "", made.tree_text]
+    for number, part in enumerate(made.alternatives, 1):
+        lines += ["", f"Alternative {number} of {len(made.alternatives)}" if len(made.alternatives) > 1 else "Searches"]
+        lines += [f"  {text}" for text in _alternative_lines(part)]
+    if made.warnings:
+        lines += ["", "Warnings"]
+        lines += [f"  - {w.message}{f'; {w.fix}' if w.fix else ''}" for w in made.warnings]
+    return lines
+
+
+def _alternative_lines(part: AlternativeMeaning) -> list[str]:
+    more = part.repositories - len(part.names)
+    noun = "repository" if part.repositories == 1 else "repositories"
+    lines = [f"{part.repositories:,} {noun}: {', '.join(part.names)}{f' and {more:,} more' if more else ''}"]
+    if part.forks_left_out or part.archived_left_out:
+        lines.append(f"left out: {part.forks_left_out:,} forks, {part.archived_left_out:,} archived repositories")
+    lines.append(f"results: {', '.join(part.types) or 'none'}{f', turned into {part.select}' if part.select else ''}")
+    for item in part.filters:
+        count = "" if item.files is None else f" ({item.files:,} files)"
+        lines.append(f"{item.text}: {item.meaning}{count}")
+    if part.files:
+        lines.append(f"{part.passing:,} of {part.files:,} files pass the filters")
+    for pattern in part.patterns:
+        lines.append(
+            f"{pattern.kind} {pattern.text} in {' or '.join(pattern.where) or 'nothing'}, per {pattern.evaluated}"
+        )
+        if pattern.where == ("symbol",):
+            continue
+        lines.append(f"  every match holds: {pattern.required or 'nothing that the index knows'}")
+        left = f"{pattern.candidate_units:,} of {pattern.units:,} pieces of text ({_size(pattern.candidate_bytes)})"
+        lines.append(f"  index leaves {left}")
+    if any(pattern.where != ("symbol",) for pattern in part.patterns):
+        lines.append(f"reads {_size(part.read_bytes)} of {_size(part.text_bytes)}")
+    limit = "no limit of matches" if part.limit is None else f"stops after {part.limit:,} matches"
+    timeout = "" if part.timeout_s is None else f" or {part.timeout_s:g} s"
+    lines.append(f"{limit}{timeout}")
+    if part.looked_at < part.repositories and part.files:
+        lines.append(f"numbers are of {part.looked_at:,} repositories only")
+    return lines
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:,.1f} MB" if count >= 100_000 else f"{count / 1e3:,.1f} kB"

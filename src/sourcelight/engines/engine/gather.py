@@ -1,0 +1,186 @@
+"""The results of a search's plans as one run of record batches: each file once, selected, filtered and ranked."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+
+from sourcelight.core.batches import Cancellation, arrow_type
+from sourcelight.core.batches.rows import Rows
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.engine.ownership import Ownership
+from sourcelight.engines.engine.plan import Plan, required_content
+from sourcelight.engines.engine.ranking import CANDIDATES, Ranking
+from sourcelight.engines.engine.select import Place, Selector
+from sourcelight.engines.engine.union import unite
+from sourcelight.engines.search import All, IndexStore, SearchOptions, SearchPart, Target, TextQuery
+from sourcelight.engines.search.definition_places import DefinitionPlaces, definition_places
+
+
+@dataclass(slots=True)
+class Gathering:
+    """Asks the engines for what the plans want and brings their answers together.
+
+    Parameters
+    ----------
+    store
+        The text index.
+    plans
+        One for each alternative of the query.
+    request
+        How matches are to be shown.
+    cancellation
+        Ends the work early.
+    limit
+        Matches after which the caller stops; `sys.maxsize`: all are wanted, and they come in order.
+    note
+        Called with each part of an answer, for what it says besides its matches.
+    """
+
+    store: IndexStore
+    plans: Sequence[Plan]
+    request: SearchRequest
+    cancellation: Cancellation
+    limit: int
+    note: Callable[[SearchPart], None]
+    ownership: Ownership = field(init=False)
+    _given: set[Place] = field(init=False, default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.ownership = Ownership(self.store.read)
+
+    def batches(self) -> Iterator[Any]:
+        """Record batches of all alternatives."""
+        yield from self._repositories()
+        searching = [plan for plan in self.plans if plan.searches]
+        found = self._of_one(searching[0]) if len(searching) == 1 else self._united(searching)
+        if self.limit == sys.maxsize or not any(plan.ranked for plan in searching):
+            yield from found
+            return
+        of_place = {(t.repository.facts.name, t.revision): t for plan in searching for t in plan.targets}
+
+        def definitions(repository: str, revision: str, paths: Sequence[str]) -> DefinitionPlaces | None:
+            return definition_places(self.store, of_place[repository, revision], paths)
+
+        ranking = Ranking(
+            phrases=tuple(plan.alternative.boost for plan in searching if plan.alternative.boost),
+            case_sensitive=any(plan.alternative.case_sensitive() for plan in searching),
+            stars={t.repository.facts.name: t.repository.facts.stars for plan in searching for t in plan.targets},
+            limit=self.limit,
+            definitions=definitions,
+        )
+        yield from ranking.ranked(found)
+
+    def _repositories(self) -> Iterator[Any]:
+        for plan in self.plans:
+            if plan.alternative.select() not in {(), ("repo",)}:
+                continue
+            hits = [(t, s) for t, s in plan.repository_hits if (t.repository.facts.name, t.revision) not in self._given]
+            self._given.update((t.repository.facts.name, t.revision) for t, _ in hits)
+            if hits:
+                yield repository_batch(hits)
+
+    def _of_one(self, plan: Plan) -> Iterator[Any]:
+        selector = self._selector(plan)
+        mixed = plan.text is not None and plan.symbols is not None and bool(selector.path)
+        if not selector.first_only and not mixed:
+            yield from self._selected(plan, plan.targets, selector)
+            return
+        for target in plan.targets:
+            yield from self._selected(plan, (target,), selector)
+            if self.cancellation.stopped:
+                return
+
+    def _united(self, plans: Sequence[Plan]) -> Iterator[Any]:
+        """Batches of several plans, repository after repository, so that files found by several are united."""
+        targets = {(t.repository.key, t.revision, t.commit): t for plan in plans for t in plan.targets}
+        selectors = [self._selector(plan) for plan in plans]
+        for target in sorted(targets.values(), key=lambda t: (t.repository.facts.name, t.revision)):
+            found = [
+                list(self._selected(plan, (target,), selector))
+                for plan, selector in zip(plans, selectors, strict=True)
+                if target in plan.targets
+            ]
+            yield from unite(found)
+            if self.cancellation.stopped:
+                return
+
+    def _selector(self, plan: Plan) -> Selector:
+        return Selector(plan.alternative.select(), self._given, once=plan.text is None or plan.symbols is None)
+
+    def _selected(self, plan: Plan, targets: Sequence[Target], selector: Selector) -> Iterator[Any]:
+        owners = tuple(p for p in plan.alternative.predicates("file") if p.name == "has.owner")
+        of_place = {(t.repository.facts.name, t.revision): t for t in targets} if owners else {}
+        for part in self._parts(plan, targets, selector):
+            self.note(part)
+            for batch in part.batches:
+                kept = batch
+                if owners and batch.num_rows:
+                    rows = Rows(batch)
+                    target = of_place[rows.first("repository"), rows.first("revision")]
+                    kept = self.ownership.filtered(batch, target, owners)
+                selected = selector.apply(kept)
+                if selected is not None:
+                    yield selected
+                    if selector.first_only:
+                        self.note(SearchPart(repositories_done=tuple(t.repository.facts.name for t in targets)))
+                        return
+
+    def _parts(self, plan: Plan, targets: Sequence[Target], selector: Selector) -> Iterable[SearchPart]:
+        bounded = not plan.alternative.select() and not plan.alternative.predicates("file")
+        options = SearchOptions(
+            chunk_matches=self.request.chunk_matches and selector.needs_lines,
+            context_lines=self.request.context_lines,
+            max_line_len=self.request.max_line_len,
+            max_matches=max(self.limit, CANDIDATES) if bounded else None,
+            lines=selector.needs_lines,
+        )
+        if plan.symbols is not None:
+            yield from self._symbols(plan, plan.symbols, targets, options)
+        if plan.text is not None:
+            yield from self.store.search(targets, plan.text, options, self.cancellation)
+
+    def _symbols(
+        self, plan: Plan, query: TextQuery, targets: Sequence[Target], options: SearchOptions
+    ) -> Iterator[SearchPart]:
+        select = plan.alternative.select()
+        kinds = select[1:] if select[:1] == ("symbol",) else ()
+        content = required_content(plan.alternative)
+        if not content:
+            yield from self.store.search_symbols(targets, query, options, self.cancellation, kinds=kinds)
+            return
+        holding = TextQuery(All(tuple(content)), query.files, query.languages)
+        for target in targets:
+            named = SearchOptions(lines=False)
+            parts = self.store.search((target,), holding, named, self.cancellation)
+            paths = {path for part in parts for batch in part.batches for path in Rows(batch).texts("path")}
+            for part in self.store.search_symbols((target,), query, options, self.cancellation, kinds=kinds):
+                kept = (_with_paths(batch, paths) for batch in part.batches)
+                yield replace(part, batches=tuple(batch for batch in kept if batch.num_rows))
+
+
+def _with_paths(batch: Any, paths: set[str | None]) -> Any:
+    return batch.filter(pa.array([path in paths for path in Rows(batch).texts("path")], pa.bool_()))
+
+
+def repository_batch(hits: Sequence[tuple[Target, tuple[tuple[int, int], ...]]]) -> Any:
+    """Rows of type ``repo``, with the spans of the match in each name."""
+    facts = [target.repository.facts for target, _ in hits]
+
+    def column(values: list[Any], kind: str) -> Any:
+        return pa.array(values, type=arrow_type(kind))
+
+    columns = {
+        "type": column(["repo"] * len(hits), "dict8"),
+        "repository": column([f.name for f in facts], "dict32"),
+        "repository_id": column([f.id for f in facts], "int32"),
+        "revision": column([target.revision for target, _ in hits], "dict32"),
+        "match_count": column([1] * len(hits), "int32"),
+        "name_start": column([[a for a, _ in spans] for _, spans in hits], "list"),
+        "name_end": column([[b for _, b in spans] for _, spans in hits], "list"),
+    }
+    return pa.record_batch(columns)

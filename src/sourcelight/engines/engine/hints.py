@@ -1,0 +1,63 @@
+"""What to say when a search finds nothing although it looked everywhere: a likely reason, and queries that do find."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from sourcelight.core.query import Query
+from sourcelight.core.wire.events import Alert, ProposedQuery
+from sourcelight.engines.engine.advice import advise
+
+MOST_PROPOSED = 3
+TRY_S = 0.3
+"""Seconds that one proposed query may take to show that it finds something."""
+
+_CASE = re.compile(r"(?i)(?<!\S)case:\S+\s*")
+_SHOWN = frozenset({"quotes", "regexp-as-text", "filter-as-text", "contradiction", "dash", "operator-as-text", "never"})
+
+
+def nothing_found(query: Query, finds: Callable[[str], bool]) -> Alert | None:
+    """An alert for a query without results; None when there is nothing to say.
+
+    Only queries of which `finds` is true are proposed.
+    """
+    reasons = [advice for advice in advise(query) if advice.kind in _SHOWN]
+    said = [f"{advice.message[:1].upper()}{advice.message[1:]}: {advice.fix}." for advice in reasons]
+    proposed = []
+    for text, why in _candidates(query):
+        if finds(text):
+            proposed.append(ProposedQuery(text, why))
+        if len(proposed) == MOST_PROPOSED:
+            break
+    if not said and not proposed:
+        return None
+    return Alert(
+        title="No results",
+        description="\n".join(said) or "Nothing was found as the query is written; a variant of it finds something.",
+        kind="info",
+        proposed_queries=tuple(proposed),
+    )
+
+
+def _candidates(query: Query) -> Iterator[tuple[str, str]]:
+    seen = {query.text}
+    for text, why in _variants(query):
+        if text and text not in seen:
+            seen.add(text)
+            yield text, why
+
+
+def _variants(query: Query) -> Iterator[tuple[str, str]]:
+    if any(alternative.case_sensitive() for alternative in query.plan):
+        yield _CASE.sub("", query.text).strip(), "without regard to case"
+    meanings = {
+        "quotes": "with quotes around a phrase",
+        "regexp-as-text": "as a regular expression",
+        "filter-as-text": "with the filter that may be meant",
+        "contradiction": "with either language",
+        "keyword": "with all words anywhere in the file",
+    }
+    for advice in advise(query):
+        if advice.query and advice.kind in meanings:
+            yield advice.query, meanings[advice.kind]

@@ -1,0 +1,307 @@
+"""Which files come first: those whose matches are whole words, names of files or definitions, and have the phrase.
+
+Files are held back until the search has ended, `CANDIDATES` matches were found or `WINDOW_S` seconds have passed; these
+are given best first, and what is found later as it is found. The score of a file is that of its best match:
+
+- in a line, `BOTH_ENDS` when the match is a whole word, `ONE_END` when it begins or ends one;
+- in its path, `NAME` when the match is the whole base name, less when it begins or ends it or lies within;
+- a match in the name of a definition likewise, and more for kinds that matter more, once definitions are known;
+- all of that times `PHRASE` when a line or the path holds the query as a phrase.
+
+Of equal files those in repositories with more stars come first, then main sources before tests, vendored and generated
+files, then shorter base names; the rest is by repository and path, so that the order of given files never varies.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sourcelight.core.batches.rows import Rows
+from sourcelight.core.batches.schema import matches_schema
+from sourcelight.engines.engine.cut import match_count
+from sourcelight.engines.search.definition_places import DefinitionPlaces
+from sourcelight.engines.symbols import KINDS
+
+CANDIDATES = 3_000
+WINDOW_S = 0.5
+BOTH_ENDS, ONE_END = 500.0, 50.0
+NAME, NAME_END, IN_NAME = 7000.0, 5500.0, 4000.0
+PHRASE = 20.0
+STARS, ORDER = 100.0, 10.0
+NOVEL_SHARE = 0.9
+
+_RANKED = frozenset({"content", "path", "symbol"})
+_MOST_OF_ONE_BATCH = 1024
+_TEST = re.compile(r"(^|/)(tests?|testing|testdata|__tests__|spec|fixtures)/|(^|/)test_[^/]*$|[_.-](test|spec)\.\w+$")
+_VENDORED = re.compile(r"(^|/)(vendor|node_modules|third[_-]?party|external|deps)/")
+_GENERATED = re.compile(
+    r"\.pb\.go$|_pb2(_grpc)?\.py$|\.min\.(js|css)$|\.(js|css)\.map$|[._]generated\.|zz_generated|"
+    r"(^|/)(package-lock\.json|yarn\.lock|go\.sum|Cargo\.lock|poetry\.lock)$"
+)
+_KINDS = {
+    "class": 10.0, "struct": 9.5, "enum": 9.0, "interface": 8.0, "type": 8.0, "function": 7.0, "method": 7.0,
+    "field": 5.5, "constant": 5.0, "variable": 4.0,
+}  # fmt: skip
+_WEIGHTS = np.array([_KINDS.get(kind, 1.0) for kind in KINDS])
+_WORD = np.zeros(257, dtype=np.bool_)
+_WORD[np.frombuffer(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", np.uint8)] = True
+_WORD[0x80:256] = True
+
+Scores = NDArray[np.float64]
+DefinitionsOf = Callable[[str, str, Sequence[str]], DefinitionPlaces | None]
+_FAR = 1 << 32
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """How the files of one search are ranked.
+
+    Parameters
+    ----------
+    phrases
+        Texts that lift a file when they stand in one of its matched lines or in its path.
+    case_sensitive
+        Whether phrases are looked for in their own case.
+    stars
+        Stars by repository name.
+    limit
+        Matches after which the caller stops reading.
+    definitions
+        Gives the definitions in the files of a repository at a revision, None when they are not known.
+    """
+
+    phrases: tuple[str, ...]
+    case_sensitive: bool
+    stars: Mapping[str, int]
+    limit: int
+    definitions: DefinitionsOf | None = None
+
+    def ranked(self, batches: Iterable[Any], *, window_s: float = WINDOW_S) -> Iterator[Any]:
+        """Give `batches` with their files in order of rank, as far as the window reaches; the rest unchanged."""
+        waiting: list[Any] = []
+        found = 0
+        ends = time.monotonic() + window_s
+        source = iter(batches)
+        for batch in source:
+            if Rows(batch).first("type") not in _RANKED:
+                yield batch
+                continue
+            waiting.append(batch)
+            found += match_count(batch)
+            if found >= CANDIDATES or time.monotonic() >= ends:
+                break
+        yield from self._sorted(waiting)
+        yield from source
+
+    def _sorted(self, batches: list[Any]) -> Iterator[Any]:
+        if not batches:
+            return
+        files = [self._files(batch) for batch in batches]
+        batch_of = np.concatenate([np.full(len(f.score), n, dtype=np.int64) for n, f in enumerate(files)])
+        start = np.concatenate([f.start for f in files])
+        stop = np.concatenate([f.stop for f in files])
+        score = np.concatenate([f.score for f in files])
+        # Batches come in the order of repositories and paths: their order settles what the score leaves open.
+        order = np.argsort(-score, kind="stable")
+        paths = [path for f in files for path in f.paths]
+        order = _with_novelty(order, score, paths)
+        yield from _taken(batches, batch_of[order], start[order], stop[order])
+
+    def _files(self, batch: Any) -> _Files:
+        rows = Rows(batch)
+        bounds = np.array(rows.files(), dtype=np.int64).reshape(-1, 2)
+        start, stop = bounds[:, 0], bounds[:, 1]
+        paths = [path or "" for path in rows.texts("path", start.tolist())]
+        score = _name_scores(rows, start, paths)
+        if "line" in rows and len(start):
+            in_lines = _line_scores(rows)
+            score = np.maximum(score, np.maximum.reduceat(in_lines, start))
+            score = np.maximum(score, self._definition_scores(rows, start, paths))
+        if rows.first("type") == "symbol":
+            score = np.maximum(score, np.maximum.reduceat(_symbol_scores(rows), start))
+        if self.phrases and len(start):
+            score = np.where(self._has_phrase(rows, start, paths), score * PHRASE, score)
+        stars = self.stars.get(rows.first("repository"), 0)
+        score = score + STARS * np.log10(1 + max(stars, 0)) / 6 + ORDER * np.array([_standing(path) for path in paths])
+        return _Files(start, stop, score, paths)
+
+    def _definition_scores(self, rows: Rows, start: NDArray[np.int64], paths: list[str]) -> Scores:
+        """The score of each file from matches in names of definitions."""
+        score = np.zeros(len(start), dtype=np.float64)
+        if self.definitions is None or "line_offset" not in rows:
+            return score
+        known = self.definitions(rows.first("repository"), rows.first("revision"), paths)
+        if known is None or not len(known.file):
+            return score
+        counts, begins = rows.lists("byte_start")
+        _, ends = rows.lists("byte_end")
+        row = np.repeat(np.arange(len(rows)), counts)
+        base = rows.numbers("line_offset")[row]
+        begin, end = base + begins, base + ends
+        file = np.searchsorted(start, row, side="right") - 1
+        order = np.lexsort((known.start, known.file))
+        places = known.file[order] * _FAR + known.start[order]
+        last = np.searchsorted(places, file * _FAR + end) - 1
+        at = order[np.maximum(last, 0)]
+        held = (last >= 0) & (known.file[at] == file) & (known.end[at] > begin)
+        at_start, at_end = begin == known.start[at], end == known.end[at]
+        each = np.where(at_start & at_end, NAME, np.where(at_start | at_end, NAME_END, IN_NAME))
+        np.maximum.at(score, file, np.where(held, each + 100 * _WEIGHTS[known.kind[at]], 0.0))
+        return score
+
+    def _has_phrase(self, rows: Rows, start: NDArray[np.int64], paths: list[str]) -> NDArray[np.bool_]:
+        held = np.zeros(len(start), dtype=np.bool_)
+        for phrase in self.phrases:
+            ignore = not self.case_sensitive
+            in_path = pc.match_substring(pa.array(paths, pa.string()), phrase, ignore_case=ignore)
+            held |= in_path.to_numpy(zero_copy_only=False)
+            if "line" in rows:
+                found = pc.match_substring(rows.column("line"), phrase, ignore_case=ignore)
+                in_line = pc.fill_null(found, fill_value=False).to_numpy(zero_copy_only=False)
+                held |= np.logical_or.reduceat(in_line, start)
+        return held
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    start: NDArray[np.int64]
+    stop: NDArray[np.int64]
+    score: Scores
+    paths: list[str]
+
+
+def _line_scores(rows: Rows) -> Scores:
+    """The score of each row from the bytes before and after its matches."""
+    lines = rows.column("line")
+    counts, starts = rows.lists("byte_start" if "byte_start" in rows else "start")
+    _, ends = rows.lists("byte_end" if "byte_end" in rows else "end")
+    score = np.zeros(len(rows), dtype=np.float64)
+    if not len(starts):
+        return score
+    _, offset_buffer, data = lines.buffers()
+    offsets = np.frombuffer(offset_buffer, np.int32)[lines.offset : lines.offset + len(lines) + 1].astype(np.int64)
+    text = np.frombuffer(data, np.uint8) if data is not None else np.zeros(1, np.uint8)
+    row = np.repeat(np.arange(len(rows)), counts)
+    low, high = offsets[row], offsets[row + 1]
+    begin, end = low + starts, low + ends
+
+    def word(at: NDArray[np.int64]) -> NDArray[np.bool_]:
+        inside = (at >= low) & (at < high)
+        return np.asarray(inside & _WORD[text[np.clip(at, 0, len(text) - 1)]])
+
+    at_start = word(begin - 1) != word(begin)
+    at_end = word(end - 1) != word(end)
+    each = np.where(at_start & at_end, BOTH_ENDS, np.where(at_start | at_end, ONE_END, 1.0))
+    np.maximum.at(score, row, each)
+    return score
+
+
+def _name_scores(rows: Rows, start: NDArray[np.int64], paths: list[str]) -> Scores:
+    """The score of each file from matches in its path."""
+    score = np.zeros(len(start), dtype=np.float64)
+    counts, begins = rows.lists("name_start")
+    _, ends = rows.lists("name_end")
+    if not len(begins):
+        return score
+    first = np.concatenate(([0], np.cumsum(counts)))
+    places = [slice(int(first[at]), int(first[at] + counts[at])) for at in start.tolist()]
+    base = np.array([path.rfind("/") + 1 for path in paths], dtype=np.int64)
+    size = np.array([len(path) for path in paths], dtype=np.int64)
+    lengths = np.array([place.stop - place.start for place in places], dtype=np.int64)
+    if not lengths.sum():
+        return score
+    begin = np.concatenate([begins[place] for place in places])
+    end = np.concatenate([ends[place] for place in places])
+    file = np.repeat(np.arange(len(start)), lengths)
+    at_start, at_end = begin == base[file], end == size[file]
+    within = begin >= base[file]
+    each = np.select([at_start & at_end, (at_start | at_end) & within, within], [NAME, NAME_END, IN_NAME], ONE_END)
+    np.maximum.at(score, file, each)
+    return score
+
+
+def _symbol_scores(rows: Rows) -> Scores:
+    """The score of each definition from where its name matches, and from its kind."""
+    counts, begins = rows.lists("start")
+    _, ends = rows.lists("end")
+    lengths = np.asarray(pc.fill_null(pc.utf8_length(rows.column("symbol").cast(pa.string())), 0)).astype(np.int64)
+    row = np.repeat(np.arange(len(rows)), counts)
+    each = np.where(ends - begins >= lengths[row], NAME, IN_NAME)
+    score = np.full(len(rows), IN_NAME, dtype=np.float64)
+    np.maximum.at(score, row, each)
+    kinds = rows.texts("symbol_kind")
+    return np.asarray(score + 100 * np.array([_KINDS.get(kind or "", 1.0) for kind in kinds]))
+
+
+@lru_cache(maxsize=1 << 16)
+def _standing(path: str) -> float:
+    """How much a file is worth by its path alone, from 0 to 1."""
+    if _GENERATED.search(path):
+        standing = 0.0
+    elif _VENDORED.search(path):
+        standing = 0.25
+    elif _TEST.search(path):
+        standing = 0.5
+    else:
+        standing = 0.9
+    return standing + 0.1 / (1 + len(path) - path.rfind("/") - 1)
+
+
+def _with_novelty(order: NDArray[np.int64], score: Scores, paths: Sequence[str]) -> NDArray[np.int64]:
+    """Move a file of a new kind to the third place when it scores about as well as the one that stands there."""
+    if len(order) < 4:
+        return order
+
+    def ending(at: int) -> str:
+        return paths[at].rpartition("/")[2].rpartition(".")[2]
+
+    seen = {ending(int(order[0])), ending(int(order[1]))}
+    third = int(order[2])
+    if ending(third) not in seen:
+        return order
+    enough = score[third] * NOVEL_SHARE
+    for place in range(3, len(order)):
+        at = int(order[place])
+        if score[at] < enough:
+            break
+        if ending(at) not in seen:
+            return np.concatenate((order[:2], [at], order[2:place], order[place + 1 :]))
+    return order
+
+
+def _taken(
+    batches: list[Any], batch_of: NDArray[np.int64], start: NDArray[np.int64], stop: NDArray[np.int64]
+) -> Iterator[Any]:
+    """Give the files, each the rows ``start:stop`` of its batch, in the order of the arguments."""
+    names = {name for batch in batches for name in batch.schema.names}
+    schema = pa.schema([f for f in matches_schema() if f.name in names])
+    columns = []
+    for f in schema:
+        parts = []
+        for batch in batches:
+            index = batch.schema.get_field_index(f.name)
+            parts.append(batch.column(index).cast(f.type) if index >= 0 else pa.nulls(batch.num_rows, f.type))
+        columns.append(pa.chunked_array(parts, type=f.type))
+    table = pa.Table.from_arrays(columns, schema=schema).unify_dictionaries().combine_chunks()
+    base = np.concatenate(([0], np.cumsum([batch.num_rows for batch in batches])))
+    lengths = stop - start
+    first = base[batch_of] + start
+    rows = np.arange(int(lengths.sum())) + np.repeat(first - (np.cumsum(lengths) - lengths), lengths)
+    ends = np.cumsum(lengths)
+    at = 0
+    while at < len(lengths):
+        done = int(ends[at - 1]) if at else 0
+        last = max(int(np.searchsorted(ends, done + _MOST_OF_ONE_BATCH, side="right")), at + 1)
+        taken = table.take(pa.array(rows[done : int(ends[last - 1])])).combine_chunks()
+        yield from taken.to_batches()
+        at = last

@@ -1,0 +1,156 @@
+"""The revisions that a query asks for in one repository: names, globs of refs, a moment in time."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.errors import RepositoryError
+from sourcelight.core.query import Alternative, Filter, Predicate
+from sourcelight.core.query.dates import parse_date
+from sourcelight.core.query.fields import present
+from sourcelight.engines.search import Target
+from sourcelight.repos import Repository, is_revision, matching_refs, newest_before, resolve
+
+_BRANCH = "refs/heads/"
+_EXCLUDED = "*!"
+Place = tuple[str, str]
+"""A revision as it is shown, and its commit."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """What a list of revisions came to in one repository: `places` in the order asked, and what was not there."""
+
+    places: list[Place] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    invalid: list[str] = field(default_factory=list)
+
+
+def lists_of(alternative: Alternative, filters: Iterable[Filter]) -> list[tuple[str, ...]]:
+    """Give the lists of revisions that `filters`, which name a repository, ask for; one without any asks for none."""
+    found = [alternative.revisions(item) for item in filters if not item.negated]
+    return list(dict.fromkeys(revisions for revisions in found if searched(revisions)))
+
+
+def searched(revisions: Iterable[str]) -> tuple[str, ...]:
+    """The revisions whose files are searched: ``^name`` only narrows a search of commits."""
+    return tuple(revision for revision in revisions if revision and not revision.startswith("^"))
+
+
+def moment(alternative: Alternative) -> Predicate | None:
+    """The ``rev:at.time(…)`` of an alternative."""
+    return next((p for p in alternative.predicates("rev") if p.name == "at.time"), None)
+
+
+def targets_of(
+    repository: Repository, lists: Sequence[Sequence[str]], at_time: Predicate | None, cancellation: Cancellation
+) -> tuple[tuple[Target, ...], Asked]:
+    """Resolve the revisions of one repository.
+
+    Parameters
+    ----------
+    repository
+        Where to look.
+    lists
+        One list of revisions for each filter that names some; a commit must be in all of them.
+    at_time
+        A ``rev:at.time(…)`` that holds too; None: none.
+    cancellation
+        Ends a walk through history early.
+
+    Returns
+    -------
+    tuple of Target, Asked
+        What to search, in the order of the first list, each as it was asked for; and what could not be found. Both
+        are empty when the lists have nothing in common.
+    """
+    asked = [_resolved(repository, revisions) for revisions in lists]
+    if at_time is not None:
+        asked.append(_at(repository, at_time, cancellation))
+    first = asked[0] if asked else Asked()
+    common = [{commit for _, commit in other.places} for other in asked[1:]]
+    places = [place for place in first.places if all(place[1] in commits for commits in common)]
+    missing = [name for each in asked for name in each.missing]
+    invalid = [name for each in asked for name in each.invalid]
+    targets = tuple(Target(repository, shown, commit) for shown, commit in dict.fromkeys(places))
+    return targets, Asked(places, list(dict.fromkeys(missing)), list(dict.fromkeys(invalid)))
+
+
+def fault_of(revision: str) -> str:
+    """Say why `revision` can't be one in any repository; empty when it may be one."""
+    if revision.startswith(_EXCLUDED):
+        return "" if revision.startswith(f"{_EXCLUDED}refs/") else "a glob of refs to leave out begins with `*!refs/`"
+    if revision.startswith("*"):
+        return "" if revision != "*" else "a glob of refs has a pattern behind its `*`"
+    return "" if is_revision(revision) else "it is not a branch, tag or commit, with `~n` or `^n` behind it"
+
+
+def _resolved(repository: Repository, revisions: Sequence[str]) -> Asked:
+    asked = Asked()
+    globs = [revision for revision in revisions if revision.startswith("*")]
+    for revision in revisions:
+        if fault_of(revision):
+            asked.invalid.append(revision)
+        elif revision.startswith("*"):
+            if revision == globs[0]:
+                _glob(repository, globs, asked)
+        else:
+            try:
+                asked.places.append((revision, resolve(repository, revision)))
+            except RepositoryError:
+                asked.missing.append(revision)
+    return asked
+
+
+def _glob(repository: Repository, globs: Sequence[str], asked: Asked) -> None:
+    tests = [(not glob.startswith(_EXCLUDED), _compiled(glob)) for glob in globs if not fault_of(glob)]
+
+    def wanted(name: str) -> bool:
+        chosen = False
+        for includes, test in tests:
+            if test.fullmatch(name):
+                chosen = includes
+        return chosen
+
+    try:
+        refs = matching_refs(repository, wanted)
+        tags = {name for name, _ in matching_refs(repository, lambda name: name.startswith("refs/tags/"))}
+    except RepositoryError:
+        refs, tags = [], set()
+    if not refs:
+        asked.missing.append(":".join(globs))
+    for name, commit in refs:
+        short = name.removeprefix(_BRANCH)
+        # `v1` may be a tag as well, and git would take that one.
+        clear = name.startswith(_BRANCH) and f"refs/tags/{short}" not in tags and is_revision(short)
+        asked.places.append((short if clear else name, commit))
+
+
+def _compiled(glob: str) -> re.Pattern[str]:
+    """A glob of refs as git reads it: ``*`` crosses slashes, and a plain name stands for all below it too."""
+    text = glob.removeprefix(_EXCLUDED) if glob.startswith(_EXCLUDED) else glob[1:]
+    if not text.startswith("refs/"):
+        text = f"refs/{text}"
+    text = text.replace("[^", "[!")
+    if text.endswith("/"):
+        text += "*"
+    if any(sign in text for sign in "?*["):
+        return re.compile(fnmatch.translate(text), re.DOTALL)
+    return re.compile(re.escape(text) + "(?:/.*)?", re.DOTALL)
+
+
+def _at(repository: Repository, predicate: Predicate, cancellation: Cancellation) -> Asked:
+    """The newest commit before a moment, shown as its hash: so that what is shown names it again."""
+    before_s = parse_date(predicate.args["time"], present()).timestamp()
+    start = predicate.args["rev"]
+    try:
+        commit = newest_before(repository, resolve(repository, start), before_s, cancellation)
+    except RepositoryError:
+        commit = None
+    if commit is None:
+        return Asked(missing=[f"{start} before {predicate.args['time']}"])
+    return Asked([(commit, commit)])

@@ -1,0 +1,218 @@
+"""Where a query searches: its contexts, repositories and revisions resolved to targets of the index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.errors import Cancelled, RepositoryError, SourcelightError
+from sourcelight.core.query import Alternative
+from sourcelight.engines.engine import repository_predicates, revisions
+from sourcelight.engines.engine.contexts import Scoped
+from sourcelight.engines.engine.repository_predicates import FilePredicates, Place, place_of, predicates_of
+from sourcelight.engines.engine.selection import Selection, filters_matching, select_repositories
+from sourcelight.engines.search import IndexProgress, Target
+from sourcelight.repos import Repository, Viewer
+
+if TYPE_CHECKING:
+    from sourcelight.engines.engine.engine import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One alternative, its context resolved, with the repositories and the targets that it searches."""
+
+    alternative: Alternative
+    selection: Selection
+    targets: tuple[Target, ...]
+
+
+@dataclass(slots=True)
+class Scoper:
+    """Resolves the alternatives of one query, in three steps, since the second can take long.
+
+    `scopes` reads repositories and refs; `index` makes the revisions searchable that never were; `narrowed` asks what
+    predicates want to know of files. What could not be searched, and why, is kept on the way.
+
+    Parameters
+    ----------
+    engine
+        Its catalog and index are used.
+    viewer
+        For whom; repositories that this viewer may not see are not looked at.
+    cancellation
+        Ends each step early.
+
+    Attributes
+    ----------
+    unsearchable
+        Repositories, with ``@`` and the revision, and why they are left out.
+    invalid
+        What was given as a revision and can't be one, and why.
+    absent
+        Facts that the query asks for and no repository has.
+    undecided
+        Repositories for which time did not suffice.
+    """
+
+    engine: Engine
+    viewer: Viewer
+    cancellation: Cancellation
+    unsearchable: dict[str, str] = field(default_factory=dict)
+    invalid: dict[str, str] = field(default_factory=dict)
+    absent: set[str] = field(default_factory=set)
+    undecided: set[str] = field(default_factory=set)
+    _files: FilePredicates = field(init=False)
+    _defaults: set[Place] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._files = FilePredicates(self.engine.store, self.cancellation)
+
+    def scopes(self, scoped: Sequence[Scoped]) -> list[Scope]:
+        """Resolve filters, contexts and revisions; some targets may not be indexed yet."""
+        visible = self.engine.catalog.visible(self.viewer)
+        return [self._scope(item, visible) for item in scoped]
+
+    def unindexed(self, scopes: Sequence[Scope]) -> list[Target]:
+        """The targets that `index` must bring in, each commit once; ``index:only`` keeps its alternative out."""
+        found: dict[tuple[str, str], Target] = {}
+        for scope in scopes:
+            if scope.alternative.yes_no_only("index") == "only" or not _needs_index(scope.alternative):
+                continue
+            for target in self._new(scope.targets):
+                found.setdefault((target.repository.key, target.commit), target)
+        return list(found.values())
+
+    def index(
+        self,
+        targets: Sequence[Target],
+        *,
+        progress: Callable[[IndexProgress], None] | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> None:
+        """Make `targets` searchable; what fails is said in `unsearchable`."""
+        if not targets:
+            return
+        report = self.engine.store.update(targets, progress=progress, cancellation=cancellation or self.cancellation)
+        for target in targets:
+            if not self.engine.store.is_current(target):
+                name = target.repository.name
+                if report.cancelled and name not in report.failures:
+                    self.undecided.add(name)
+                else:
+                    self.unsearchable[_label(target)] = report.failures.get(name, "it could not be indexed")
+
+    def narrowed(self, scopes: Sequence[Scope]) -> list[Scope]:
+        """Leave out what could not be indexed, and what does not satisfy the predicates on files."""
+        return [replace(scope, targets=tuple(self._narrowed(scope))) for scope in scopes]
+
+    def resolved(self, scoped: Sequence[Scoped]) -> list[Scope]:
+        """All three steps, for a caller that shows no progress."""
+        scopes = self.scopes(scoped)
+        self.index(self.unindexed(scopes))
+        return self.narrowed(scopes)
+
+    def at_head(self, repositories: Iterable[Repository]) -> list[Repository]:
+        """Those of `repositories` that are searched at their default revision."""
+        keys = {place[0] for place in self._defaults}
+        return [repository for repository in repositories if repository.key in keys]
+
+    def _scope(self, item: Scoped, visible: Sequence[Repository]) -> Scope:
+        alternative = item.alternative
+        predicates = predicates_of(alternative)
+        self.absent.update(repository_predicates.absent_facts(predicates, visible))
+        if item.listed is not None:
+            names = {repository.name for repository in visible}
+            if self.viewer.sees_private:
+                for name in item.listed.keys() - names:
+                    self.unsearchable[name] = f"the context {item.context} names it, and it is not here"
+            visible = [repository for repository in visible if repository.name in item.listed]
+        chosen = select_repositories(alternative, visible, repository_predicates.facts_test(predicates))
+        targets: list[Target] = []
+        for repository in chosen.repositories:
+            asked = revisions.lists_of(alternative, filters_matching(alternative, repository))
+            listed = revisions.searched((item.listed or {}).get(repository.name, ()))
+            own = self._targets(repository, [*asked, *([listed] if listed else [])], alternative)
+            targets += (target for target in own if self._recent(target, alternative))
+        return Scope(alternative, chosen, tuple(targets))
+
+    def _targets(
+        self, repository: Repository, lists: Sequence[Sequence[str]], alternative: Alternative
+    ) -> Iterable[Target]:
+        # Without a positive repo filter there is nothing that a `rev:` could be put behind.
+        named = any(not item.negated for item in alternative.all("repo"))
+        at_time = revisions.moment(alternative) if named else None
+        if not lists and at_time is None:
+            target = self.engine.target_of(repository)
+            self._defaults.add(place_of(target))
+            return (target,)
+        try:
+            targets, asked = revisions.targets_of(repository, lists, at_time, self.cancellation)
+        except Cancelled:
+            self.undecided.add(repository.name)
+            return ()
+        for revision in asked.invalid:
+            self.invalid[revision] = revisions.fault_of(revision)
+        for revision in asked.missing:
+            self.unsearchable[f"{repository.name}@{revision}"] = "there is no such revision"
+        if not targets and not asked.missing and not asked.invalid:
+            self.unsearchable[repository.name] = "the lists of revisions asked for have none in common"
+        return targets
+
+    def _recent(self, target: Target, alternative: Alternative) -> bool:
+        """Whether ``has.commit.after`` holds, which needs no index."""
+        dated = [item for item in predicates_of(alternative) if item.name == "has.commit.after"]
+        if not dated:
+            return True
+        try:
+            return bool(self._files.passes(target, dated, case_sensitive=False))
+        except Cancelled:
+            self.undecided.add(target.repository.name)
+        except RepositoryError as fault:
+            self.unsearchable[_label(target)] = str(fault)
+        return False
+
+    def _new(self, targets: Iterable[Target]) -> Iterator[Target]:
+        """Targets of revisions that are not indexed; the default ones were seen to when the search began."""
+        for target in targets:
+            if place_of(target) not in self._defaults and not self._is_current(target):
+                yield target
+
+    def _is_current(self, target: Target) -> bool:
+        try:
+            return self.engine.store.is_current(target)
+        except (SourcelightError, OSError):
+            return False
+
+    def _narrowed(self, scope: Scope) -> Iterator[Target]:
+        needed = _needs_index(scope.alternative)
+        left_out = {place_of(target) for target in self._new(scope.targets)} if needed else set()
+        about_files = [item for item in predicates_of(scope.alternative) if item.name != "has.commit.after"]
+        asks = repository_predicates.reads_files(about_files)
+        sensitive = scope.alternative.case_sensitive()
+        for target in scope.targets:
+            name = target.repository.name
+            if place_of(target) in left_out:
+                if scope.alternative.yes_no_only("index") == "only":
+                    self.unsearchable[_label(target)] = "it is not indexed, and index:only asks for what is"
+                continue
+            passed = not asks or self._files.passes(target, about_files, case_sensitive=sensitive)
+            if passed:
+                yield target
+            elif passed is None and place_of(target) in self._files.failed:
+                self.unsearchable[_label(target)] = self._files.failed[place_of(target)]
+            elif passed is None:
+                self.undecided.add(name)
+
+
+def _needs_index(alternative: Alternative) -> bool:
+    """Whether files are read: not for a query that only lists repositories."""
+    about_files = any(alternative.all(name) for name in ("file", "lang")) or bool(alternative.predicates("file"))
+    predicates = [item for item in predicates_of(alternative) if item.name != "has.commit.after"]
+    return alternative.pattern is not None or about_files or repository_predicates.reads_files(predicates)
+
+
+def _label(target: Target) -> str:
+    return f"{target.repository.name}@{target.revision}" if target.revision else target.repository.name

@@ -1,0 +1,35 @@
+"""Definitions of functions, classes and the like in source text: finding them, and tables of them by document.
+
+`definitions` parses one file; `TableBuilder` gathers the definitions of many files as arrays and `SymbolTable` reads
+them back. No query, no repository and no file on disk is known here: whoever keeps the arrays decides where they are.
+"""
+
+from typing import TYPE_CHECKING
+
+from sourcelight.engines.symbols.kinds import KINDS, kind_code
+
+if TYPE_CHECKING:
+    from sourcelight.engines.symbols.grammars import LANGUAGES, version
+    from sourcelight.engines.symbols.parse import Definition, Definitions, definitions
+    from sourcelight.engines.symbols.table import SymbolTable, TableBuilder
+
+__all__ = [
+    "KINDS",
+    "LANGUAGES",
+    "Definition",
+    "Definitions",
+    "SymbolTable",
+    "TableBuilder",
+    "definitions",
+    "kind_code",
+    "version",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(name)
+    from sourcelight.engines.symbols import grammars, parse, table
+
+    homes = {"LANGUAGES": grammars, "version": grammars, "SymbolTable": table, "TableBuilder": table}
+    return getattr(homes.get(name, parse), name)

@@ -1,0 +1,71 @@
+"""Which grammar reads which language, loaded on first use."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import importlib.metadata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sourcelight.engines.symbols import queries
+
+if TYPE_CHECKING:
+    from tree_sitter import Language, Query
+
+_RULES = 1
+"""Raised by one whenever other definitions come out of the same text for a reason that no query shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """A grammar: the package it comes in, the function that gives it, and its query."""
+
+    package: str
+    query: str
+    function: str = "language"
+    constructor: bytes = b""
+
+
+GRAMMARS: dict[str, Grammar] = {
+    "C": Grammar("tree-sitter-c", queries.C),
+    "C#": Grammar("tree-sitter-c-sharp", queries.C_SHARP),
+    "C++": Grammar("tree-sitter-cpp", queries.CPP),
+    "Go": Grammar("tree-sitter-go", queries.GO),
+    "Java": Grammar("tree-sitter-java", queries.JAVA),
+    "JavaScript": Grammar("tree-sitter-javascript", queries.JAVASCRIPT, constructor=b"constructor"),
+    "Kotlin": Grammar("tree-sitter-kotlin", queries.KOTLIN),
+    "PHP": Grammar("tree-sitter-php", queries.PHP, "language_php", b"__construct"),
+    "Python": Grammar("tree-sitter-python", queries.PYTHON),
+    "Ruby": Grammar("tree-sitter-ruby", queries.RUBY),
+    "Rust": Grammar("tree-sitter-rust", queries.RUST),
+    "Scala": Grammar("tree-sitter-scala", queries.SCALA),
+    "Shell": Grammar("tree-sitter-bash", queries.BASH),
+    "TSX": Grammar("tree-sitter-typescript", queries.TYPESCRIPT, "language_tsx", b"constructor"),
+    "TypeScript": Grammar("tree-sitter-typescript", queries.TYPESCRIPT, "language_typescript", b"constructor"),
+}
+"""By the display name of the language."""
+
+LANGUAGES: tuple[str, ...] = tuple(GRAMMARS)
+"""Display names of the languages whose definitions can be found."""
+
+
+@functools.cache
+def loaded(language: str) -> tuple[Language, Query]:
+    """Load a grammar and compile its query."""
+    from tree_sitter import Language, Query
+
+    grammar = GRAMMARS[language]
+    module = importlib.import_module(grammar.package.replace("-", "_"))
+    found = Language(getattr(module, grammar.function)())
+    return found, Query(found, grammar.query)
+
+
+@functools.cache
+def version() -> str:
+    """Name the rules by which definitions are found: other grammars or queries have another name."""
+    parts = [str(_RULES), importlib.metadata.version("tree-sitter")]
+    for language, grammar in GRAMMARS.items():
+        parts += [language, importlib.metadata.version(grammar.package), grammar.query]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]

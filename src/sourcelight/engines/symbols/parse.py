@@ -1,0 +1,316 @@
+"""The definitions in one file."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sourcelight.engines.symbols.grammars import GRAMMARS, loaded
+from sourcelight.engines.symbols.kinds import KINDS
+
+if TYPE_CHECKING:
+    from tree_sitter import Tree
+
+LARGEST_FILE = 1024 * 1024
+"""Bytes above which a file is not parsed: generated or bundled text, at 10 MB/s."""
+
+MOST_SECONDS = 5.0
+"""Time after which parsing a file is given up; only a text made to be slow needs it."""
+
+LONGEST_NAME = 1024
+"""Bytes above which a name is not kept."""
+
+DECLARATION = 1
+"""Flag of a function that is only announced: its body stands elsewhere."""
+
+COLUMNS = ("offset", "line", "begin_line", "end_line", "parent", "kind", "flags")
+
+_FUNCTIONS = frozenset({"function", "method", "constructor", "local"})
+_CLASSES = frozenset({"class", "struct", "interface", "enum", "object", "scope", "typedef"})
+_HOLDERS = _FUNCTIONS | _CLASSES | {"module", "namespace"}
+_VALUES = frozenset({"variable", "constant", "field", "property"})
+_NAMED_BY_TYPEDEF = frozenset({"struct", "class", "enum", "typedef"})
+_UNTITLED = frozenset({"local", "scope"})
+_SHOWN_AS = {"typedef": "class", "declaration": "function"}
+_CODES = {name: KINDS.index(_SHOWN_AS.get(name, name)) for name in (*KINDS, *_SHOWN_AS)}
+_SLICE = 64 * 1024
+_MOST_STATES = 1 << 16
+_HARMLESS = 8 * 1024
+_MOST_TOKENS = 4096
+_CPP = re.compile(rb"^[ \t]*(?:class|namespace|template|using|public:|private:|protected:)(?![\w-])", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One definition.
+
+    `offset` is the byte offset of the name, `line` its 1-based line, `column` the 0-based byte of the name in that
+    line (-1 where the text is not at hand). `begin_line` and `end_line` enclose the whole definition, decorators
+    included. `parent` is the place of what holds it among the definitions of its file, -1 for none; `container` is
+    named even where it stands in another file.
+    """
+
+    name: str
+    kind: str
+    container: str
+    offset: int
+    line: int
+    begin_line: int
+    end_line: int
+    parent: int = -1
+    declaration: bool = False
+    column: int = -1
+
+
+def _no_rows() -> NDArray[np.uint32]:
+    return np.zeros((0, len(COLUMNS)), dtype=np.uint32)
+
+
+@dataclass(slots=True)
+class Definitions:
+    """The definitions of one file, in the order of where they begin.
+
+    `rows` has the columns `COLUMNS`: byte offset of the name, its line, first and last line of the whole (all lines
+    1-based), place of the parent plus one (0: none), place of the kind in `KINDS`, and flags. `incomplete` says why
+    there may be more: ``too-large``, ``timed-out`` or ``unparsable``.
+    """
+
+    names: list[bytes] = field(default_factory=list)
+    containers: list[bytes] = field(default_factory=list)
+    rows: NDArray[np.uint32] = field(default_factory=_no_rows)
+    incomplete: str = ""
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def each(self, data: bytes | None = None) -> Iterator[Definition]:
+        """Give the definitions one by one; with the file's text they have columns."""
+        for name, container, row in zip(self.names, self.containers, self.rows.tolist(), strict=True):
+            offset, line, begin_line, end_line, parent, kind, flags = row
+            column = -1 if data is None else offset - (data.rfind(b"\n", 0, offset) + 1)
+            yield Definition(
+                name.decode(errors="replace"),
+                KINDS[kind],
+                container.decode(errors="replace"),
+                offset,
+                line,
+                begin_line,
+                end_line,
+                parent - 1,
+                bool(flags & DECLARATION),
+                column,
+            )
+
+
+def definitions(language: str, data: bytes, *, most_seconds: float = MOST_SECONDS) -> Definitions:
+    """Find the definitions in a file's text.
+
+    Text that breaks the grammar gives what can be had of it. Nothing about the text is an error: what can't be parsed
+    is said in `Definitions.incomplete`. A header of C that reads like C++ is parsed as such.
+
+    Parameters
+    ----------
+    language
+        Display name; without a grammar there are no definitions.
+    data
+        The file, in UTF-8 as far as it goes.
+    most_seconds
+        Time after which parsing is given up.
+    """
+    if language not in GRAMMARS or not data.strip():
+        return Definitions()
+    if len(data) > LARGEST_FILE:
+        return Definitions(incomplete="too-large")
+    if language == "C" and _CPP.search(data):
+        language = "C++"
+    deadline = time.monotonic() + most_seconds
+    tree = _parse(language, data, deadline)
+    if tree is None:
+        return Definitions(incomplete="timed-out")
+    if len(data) > _HARMLESS and tree.root_node.has_error and _is_rubble(tree):
+        return Definitions(incomplete="unparsable")
+    ordered = _ordered(_captured(language, tree, data), GRAMMARS[language].constructor)
+    return _in_lines(ordered, data, "unparsable" if tree.root_node.is_error else "")
+
+
+class _Parsers(threading.local):
+    """Parsers, which no two threads may share."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, Any] = {}
+
+
+_parsers = _Parsers()
+
+
+def _parse(language: str, data: bytes, deadline: float) -> Tree | None:
+    parser = _parsers.held.get(language)
+    if parser is None:
+        from tree_sitter import Parser
+
+        parser = _parsers.held[language] = Parser(loaded(language)[0])
+    if time.monotonic() >= deadline:
+        return None
+    late = False
+
+    def stop(*_: object) -> bool:
+        nonlocal late
+        late = late or time.monotonic() > deadline
+        return late
+
+    try:
+        tree: Tree = parser.parse(lambda at, _: data[at : at + _SLICE], progress_callback=stop)
+    except ValueError:  # how the parser says that it was stopped
+        parser.reset()
+        return None
+    return tree
+
+
+def _is_rubble(tree: Tree) -> bool:
+    """Tell whether a node holds thousands of tokens that the grammar could not join.
+
+    A query takes the square of their number, and, unlike parsing, can't be stopped.
+    """
+    waiting = [tree.root_node]
+    while waiting:
+        node = waiting.pop()
+        if node.child_count - node.named_child_count > _MOST_TOKENS:
+            return True
+        waiting += [child for child in node.named_children if child.has_error]
+    return False
+
+
+_Found = tuple[int, int, int, str, bytes, bytes]
+"""First byte, negated end, byte of the name, kind, name, container."""
+
+
+def _captured(language: str, tree: Tree, data: bytes) -> list[_Found]:
+    """Run the query: one entry for each place that is named."""
+    from tree_sitter import QueryCursor
+
+    by_place: dict[int, tuple[int, _Found]] = {}
+    outer: dict[int, int] = {}
+    others: list[_Found] = []
+    cursor = QueryCursor(loaded(language)[1], match_limit=_MOST_STATES)
+    # No progress_callback here: with one, tree-sitter 0.26.1 for Python crashes the process. Size bounds the time.
+    for pattern, captures in cursor.matches(tree.root_node):
+        named = captures.pop("name", None)
+        container = captures.pop("container", None)
+        if not captures:
+            continue
+        kind, nodes = captures.popitem()
+        start, end = nodes[0].byte_range
+        if named is None:
+            others.append((start, -end, start, kind, b"", b""))
+            continue
+        place, name_end = named[0].byte_range
+        if kind == "outer":
+            outer[place] = start
+            continue
+        if place in by_place and by_place[place][0] <= pattern:
+            continue
+        name = _tidy(data[place:name_end])
+        if not name:
+            continue
+        held = b""
+        if container is not None:
+            low, high = container[0].byte_range
+            held = _tidy(data[low:high])
+        by_place[place] = pattern, (start, -end, place, kind, name, held)
+    found = [entry for _, entry in by_place.values()]
+    if outer:
+        found = [(outer.get(entry[0], entry[0]), *entry[1:]) for entry in found]
+    return found + others
+
+
+def _tidy(name: bytes) -> bytes:
+    """Give the first line of a name; nothing for what is no name."""
+    name = name.split(b"\n", 1)[0].strip()
+    return name if len(name) <= LONGEST_NAME else b""
+
+
+_Ordered = tuple[int, int, int, int, int, int, bytes, bytes]
+"""First byte, end, byte of the name, parent plus one, kind code, flags, name, container."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Holder:
+    """What may hold definitions: its end, kind, place among the definitions plus one (0: it is none), and name."""
+
+    end: int
+    kind: str
+    place: int = 0
+    name: bytes = b""
+
+
+_NOTHING = _Holder(0, "")
+
+
+def _ordered(found: list[_Found], constructor: bytes) -> list[_Ordered]:
+    """Sort the definitions, find what holds each, and drop what only functions see."""
+    found.sort(key=itemgetter(0, 1, 2))
+    kept: list[_Ordered] = []
+    values: set[tuple[int, bytes]] = set()
+    stack = [_NOTHING]
+    for start, negated_end, place, captured, name, container in found:
+        end = -negated_end
+        while len(stack) > 1 and stack[-1].end <= start:
+            stack.pop()
+        holder = stack[-1]
+        if captured in _UNTITLED:
+            named = _Holder(end, captured, 0, name) if captured == "scope" else _titled(stack)
+            stack.append(_Holder(end, captured, named.place, named.name))
+            continue
+        if holder.kind == "typedef" and captured in _NAMED_BY_TYPEDEF:
+            holder = stack[-2]
+        kind = _kind_within(captured, holder.kind)
+        if constructor and name == constructor and kind == "method":
+            kind = "constructor"
+        titled = _titled(stack) if holder.kind == "local" else holder
+        if kind in _VALUES:
+            if holder.kind in _FUNCTIONS or (titled.place, name) in values:
+                continue
+            values.add((titled.place, name))
+        flags = DECLARATION if captured == "declaration" else 0
+        kept.append((start, end, place, titled.place, _CODES[kind], flags, name, container or titled.name))
+        if kind in _HOLDERS and not flags:
+            stack.append(_Holder(end, kind, len(kept), name))
+    return kept
+
+
+def _kind_within(kind: str, holder: str) -> str:
+    if holder not in _CLASSES:
+        return kind
+    if kind in {"function", "declaration"}:
+        return "method"
+    return "field" if kind == "variable" else kind
+
+
+def _titled(stack: list[_Holder]) -> _Holder:
+    return next(holder for holder in reversed(stack) if holder.kind != "local")
+
+
+def _in_lines(ordered: list[_Ordered], data: bytes, incomplete: str) -> Definitions:
+    """Turn byte ranges into lines."""
+    if not ordered:
+        return Definitions(incomplete=incomplete)
+    starts, ends, places, parents, kinds, flags, names, containers = zip(*ordered, strict=True)
+    newlines = np.flatnonzero(np.frombuffer(data, np.uint8) == 10)
+    last = np.maximum(np.array(ends) - 1, np.array(starts))
+    lines = np.searchsorted(newlines, np.concatenate((places, starts, last))) + 1
+    count = len(ordered)
+    rows = np.empty((count, len(COLUMNS)), dtype=np.uint32)
+    rows[:, 0] = places
+    rows[:, 1], rows[:, 2], rows[:, 3] = lines.reshape(3, count)
+    rows[:, 4] = parents
+    rows[:, 5] = kinds
+    rows[:, 6] = flags
+    return Definitions(list(names), list(containers), rows, incomplete)

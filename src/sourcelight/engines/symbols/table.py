@@ -1,0 +1,228 @@
+"""Tables of definitions: those of many documents as arrays, with every name once.
+
+Names stand joined in one text, sorted, a newline after each, so that a pattern is run over all of them at once; from
+a name the rows that bear it are found by `name_first` and `name_rows`. Rows of a document stand together, as
+`definitions` orders them.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sourcelight.core.patterns.compiled import CompiledPattern
+from sourcelight.engines.symbols.grammars import LANGUAGES, version
+from sourcelight.engines.symbols.parse import COLUMNS, Definitions
+
+FORMAT = 1
+"""Raised by one whenever older tables can't be read by this code."""
+
+STATES = ("", "too-large", "timed-out", "unparsable")
+"""What `Definitions.incomplete` may say, in stored order."""
+
+KEY_BYTES = 20
+
+_MOST_CHECKED = 20_000
+"""Names that are checked one by one; beyond, looking at all of them at once is quicker."""
+
+Array: TypeAlias = NDArray[Any]
+
+
+class Source(Protocol):
+    """Named arrays and facts, as they were given by `TableBuilder`; a mapped file is one."""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The facts."""
+        ...
+
+    def array(self, name: str) -> Array:
+        """Give an array by name."""
+        ...
+
+    def bytes_of(self, name: str) -> memoryview:
+        """Give the bytes of an array by name."""
+        ...
+
+
+class TableBuilder:
+    """Gathers definitions, document after document."""
+
+    def __init__(self) -> None:
+        self._ids: dict[bytes, int] = {b"": 0}
+        self._keys: list[bytes] = []
+        self._languages: list[int] = []
+        self._states: list[int] = []
+        self._counts: list[int] = []
+        self._names: list[int] = []
+        self._containers: list[int] = []
+        self._rows: list[NDArray[np.uint32]] = []
+
+    @property
+    def documents(self) -> int:
+        """Documents added so far."""
+        return len(self._keys)
+
+    def add(self, key: bytes, language: str, found: Definitions) -> None:
+        """Add the next document.
+
+        Parameters
+        ----------
+        key
+            20 bytes that stand for the document's text (its blob id), by which it is found again.
+        language
+            Display name; one without a grammar counts as none.
+        found
+            Its definitions.
+        """
+        ids = self._ids
+        self._keys.append(key)
+        self._languages.append(LANGUAGES.index(language) + 1 if language in LANGUAGES else 0)
+        self._states.append(STATES.index(found.incomplete))
+        self._counts.append(len(found))
+        if found.names:
+            self._names += [ids.setdefault(name, len(ids)) for name in found.names]
+            self._containers += [ids.setdefault(name, len(ids)) for name in found.containers]
+            self._rows.append(found.rows)
+
+    def facts(self) -> dict[str, Any]:
+        """Say what the arrays of `sections` are."""
+        return {
+            "documents": len(self._keys),
+            "definitions": len(self._names),
+            "table_format": FORMAT,
+            "rules": version(),
+            "languages": list(LANGUAGES),
+        }
+
+    def sections(self) -> dict[str, Array]:
+        """Give the table as arrays by name."""
+        ordered = sorted(self._ids)
+        renumbered = np.zeros(len(ordered), dtype=np.uint32)
+        renumbered[[self._ids[name] for name in ordered]] = np.arange(len(ordered), dtype=np.uint32)
+        name = renumbered[np.array(self._names, dtype=np.int64)]
+        lengths = np.array([len(text) + 1 for text in ordered], dtype=np.int64)
+        rows = np.concatenate(self._rows) if self._rows else np.zeros((0, len(COLUMNS)), dtype=np.uint32)
+        columns = dict(zip(COLUMNS, rows.T, strict=True))
+        return {
+            "names": np.frombuffer(b"".join(part for text in ordered for part in (text, b"\n")), np.uint8),
+            "name_start": _bounds(lengths),
+            "name_first": _bounds(np.bincount(name, minlength=len(ordered))),
+            "name_rows": np.argsort(name, kind="stable").astype(np.uint32),
+            "name": name,
+            "container": renumbered[np.array(self._containers, dtype=np.int64)],
+            **{column: np.ascontiguousarray(columns[column]) for column in COLUMNS[:5]},
+            "kind": columns["kind"].astype(np.uint8),
+            "flags": columns["flags"].astype(np.uint8),
+            "doc_first": _bounds(np.array(self._counts, dtype=np.int64)),
+            "doc_language": np.array(self._languages, dtype=np.uint8),
+            "doc_state": np.array(self._states, dtype=np.uint8),
+            "keys": np.frombuffer(b"".join(self._keys), np.uint8),
+        }
+
+
+def _bounds(lengths: NDArray[Any]) -> NDArray[np.uint32]:
+    return np.concatenate(([0], np.cumsum(lengths))).astype(np.uint32)
+
+
+class SymbolTable:
+    """A table of definitions, read in place. Safe to share between threads.
+
+    The arrays hold an entry for each row: `name` and `container` (numbers of names; 0 is the empty one), `kind` (place
+    in `KINDS`), `flags`, `offset` (byte of the name in its document), `line`, `begin_line`, `end_line` (1-based),
+    `parent` (place in the document plus one, 0 for none).
+
+    Raises ValueError for arrays of another format.
+    """
+
+    def __init__(self, source: Source) -> None:
+        facts = source.facts
+        if facts.get("table_format") != FORMAT:
+            raise ValueError(f"a table of format {facts.get('table_format')}, this version reads {FORMAT}")
+        self.source = source
+        self.documents: int = facts["documents"]
+        self.rules: str = facts["rules"]
+        self._languages: list[str] = facts["languages"]
+        self._names = source.bytes_of("names")
+        self.name_start = source.array("name_start").astype(np.int64)
+        self._name_end = self.name_start[1:] - 1
+        self.name = source.array("name")
+        self.container = source.array("container")
+        self.kind = source.array("kind")
+        self.flags = source.array("flags")
+        self.offset = source.array("offset")
+        self.line = source.array("line")
+        self.begin_line = source.array("begin_line")
+        self.end_line = source.array("end_line")
+        self.parent = source.array("parent")
+        self.doc_first = source.array("doc_first")
+        self.doc_language = source.array("doc_language")
+        self.doc_state = source.array("doc_state")
+        self._name_first = source.array("name_first")
+        self._name_rows = source.array("name_rows")
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+    @functools.cached_property
+    def by_key(self) -> dict[bytes, int]:
+        """The document of each key."""
+        data = bytes(self.source.bytes_of("keys"))
+        return {data[at : at + KEY_BYTES]: at // KEY_BYTES for at in range(0, len(data), KEY_BYTES)}
+
+    def language(self, document: int) -> str:
+        """Give the language in which a document was read; empty for none."""
+        code = int(self.doc_language[document])
+        return self._languages[code - 1] if code else ""
+
+    def state(self, document: int) -> str:
+        """Say why a document's definitions may not be all; empty when they are."""
+        return STATES[int(self.doc_state[document])]
+
+    def rows_named(self, pattern: CompiledPattern) -> NDArray[np.int64]:
+        """Give the rows, ascending, in whose names the pattern is found."""
+        held = self._names_with(pattern)
+        first = self._name_first[held].astype(np.int64)
+        lengths = self._name_first[held + 1] - first
+        bounds = np.cumsum(lengths)
+        if not len(bounds) or not bounds[-1]:
+            return np.zeros(0, dtype=np.int64)
+        places = np.arange(int(bounds[-1])) + np.repeat(first - (bounds - lengths), lengths)
+        return np.sort(self._name_rows[places].astype(np.int64))
+
+    def _names_with(self, pattern: CompiledPattern) -> NDArray[np.int64]:
+        """Give the numbers of the names in which the pattern is found, ascending."""
+        starts, ends = self.name_start[:-1], self._name_end
+        if pattern.whole_text or pattern.multi_line or pattern.matches_empty:
+            return np.flatnonzero(pattern.match_many(self._names, starts, ends))
+        # Names are lines: scanning them as such leaves few to look at, and spares a look at where each one ends.
+        offsets = pattern.lines(self._names, np.array([[0, len(self._names)]], dtype=np.int64))
+        held = np.searchsorted(starts, offsets, side="right").astype(np.int64) - 1
+        held = held[np.append(True, held[1:] != held[:-1])] if len(held) else held
+        if pattern.exact:
+            return held
+        if len(held) > _MOST_CHECKED:
+            return np.flatnonzero(pattern.match_many(self._names, starts, ends))
+        return held[np.unique(pattern.spans(self._names, starts[held], ends[held])[0])]
+
+    def documents_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Give the document of each row."""
+        return np.searchsorted(self.doc_first, rows.astype(np.uint32), side="right").astype(np.int64) - 1
+
+    def texts(self, numbers: NDArray[Any]) -> list[bytes]:
+        """Give names by their numbers."""
+        chosen = numbers.astype(np.int64)
+        pairs = zip(self.name_start[chosen].tolist(), self.name_start[chosen + 1].tolist(), strict=True)
+        return [bytes(self._names[low : high - 1]) for low, high in pairs]
+
+    def definitions(self, document: int) -> Definitions:
+        """Give the definitions of a document as they were added."""
+        low, high = (int(at) for at in self.doc_first[document : document + 2])
+        columns: Sequence[Array] = [getattr(self, column)[low:high] for column in COLUMNS]
+        rows = np.stack([column.astype(np.uint32) for column in columns], axis=1)
+        names, containers = self.texts(self.name[low:high]), self.texts(self.container[low:high])
+        return Definitions(names, containers, rows, self.state(document))

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from engines.symbols.samples import SAMPLES
+from sourcelight.engines.symbols import KINDS, LANGUAGES, Definitions, definitions, kind_code
+from sourcelight.engines.symbols.parse import LARGEST_FILE
+
+any_text = st.one_of(
+    st.binary(max_size=300),
+    st.tuples(st.sampled_from(sorted(SAMPLES)), st.integers(0, 400), st.binary(max_size=20), st.integers(0, 400)).map(
+        lambda drawn: SAMPLES[drawn[0]][0].encode()[: drawn[1]] + drawn[2] + SAMPLES[drawn[0]][0].encode()[drawn[3] :]
+    ),
+)
+
+
+def _shown(found: Definitions) -> list[str]:
+    return [
+        f"{d.kind}{'*' * d.declaration} {d.container or '-'} {d.name} {d.line} {d.begin_line}-{d.end_line}"
+        for d in found.each()
+    ]
+
+
+def test_there_is_a_sample_for_every_language() -> None:
+    assert sorted(SAMPLES) == sorted(LANGUAGES)
+
+
+@pytest.mark.parametrize("language", sorted(SAMPLES))
+def test_every_definition_is_found_with_its_kind_container_and_lines(language: str) -> None:
+    text, expected = SAMPLES[language]
+    found = definitions(language, text.encode())
+    assert found.incomplete == ""
+    assert _shown(found) == expected.split("\n")
+
+
+@pytest.mark.parametrize("language", sorted(SAMPLES))
+def test_lines_end_with_or_without_carriage_returns(language: str) -> None:
+    text, expected = SAMPLES[language]
+    data = text.replace("\n", "\r\n").encode()
+    assert _shown(definitions(language, data)) == expected.split("\n")
+
+
+@pytest.mark.parametrize("language", sorted(SAMPLES))
+def test_a_name_stands_where_its_offset_and_column_say(language: str) -> None:
+    data = SAMPLES[language][0].encode()
+    lines = data.split(b"\n")
+    for found in definitions(language, data).each(data):
+        name = found.name.encode()
+        assert data[found.offset : found.offset + len(name)] == name
+        assert lines[found.line - 1][found.column : found.column + len(name)] == name
+        assert found.begin_line <= found.line <= found.end_line
+
+
+def test_parents_come_before_what_they_hold() -> None:
+    found = list(definitions("Python", SAMPLES["Python"][0].encode()).each())
+    assert [(d.name, found[d.parent].name) for d in found if d.parent >= 0] == [
+        ("attr", "Größe"),
+        ("méthode", "Größe"),
+        ("inner", "méthode"),
+    ]
+
+
+def test_other_languages_have_no_definitions() -> None:
+    assert not definitions("Markdown", b"# def f(): pass\n")
+    assert not definitions("", b"def f(): pass\n")
+
+
+def test_a_header_that_reads_like_cpp_is_parsed_as_such() -> None:
+    assert [d.name for d in definitions("C", b"namespace n {\nclass A { int b; };\n}\n").each()] == ["n", "A", "b"]
+
+
+def test_broken_text_gives_what_can_be_had() -> None:
+    data = b"def good():\n    pass\n\nclass (:\n  ]]\n\ndef also():\n    pass\n"
+    assert {"good", "also"} <= {d.name for d in definitions("Python", data).each()}
+
+
+def test_a_large_file_is_marked_and_not_parsed() -> None:
+    found = definitions("Python", b"x = 1\n" * (LARGEST_FILE // 6 + 1))
+    assert (len(found), found.incomplete) == (0, "too-large")
+
+
+def test_a_slow_file_is_given_up() -> None:
+    found = definitions("Python", b"def f():\n    pass\n" * 20_000, most_seconds=0.0)
+    assert (len(found), found.incomplete) == (0, "timed-out")
+    assert len(definitions("Python", b"def f(): pass\n")) == 1, "the parser is of use after that"
+
+
+@pytest.mark.parametrize(
+    "text", [b"(" * 20_000, b"[{" * 10_000, b"class A { " * 3_000, b"def f():\n" * 2_000, b"a<" * 9_000]
+)
+@pytest.mark.parametrize("language", ["Python", "C++", "JavaScript", "Rust", "Ruby"])
+def test_deep_nesting_is_neither_a_crash_nor_a_hang(language: str, text: bytes) -> None:
+    begun = time.monotonic()
+    definitions(language, text)
+    assert time.monotonic() - begun < 30
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(LANGUAGES), any_text)
+@example("Python", b"class \xff\xfe:\n  def \x00(): pass\n")
+@example("C++", b"int operator\n()\n(int a) {}")
+@example("Ruby", b"def " + b"x" * 5000 + b"; end")
+def test_no_bytes_crash_the_parser_and_answers_are_sound(language: str, data: bytes) -> None:
+    found = definitions(language, data)
+    again = definitions(language, data)
+    assert (found.names, found.containers) == (again.names, again.containers)
+    assert (found.rows == again.rows).all()
+    lines = data.count(b"\n") + 1
+    for place, entry in enumerate(found.each(data)):
+        assert entry.kind in KINDS
+        assert "\n" not in entry.name
+        assert 1 <= entry.begin_line <= entry.line <= lines
+        assert entry.begin_line <= entry.end_line <= lines
+        assert -1 <= entry.parent < place
+        assert data.startswith(found.names[place], entry.offset)
+
+
+def test_kinds_are_known_in_the_spelling_of_select() -> None:
+    assert kind_code("enum-member") == kind_code("EnumMember") == KINDS.index("enummember")
+    assert kind_code("nonsense") is None
