@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
+from urllib.parse import urlencode
 
 from sourcelight.backends.remote.connection import Connection, Patience
 from sourcelight.backends.remote.endpoint import Endpoint, Secret, secret_token
@@ -14,6 +15,8 @@ from sourcelight.core.errors import ProtocolError, QueryError, SearchFailed, Str
 from sourcelight.core.wire import Decoder, SearchRequest, decode_event
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Matches
 
+# What httpx sends, and what `sourcelight serve` takes.
+_MOST_ADDRESS_BYTES = 65_536
 _ALL_REPOSITORIES = "type:repo count:all fork:yes archived:yes"
 
 
@@ -58,14 +61,17 @@ class RemoteBackend:
         Raises
         ------
         QueryError
-            If the service answers that it can't read the query or a parameter, before the first event.
+            If the query can't be sent, or the service answers that it can't read it or a parameter; before the first
+            event.
         StreamBroken
             If the stream ends or turns unreadable before ``done``, after everything that arrived.
         TransportError, ServiceError, ProtocolError
             If there is no stream at all.
         """
         reader = _Reader(request.query)
-        async with self._connection.stream(request.to_params()) as portions:
+        params = request.to_params()
+        _check(params, request.query)
+        async with self._connection.stream(params) as portions:
             try:
                 async for portion in portions:
                     for event in reader.feed(portion):
@@ -102,6 +108,22 @@ class RemoteBackend:
     async def aclose(self) -> None:
         """Close all connections."""
         await self._connection.aclose()
+
+
+def _check(params: Mapping[str, str], query: str) -> None:
+    try:
+        size = len(urlencode(params))
+    except UnicodeEncodeError:
+        where = next((at for at, char in enumerate(query) if "\ud800" <= char <= "\udfff"), None)
+        where = None if where is None else len(query[:where].encode())
+        raise QueryError("the query is not valid Unicode", query=query, position=where, stage="parse") from None
+    if size > _MOST_ADDRESS_BYTES:
+        raise QueryError(
+            f"the query is too long for a request: it takes {size:,} bytes of an address, and {_MOST_ADDRESS_BYTES:,} "
+            "are the limit",
+            query=query[:100],
+            hint="use several queries, or search without a service",
+        )
 
 
 class _Reader:

@@ -14,10 +14,12 @@ import uvicorn
 from starlette.applications import Starlette
 
 from sourcelight.core.errors import ConfigurationError
-from sourcelight.server.service.guards import LOOPBACK_NAMES, MAX_ADDRESS_BYTES
+from sourcelight.server.service.guards import LOOPBACK_NAMES
 from sourcelight.server.service.producer import SearchEngine
 
 DEFAULT_PORT = 7080
+# Far above what is answered, so that over-long addresses get their 414 in place of the parser's bare 400.
+MAX_HEAD_BYTES = 512 * 1024
 
 
 def is_loopback(host: str) -> bool:
@@ -90,7 +92,7 @@ class Server(uvicorn.Server):
                 proxy_headers=False,
                 timeout_keep_alive=30,
                 timeout_graceful_shutdown=max(1, round(grace_s)),
-                h11_max_incomplete_event_size=MAX_ADDRESS_BYTES + 32 * 1024,
+                h11_max_incomplete_event_size=MAX_HEAD_BYTES,
             )
         )
         self._search = app.state.search
