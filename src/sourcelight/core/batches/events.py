@@ -78,6 +78,11 @@ class Cancellation:
         return self._event.is_set()
 
     @property
+    def remaining_s(self) -> float | None:
+        """Seconds until the time limit, negative when it has passed; None without a limit."""
+        return None if self._deadline is None else self._deadline - time.monotonic()
+
+    @property
     def expired(self) -> bool:
         """Whether the time limit has passed."""
         return self._deadline is not None and time.monotonic() >= self._deadline

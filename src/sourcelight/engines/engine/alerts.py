@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 
 from sourcelight.core.wire.events import Alert, ProposedQuery
 from sourcelight.engines.engine import limits
 
 _MOST_LISTED = 10
+_TIMEOUT = re.compile(r"(?i)(?<![^\s(])timeout:[^\s()]*\s*")
 
 
 def timed_out(query: str, late: Sequence[str], allowed_s: float | None) -> Alert:
     """Time passed before anything was found."""
     longer = limits.longer_timeout(allowed_s)
+    # The field may stand once only.
+    rest = _TIMEOUT.sub("", query).strip()
     return Alert(
         title="Timed out while searching",
         description=f"Nothing was found in {len(late)} repositories that were not searched to their end.",
         kind="warning",
-        proposed_queries=(ProposedQuery(f"timeout:{longer} {query}", "query with longer timeout"),),
+        proposed_queries=(ProposedQuery(f"timeout:{longer} {rest}", "query with longer timeout"),),
     )
 
 

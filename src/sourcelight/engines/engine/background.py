@@ -1,11 +1,47 @@
-"""Work that takes a while, in a thread of its own, while its caller goes on telling how far it is."""
+"""Work that takes a while, in a thread of its own, while its caller tells how far it is or keeps to its time."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TypeVar
 
 from sourcelight.core.batches import Cancellation
+
+GRACE_S = 0.1
+"""How long work may go on after its time limit to come to its next check by itself."""
+
+_Part = TypeVar("_Part")
+
+
+def on_time(
+    parts: Generator[_Part, None, None], cancellation: Cancellation, worker: ThreadPoolExecutor
+) -> Generator[_Part, None, None]:
+    """Give `parts`, and end soon after the time limit even in the middle of one.
+
+    One step can be a call into a library that nothing stops: an expensive regular expression over a line of a megabyte
+    takes a second. Steps run in `worker`, one when it is asked for; the one that is late is left behind and ends at
+    its next check. Without a time limit, `worker` is not used.
+    """
+    if cancellation.remaining_s is None:
+        yield from parts
+        return
+    end = object()
+    left = False
+    try:
+        while True:
+            step = worker.submit(next, parts, end)
+            allowed_s = cancellation.remaining_s
+            wait([step], None if allowed_s is None else max(allowed_s, 0.0) + GRACE_S)
+            left = not step.done()
+            part = end if left else step.result()
+            if part is end:
+                return
+            yield part  # type: ignore[misc]  # anything but the end is a part
+    finally:
+        if not left:
+            parts.close()
 
 
 def watched(work: Callable[[Cancellation], None], cancellation: Cancellation, every_s: float) -> Iterator[None]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,6 +13,7 @@ import pyarrow as pa
 from sourcelight.core.batches import Cancellation, arrow_type
 from sourcelight.core.batches.rows import Rows
 from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.engine.background import on_time
 from sourcelight.engines.engine.ownership import Ownership
 from sourcelight.engines.engine.plan import Plan, required_content
 from sourcelight.engines.engine.ranking import CANDIDATES, Ranking
@@ -49,12 +51,20 @@ class Gathering:
     note: Callable[[SearchPart], None]
     ownership: Ownership = field(init=False)
     _given: set[Place] = field(init=False, default_factory=set)
+    _worker: ThreadPoolExecutor = field(init=False)
 
     def __post_init__(self) -> None:
         self.ownership = Ownership(self.store.read)
+        self._worker = ThreadPoolExecutor(1, "sourcelight-timed")
 
     def batches(self) -> Iterator[Any]:
         """Record batches of all alternatives."""
+        try:
+            yield from self._batches()
+        finally:
+            self._worker.shutdown(wait=False)
+
+    def _batches(self) -> Iterator[Any]:
         yield from self._repositories()
         searching = [plan for plan in self.plans if plan.searches]
         found = self._of_one(searching[0]) if len(searching) == 1 else self._united(searching)
@@ -115,7 +125,7 @@ class Gathering:
     def _selected(self, plan: Plan, targets: Sequence[Target], selector: Selector) -> Iterator[Any]:
         owners = tuple(p for p in plan.alternative.predicates("file") if p.name == "has.owner")
         of_place = {(t.repository.facts.name, t.revision): t for t in targets} if owners else {}
-        for part in self._parts(plan, targets, selector):
+        for part in on_time(self._parts(plan, targets, selector), self.cancellation, self._worker):
             self.note(part)
             for batch in part.batches:
                 kept = batch
@@ -130,7 +140,7 @@ class Gathering:
                         self.note(SearchPart(repositories_done=tuple(t.repository.facts.name for t in targets)))
                         return
 
-    def _parts(self, plan: Plan, targets: Sequence[Target], selector: Selector) -> Iterable[SearchPart]:
+    def _parts(self, plan: Plan, targets: Sequence[Target], selector: Selector) -> Generator[SearchPart, None, None]:
         bounded = not plan.alternative.select() and not plan.alternative.predicates("file")
         options = SearchOptions(
             chunk_matches=self.request.chunk_matches and selector.needs_lines,

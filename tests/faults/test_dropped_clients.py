@@ -1,0 +1,118 @@
+"""A thousand clients that hang up in the middle of a stream leave nothing behind in a real `sourcelight serve`."""
+
+from __future__ import annotations
+
+import os
+import queue
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import IO, Any
+
+import psutil
+import pytest
+
+from sourcelight.testing import RepositoryBuilder
+
+TOKEN = "slo_the-owner-of-the-dropped"
+CLIENTS, AT_ONCE = 1_000, 20
+BOUND_S = 30.0
+MOST_GROWTH = 64 * 2**20
+"""Bytes that the second half may add; 1,000 leaked streams of 128 KiB would be twice that."""
+
+
+def _read(pipe: IO[str], lines: queue.Queue[str]) -> None:
+    for line in pipe:
+        lines.put(line)
+    lines.put("")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str, int]]:
+    """A served repository whose answers are larger than any buffer of a connection."""
+    repository = RepositoryBuilder(tmp_path / "src" / "one")
+    repository.commit({f"{number}.txt": f"wanderer {number} {'x' * 60}\n" * 500 for number in range(4)})
+    command = "import sys; from sourcelight.cli import main; sys.exit(main())"
+    with subprocess.Popen(
+        [sys.executable, "-c", command, "serve", str(tmp_path / "src"), "--port", "0"],
+        env={**os.environ, "SOURCELIGHT_OWNER_TOKEN": TOKEN, "SOURCELIGHT_HOME": str(tmp_path / "home")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        lines: queue.Queue[str] = queue.Queue()
+        reader = threading.Thread(target=_read, args=(process.stdout, lines), daemon=True)
+        reader.start()
+        said = ""
+        try:
+            while not (found := re.search(r"http://(127\.0\.0\.1):(\d+)", said)):
+                line = lines.get(timeout=BOUND_S)
+                assert line, said
+                said += line
+            yield process, found[1], int(found[2])
+        finally:
+            process.terminate()
+            process.wait(15)
+            reader.join(15)
+
+
+def drop(host: str, port: int, number: int) -> int:
+    """Ask for a stream, take some of it or nothing, hang up; gives the bytes taken."""
+    query = "count:all%20wanderer" if number % 4 else "count:all%20/w.nderer/"
+    head = f"GET /.api/search/stream?q={query}&cm=t HTTP/1.1\r\nHost: {host}\r\nAuthorization: token {TOKEN}\r\n\r\n"
+    with socket.create_connection((host, port), timeout=BOUND_S) as connection:
+        connection.sendall(head.encode()[: -1 if number % 10 == 0 else None])
+        if number % 10 == 0 or number % 3 == 0:
+            return 0
+        return len(connection.recv(4096))
+
+
+def wave(host: str, port: int, clients: int) -> int:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return sum(map(bool, pool.map(lambda number: drop(host, port, number), range(clients))))
+
+
+def held(process: Any) -> tuple[int, int, int]:
+    """Threads, descriptors and connections."""
+    return process.num_threads(), process.num_fds(), len(process.net_connections(kind="tcp"))
+
+
+def settled(process: Any) -> tuple[int, int, int]:
+    """What the process holds once that has not changed for a second."""
+    bound = time.monotonic() + BOUND_S
+    since, last = time.monotonic(), held(process)
+    while time.monotonic() - since < 1.0:
+        assert time.monotonic() < bound
+        threading.Event().wait(0.1)
+        if (now := held(process)) != last:
+            since, last = time.monotonic(), now
+    return last
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="descriptors are counted by the POSIX way")
+@pytest.mark.slow
+@pytest.mark.timeout(180)
+def test_a_thousand_dropped_clients_leave_nothing_behind(server: tuple[subprocess.Popen[str], str, int]) -> None:
+    served, host, port = server
+    process = psutil.Process(served.pid)
+    wave(host, port, CLIENTS // 10)  # pools and caches fill
+    before = settled(process)
+    resident = process.memory_info().rss
+    begun = wave(host, port, CLIENTS)
+    assert begun > CLIENTS // 3
+    bound = time.monotonic() + BOUND_S
+    while any(now > then for now, then in zip(held(process), before, strict=True)):
+        assert time.monotonic() < bound, (before, held(process))
+        threading.Event().wait(0.05)
+    assert process.memory_info().rss - resident < MOST_GROWTH
+    assert not process.children()
+    with socket.create_connection((host, port), timeout=BOUND_S) as connection:
+        connection.sendall(f"GET /readyz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+        assert connection.recv(64).startswith(b"HTTP/1.1 200")

@@ -1,0 +1,109 @@
+"""Whatever an answer leaves out is an item of `skipped`, in the library and over HTTP alike."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sourcelight as sl
+from server.running_service import TOKEN, running
+from sourcelight.backends.embed import EmbeddedBackend, open_engine
+from sourcelight.engines.engine import Engine
+from sourcelight.testing import RepositoryBuilder
+
+NOTES = "[repositories.forked]\nfork = true\n[repositories.old]\narchived = true\n"
+
+
+@pytest.fixture(scope="module")
+def lacking(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    """Engine over repositories that each lack something."""
+    folder = tmp_path_factory.mktemp("lacking")
+    source = folder / "src"
+    one = RepositoryBuilder(source / "one")
+    one.commit({"a.txt": "needle\n" * 30, "b.bin": b"needle\0", "large.txt": "needle\n" * 20_000, "c.txt": "x\n"})
+    one.write({"a.txt": "needle, changed\n", "new.txt": "needle\n"})
+    for name in ("forked", "old", "gone"):
+        RepositoryBuilder(source / name).commit({"a.txt": "needle\n"})
+    held = RepositoryBuilder(folder / "origin")
+    held.commit({"here.txt": "needle\n"})
+    held.git("config", "uploadpack.allowFilter", "true")
+    held.clone(source / "partial", "--filter=blob:none", "--no-checkout")
+    broken = RepositoryBuilder(source / "broken")
+    broken.commit({"a.txt": "needle\n"})
+    shutil.rmtree(broken.path / ".git" / "objects")
+    (source / "repos.toml").write_text(NOTES, "utf-8")
+    engine = open_engine([source], index=folder / "index", max_file_size=100_000)
+    shutil.rmtree(source / "gone")
+    return engine
+
+
+@pytest.fixture(scope="module")
+def asked(lacking: Engine) -> Iterator[dict[str, sl.Client]]:
+    backend: Any = EmbeddedBackend(lacking)
+    with running(lacking) as service, sl.Client(backend) as embedded, sl.connect(service.url, TOKEN) as remote:
+        yield {"embedded": embedded, "remote": remote}
+
+
+@pytest.mark.parametrize("side", ["embedded", "remote"])
+@pytest.mark.parametrize(
+    ("query", "options", "reason", "part"),
+    [
+        ("needle count:3", {}, "shard-match-limit", "count:"),
+        ("needle", {"display": 2}, "display", "2 of them"),
+        ("needle", {}, "repository-fork", "forked"),
+        ("needle", {}, "excluded-archive", "old"),
+        ("needle", {}, "document-binary", "name only"),
+        ("needle", {}, "document-too-large", "search.maxFileSize"),
+        ("needle", {}, "document-missing", "partial"),
+        ("needle", {}, "worktree-changes", "HEAD was"),
+        ("needle", {}, "repository-gone", "gone"),
+        ("needle", {}, "repository-unreadable", "broken"),
+        ("repo:one@no-such-branch needle", {}, "repository-missing", "no-such-branch"),
+    ],
+)
+def test_what_is_left_out_is_said(
+    asked: dict[str, sl.Client], side: str, query: str, options: dict[str, Any], reason: str, part: str
+) -> None:
+    result = asked[side].search(query, **options)
+    found = result.skipped[result.skipped["reason"] == reason]
+    assert len(found) == 1, list(result.skipped["reason"])
+    assert part in found["message"].iloc[0]
+    assert found["title"].iloc[0]
+    assert found["severity"].iloc[0] in {"info", "warn"}
+
+
+def test_both_sides_say_the_same(asked: dict[str, sl.Client]) -> None:
+    for query in ("needle", "needle count:3", "needle type:path", "nothing-like-this", "repo:one needle"):
+        told = {
+            side: [tuple(row) for row in client.search(query).skipped[["reason", "title", "message"]].to_numpy()]
+            for side, client in asked.items()
+        }
+        assert told["embedded"] == told["remote"]
+
+
+def test_only_limits_that_hide_matches_make_an_answer_limited(asked: dict[str, sl.Client]) -> None:
+    for client in asked.values():
+        assert client.search("needle count:3").status == "limited"
+        assert client.search("needle", display=1).status == "limited"
+        assert client.search("x repo:one file:c.txt fork:yes archived:yes type:path").status != "failed"
+
+
+def test_nothing_left_out_is_complete_with_no_item(code: sl.Client) -> None:
+    result = code.search("needle count:all")
+    assert (result.status, result.reasons, len(result.skipped)) == ("complete", (), 0)
+
+
+def test_a_damaged_index_is_built_anew(tmp_path: Path) -> None:
+    RepositoryBuilder(tmp_path / "src" / "one").commit({"a.txt": "needle\n" * 100})
+    open_engine([tmp_path / "src"], index=tmp_path / "index")
+    shards = [file for file in (tmp_path / "index").rglob("*") if file.is_file()]
+    assert shards
+    for file in shards:
+        file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    fresh: Any = EmbeddedBackend(open_engine([tmp_path / "src"], index=tmp_path / "index"))
+    with sl.Client(fresh) as client:
+        assert len(client.search("needle count:all")) == 100
