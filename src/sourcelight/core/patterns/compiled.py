@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sourcelight.core.errors import PatternError
 from sourcelight.core.patterns.exact import ExactMatcher, compile_re2, quote
 from sourcelight.core.patterns.formula import FOLD_HAZARDS, Formula, Needs, fold
+from sourcelight.core.patterns.halting import Stopped, check, never
 from sourcelight.core.patterns.ranges import (
     Offsets,
     as_ranges,
@@ -25,6 +26,7 @@ from sourcelight.core.patterns.ranges import (
     lines_around,
 )
 from sourcelight.core.patterns.required import drops_hazards, required_texts
+from sourcelight.core.patterns.runs import class_runs
 from sourcelight.core.patterns.scanner import Refused, Scanner, TooManyHits
 from sourcelight.core.patterns.syntax import (
     Syntax,
@@ -32,6 +34,7 @@ from sourcelight.core.patterns.syntax import (
     anchors,
     literal_tree,
     matches_newline,
+    never_empty,
     nullable,
     parse,
     plain_text,
@@ -100,15 +103,17 @@ class CompiledPattern:
         self.needs_fold_check = drops_hazards(self._tree)
         self._folded = fold(raw) if kind == "literal" and text.isascii() and not self.multi_line else b""
         flags = ("" if case_sensitive else "i") + ("" if whole_text else "m")
-        kernel = syntax.plain_source
-        if kernel is not None:
-            kernel = b"(?" + flags.encode() + b":" + kernel + b")" if flags else b"(?:" + kernel + b")"
-        self._matcher = ExactMatcher(
-            regexp,
-            kernel,
-            looks_behind=bool(places - {"line-end", "text-end"}) or isinstance(self._tree, Unknown),
-            nullable=self.matches_empty,
-        )
+        kernel = _with_flags(flags, syntax.plain_source)
+        looks_behind = bool(places - {"line-end", "text-end"}) or isinstance(self._tree, Unknown)
+        self._matcher = ExactMatcher(regexp, kernel, looks_behind=looks_behind, nullable=self.matches_empty)
+        shorter = never_empty(syntax) if kind == "regexp" and not places else None
+        if shorter is not None:
+            # Empty matches are dropped anyway, and without them there is none to try at each and every character.
+            self._tree, kernel = shorter.tree, _with_flags(flags, shorter.plain_source)
+            regexp = compile_re2(kernel or b"", case_sensitive=case_sensitive, shown=text)
+        self._nullable = self.matches_empty and shorter is None
+        self._runs = None if self._nullable or places else class_runs(self._tree, greedy=syntax.greedy)
+        self._finder = ExactMatcher(regexp, kernel, looks_behind=looks_behind, nullable=self._nullable, runs=self._runs)
         self._unanchored = not places
         self._reports_ranges = bool(ends)
         self._lock = threading.Lock()
@@ -121,11 +126,18 @@ class CompiledPattern:
         """Give the non-empty spans in one text, in bytes, leftmost-first, non-overlapping: the oracle of `spans`."""
         return self._matcher.find(bytes(text))
 
-    def find_document(self, text: bytes) -> list[tuple[int, int]]:
+    def find_document(self, text: bytes, stopped: Stopped = never) -> list[tuple[int, int]]:
         """Give the non-empty spans in a whole document; they may cross lines, ``^`` and ``$`` stand at line bounds."""
-        return self._matcher.find(text)
+        return self._finder.find(text, stopped=stopped)
 
-    def lines(self, buffer: Any, ranges: Any) -> Offsets:
+    def document_spans(self, text: bytes, stopped: Stopped = never) -> Offsets:
+        """Give what `find_document` gives as an n x 2 array."""
+        if self._runs is not None:
+            _, low, high = self._finder.spans(memoryview(text), np.zeros(1, np.int64), np.array([len(text)]), stopped)
+            return np.stack((low, high), axis=1)
+        return np.array(self._finder.find(text, stopped=stopped), dtype=np.int64).reshape(-1, 2)
+
+    def lines(self, buffer: Any, ranges: Any, stopped: Stopped = never) -> Offsets:
         """Find candidate lines.
 
         Parameters
@@ -134,6 +146,8 @@ class CompiledPattern:
             Bytes-like, a memory map for one.
         ranges
             n x 2 byte offsets, ascending and apart, each at line bounds (whole documents when `multi_line`).
+        stopped
+            Asked about every 10 ms; when it says so, `halting.Halted` is raised.
 
         Returns
         -------
@@ -152,15 +166,18 @@ class CompiledPattern:
         if self.literal is not None:
             found = find_texts(view, self.literal, passes)
             return found if passes is wanted else inside(found, wanted)
-        if self.matches_empty:
+        if self._nullable or (self._runs is not None and self._runs.everywhere):
             return every_line(view, wanted)
         scanner, _ = self._scanner(one_line=False)
         if scanner is not None:
-            found = scanner.last_bytes(view, passes if self.multi_line else cut_at_lines(view, passes), every_line)
+            portions = passes if self.multi_line else cut_at_lines(view, passes)
+            found = scanner.last_bytes(view, portions, every_line, stopped)
             return found if passes is wanted else inside(found, wanted)
-        return self._lines_by_re2(view, wanted)
+        return self._lines_by_re2(view, wanted, stopped)
 
-    def spans(self, buffer: Any, line_starts: Any, line_ends: Any) -> tuple[Offsets, Offsets, Offsets]:
+    def spans(
+        self, buffer: Any, line_starts: Any, line_ends: Any, stopped: Stopped = never
+    ) -> tuple[Offsets, Offsets, Offsets]:
         """Give the exact non-empty matches in the given lines.
 
         Parameters
@@ -169,6 +186,8 @@ class CompiledPattern:
             Bytes-like.
         line_starts, line_ends
             Byte offsets of the lines, ends without the newline. Any texts will do: paths, repository names.
+        stopped
+            As for `lines`.
 
         Returns
         -------
@@ -186,7 +205,7 @@ class CompiledPattern:
             spans = self._folded_spans(view, starts, ends)
             if spans is not None:
                 return spans
-        return self._matcher.spans(view, starts, ends)
+        return self._finder.spans(view, starts, ends, stopped)
 
     def count(self, buffer: Any, ranges: Any) -> int:
         """Count the non-empty matches in the ranges (bounds as for `lines`)."""
@@ -262,18 +281,26 @@ class CompiledPattern:
             return None, Precision.NEVER
         return scanner, precision if scanner.precise else Precision.NEVER
 
-    def _lines_by_re2(self, view: memoryview, ranges: Offsets) -> Offsets:
+    def _lines_by_re2(self, view: memoryview, ranges: Offsets, stopped: Stopped) -> Offsets:
         found: list[int] = []
         for low, high in ranges.tolist():
+            check(stopped)
             if self._reports_ranges:
                 found.append(low)  # RE2 would take the ends of the buffer for the ends of the text
                 continue
             at = low
-            while at < high and (start := self._matcher.first_start(view, at, high)) >= 0:
+            while at < high and (start := self._finder.first_start(view, at, high)) >= 0:
+                check(stopped)
                 found.append(start)
                 newline = lines_around(view, np.array([start]), np.array([[low, high]]))[1]
                 at = int(newline[0]) + 1
         return np.array(found, dtype=np.int64)
+
+
+def _with_flags(flags: str, source: bytes | None) -> bytes | None:
+    if source is None:
+        return None
+    return b"(?" + flags.encode() + b":" + source + b")" if flags else b"(?:" + source + b")"
 
 
 def _found_in_rows(view: memoryview, text: bytes, starts: Offsets, ends: Offsets) -> tuple[Offsets, Offsets]:

@@ -16,14 +16,21 @@ from numpy.typing import NDArray
 from re2 import _re2  # the wrapper above it builds a Python object for each match, at five times the cost
 
 from sourcelight.core.errors import PatternError
+from sourcelight.core.patterns.halting import Stopped, check, never
 from sourcelight.core.patterns.ranges import Offsets
+from sourcelight.core.patterns.runs import ClassRuns
 
 FEW_ROWS = 64
 """Rows below which a Python loop beats the set-up of Arrow's kernels."""
 MOST_ROUNDS = 8
 """Matches of a line that are looked for in all lines at once; lines with more are finished one by one."""
-CHUNK_BYTES = 32 << 20
+CHUNK_BYTES = 4 << 20
 """Bytes of text that are copied together for one call of a kernel."""
+
+MATCHES_PER_CHECK = 16
+"""Matches between two looks at whether to stop: one in a line of megabytes takes a millisecond."""
+
+LINES_PER_CHECK = 64
 
 _UNANCHORED = _re2.RE2.Anchor.UNANCHORED
 
@@ -60,36 +67,51 @@ class ExactMatcher:
         Whether text before a match can decide about it (``^``, ``\b``).
     nullable
         Whether a match can be empty.
+    runs
+        The pattern as runs of a character class, where it is that.
     """
 
-    def __init__(self, regexp: Any, kernel_source: bytes | None, *, looks_behind: bool, nullable: bool) -> None:
+    def __init__(
+        self,
+        regexp: Any,
+        kernel_source: bytes | None,
+        *,
+        looks_behind: bool,
+        nullable: bool,
+        runs: ClassRuns | None = None,
+    ) -> None:
+        self._runs = runs
         self.regexp = regexp
         self._kernel_source = None if kernel_source is None else kernel_source.decode()
         self._looks_behind = looks_behind
         self._nullable = nullable
 
-    def find(self, text: Any, start: int = 0) -> list[tuple[int, int]]:
+    def find(self, text: Any, start: int = 0, stopped: Stopped = never) -> list[tuple[int, int]]:
         """Give the non-empty spans of one text from byte `start` on."""
         match = self.regexp.Match
         found: list[tuple[int, int]] = []
         stop = len(text)
         at = start
         while True:
-            low, high = match(_UNANCHORED, text, at, stop)[0]
-            if low < 0:
-                return found
-            if high > low:
-                found.append((low, high))
-            if at == stop:
-                return found
-            at = high if high > at else at + 1
+            for _ in range(MATCHES_PER_CHECK):
+                low, high = match(_UNANCHORED, text, at, stop)[0]
+                if low < 0:
+                    return found
+                if high > low:
+                    found.append((low, high))
+                if at == stop:
+                    return found
+                at = high if high > at else at + 1
+            check(stopped)
 
     def first_start(self, text: Any, low: int, high: int) -> int:
         """Give the start of the first match in ``text[low:high]``, -1 when there is none."""
         start: int = self.regexp.Match(_UNANCHORED, text, low, high)[0][0]
         return start
 
-    def spans(self, view: memoryview, starts: Offsets, ends: Offsets) -> tuple[Offsets, Offsets, Offsets]:
+    def spans(
+        self, view: memoryview, starts: Offsets, ends: Offsets, stopped: Stopped = never
+    ) -> tuple[Offsets, Offsets, Offsets]:
         """Give (row, start, end) of every match in ``view[starts[i]:ends[i]]``, by row, then start."""
         rows: list[Offsets] = []
         lows: list[Offsets] = []
@@ -99,7 +121,9 @@ class ExactMatcher:
         while first < len(starts):
             done = int(sizes[first - 1]) if first else 0
             last = max(int(np.searchsorted(sizes, done + CHUNK_BYTES, side="right")), first + 1)
-            row, low, high = self._chunk(view, starts[first:last], ends[first:last])
+            check(stopped)
+            chunk = self._chunk if self._runs is None else self._by_runs
+            row, low, high = chunk(view, starts[first:last], ends[first:last], stopped)
             rows.append(row + first)
             lows.append(low)
             highs.append(high)
@@ -108,16 +132,32 @@ class ExactMatcher:
             return _empty(), _empty(), _empty()
         return np.concatenate(rows), np.concatenate(lows), np.concatenate(highs)
 
-    def _chunk(self, view: memoryview, starts: Offsets, ends: Offsets) -> tuple[Offsets, Offsets, Offsets]:
+    def _by_runs(
+        self, view: memoryview, starts: Offsets, ends: Offsets, stopped: Stopped
+    ) -> tuple[Offsets, Offsets, Offsets]:
+        if self._runs is None:
+            return self._chunk(view, starts, ends, stopped)
+        row, low, high, rest = self._runs.spans(view, starts, ends)
+        if not len(rest):
+            return row, low, high
+        of_rest, rest_low, rest_high = self._chunk(view, starts[rest], ends[rest], stopped)
+        row, low, high = (np.concatenate(both) for both in ((row, rest[of_rest]), (low, rest_low), (high, rest_high)))
+        order = np.argsort(row, kind="stable")
+        return row[order], low[order], high[order]
+
+    def _chunk(
+        self, view: memoryview, starts: Offsets, ends: Offsets, stopped: Stopped
+    ) -> tuple[Offsets, Offsets, Offsets]:
         everything = np.arange(len(starts), dtype=np.int64)
         nowhere = np.zeros(len(starts), dtype=np.int64)
         if self._nullable or self._kernel_source is None:
-            return self._one_by_one(view, starts, ends, everything, nowhere)
+            return self._one_by_one(view, starts, ends, everything, nowhere, stopped)
         found: list[tuple[Offsets, Offsets, Offsets]] = []
         rows, froms = everything, nowhere
         for _ in range(1 if self._looks_behind else MOST_ROUNDS):
             if len(rows) < FEW_ROWS:
                 break
+            check(stopped)
             texts = gathered(view, starts[rows] + froms, ends[rows])
             spans = pc.extract_regex_span(texts, pattern=f"(?P<m>{self._kernel_source})")
             hit = spans.is_valid().to_numpy(zero_copy_only=False)
@@ -129,7 +169,7 @@ class ExactMatcher:
             more = froms < (ends - starts)[rows]
             rows, froms = rows[more], froms[more]
         if len(rows):
-            found.append(self._one_by_one(view, starts, ends, rows, froms))
+            found.append(self._one_by_one(view, starts, ends, rows, froms, stopped))
         row, low, high = (np.concatenate([part[i] for part in found]) for i in range(3)) if found else (_empty(),) * 3
         if len(found) > 1:
             order = np.lexsort((low, row))
@@ -137,15 +177,15 @@ class ExactMatcher:
         return row, low, high
 
     def _one_by_one(
-        self, view: memoryview, starts: Offsets, ends: Offsets, rows: Offsets, froms: Offsets
+        self, view: memoryview, starts: Offsets, ends: Offsets, rows: Offsets, froms: Offsets, stopped: Stopped
     ) -> tuple[Offsets, Offsets, Offsets]:
-        found = [
-            (row, low, high)
-            for row, start, end, at in zip(
-                rows.tolist(), starts[rows].tolist(), ends[rows].tolist(), froms.tolist(), strict=True
-            )
-            for low, high in self.find(bytes(view[start:end]), at)
-        ]
+        found: list[tuple[int, int, int]] = []
+        for number, (row, start, end, at) in enumerate(
+            zip(rows.tolist(), starts[rows].tolist(), ends[rows].tolist(), froms.tolist(), strict=True)
+        ):
+            if number % LINES_PER_CHECK == 0:
+                check(stopped)
+            found += [(row, low, high) for low, high in self.find(bytes(view[start:end]), at, stopped)]
         table = np.array(found, dtype=np.int64).reshape(-1, 3)
         return table[:, 0], table[:, 1], table[:, 2]
 

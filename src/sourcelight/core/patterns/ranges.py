@@ -14,8 +14,8 @@ RANGE_COST = 4096
 """Bytes of scanning that one more range costs about as much as."""
 
 
-PORTION = 8 << 20
-"""Bytes scanned in one call, so that hits in one dense place don't decide about the whole."""
+PORTION = 2 << 20
+"""Bytes scanned in one call, so that hits in one dense place don't decide about the whole, and scans can be stopped."""
 
 
 SPARSE = 1024

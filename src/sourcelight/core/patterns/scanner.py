@@ -10,10 +10,13 @@ from typing import Any
 import hyperscan
 import numpy as np
 
+from sourcelight.core.patterns.halting import Halted, Stopped, check, never
 from sourcelight.core.patterns.ranges import PORTION, Offsets
 
 FEWEST_TOO_MANY = 100_000
 """Hits of one call that are never too many."""
+HITS_PER_CHECK = 4096
+"""Hits between two looks at whether to stop: about a millisecond."""
 BYTES_PER_HIT = 24
 """More hits than one in so many bytes are too many: about the length of a short line."""
 
@@ -67,7 +70,11 @@ class Scanner:
             return self._databases[mode]
 
     def last_bytes(
-        self, view: memoryview, ranges: Offsets, dense: Callable[[memoryview, Offsets], Offsets] | None = None
+        self,
+        view: memoryview,
+        ranges: Offsets,
+        dense: Callable[[memoryview, Offsets], Offsets] | None = None,
+        stopped: Stopped = never,
     ) -> Offsets:
         """Give the distinct offsets of the last bytes of all matches in the ranges, ascending.
 
@@ -78,25 +85,35 @@ class Scanner:
         ------
         TooManyHits
             In such a place when `dense` is None.
+        Halted
+            Once `stopped` says so.
         """
         found: list[Offsets] = []
         for part in _portions(ranges):
+            check(stopped)
             try:
-                found.append(self._scan(view, part))
+                found.append(self._scan(view, part, stopped))
             except TooManyHits:
                 if dense is None:
                     raise
                 found.append(dense(view, part))
         return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
 
-    def _scan(self, view: memoryview, ranges: Offsets) -> Offsets:
+    def _scan(self, view: memoryview, ranges: Offsets, stopped: Stopped) -> Offsets:
         ends: list[int] = []
         add = ends.append
         most = max(FEWEST_TOO_MANY, int((ranges[:, 1] - ranges[:, 0]).sum()) // BYTES_PER_HIT)
+        next_check = min(HITS_PER_CHECK, most)
+        halted = False
 
         def hit(_id: int, _start: int, end: int, _flags: int, _context: object) -> bool:
+            nonlocal next_check, halted
             add(end - 1)
-            return len(ends) > most
+            if len(ends) <= next_check:
+                return False
+            next_check = min(next_check + HITS_PER_CHECK, most)
+            halted = stopped()
+            return halted or len(ends) > most
 
         single = len(ranges) == 1
         mode = hyperscan.HS_MODE_BLOCK if single else hyperscan.HS_MODE_VECTORED
@@ -113,7 +130,7 @@ class Scanner:
             else:
                 database.scan([view[low:high] for low, high in ranges.tolist()], hit, scratch=scratch)
         except hyperscan.ScanTerminated as stop:
-            raise TooManyHits from stop
+            raise (Halted if halted else TooManyHits) from stop
         finally:
             pool.append(scratch)
         found = np.array(ends, dtype=np.int64)

@@ -92,10 +92,11 @@ class _Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Syntax:
-    """A pattern's tree, and its source with every capturing group made plain."""
+    """A pattern's tree, its source with every capturing group made plain, and whether no repetition is lazy."""
 
     tree: Node
     plain_source: bytes | None
+    greedy: bool = True
 
 
 def parse(source: str, *, fold: bool, multi_line: bool) -> Syntax:
@@ -107,7 +108,7 @@ def parse(source: str, *, fold: bool, multi_line: bool) -> Syntax:
             return Syntax(Unknown(), None)
     except (_Unreadable, RecursionError, IndexError, ValueError, re2.error):
         return Syntax(Unknown(), None)
-    return Syntax(tree, reader.without_captures().encode())
+    return Syntax(tree, reader.without_captures().encode(), greedy=reader.greedy)
 
 
 def literal_tree(text: str, *, fold: bool) -> Node:
@@ -201,6 +202,7 @@ class _Reader:
         self.dot_newline = False
         self.captures: list[tuple[int, int]] = []
         self.open_quote = False
+        self.greedy = True
 
     def without_captures(self) -> str:
         pieces: list[str] = []
@@ -246,6 +248,7 @@ class _Reader:
         bounds = self.bounds() if mark == "{" else None
         low, high, end = bounds or {"*": (0, None), "+": (1, None), "?": (0, 1)}[mark] + (self.at + 1,)
         if self.source[end : end + 1] == "?":
+            self.greedy = False
             end += 1
         items[-1] = Repeat(items[-1], low, high)
         self.at = end
@@ -297,7 +300,9 @@ class _Reader:
                 self.multi_line = value
             elif mark == "s":
                 self.dot_newline = value
-            elif mark != "U":
+            elif mark == "U":
+                self.greedy = False
+            else:
                 raise _Unreadable
             self.at += 1
         self.at += 1
@@ -379,6 +384,22 @@ def nullable(node: Node) -> bool:
     if isinstance(node, Repeat):
         return node.low == 0 or nullable(node.part)
     return isinstance(node, Anchor | Unknown)
+
+
+def never_empty(syntax: Syntax) -> Syntax | None:
+    """Give a pattern with the non-empty matches of ``E*`` alone, which is ``E+``; None for any other pattern.
+
+    Where ``E*`` prefers a match that is not empty, one more of E is what it tried first; a lazy one never does.
+    """
+    node = syntax.tree
+    while isinstance(node, Concat) and len(node.parts) == 1:
+        node = node.parts[0]
+    source = syntax.plain_source
+    if source is None or not source.endswith(b"*") or not syntax.greedy:
+        return None
+    if not isinstance(node, Repeat) or (node.low, node.high) != (0, None) or nullable(node.part):
+        return None
+    return Syntax(Repeat(node.part, 1, None), source[:-1] + b"+")
 
 
 def anchors(node: Node) -> frozenset[AnchorKind]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from sourcelight.core.batches.events import Cancellation
 from sourcelight.core.errors import SourcelightError
+from sourcelight.core.patterns.halting import Halted
 from sourcelight.engines.search.model import Target, TextQuery
 from sourcelight.engines.search.scan.candidates import candidate_units
 from sourcelight.engines.search.scan.evaluate import RepositorySearch
@@ -62,7 +63,10 @@ def estimate(open_target: Opener, targets: Sequence[Target], query: TextQuery, c
         except (SourcelightError, OSError):
             sums.without_index.append(target.repository.name)
             continue
-        search = RepositorySearch(snapshot, prepared, lambda: cancellation.stopped)
+        try:
+            search = RepositorySearch(snapshot, prepared, lambda: cancellation.stopped)
+        except Halted:
+            break
         sums.repositories += 1
         files = snapshot.view.files
         sums.files += files

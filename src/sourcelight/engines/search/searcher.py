@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from sourcelight.core.batches.events import Cancellation
-from sourcelight.core.errors import IndexFault, SourcelightError
+from sourcelight.core.errors import Cancelled, IndexFault, SourcelightError
+from sourcelight.core.patterns.halting import Halted
 from sourcelight.engines.search.model import GroupBy, SearchOptions, SearchPart, Target, TextQuery
 from sourcelight.engines.search.scan.evaluate import Found, Pace, RepositorySearch
 from sourcelight.engines.search.scan.plan import plan
@@ -20,8 +21,8 @@ from sourcelight.engines.search.scan.snapshot import Snapshot
 _QUIET_S = 0.05
 """Longest time for which finished repositories without a match wait to be told of together."""
 
-_COUNTED_UNITS = 1024
-"""Units that a count takes at once: nothing is shown early, but a cancelled count must end soon."""
+_COUNTED_UNITS = 128
+"""Units that a count takes first: nothing is shown early, but a cancelled count must end soon."""
 
 Opener = Callable[[Target], tuple[Snapshot, str]]
 """Opens a target and gives its commit; raises `IndexFault`, or another error of ours, when it can't."""
@@ -52,17 +53,16 @@ def search(
         except (SourcelightError, OSError) as fault:
             waiting.failed[name] = fault.reason if isinstance(fault, IndexFault) else str(fault)
             continue
-        running = RepositorySearch(snapshot, prepared, stopped)
-        renderer = Renderer(running, target, commit, options)
-        for found in running.found(pace):
-            rendered = renderer.render(found)
-            matches += rendered.matches
-            yield waiting.part(rendered.batches, rendered.matches, rendered.files)
-            if options.max_matches is not None and matches >= options.max_matches:
-                return
-            if stopped():
-                break
-        if stopped():
+        try:
+            running = RepositorySearch(snapshot, prepared, stopped)
+            renderer = Renderer(running, target, commit, options)
+            for found in running.found(pace):
+                rendered = renderer.render(found)
+                matches += rendered.matches
+                yield waiting.part(rendered.batches, rendered.matches, rendered.files)
+                if options.max_matches is not None and matches >= options.max_matches:
+                    return
+        except Halted:
             break
         waiting.done.append(name)
         if skipped := snapshot.skipped(running.filter):
@@ -112,7 +112,8 @@ def count(
 ) -> Any:
     """Count matches and files without reading lines; see `model.Searcher.count`.
 
-    Raises the fault of the first target that can't be opened, and `Cancelled`: half a count is none.
+    Raises the fault of the first target that can't be opened, and `Cancelled` when it is to stop, also for its time
+    limit: half a count is none.
     """
     import pyarrow as pa
 
@@ -121,10 +122,13 @@ def count(
     for target in targets:
         cancellation.check()
         snapshot, _ = open_target(target)
-        running = RepositorySearch(snapshot, prepared, lambda: cancellation.stopped)
-        for found in running.found(Pace(_COUNTED_UNITS)):
-            for files, matches in ((found.content_files, _matches(found)), (found.path_files, None)):
-                add_counts(totals, keys_of(snapshot, target.repository.name, files, by), files, matches)
+        try:
+            running = RepositorySearch(snapshot, prepared, lambda: cancellation.stopped)
+            for found in running.found(Pace(_COUNTED_UNITS)):
+                for files, matches in ((found.content_files, _matches(found)), (found.path_files, None)):
+                    add_counts(totals, keys_of(snapshot, target.repository.name, files, by), files, matches)
+        except Halted:
+            raise Cancelled("stopped before all was counted") from None
         cancellation.check()
     columns: dict[str, Any] = {
         column: pa.array([key[place] for key in totals], pa.string()) for place, column in enumerate(by)

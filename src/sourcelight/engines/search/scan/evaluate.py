@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.engines.search.index.shard import Shard
+from sourcelight.core.patterns.halting import Stopped, check
+from sourcelight.engines.search.index.shard import UNIT_BYTES, Shard
 from sourcelight.engines.search.index.view import NO_SHARD, Placement
 from sourcelight.engines.search.scan.candidates import candidate_units
 from sourcelight.engines.search.scan.hits import NO_HITS, Hits, find_hits, merge_hits
@@ -18,6 +19,7 @@ from sourcelight.engines.search.scan.plan import Plan
 from sourcelight.engines.search.scan.snapshot import Mask, PathHits, Snapshot
 
 _FIRST_UNITS, _LEAST_UNITS, _LARGEST_UNITS, _GROWTH = 64, 4, 1024, 4
+_COMMON_BYTES = 2 * UNIT_BYTES
 _AIM_S, _LONG_S = 0.05, 0.08
 
 Places = NDArray[np.intp]
@@ -56,15 +58,15 @@ class Found:
 
 
 class RepositorySearch:
-    """One query over one repository at one commit."""
+    """One query over one repository at one commit; it and its iterators raise `Halted` once `stopped` says so."""
 
-    def __init__(self, snapshot: Snapshot, plan: Plan, stopped: Callable[[], bool]) -> None:
+    def __init__(self, snapshot: Snapshot, plan: Plan, stopped: Stopped) -> None:
         self.snapshot = snapshot
         self.plan = plan
         self._stopped = stopped
         self.filter = snapshot.filtered(plan.query.files, plan.query.languages)
         self.path_hits: list[PathHits | None] = [
-            snapshot.path_hits(atom.pattern) if atom.path else None for atom in plan.atoms
+            snapshot.path_hits(atom.pattern, stopped) if atom.path else None for atom in plan.atoms
         ]
 
     def found(self, pace: Pace) -> Iterator[Found]:
@@ -75,8 +77,7 @@ class RepositorySearch:
             for found in _ShardSearch(self, shard, self.snapshot.placement(number), self._stopped).found(pace):
                 if len(found.content_files) or len(found.path_files):
                     yield found
-            if self._stopped():
-                return
+            check(self._stopped)
         yield from self._nameless()
 
     def _nameless(self) -> Iterator[Found]:
@@ -97,9 +98,7 @@ class RepositorySearch:
 
 
 class _ShardSearch:
-    def __init__(
-        self, search: RepositorySearch, shard: Shard, placement: Placement, stopped: Callable[[], bool]
-    ) -> None:
+    def __init__(self, search: RepositorySearch, shard: Shard, placement: Placement, stopped: Stopped) -> None:
         self._plan = search.plan
         self._shard = shard
         self._stopped = stopped
@@ -129,8 +128,7 @@ class _ShardSearch:
         alive_documents[self._documents[alive]] = True
         units = [part[alive_documents[shard.unit_doc[part]]] for part in units]
         for first, last in self._batches(units, pace):
-            if self._stopped():
-                return
+            check(self._stopped)
             yield self._batch(units, first, last)
 
     def _candidates(self, atom: int) -> Places:
@@ -138,11 +136,17 @@ class _ShardSearch:
         return np.arange(self._shard.units) if found is None else found
 
     def _batches(self, units: list[Places], pace: Pace) -> Iterator[tuple[int, int]]:
-        """Cut the documents into runs of about as many candidate units as `pace` says."""
+        """Cut the documents into runs of about as many candidate units, of common size, as `pace` says."""
         together = units[0] if len(units) == 1 else _union(units, self._shard.units)
+        starts = self._shard.unit_start.astype(np.int64)
+        sizes = np.cumsum(starts[together + 1] - starts[together])
         at = first = 0
-        while at + pace.units < len(together):
-            at += pace.units
+        while True:
+            room = (int(sizes[at - 1]) if at else 0) + pace.units * _COMMON_BYTES
+            most = max(at + 1, int(np.searchsorted(sizes, room, side="right")))
+            if min(at + pace.units, most) >= len(together):
+                break
+            at = min(at + pace.units, most)
             last = int(self._shard.unit_doc[together[at - 1]]) + 1
             at = int(np.searchsorted(together, int(self._shard.doc_unit[last])))
             began = time.thread_time()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.patterns import FOLD_HAZARDS
 from sourcelight.core.patterns.compiled import CompiledPattern, compile_pattern
+from sourcelight.core.patterns.halting import Stopped, check
 from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.scan.snapshot import unique_sorted
 
@@ -51,8 +51,11 @@ def ranges_of(shard: Shard, units: NDArray[np.intp]) -> Places:
     return np.stack((starts, ends), axis=1)
 
 
-def find_hits(shard: Shard, pattern: CompiledPattern, units: NDArray[np.intp], stopped: Callable[[], bool]) -> Hits:
-    """Find the exact spans of a pattern in some units (for one that can cross lines: in their documents)."""
+def find_hits(shard: Shard, pattern: CompiledPattern, units: NDArray[np.intp], stopped: Stopped) -> Hits:
+    """Find the exact spans of a pattern in some units (for one that can cross lines: in their documents).
+
+    Raises `Halted` once `stopped` says so.
+    """
     if not len(units):
         return NO_HITS
     if pattern.multi_line:
@@ -62,7 +65,7 @@ def find_hits(shard: Shard, pattern: CompiledPattern, units: NDArray[np.intp], s
         hits = _find_folded(shard, pattern, ranges)
         if hits is not None:
             return hits
-    offsets = pattern.lines(shard.content, ranges)
+    offsets = pattern.lines(shard.content, ranges, stopped)
     if not len(offsets):
         return NO_HITS
     lines = shard.lines_of(offsets)
@@ -71,7 +74,7 @@ def find_hits(shard: Shard, pattern: CompiledPattern, units: NDArray[np.intp], s
     lines = unique_sorted(lines)
     starts = shard.newlines[lines].astype(np.int64) + 1
     ends = shard.newlines[lines + 1].astype(np.int64)
-    row, start, end = pattern.spans(shard.content, starts, ends)
+    row, start, end = pattern.spans(shard.content, starts, ends, stopped)
     base = starts[row]
     return Hits(base + start, base + end, lines[row])
 
@@ -96,19 +99,14 @@ def _find_folded(shard: Shard, pattern: CompiledPattern, ranges: Places) -> Hits
     return Hits(offsets, offsets + len(pattern.text), shard.lines_of(offsets)) if len(found) else NO_HITS
 
 
-def _find_in_documents(
-    shard: Shard, pattern: CompiledPattern, documents: NDArray[np.intp], stopped: Callable[[], bool]
-) -> Hits:
+def _find_in_documents(shard: Shard, pattern: CompiledPattern, documents: NDArray[np.intp], stopped: Stopped) -> Hits:
     found: list[Places] = []
     starts = shard.doc_start[documents].astype(np.int64)
     ranges = np.stack((starts, starts + shard.doc_size[documents]), axis=1)
-    offsets = pattern.lines(shard.content, ranges)
+    offsets = pattern.lines(shard.content, ranges, stopped)
     for document in unique_sorted(shard.docs_of(offsets)).tolist():
-        if stopped():
-            break
-        spans = pattern.find_document(shard.text(document))
-        if spans:
-            found.append(np.array(spans, dtype=np.int64) + int(shard.doc_start[document]))
+        check(stopped)
+        found.append(pattern.document_spans(shard.text(document), stopped) + int(shard.doc_start[document]))
     if not found:
         return NO_HITS
     table = np.concatenate(found)

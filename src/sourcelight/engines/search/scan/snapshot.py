@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.patterns.compiled import CompiledPattern
+from sourcelight.core.patterns.halting import Stopped, never
 from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.index.view import NO_SHARD, REASONS, Placement, View
 from sourcelight.engines.search.model import FileFilter, LanguageFilter
@@ -74,10 +75,12 @@ class Snapshot:
         """Tell which files have their content in that shard."""
         return self.remember(("placement", shard), lambda: self.view.placement(shard, self.shards[shard].documents))
 
-    def path_hits(self, pattern: CompiledPattern) -> PathHits:
-        """Find a pattern in all paths."""
+    def path_hits(self, pattern: CompiledPattern, stopped: Stopped = never) -> PathHits:
+        """Find a pattern in all paths; raises `Halted` once `stopped` says so."""
         return self.remember(
-            ("path", pattern), lambda: self._find_in_paths(pattern), worth_it=lambda hits: len(hits.file) <= _MOST_SPANS
+            ("path", pattern),
+            lambda: self._find_in_paths(pattern, stopped),
+            worth_it=lambda hits: len(hits.file) <= _MOST_SPANS,
         )
 
     def filtered(self, files: tuple[FileFilter, ...], languages: tuple[LanguageFilter, ...]) -> Mask | None:
@@ -108,7 +111,7 @@ class Snapshot:
         starts, ends = self._bounds()
         return np.asarray(pattern.match_many(self.view.path_text, starts, ends), dtype=np.bool_)
 
-    def _find_in_paths(self, pattern: CompiledPattern) -> PathHits:
+    def _find_in_paths(self, pattern: CompiledPattern, stopped: Stopped) -> PathHits:
         view = self.view
         starts, ends = self._bounds()
         held = np.zeros(view.files, dtype=np.bool_)
@@ -116,16 +119,17 @@ class Snapshot:
         if not view.files:
             return PathHits(held, none, none, none)
         if pattern.multi_line or pattern.whole_text:
-            file, start, end = pattern.spans(view.path_text, starts, ends)
+            file, start, end = pattern.spans(view.path_text, starts, ends, stopped)
         else:
-            offsets = pattern.lines(view.path_text, np.array([[1, len(view.path_text)]], dtype=np.int64))
+            whole = np.array([[1, len(view.path_text)]], dtype=np.int64)
+            offsets = pattern.lines(view.path_text, whole, stopped)
             file = np.searchsorted(view.path_start, offsets.astype(np.uint32), side="right").astype(np.int64) - 1
             if pattern.exact and pattern.literal is not None:
                 start = offsets - starts[file]
                 end = start + len(pattern.literal)
             else:
                 rows = unique_sorted(file)
-                row, start, end = pattern.spans(view.path_text, starts[rows], ends[rows])
+                row, start, end = pattern.spans(view.path_text, starts[rows], ends[rows], stopped)
                 file = rows[row]
         held[file] = True
         return PathHits(held, file, start, end)

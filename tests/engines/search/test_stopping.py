@@ -1,0 +1,84 @@
+"""A search ends soon after it is told to, and gives nothing half."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engines.search.naive import TARGET, MemorySource, build_memory, naive_rows, open_memory, rows_of
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.errors import Cancelled
+from sourcelight.core.patterns import compile_pattern
+from sourcelight.engines.search import All, Atom, Not, SearchOptions, TextQuery
+from sourcelight.engines.search.scan.evaluate import Pace, RepositorySearch
+from sourcelight.engines.search.scan.plan import plan
+from sourcelight.engines.search.searcher import count, search
+
+LARGE = 120_000
+LARGE_FILE = 4 * LARGE
+
+
+class CountingDown(Cancellation):
+    """Expires at its `asked` th look."""
+
+    def __init__(self, asked: int) -> None:
+        super().__init__()
+        self.asked = asked
+
+    @property
+    def stopped(self) -> bool:
+        self.asked -= 1
+        return self.asked < 0
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> tuple[MemorySource, str, Path]:
+    source = MemorySource()
+    files = {b"%02d.txt" % number: b"few words\nand more of them\n" * 40 for number in range(40)}
+    files[b"20.js"] = b"var a=1;" * (LARGE // 8)
+    files[b"21.js"] = "é=var b;".encode() * (LARGE // 8)
+    commit = source.commit(files)
+    build_memory(tmp_path, source, commit, max_file_size=LARGE_FILE)
+    return source, commit, tmp_path
+
+
+def query_of(source: str) -> TextQuery:
+    return TextQuery(Atom(compile_pattern(source, kind="regexp", case_sensitive=True), path=False))
+
+
+@pytest.mark.parametrize("source", ["w.", r"\w+", r"(a|b)=", r"(?s)a.", "a*=*"])
+@pytest.mark.parametrize("asked", [3, 30, 300])
+def test_files_given_before_the_stop_are_whole(corpus: tuple[MemorySource, str, Path], source: str, asked: int) -> None:
+    memory, commit, folder = corpus
+    snapshot = open_memory(folder, commit)
+    query = query_of(source)
+    given = rows_of(search(lambda _: (snapshot, commit), [TARGET], query, SearchOptions(), CountingDown(asked)))
+    paths = {row[0] for row in given}
+    whole = naive_rows({p: d for p, d in memory.commits[commit].items() if p.decode() in paths}, query, LARGE_FILE)
+    assert given == whole
+
+
+def test_a_stop_makes_nothing_match_by_what_it_lacks(corpus: tuple[MemorySource, str, Path]) -> None:
+    _, commit, folder = corpus
+    snapshot = open_memory(folder, commit)
+    pattern = compile_pattern(r"(?s)[a-z]ar.*", kind="regexp", case_sensitive=True)
+    query = TextQuery(All((Not(Atom(pattern, path=False)),)))
+    for asked in range(12):
+        parts = search(lambda _: (snapshot, commit), [TARGET], query, SearchOptions(), CountingDown(asked))
+        assert not {row[0] for row in rows_of(parts)} & {"20.js", "21.js"}
+
+
+def test_a_count_that_runs_out_of_time_is_none(corpus: tuple[MemorySource, str, Path]) -> None:
+    _, commit, folder = corpus
+    snapshot = open_memory(folder, commit)
+    with pytest.raises(Cancelled):
+        count(lambda _: (snapshot, commit), [TARGET], query_of("(a|b)="), ["repository"], CountingDown(20))
+
+
+def test_a_large_file_is_a_batch_of_its_own(corpus: tuple[MemorySource, str, Path]) -> None:
+    _, commit, folder = corpus
+    running = RepositorySearch(open_memory(folder, commit), plan(query_of(".")), lambda: False)
+    sizes = [len(found.content_files) for found in running.found(Pace(2))]
+    assert sum(sizes) == 42
+    assert len(sizes) > 1
