@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -36,6 +36,8 @@ class RemoteBackend:
     ConfigurationError
         For an address or a token that can't be used.
     """
+
+    local = False
 
     def __init__(
         self,
@@ -86,6 +88,10 @@ class RemoteBackend:
 
     async def count(self, request: SearchRequest, by: Sequence[str]) -> Any | None:  # noqa: ARG002 - the protocol's
         """None: a stream has to be counted by the caller."""
+        return None
+
+    async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:  # noqa: ARG002 - the protocol's
+        """None: the protocol has no way to ask."""
         return None
 
     async def repositories(self) -> tuple[RepositoryFacts, ...]:
