@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import sourcelight as sl
-from client.scripted import ScriptedBackend, Step, batch, progress, run
+from client.scripted import COMPLETE, ScriptedBackend, Step, batch, progress, run
 from server.running_service import TOKEN, ScriptedEngine, Service, running
 from sourcelight.backends.embed import open_engine
 from sourcelight.client.exhaustive import Exhaustive
@@ -196,3 +196,28 @@ def test_parts_cover_all_that_was_not_seen() -> None:
     ]
     assert folders[0].cut(query, Seen(paths=("src/x/a.cc",))) == ()
     assert folders[2].cut(query, Seen(paths=("src/x/a.cc",))) == ()
+
+
+def test_a_service_that_finds_nothing_in_time_is_asked_for_its_repositories() -> None:
+    class Slow(ScriptedBackend):
+        async def stream(self, request: SearchRequest) -> Any:
+            if "type:repo" in request.query:
+                self.script = [batch(0), progress(), Done()]
+            elif "repo:^r1$" in request.query and "-repo" not in request.query:
+                self.script = list(COMPLETE)
+            elif "-repo:^r1$" in request.query:
+                self.script = [progress(), Done()]
+            else:
+                self.script = [progress(Skipped("shard-timeout", "1 timed out")), Done()]
+            script = list(self.script)
+            self.requests.append(request)
+            for step in script:
+                yield step
+
+    backend = Slow(COMPLETE)
+    result = sl.Client(backend).search("repo:r foo", exhaustive=True)
+    assert (result.status, len(result)) == ("complete", 20)
+    assert len(backend.requests) == 4
+    listing = backend.requests[1].query
+    assert "repo:r" in listing
+    assert "foo" not in listing
