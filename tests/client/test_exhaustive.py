@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -221,3 +222,21 @@ def test_a_service_that_finds_nothing_in_time_is_asked_for_its_repositories() ->
     listing = backend.requests[1].query
     assert "repo:r" in listing
     assert "foo" not in listing
+
+
+def test_an_interrupt_keeps_rows_of_parts_that_are_not_whole() -> None:
+    backend = ScriptedBackend([batch(0), "wait"])
+    client = sl.AsyncClient(backend)
+
+    async def interrupted() -> None:
+        task = asyncio.create_task(client.search("foo", exhaustive=True))
+        assert await asyncio.to_thread(backend.waiting.wait, 5)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run(interrupted())
+    last = client.last_result
+    assert last is not None
+    assert (last.status, len(last), last.match_count) == ("interrupted", 10, 10)
+    assert backend.closed.is_set()

@@ -222,6 +222,7 @@ class AsyncClient:
             max_line_len=max_line_len,
             timeout_s=timeout_s,
         )
+        run.held = None  # a file that is stopped holds whole parts only
         writer = MatchWriter(target, format)
         self._last_export = None
 
@@ -396,7 +397,8 @@ class AsyncClient:
         if self._backend.local:
             return Run(self._backend, replace(request, query=everything(request.query, request.pattern_type)))
         run = Run(self._backend, request)
-        run.backend = Exhaustive(self._backend, told=run.state.cut)
+        backend = Exhaustive(self._backend, told=run.state.cut)
+        run.backend, run.held = backend, backend.held
         return run
 
     async def _drive(self, run: Run, take: Callable[[MatchBatch], Awaitable[None]], progress: ProgressChoice) -> None:

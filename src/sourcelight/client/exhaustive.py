@@ -101,6 +101,11 @@ class Exhaustive:
         self._told = told or _untold
         self._most_requests = most_requests
         self._at_once = at_once
+        self._work: _Work | None = None
+
+    def held(self) -> list[MatchBatch]:
+        """What had arrived for the newest search but was not given yet, when that was stopped."""
+        return [] if self._work is None else list(self._work.held())
 
     async def stream(self, request: SearchRequest) -> AsyncGenerator[Event, None]:
         """Events of a search that is asked for in as many parts as it takes.
@@ -111,7 +116,7 @@ class Exhaustive:
             When the query can't be read, or itself limits what it finds.
         """
         query = check_unlimited(request)
-        work = _Work(self.backend, request, query, self._told, self._most_requests, self._at_once)
+        work = self._work = _Work(self.backend, request, query, self._told, self._most_requests, self._at_once)
         async with aclosing(work.events()) as events:
             async for event in events:
                 yield event
@@ -160,6 +165,7 @@ class _Work:
         self._waiting: deque[Part] = deque([Part()])
         self._running: dict[asyncio.Task[None], tuple[Part, _Answer]] = {}
         self._incomplete: list[tuple[Part, _Answer]] = []
+        self._cut_up: list[_Answer] = []
         self._given: set[tuple[Any, ...]] = set()
         self._known_facts: set[str] = set()
         self._skipped: dict[tuple[str, str], Skipped] = {}
@@ -199,6 +205,12 @@ class _Work:
             yield alert
         yield Done()
 
+    def held(self) -> Iterator[MatchBatch]:
+        """Rows of parts that are not whole, for one who can't wait until they are."""
+        under_way = [answer for _, answer in (*self._incomplete, *self._running.values())]
+        for answer in (*under_way, *self._cut_up):
+            yield from self._fresh(answer)
+
     def _start(self) -> None:
         while self._waiting and len(self._running) < self._at_once and self._asked < self._most_requests:
             part, answer = self._waiting.popleft(), _Answer()
@@ -230,6 +242,7 @@ class _Work:
                 self._skipped.setdefault((item.reason, item.title), item)
         if cut:
             self._waiting.extend(cut)
+            self._cut_up.append(answer)
             if any(piece.step != "repository" for piece in cut) and not finds_names(self._query):
                 return list(self._fresh(answer, kind="repo"))
             return []
