@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sourcelight.cli.outcomes import DONE, FAILED, say, tell
 from sourcelight.cli.printing import StatusLine, print_table, size_text
+from sourcelight.core.batches import Cancellation
 
 if TYPE_CHECKING:
     from sourcelight.engines.search import IndexProgress
@@ -32,6 +33,9 @@ def index(paths: Sequence[str], *, workers: int | None, max_bytes: int | None, w
     line = StatusLine()
     try:
         engine = open_engine(paths, workers=workers, max_bytes=max_bytes, worktree=worktree, progress=shown_on(line))
+        targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
+        for missing in engine.definitions.wait(targets, Cancellation(), None):
+            line.show(f"finding definitions, {missing} of {len(targets)} repositories left")
     finally:
         line.clear()
     for warning in engine.catalog.warnings:

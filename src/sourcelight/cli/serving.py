@@ -37,6 +37,7 @@ def serve(paths: Sequence[str], *, host: str, port: int, config: str | None, wor
                 progress=shown_on(line),
             )
             warm_up(engine)
+            engine.definitions.start([engine.target_of(repository) for repository in engine.catalog.repositories])
         finally:
             line.clear()
         logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)

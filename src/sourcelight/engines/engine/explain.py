@@ -256,7 +256,7 @@ def _alternative_lines(part: AlternativeMeaning) -> list[str]:
     noun = "repository" if part.repositories == 1 else "repositories"
     lines = [f"{part.repositories:,} {noun}: {', '.join(part.names)}{f' and {more:,} more' if more else ''}"]
     if part.forks_left_out or part.archived_left_out:
-        lines.append(f"left out: {part.forks_left_out:,} forks, {part.archived_left_out:,} archived repositories")
+        lines.append(f"left out: forks {part.forks_left_out:,}, archived repositories {part.archived_left_out:,}")
     lines.append(f"results: {', '.join(part.types) or 'none'}{f', turned into {part.select}' if part.select else ''}")
     for item in part.filters:
         count = "" if item.files is None else f" ({item.files:,} files)"

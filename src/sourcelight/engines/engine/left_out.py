@@ -88,7 +88,7 @@ def changed(files_by_repository: Mapping[str, int]) -> Iterator[Skipped]:
     if files:
         yield Skipped(
             reason="worktree-changes",
-            title=f"{amount(files)} changed files",
+            title=f"{amount(files)} changed {'file' if files == 1 else 'files'}",
             message=f"{files:,} modified, deleted or untracked files of work trees were not searched; HEAD was. "
             f"Open with worktree=True to search them:\n{names(list(files_by_repository))}",
         )
@@ -112,10 +112,11 @@ def named_only(counts: dict[str, dict[str, int]]) -> Iterator[Skipped]:
     for key, (reason, noun, why, severity) in meanings.items():
         files = sum(of_repository.get(key, 0) for of_repository in counts.values())
         if files:
+            tail = "" if key.startswith("symbols") else by_name
             where = [name for name, of_repository in counts.items() if of_repository.get(key)]
             yield Skipped(
                 reason=reason,
-                title=f"{amount(files)} {noun}",
-                message=f"{files:,} files {why}{'' if key.startswith('symbols') else by_name}:\n{names(where)}",
+                title=f"{amount(files)} {noun if files != 1 else noun.replace('files', 'file')}",
+                message=f"Files that {why}{tail}: {files:,}, in\n{names(where)}",
                 severity=severity,
             )

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
 
-FORMAT = 1
+FORMAT = 2
 """Raised by one whenever an older file can't be read by this code."""
 
 TAIL = 16
