@@ -15,6 +15,8 @@ if TYPE_CHECKING:
         Client,
         Export,
         IncompleteCount,
+        ManyResult,
+        QueryExplanation,
         SearchResult,
         aconnect,
         aopen,
@@ -48,11 +50,31 @@ if TYPE_CHECKING:
         Unauthorized,
         UnsupportedQuery,
     )
+    from sourcelight.core.query import build as q
+    from sourcelight.core.query import parse as parse_query
     from sourcelight.display.frames import columns_of
 
 __version__ = "0.1.0"
 
-_CLIENT = ("AsyncClient", "Client", "Export", "IncompleteCount", "SearchResult", "aconnect", "aopen", "connect", "open")
+_CLIENT = (
+    "AsyncClient",
+    "Client",
+    "Export",
+    "IncompleteCount",
+    "ManyResult",
+    "QueryExplanation",
+    "SearchResult",
+    "aconnect",
+    "aopen",
+    "connect",
+    "open",
+)
+_ELSEWHERE = {
+    **{name: ("sourcelight.client", name) for name in _CLIENT},
+    "columns_of": ("sourcelight.display.frames", "columns_of"),
+    "parse_query": ("sourcelight.core.query", "parse"),
+    "q": ("sourcelight.core.query.build", ""),
+}
 __all__ = [
     "AsyncClient",
     "Client",
@@ -65,12 +87,14 @@ __all__ = [
     "IndexDamaged",
     "IndexFault",
     "IndexWriteFailed",
+    "ManyResult",
     "MissingExtra",
     "NoRepositories",
     "NotFound",
     "PatternError",
     "ProtocolError",
     "QueryError",
+    "QueryExplanation",
     "RateLimited",
     "RepositoryError",
     "RepositoryNotFound",
@@ -90,17 +114,17 @@ __all__ = [
     "columns_of",
     "connect",
     "open",
+    "parse_query",
+    "q",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'sourcelight' has no attribute {name!r}")
-    if name in _CLIENT:
-        room = "sourcelight.client"
-    else:
-        room = "sourcelight.display.frames" if name == "columns_of" else "sourcelight.core.errors"
-    value = getattr(import_module(room), name)
+    room, wanted = _ELSEWHERE.get(name, ("sourcelight.core.errors", name))
+    module = import_module(room)
+    value = getattr(module, wanted) if wanted else module
     globals()[name] = value
     return value
 

@@ -347,3 +347,15 @@ def _eventually(claim: Callable[[], bool]) -> None:
     while not claim():
         assert not bound.expired
         threading.Event().wait(0.01)
+
+
+def test_a_query_is_explained_without_a_search(run: Run, folder: Path) -> None:
+    status, out, err = run("query", "explain", "needle lang:go or x\x1b", folder)
+    assert (status, err) == (0, "")
+    assert "lang:go" in out
+    assert "example.org/a/one" in out
+    assert "\x1b" not in out
+    status, _, err = run("query", "explain", "/(/", folder)
+    assert status == 1
+    assert err.startswith("sourcelight: ")
+    assert run("query", "explain", "x", folder, "--url", "http://127.0.0.1:9")[0] == 2

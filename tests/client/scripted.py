@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
 from display.batches_for_tests import lines
@@ -49,6 +49,7 @@ class ScriptedBackend:
     """
 
     name = "scripted"
+    local = False
 
     def __init__(self, script: Sequence[Step], counts: Any = None) -> None:
         self.script = list(script)
@@ -85,6 +86,11 @@ class ScriptedBackend:
         """The counts given, if any."""
         self.requests.append(request)
         return self.counts
+
+    async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:
+        """Nothing is known."""
+        self.requests.append(request)
+        return None
 
     async def repositories(self) -> tuple[RepositoryFacts, ...]:
         """One repository."""

@@ -19,6 +19,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+query_app = typer.Typer(help="Look at queries without running them.", rich_markup_mode=None, no_args_is_help=True)
+app.add_typer(query_app, name="query")
+
 
 class Format(StrEnum):
     """How an answer is written."""
@@ -163,6 +166,42 @@ def search(
             pattern_type=pattern_type.value,
             count_by=count_by,
             timeout_s=timeout,
+            worktree=worktree,
+        ),
+    )
+
+
+@query_app.command("explain")
+def explain_query(
+    query: Annotated[
+        str,
+        typer.Argument(metavar="QUERY", help="The query, in quotes; put -- in front of one that starts with a dash."),
+    ],
+    paths: Paths = None,
+    *,
+    url: Annotated[
+        Optional[str],  # noqa: UP045 - see Paths
+        typer.Option(help="Take the query as for this service, which does not tell more than its tree."),
+    ] = None,
+    pattern_type: Annotated[
+        PatternType, typer.Option("--pattern-type", help="How to read patterns, unless the query has patternType:.")
+    ] = PatternType.STANDARD,
+    worktree: Worktree = False,
+) -> int:
+    """Say what a query means: its tree, what each filter comes down to, what the index saves, what looks wrong.
+
+    Looks at PATH, else the service of --url or SRC_ENDPOINT, else the current folder. Nothing is searched.
+    """
+    from sourcelight.cli import explaining, searching
+
+    if paths and url:
+        raise typer.BadParameter("give PATH or --url, not both")
+    return explaining.explain(
+        query,
+        searching.Asked(
+            paths=tuple(str(path) for path in paths or []),
+            url=url or "",
+            pattern_type=pattern_type.value,
             worktree=worktree,
         ),
     )

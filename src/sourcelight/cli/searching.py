@@ -75,13 +75,14 @@ def search(query: str, asked: Asked) -> int:
         raise typer.BadParameter("parquet is binary: give a file with -o, or send standard output somewhere")
     if asked.count_by is not None:
         columns = asked.columns
-        with _client(asked) as client:
+        with opened(asked) as client:
             return _count(client, query, columns, form, asked)
-    with _client(asked) as client:
+    with opened(asked) as client:
         return _table(client, query, asked) if form == "table" else _export(client, query, form, asked)
 
 
-def _client(asked: Asked) -> Client:
+def opened(asked: Asked) -> Client:
+    """A client of the repositories or the service that the options name."""
     import sourcelight as sl
 
     url = asked.url or ("" if asked.paths else os.environ.get("SRC_ENDPOINT", ""))

@@ -7,6 +7,8 @@ a backend, and everything that is drawn is drawn by the thread that called.
 from sourcelight.client.aio import AsyncClient, IncompleteCount
 from sourcelight.client.backend import Backend
 from sourcelight.client.blocking import Client
+from sourcelight.client.explained import QueryExplanation
+from sourcelight.client.many import ManyResult
 from sourcelight.client.opening import aconnect, aopen, connect, open  # noqa: A004 - users write sourcelight.open
 from sourcelight.client.result import Export, SearchResult
 
@@ -16,6 +18,8 @@ __all__ = [
     "Client",
     "Export",
     "IncompleteCount",
+    "ManyResult",
+    "QueryExplanation",
     "SearchResult",
     "aconnect",
     "aopen",

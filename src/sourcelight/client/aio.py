@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import warnings
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from types import TracebackType
 from typing import IO, Any, Self
 
+from sourcelight.client.asking import QueryText, bounded, everything
 from sourcelight.client.backend import Backend
+from sourcelight.client.exhaustive import AT_ONCE, Exhaustive, check_unlimited
+from sourcelight.client.explained import QueryExplanation, from_tree
+from sourcelight.client.many import Many, ManyResult, labelled
 from sourcelight.client.painting import painting
 from sourcelight.client.portal import current_board
 from sourcelight.client.result import Export, SearchResult, metadata
@@ -19,8 +23,8 @@ from sourcelight.client.run import Run
 from sourcelight.core.batches import MATCHES, Event, MatchBatch
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.display.notebook import ProgressChoice
+from sourcelight.display.notebook.painter import Watched
 
-_COUNT_FILTER = re.compile(r"(?:^|[\s(])count:", re.IGNORECASE)
 _COUNTABLE = tuple(c.name for c in MATCHES if c.shown and c.type in {"dict8", "dict32", "string", "int32"})
 
 
@@ -39,7 +43,7 @@ class AsyncClient:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._last: Run | None = None
+        self._last: Run | Many | None = None
         self._last_export: Export | None = None
 
     def __repr__(self) -> str:
@@ -65,7 +69,10 @@ class AsyncClient:
 
     @property
     def last_result(self) -> SearchResult | None:
-        """The result of the newest `search`, also of one that was interrupted or failed; None before the first."""
+        """The result of the newest `search` or `search_many`; None before the first.
+
+        Also of one that was interrupted or failed: with what had arrived.
+        """
         return self._last.result() if self._last else None
 
     @property
@@ -75,7 +82,7 @@ class AsyncClient:
 
     async def search(
         self,
-        query: str,
+        query: QueryText,
         *,
         pattern_type: str = "standard",
         display: int = -1,
@@ -83,6 +90,7 @@ class AsyncClient:
         context_lines: int = 1,
         max_line_len: int = -1,
         timeout_s: float | None = None,
+        exhaustive: bool = False,
         progress: ProgressChoice = None,
     ) -> SearchResult:
         """Search, and give everything that was found.
@@ -90,7 +98,7 @@ class AsyncClient:
         Parameters
         ----------
         query
-            What to search for, in the query language.
+            What to search for: text in the query language, or an expression made with `sourcelight.q`.
         pattern_type
             How patterns are read unless the query says: ``standard``, ``keyword``, ``regexp`` or ``literal``.
         display
@@ -103,6 +111,11 @@ class AsyncClient:
             Longest line of a chunk, in bytes; -1: lines are never cut.
         timeout_s
             Longest time to search, in seconds; None: the limit of the backend.
+        exhaustive
+            Ask for everything, of a service that caps its answers too: a capped query is asked again in parts, by
+            repository, then language, then path, several at a time, and each file is given once. Rows arrive when
+            their part is whole, and `timeout_s` is for each part. What could not be had in full, and what is left
+            after 1,000 requests, is named in `skipped`; without such rows the answer is everything.
         progress
             None: draw in a notebook and on a terminal. True, False, or a callable that gets a snapshot ten times a
             second.
@@ -114,17 +127,15 @@ class AsyncClient:
         SearchFailed, StreamBroken, TransportError
             When the search broke; `result` of the error, and `last_result`, hold what arrived.
         """
-        run = Run(
-            self._backend,
-            SearchRequest(
-                query,
-                pattern_type=pattern_type,
-                display=display,
-                chunk_matches=chunk_matches,
-                context_lines=context_lines,
-                max_line_len=max_line_len,
-                timeout_s=timeout_s,
-            ),
+        run = self._run(
+            query,
+            exhaustive=exhaustive,
+            pattern_type=pattern_type,
+            display=display,
+            chunk_matches=chunk_matches,
+            context_lines=context_lines,
+            max_line_len=max_line_len,
+            timeout_s=timeout_s,
         )
         self._last = run
 
@@ -136,7 +147,7 @@ class AsyncClient:
 
     async def stream(
         self,
-        query: str,
+        query: QueryText,
         *,
         pattern_type: str = "standard",
         display: int = -1,
@@ -157,26 +168,23 @@ class AsyncClient:
         SearchFailed
             After the last event, when the service said that the search failed.
         """
-        run = Run(
-            self._backend,
-            SearchRequest(
-                query,
-                pattern_type=pattern_type,
-                display=display,
-                chunk_matches=chunk_matches,
-                context_lines=context_lines,
-                max_line_len=max_line_len,
-                timeout_s=timeout_s,
-            ),
+        run = self._run(
+            query,
+            pattern_type=pattern_type,
+            display=display,
+            chunk_matches=chunk_matches,
+            context_lines=context_lines,
+            max_line_len=max_line_len,
+            timeout_s=timeout_s,
         )
         async with painting(run.state, progress), aclosing(run.events()) as events:
             async for event in events:
                 yield event
 
-    async def search_to(
+    async def search_to(  # noqa: PLR0913 - its options are those of search
         self,
         target: str | os.PathLike[str] | IO[bytes],
-        query: str,
+        query: QueryText,
         *,
         format: str | None = None,  # noqa: A002 - the name users type
         pattern_type: str = "standard",
@@ -185,6 +193,7 @@ class AsyncClient:
         context_lines: int = 1,
         max_line_len: int = -1,
         timeout_s: float | None = None,
+        exhaustive: bool = False,
         progress: ProgressChoice = None,
     ) -> Export:
         """Search into a file, in constant memory whatever the size of the answer.
@@ -203,18 +212,17 @@ class AsyncClient:
         """
         from sourcelight.display.frames.writers import MatchWriter
 
-        run = Run(
-            self._backend,
-            SearchRequest(
-                query,
-                pattern_type=pattern_type,
-                display=display,
-                chunk_matches=chunk_matches,
-                context_lines=context_lines,
-                max_line_len=max_line_len,
-                timeout_s=timeout_s,
-            ),
+        run = self._run(
+            query,
+            exhaustive=exhaustive,
+            pattern_type=pattern_type,
+            display=display,
+            chunk_matches=chunk_matches,
+            context_lines=context_lines,
+            max_line_len=max_line_len,
+            timeout_s=timeout_s,
         )
+        run.held = None  # a file that is stopped holds whole parts only
         writer = MatchWriter(target, format)
         self._last_export = None
 
@@ -236,11 +244,12 @@ class AsyncClient:
 
     async def count(
         self,
-        query: str,
+        query: QueryText,
         by: str | Sequence[str] | None = None,
         *,
         pattern_type: str = "standard",
         timeout_s: float | None = None,
+        exhaustive: bool = False,
         progress: ProgressChoice = None,
     ) -> Any:
         """Count matches, all of them unless the query limits their number, without keeping a line.
@@ -252,7 +261,7 @@ class AsyncClient:
         by
             Columns of matches to group by, such as ``"repository"`` or ``["repository", "language"]``; None: one
             number.
-        pattern_type, timeout_s, progress
+        pattern_type, timeout_s, exhaustive, progress
             As in `search`.
 
         Returns
@@ -265,8 +274,10 @@ class AsyncClient:
         unknown = [c for c in columns if c not in _COUNTABLE]
         if unknown:
             raise ValueError(f"can't count by {', '.join(unknown)}; choose of {', '.join(_COUNTABLE)}")
-        text = query if _COUNT_FILTER.search(query) else f"count:all {query}"
-        run = Run(self._backend, SearchRequest(text, pattern_type=pattern_type, timeout_s=timeout_s))
+        if len(set(columns)) < len(columns):
+            raise ValueError(f"can't count by a column twice: {', '.join(columns)}")
+        text = everything(str(query), pattern_type)
+        run = self._run(text, exhaustive=exhaustive, pattern_type=pattern_type, timeout_s=timeout_s)
         table = await self._count(run, columns, progress)
         if run.state.status != "complete":
             warning, board = IncompleteCount("; ".join(run.state.reasons)), current_board()
@@ -278,22 +289,99 @@ class AsyncClient:
             return sum(table["matches"].to_pylist())
         from sourcelight.display.frames.counts import counts_frame
 
-        return counts_frame(table, run.result().attrs | {"query": query})
+        return counts_frame(table, run.result().attrs | {"query": str(query)})
 
     async def _count(self, run: Run, by: tuple[str, ...], progress: ProgressChoice) -> Any:
         from sourcelight.display.frames.counts import Counter
 
-        table = await self._backend.count(run.request, by)
-        if table is not None:
-            run.state.finish()
-            return table
         counter = Counter(by)
+        table: Any = None
 
         async def add(event: MatchBatch) -> None:
             counter.add(event.batch)
 
-        await self._drive(run, add, progress)
-        return counter.table()
+        async def work() -> None:
+            nonlocal table
+            request = run.request
+            # Engines count all there is: a query that is to stop early has to be followed as it runs.
+            if request.timeout_s is None and not bounded(request.query, request.pattern_type, request.version):
+                table = await _settled(run, run.backend.count(request, by))
+            if table is None:
+                await _consume(run, add)
+            else:
+                run.state.counted(sum(table["matches"].to_pylist()))
+                run.state.finish()
+
+        await self._watch(run.state, work(), progress)
+        return counter.table() if table is None else table
+
+    async def search_many(
+        self,
+        queries: Mapping[str, QueryText] | Iterable[QueryText],
+        *,
+        at_once: int | None = None,
+        pattern_type: str = "standard",
+        display: int = -1,
+        chunk_matches: bool = False,
+        context_lines: int = 1,
+        max_line_len: int = -1,
+        timeout_s: float | None = None,
+        exhaustive: bool = False,
+        progress: ProgressChoice = None,
+    ) -> ManyResult:
+        """Run several searches and give one answer, in which each row bears the name of its search.
+
+        A search that fails does not stop the others: see `searches` of the result. An interrupt keeps the searches
+        that have ended, and what had arrived of the others, in `last_result`.
+
+        Parameters
+        ----------
+        queries
+            Queries by name; or a list of queries, which are their own names.
+        at_once
+            Searches under way at the same time; None: one in this process, where each uses the index best alone, four
+            at a service.
+        pattern_type, display, chunk_matches, context_lines, max_line_len, timeout_s, exhaustive, progress
+            As in `search`, for each of them.
+
+        Raises
+        ------
+        SourcelightError
+            When every search failed: the fault of the first.
+        """
+        named = labelled(queries)
+        if at_once is not None and at_once < 1:
+            raise ValueError("at_once: at least one search has to run")
+        options: dict[str, Any] = {
+            "pattern_type": pattern_type,
+            "display": display,
+            "chunk_matches": chunk_matches,
+            "context_lines": context_lines,
+            "max_line_len": max_line_len,
+            "timeout_s": timeout_s,
+        }
+        runs = {name: self._run(query, exhaustive=exhaustive, **options) for name, query in named.items()}
+        many = Many(runs, self._backend.name, at_once or (1 if self._backend.local else AT_ONCE))
+        self._last = many
+        await self._watch(many.state, many.work(), progress)
+        return many.result()
+
+    async def explain(
+        self, query: QueryText, *, pattern_type: str = "standard", timeout_s: float | None = None
+    ) -> QueryExplanation:
+        """Say what a query means: its tree, what each filter comes down to, what the index saves, what looks wrong.
+
+        Nothing is searched. A service does not tell how it reads a query; then the explanation is of the tree alone,
+        as it is read here, and says so.
+
+        Raises
+        ------
+        QueryError
+            When the query can't be read; says where and what to type.
+        """
+        request = SearchRequest(str(query), pattern_type=pattern_type, timeout_s=timeout_s)
+        data = await self._backend.explain(request)
+        return from_tree(request, self._backend.name) if data is None else QueryExplanation(data)
 
     async def repositories(self) -> Any:
         """DataFrame of the repositories that can be searched, by name; columns as in ``columns_of("repositories")``."""
@@ -301,26 +389,28 @@ class AsyncClient:
 
         return repositories_frame(await self._backend.repositories())
 
+    def _run(self, query: QueryText, *, exhaustive: bool = False, **options: Any) -> Run:
+        request = SearchRequest(str(query), **options)
+        if not exhaustive:
+            return Run(self._backend, request)
+        check_unlimited(request)
+        if self._backend.local:
+            return Run(self._backend, replace(request, query=everything(request.query, request.pattern_type)))
+        run = Run(self._backend, request)
+        backend = Exhaustive(self._backend, told=run.state.cut)
+        run.backend, run.held = backend, backend.held
+        return run
+
     async def _drive(self, run: Run, take: Callable[[MatchBatch], Awaitable[None]], progress: ProgressChoice) -> None:
-        """Run a search to its end under a painter; a Stop button, where there is one, ends it without an error."""
+        """Run a search to its end under a painter."""
+        await self._watch(run.state, _consume(run, take), progress)
 
-        async def consume() -> None:
-            async with aclosing(run.events()) as events:
-                async for event in events:
-                    if isinstance(event, MatchBatch):
-                        try:
-                            await take(event)
-                        except Exception as exc:
-                            run.state.fail(f"{type(exc).__name__}: {exc}")
-                            raise
-
+    async def _watch(self, state: Watched, work: Coroutine[Any, Any, None], progress: ProgressChoice) -> None:
+        """Await work under a painter; a Stop button, where there is one, ends it without an error."""
         if current_board() is not None:
-            async with painting(run.state, progress):
-                await consume()
+            async with painting(state, progress):
+                await work
             return
-        await self._stoppable(run, consume(), progress)
-
-    async def _stoppable(self, run: Run, work: Coroutine[Any, Any, None], progress: ProgressChoice) -> None:
         loop = asyncio.get_running_loop()
         task = loop.create_task(work)
         stopped = False
@@ -330,15 +420,38 @@ class AsyncClient:
             stopped = True
             loop.call_soon_threadsafe(task.cancel)
 
-        async with painting(run.state, progress, stop):
+        async with painting(state, progress, stop):
             try:
                 await task
             except asyncio.CancelledError:
-                run.state.interrupt()
+                state.interrupt()
                 current = asyncio.current_task()
                 if not stopped or (current is not None and current.cancelling()):
                     task.cancel()
                     raise
+
+
+async def _consume(run: Run, take: Callable[[MatchBatch], Awaitable[None]]) -> None:
+    async with aclosing(run.events()) as events:
+        async for event in events:
+            if isinstance(event, MatchBatch):
+                try:
+                    await take(event)
+                except Exception as exc:
+                    run.state.fail(f"{type(exc).__name__}: {exc}")
+                    raise
+
+
+async def _settled(run: Run, work: Awaitable[Any]) -> Any:
+    """Await a part of a search that sends no events; its end, if it does not come well, is that of the search."""
+    try:
+        return await work
+    except asyncio.CancelledError:
+        run.state.interrupt()
+        raise
+    except Exception as exc:
+        run.state.fail(str(exc))
+        raise
 
 
 async def _unbroken(work: Coroutine[Any, Any, Any]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Protocol
 
 from sourcelight.core.batches import Event, RepositoryFacts
@@ -16,9 +16,12 @@ class Backend(Protocol):
     ----------
     name
         What the reader is shown: ``embedded``, or the endpoint without credentials.
+    local
+        Whether searches run in this process: ``count:all`` is never capped, and one search at a time is fastest.
     """
 
     name: str
+    local: bool
 
     def stream(self, request: SearchRequest) -> AsyncGenerator[Event, None]:
         """Events of one search, ending after `Done`.
@@ -29,6 +32,9 @@ class Backend(Protocol):
 
     async def count(self, request: SearchRequest, by: Sequence[str]) -> Any | None:
         """Arrow table of the columns `by`, matches and files; None: this backend can't count without streaming."""
+
+    async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:
+        """What a query means over these repositories, with a ``text`` to be read; None: this backend can't tell."""
 
     async def repositories(self) -> tuple[RepositoryFacts, ...]:
         """Facts of the repositories that can be searched."""

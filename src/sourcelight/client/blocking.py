@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import IO, Any, Self, TypeVar
 
 from sourcelight.client.aio import AsyncClient
+from sourcelight.client.asking import QueryText
 from sourcelight.client.backend import Backend
+from sourcelight.client.explained import QueryExplanation
+from sourcelight.client.many import ManyResult
 from sourcelight.client.portal import call, iterate
 from sourcelight.client.result import Export, SearchResult
 from sourcelight.core.batches import Event
@@ -75,7 +78,7 @@ class Client:
     @_told_by(AsyncClient.search)
     def search(  # noqa: D102 - told by its twin
         self,
-        query: str,
+        query: QueryText,
         *,
         pattern_type: str = "standard",
         display: int = -1,
@@ -83,6 +86,7 @@ class Client:
         context_lines: int = 1,
         max_line_len: int = -1,
         timeout_s: float | None = None,
+        exhaustive: bool = False,
         progress: ProgressChoice = None,
     ) -> SearchResult:
         return call(
@@ -94,13 +98,14 @@ class Client:
             context_lines=context_lines,
             max_line_len=max_line_len,
             timeout_s=timeout_s,
+            exhaustive=exhaustive,
             progress=progress,
         )
 
     @_told_by(AsyncClient.stream)
     def stream(  # noqa: D102 - told by its twin
         self,
-        query: str,
+        query: QueryText,
         *,
         pattern_type: str = "standard",
         display: int = -1,
@@ -123,10 +128,10 @@ class Client:
         )
 
     @_told_by(AsyncClient.search_to)
-    def search_to(  # noqa: D102 - told by its twin
+    def search_to(  # noqa: D102, PLR0913 - told by its twin
         self,
         target: str | os.PathLike[str] | IO[bytes],
-        query: str,
+        query: QueryText,
         *,
         format: str | None = None,  # noqa: A002 - the name users type
         pattern_type: str = "standard",
@@ -135,6 +140,7 @@ class Client:
         context_lines: int = 1,
         max_line_len: int = -1,
         timeout_s: float | None = None,
+        exhaustive: bool = False,
         progress: ProgressChoice = None,
     ) -> Export:
         return call(
@@ -148,20 +154,65 @@ class Client:
             context_lines=context_lines,
             max_line_len=max_line_len,
             timeout_s=timeout_s,
+            exhaustive=exhaustive,
             progress=progress,
         )
 
     @_told_by(AsyncClient.count)
     def count(  # noqa: D102 - told by its twin
         self,
-        query: str,
+        query: QueryText,
         by: str | Sequence[str] | None = None,
         *,
         pattern_type: str = "standard",
         timeout_s: float | None = None,
+        exhaustive: bool = False,
         progress: ProgressChoice = None,
     ) -> Any:
-        return call(self._client.count, query, by, pattern_type=pattern_type, timeout_s=timeout_s, progress=progress)
+        return call(
+            self._client.count,
+            query,
+            by,
+            pattern_type=pattern_type,
+            timeout_s=timeout_s,
+            exhaustive=exhaustive,
+            progress=progress,
+        )
+
+    @_told_by(AsyncClient.search_many)
+    def search_many(  # noqa: D102 - told by its twin
+        self,
+        queries: Mapping[str, QueryText] | Iterable[QueryText],
+        *,
+        at_once: int | None = None,
+        pattern_type: str = "standard",
+        display: int = -1,
+        chunk_matches: bool = False,
+        context_lines: int = 1,
+        max_line_len: int = -1,
+        timeout_s: float | None = None,
+        exhaustive: bool = False,
+        progress: ProgressChoice = None,
+    ) -> ManyResult:
+        return call(
+            self._client.search_many,
+            queries,
+            at_once=at_once,
+            pattern_type=pattern_type,
+            display=display,
+            chunk_matches=chunk_matches,
+            context_lines=context_lines,
+            max_line_len=max_line_len,
+            timeout_s=timeout_s,
+            exhaustive=exhaustive,
+            progress=progress,
+        )
+
+    @_told_by(AsyncClient.explain)
+    def explain(  # noqa: D102 - told by its twin
+        self, query: QueryText, *, pattern_type: str = "standard", timeout_s: float | None = None
+    ) -> QueryExplanation:
+        return call(self._client.explain, query, pattern_type=pattern_type, timeout_s=timeout_s)
 
     @_told_by(AsyncClient.repositories)
     def repositories(self) -> Any:  # noqa: D102 - told by its twin

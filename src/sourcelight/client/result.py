@@ -17,6 +17,7 @@ from sourcelight.display.frames.status import Status
 from sourcelight.display.frames.tables import matches_table, to_pandas, to_polars
 from sourcelight.display.frames.writers import MatchWriter
 from sourcelight.display.notebook import SearchState
+from sourcelight.display.notebook.many_state import ManyState
 from sourcelight.display.notebook.result_text import ResultFacts, result_text
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class SearchResult:
         self,
         request: SearchRequest,
         backend: str,
-        state: SearchState,
+        state: SearchState | ManyState,
         batches: tuple[Any, ...],
         facts: tuple[RepositoryFacts, ...],
     ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
 from typing import Any
 
@@ -24,6 +24,8 @@ class Run:
         What answers.
     request
         What is asked.
+
+    `held`, where it is set, gives at an interrupt what the backend has but did not give yet.
     """
 
     def __init__(self, backend: Backend, request: SearchRequest) -> None:
@@ -32,6 +34,7 @@ class Run:
         self.state = SearchState(request.query)
         self.batches: list[Any] = []
         self.facts: dict[str, RepositoryFacts] = {}
+        self.held: Callable[[], Iterable[MatchBatch]] | None = None
         self._result: SearchResult | None = None
 
     async def events(self) -> AsyncGenerator[Event, None]:
@@ -59,6 +62,10 @@ class Run:
             if self.state.status == "failed":
                 raise SearchFailed("; ".join(self.state.reasons))  # noqa: TRY301 - one place attaches the result
         except (asyncio.CancelledError, GeneratorExit):
+            for event in self.held() if self.held else ():
+                self.state.update(event)
+                self.facts.update((f.name, f) for f in event.repositories)
+                self.batches.append(event.batch)
             self.state.interrupt()
             raise
         except SourcelightError as exc:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +19,7 @@ from sourcelight.engines.search.model import GroupBy
 from sourcelight.repos import Catalog, Viewer
 
 _END = object()
+_GROUPS: tuple[GroupBy, ...] = ("repository", "language", "path")
 
 
 def open_engine(
@@ -84,6 +85,7 @@ class EmbeddedBackend:
     """`client.Backend` over an engine of this process."""
 
     name = "embedded"
+    local = True
 
     def __init__(self, engine: Engine, *, viewer: Viewer | None = None) -> None:
         self.engine = engine
@@ -117,11 +119,23 @@ class EmbeddedBackend:
             if close is not None:
                 close()
 
-    async def count(self, request: SearchRequest, by: Sequence[GroupBy]) -> Any | None:
+    async def count(self, request: SearchRequest, by: Sequence[str]) -> Any | None:
         """Matches and files by the columns `by`, counted inside the engine; None where only a stream can answer."""
+        columns = [name for name in _GROUPS if name in by]
+        if len(columns) != len(by):
+            return None
         cancellation = Cancellation()
-        loop = asyncio.get_running_loop()
-        work = loop.run_in_executor(self._threads, lambda: self.engine.count(request, by, self.viewer, cancellation))
+        table = await self._work(lambda: self.engine.count(request, columns, self.viewer, cancellation), cancellation)
+        return None if table is None else table.select([*by, "matches", "files"])
+
+    async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:
+        """What a query means over the repositories that the viewer may see."""
+        cancellation = Cancellation()
+        made = await self._work(lambda: self.engine.explain(request, self.viewer, cancellation), cancellation)
+        return {**made.to_dict(), "text": str(made)}
+
+    async def _work(self, function: Callable[[], Any], cancellation: Cancellation) -> Any:
+        work = asyncio.get_running_loop().run_in_executor(self._threads, function)
         try:
             return await asyncio.shield(work)
         finally:

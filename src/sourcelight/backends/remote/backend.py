@@ -40,6 +40,8 @@ class RemoteBackend:
         For an address or a token that can't be used.
     """
 
+    local = False
+
     def __init__(
         self,
         endpoint: str | Endpoint,
@@ -92,6 +94,10 @@ class RemoteBackend:
 
     async def count(self, request: SearchRequest, by: Sequence[str]) -> Any | None:  # noqa: ARG002 - the protocol's
         """None: a stream has to be counted by the caller."""
+        return None
+
+    async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:  # noqa: ARG002 - the protocol's
+        """None: the protocol has no way to ask."""
         return None
 
     async def repositories(self) -> tuple[RepositoryFacts, ...]:

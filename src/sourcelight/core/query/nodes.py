@@ -140,6 +140,16 @@ class Query:
     root: Node | None
     plan: tuple[Alternative, ...]
 
+    def canonical(self) -> Any:
+        """Return the tree as plain lists, dicts, texts and True, ready for JSON; None for an empty query."""
+        return canonical(self.root)
+
+    def __repr__(self) -> str:
+        # The printer is made of nodes, so it can only be imported once they are there.
+        from sourcelight.core.query.outline import tree_text
+
+        return f"Query({self.text!r}, {self.pattern_type})\n{tree_text(self.root, '  ')}"
+
 
 def canonical(node: Node | None) -> Any:
     """Return the tree below `node` as plain lists, dicts, strings and True: the form other tools compare.

@@ -6,8 +6,10 @@ Knows rows and columns, never clients, services or widgets. pandas and pyarrow a
 from sourcelight.display.frames.schema import (
     ALERTS,
     FILTERS,
+    NAME,
     PROGRESS,
     REPOSITORIES,
+    SEARCHES,
     SKIPPED,
     SPANS,
     columns_of,
@@ -19,8 +21,10 @@ from sourcelight.display.frames.schema import (
 __all__ = [
     "ALERTS",
     "FILTERS",
+    "NAME",
     "PROGRESS",
     "REPOSITORIES",
+    "SEARCHES",
     "SKIPPED",
     "SPANS",
     "columns_of",

@@ -68,6 +68,15 @@ SPANS: tuple[Column, ...] = (
     Column("match", "string", "the matched text"),
     Column("continues", "bool", "whether the match goes on in the next row of matches"),
 )
+NAME = Column("name", "dict32", "name that was given to the search")
+SEARCHES: tuple[Column, ...] = (
+    Column("name", "string", "name that was given to the search"),
+    Column("query", "string", "text of the query"),
+    Column("matches", "int64", "matches found"),
+    Column("rows", "int64", "rows of matches"),
+    Column("status", "string", "complete, limited, interrupted or failed"),
+    Column("reasons", "string", "why the status is not complete; empty when it is"),
+)
 _FRAMES = {
     "matches": tuple(c for c in MATCHES if c.shown),
     "progress": PROGRESS,
@@ -76,6 +85,7 @@ _FRAMES = {
     "alerts": ALERTS,
     "repositories": REPOSITORIES,
     "spans": SPANS,
+    "searches": SEARCHES,
 }
 _DTYPES = {
     "dict8": "category",
@@ -88,7 +98,7 @@ _DTYPES = {
 
 
 def columns_of(frame: str) -> tuple[Column, ...]:
-    """Columns of a frame by its name on a result: matches, progress, filters, skipped, alerts, repositories, spans."""
+    """Columns of a frame by its name on a result: matches, skipped, searches, and so on."""
     return _FRAMES[frame]
 
 

@@ -14,7 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, Literal, Protocol
 
-from sourcelight.core.batches.schema import conform, matches_schema
+from sourcelight.core.batches.schema import arrow_type, conform
+from sourcelight.display.frames.schema import NAME
 
 Format = Literal["jsonl", "csv", "parquet"]
 FORMATS: tuple[Format, ...] = ("jsonl", "csv", "parquet")
@@ -40,6 +41,18 @@ def format_of(path: str, format: str | None) -> Format:  # noqa: A002 - the name
     raise ValueError(f"unknown format {wanted or path!r}; choose one of {', '.join(FORMATS)}")
 
 
+def _shown(batches: list[Any], *, named: bool) -> Any:
+    """One Arrow table of the columns that a frame of matches has; with the name of the search first when `named`."""
+    table = conform(batches, shown_only=True)
+    if not named:
+        return table
+    import pyarrow as pa
+
+    kind = arrow_type(NAME.type)
+    given = [b.column(NAME.name) if NAME.name in b.schema.names else pa.nulls(b.num_rows, kind) for b in batches]
+    return table.add_column(0, NAME.name, pa.chunked_array(given, kind))
+
+
 class Encoder(Protocol):
     """Writes record batches to an open file."""
 
@@ -53,14 +66,15 @@ class Encoder(Protocol):
 class JsonLines:
     """One JSON object per row; a key that is missing in a row is null. Times are RFC 3339 in UTC."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], *, named: bool = False) -> None:
         self._file = file
+        self._named = named
 
     def write(self, batch: Any) -> None:
         """Write the rows of a batch."""
         import orjson
 
-        table = conform([batch], shown_only=True)
+        table = _shown([batch], named=self._named)
         names = [n for n in table.column_names if table.column(n).null_count < len(table)]
         columns = [_values(table.column(n)) for n in names]
         option = orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z
@@ -100,8 +114,9 @@ class Csv:
     what someone committed. Null is an empty cell.
     """
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], *, named: bool = False) -> None:
         self._file = file
+        self._named = named
         self._header = True
 
     def write(self, batch: Any) -> None:
@@ -109,7 +124,7 @@ class Csv:
         import pyarrow as pa
         from pyarrow import csv
 
-        table = conform([batch], shown_only=True)
+        table = _shown([batch], named=self._named)
         columns = [_cells(c) for c in table.columns]
         csv.write_csv(
             pa.table(columns, names=table.column_names),
@@ -147,10 +162,11 @@ def _cells(column: Any) -> Any:
 class Parquet:
     """Parquet with the schema of a frame of matches; rows are grouped by 100,000 or by 32 MB of memory."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], *, named: bool = False) -> None:
         import pyarrow.parquet as pq
 
-        self._writer = pq.ParquetWriter(file, matches_schema(shown_only=True), compression="zstd")
+        self._named = named
+        self._writer = pq.ParquetWriter(file, _shown([], named=named).schema, compression="zstd")
         self._waiting: list[Any] = []
         self._rows = 0
         self._bytes = 0
@@ -165,7 +181,7 @@ class Parquet:
 
     def _flush(self) -> None:
         if self._waiting:
-            self._writer.write_table(conform(self._waiting, shown_only=True))
+            self._writer.write_table(_shown(self._waiting, named=self._named))
         self._waiting, self._rows, self._bytes = [], 0, 0
 
     def finish(self, metadata: Mapping[str, str]) -> None:
@@ -187,9 +203,17 @@ class MatchWriter:
         Path of the file, replaced when the writing is over; or an open binary file, written as it is and left open.
     format
         ``jsonl``, ``csv`` or ``parquet``; None: by the ending of the path.
+    named
+        Whether batches have the name of their search in a first column `name`.
     """
 
-    def __init__(self, target: str | os.PathLike[str] | IO[bytes], format: str | None = None) -> None:  # noqa: A002
+    def __init__(
+        self,
+        target: str | os.PathLike[str] | IO[bytes],
+        format: str | None = None,  # noqa: A002 - the name users type
+        *,
+        named: bool = False,
+    ) -> None:
         self.path = ""
         self.rows = 0
         self._temporary: Path | None = None
@@ -202,7 +226,7 @@ class MatchWriter:
         else:
             kind = format_of("", format)
             self._file = target
-        self._encoder: Encoder = _ENCODERS[kind](self._file)
+        self._encoder: Encoder = _ENCODERS[kind](self._file, named=named)
         self._open = True
 
     def write(self, batch: Any) -> None:

@@ -72,6 +72,7 @@ class SearchState:
         self.alerts: tuple[Alert, ...] = ()
         self.errors: tuple[str, ...] = ()
         self.done = False
+        self._parts: tuple[int, int, int] | None = None
         self._end: tuple[Status, tuple[str, ...]] | None = None
         self._clock = clock
         self._started = clock()
@@ -104,6 +105,14 @@ class SearchState:
         new = {f.name for f in event.repositories} - self.repositories
         if new:
             self.repositories |= new
+
+    def cut(self, done: int, known: int, arrived: int) -> None:
+        """The search goes in parts: `done` of those `known` so far, with so many matches `arrived`."""
+        self._parts = (done, known, arrived)
+
+    def counted(self, matches: int) -> None:
+        """The backend counted so many matches without sending any."""
+        self.matches = matches
 
     def finish(self) -> None:
         """The stream has come to its end: derive the status from what it said."""
@@ -161,10 +170,11 @@ class SearchState:
             title=self.query,
             phase=self.phase,
             elapsed_s=elapsed,
-            done=self.matches,
+            done=self.matches if self._parts is None else max(self.matches, self._parts[2]),
             total=self.total,
             unit="match" if self.matches == 1 else "matches",
             facts=(
+                *(() if self._parts is None else (("parts", f"{self._parts[0]:,} of {self._parts[1]:,}"),)),
                 (_repositories(repositories), f"{repositories:,}"),
                 ("s", f"{elapsed:.1f}"),
                 ("matches/s", f"{rate:,.0f}"),

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.patterns.formula import Formula, Needs, NeedsAll
-from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern, Predicate, Query, canonical
-from sourcelight.core.query.printer import quote_value
+from sourcelight.core.query import Alternative, Predicate, Query, canonical
+from sourcelight.core.query.outline import filter_text, tree_text
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine.advice import Advice, advise
 from sourcelight.engines.engine.plan import Plan
@@ -238,29 +238,6 @@ def formula_text(formula: Formula) -> str:
     word = " AND " if isinstance(formula, NeedsAll) else " OR "
     inner = [formula_text(part) for part in formula.parts]
     return word.join(f"({text})" if " AND " in text or " OR " in text else text for text in inner)
-
-
-def filter_text(item: Filter | Predicate) -> str:
-    """A filter as it would be typed."""
-    dash = "-" if item.negated else ""
-    if isinstance(item, Predicate):
-        return f"{dash}{item.on}:{item.name}({' '.join(str(value) for value in item.args.values())})"
-    value = item.value if not item.revs or item.name == "rev" else f"{item.value}@{':'.join(item.revs)}"
-    return f"{dash}{item.name}:{quote_value(value)}"
-
-
-def tree_text(node: Node | None, indent: str = "") -> str:
-    """The tree with a line for each node, arguments below their operator."""
-    if node is None:
-        return "(empty)"
-    if isinstance(node, And | Or):
-        head = "AND" if isinstance(node, And) else "OR"
-        return "\n".join([f"{indent}{head}", *(tree_text(arg, f"{indent}  ") for arg in node.args)])
-    if isinstance(node, Pattern):
-        sign = "NOT " if node.negated else ""
-        text = f"/{node.value}/" if node.kind == "regexp" else json.dumps(node.value, ensure_ascii=False)
-        return f"{indent}{sign}{text}{' in content' if node.content else ''}"
-    return f"{indent}{filter_text(node)}"
 
 
 def _lines(made: Explanation) -> list[str]:

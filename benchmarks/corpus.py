@@ -1,0 +1,117 @@
+"""A folder of real repositories, opened for a benchmark: its index, its files on disk for ripgrep, its machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sourcelight.backends.embed import EmbeddedBackend, open_engine
+from sourcelight.client import Client
+from sourcelight.engines.search.model import DEFAULT_MAX_FILE_SIZE
+from sourcelight.repos import ObjectReader, Repository
+
+Got = TypeVar("Got")
+_ENGINES = ("numpy", "pyarrow", "hyperscan")
+
+
+def cpu_s() -> float:
+    """CPU seconds of this process and of its children that ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def timed(work: Callable[[], Got]) -> tuple[float, float, Got]:
+    """CPU seconds and wall seconds of `work`, and what it gave."""
+    cpu, wall = cpu_s(), time.perf_counter()
+    result = work()
+    return cpu_s() - cpu, time.perf_counter() - wall, result
+
+
+class Corpus:
+    """The repositories below a folder, indexed.
+
+    Parameters
+    ----------
+    folder
+        Where the repositories are, bare or not.
+    home
+        Folder of the index; the served index is the same one.
+
+    Attributes
+    ----------
+    build_cpu_s
+        CPU seconds that bringing the index up to date took.
+    """
+
+    def __init__(self, folder: str, home: str) -> None:
+        self.folder = os.path.abspath(folder)  # noqa: PTH100 - a link stays one: names come from it
+        self.home = home
+        self.build_cpu_s, self.build_wall_s, self.engine = timed(
+            lambda: open_engine([self.folder], index=Path(home, "index"))
+        )
+        report = self.engine.report
+        if report is not None and report.failures:
+            sys.exit(f"not indexed: {dict(report.failures)}")
+        self.client = Client(EmbeddedBackend(self.engine))
+
+    @property
+    def repositories(self) -> tuple[Repository, ...]:
+        """All of them, by name."""
+        return self.engine.catalog.repositories
+
+    def describe(self) -> str:
+        """How much there is, in one line."""
+        statuses = self.engine.store.status()
+        text, disk = sum(s.text_bytes for s in statuses), sum(s.disk_bytes for s in statuses)
+        return (
+            f"{len(statuses)} repositories, {sum(s.files for s in statuses):,} files, {text / 1e6:.0f} MB of text, "
+            f"index {disk / 1e6:.0f} MB ({disk / text:.2f} of the text)"
+        )
+
+    def export(self, folder: Path) -> None:
+        """Write every file whose text is searched to `folder`, below its repository's name, byte for byte."""
+        for repository in self.repositories:
+            export(repository, repository.facts.commit, folder / repository.name)
+
+
+def export(repository: Repository, commit: str, folder: Path) -> None:
+    """Write the files of one commit whose text is searched: no NUL byte, at most 2 MiB."""
+    with ObjectReader(repository) as reader:
+        tree = reader.tree(commit)
+        made: set[Path] = set()
+        for at, path in enumerate(tree.paths):
+            data = reader.read(tree.blob_id(at))
+            if data is None or len(data) > DEFAULT_MAX_FILE_SIZE or b"\0" in data:
+                continue
+            file = folder / os.fsdecode(path)
+            if file.parent not in made:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                made.add(file.parent)
+            file.write_bytes(data)
+
+
+def machine() -> str:
+    """Cores, memory, system and versions, in one line."""
+    pages = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return (
+        f"{os.cpu_count()} cores, {pages / 2**30:.0f} GiB, {platform.system()} {platform.machine()}, "
+        f"Python {platform.python_version()}, {', '.join(f'{name} {version(name)}' for name in _ENGINES)}, "
+        f"load at the end {os.getloadavg()[0]:.1f}"
+    )
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> str:
+    """A Markdown table whose first `left` columns are aligned left, the others right."""
+    lines = [_row(head), "|" + "|".join(["---"] * left + ["---:"] * (len(head) - left)) + "|"]
+    return "\n".join([*lines, *map(_row, rows)])
+
+
+def _row(cells: Sequence[Any]) -> str:
+    return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"

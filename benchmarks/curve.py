@@ -1,0 +1,156 @@
+"""What an index costs as repositories are added: time to build, size, memory, and the time of searches.
+
+Run: ``python benchmarks/curve.py --corpus FOLDER [--sizes 1,10,20] [--rounds N] [--symbols]``.
+
+FOLDER holds git repositories. The smallest ones are taken first, then more, then all; each size is built anew in a
+process of its own. Times are CPU time of all processes; those of queries are medians. Then ten tips within the last
+500 commits of one repository are indexed, beside the index of its HEAD alone, which must cost less than 1.3 times as
+much. With --symbols definitions are found too, and searched. It exits with 1 if that goal is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from corpus import Corpus, machine, markdown, timed
+
+from sourcelight.engines.search import IndexStore, Target
+from sourcelight.repos import Catalog, Repository, resolve
+
+QUERIES = ("ThreadPoolExecutor case:yes", "fmt.Errorf case:yes", r"/func \w+Handler\(/ case:yes")
+SYMBOL = "type:symbol select:symbol NewServer"
+TIPS = 10
+WITHIN_COMMITS = 500
+MOST_TIPS_COST = 1.3
+
+
+def ordered(repositories: tuple[Repository, ...]) -> list[Repository]:
+    """The repositories, the one with the smallest object store first."""
+
+    def size(one: Repository) -> int:
+        return sum(file.stat().st_size for file in Path(one.git_dir, "objects").rglob("*.pack"))
+
+    return sorted(repositories, key=lambda one: (size(one), one.name))
+
+
+def measure(folder: str, home: str, rounds: int, *, symbols: bool) -> dict[str, Any]:
+    """Build and search one corpus, in this process."""
+    corpus = Corpus(folder, home)
+    statuses = corpus.engine.store.status()
+    found: dict[str, Any] = {
+        "repositories": len(statuses),
+        "files": sum(one.files for one in statuses),
+        "text": sum(one.text_bytes for one in statuses),
+        "disk": sum(one.disk_bytes for one in statuses),
+        "build": corpus.build_cpu_s,
+        "opened": _anonymous_bytes(),
+    }
+    for query in QUERIES:
+        found[query] = _query_s(corpus, query, rounds)
+    if symbols:
+        targets = [corpus.engine.target_of(one) for one in corpus.repositories]
+        found["symbols"] = timed(lambda: corpus.engine.store.update_symbols(targets))[0]
+        found[SYMBOL] = _query_s(corpus, SYMBOL, rounds)
+    found["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return found
+
+
+def _query_s(corpus: Corpus, query: str, rounds: int) -> float:
+    def search() -> int:
+        return len(corpus.client.search(f"{query} count:all", progress=False).matches)
+
+    search()
+    return statistics.median(timed(search)[0] for _ in range(rounds))
+
+
+def _anonymous_bytes() -> int:
+    for line in Path("/proc/self/status").read_text("utf-8").splitlines():
+        if line.startswith("RssAnon:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def apart(folder: str, rounds: int, *, symbols: bool) -> dict[str, Any]:
+    """The same in a process of its own, with an index of its own."""
+    with tempfile.TemporaryDirectory() as home:
+        command = [sys.executable, __file__, "--corpus", folder, "--one", home, "--rounds", str(rounds)]
+        done = subprocess.run(command + ["--symbols"] * symbols, stdout=subprocess.PIPE, check=True, timeout=3600)
+    return dict(json.loads(done.stdout))
+
+
+def tips(repository: Repository) -> tuple[float, float, int, int]:
+    """CPU seconds and bytes on disk for HEAD alone, and for ten tips with it."""
+    step = WITHIN_COMMITS // TIPS
+    commits = [resolve(repository, f"HEAD~{step * number}") for number in range(TIPS)]
+    costs = []
+    for chosen in (commits[:1], commits):
+        with tempfile.TemporaryDirectory() as folder:
+            store = IndexStore(folder)
+            seconds = sum(
+                timed(lambda commit=commit, store=store: store.update([Target(repository, commit, commit)]))[0]  # type: ignore[misc]
+                for commit in chosen
+            )
+            costs.append((seconds, store.disk_bytes()))
+    return costs[0][0], costs[1][0], costs[0][1], costs[1][1]
+
+
+def row(found: dict[str, Any]) -> list[str]:
+    """One size as a row of the table."""
+    times = [f"{found[query] * 1e3:.1f}" for query in QUERIES]
+    if SYMBOL in found:
+        times += [f"{found['symbols']:.1f}", f"{found[SYMBOL] * 1e3:.1f}"]
+    sizes = [f"{found['text'] / 1e6:.0f}", f"{found['disk'] / 1e6:.0f}", f"{found['disk'] / found['text']:.2f}"]
+    memory = [f"{found[name] / 1e6:.0f}" for name in ("opened", "peak")]
+    return [str(found["repositories"]), f"{found['files']:,}", *sizes, f"{found['build']:.1f}", *memory, *times]
+
+
+def main() -> int:
+    """Measure and print; the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--corpus", required=True, help="folder with git repositories")
+    parser.add_argument("--sizes", default="1,10,0", help="how many repositories, with commas between; 0: all")
+    parser.add_argument("--tips", default="", help="part of the name of the repository for tips; default: the median")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--symbols", action="store_true", help="find and search definitions too")
+    parser.add_argument("--one", default="", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        json.dump(measure(options.corpus, options.one, options.rounds, symbols=options.symbols), sys.stdout)
+        return 0
+    repositories = ordered(Catalog.open([options.corpus]).repositories)
+    rows = []
+    for size in sorted({int(size) or len(repositories) for size in options.sizes.split(",")}):
+        with tempfile.TemporaryDirectory() as folder:
+            for one in repositories[:size]:
+                place = Path(folder, one.name)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.symlink_to(os.path.realpath(one.git_dir))
+            rows.append(row(apart(folder, options.rounds, symbols=options.symbols)))
+        print(" ".join(rows[-1]), file=sys.stderr)
+    head = ["repositories", "files", "text MB", "index MB", "index ÷ text", "build CPU s", "open MB", "peak MB"]
+    head += [f"`{query}` ms" for query in QUERIES]
+    head += ["definitions CPU s", f"`{SYMBOL}` ms"] if options.symbols else []
+    print(markdown(head, rows, left=0))
+    named = [one for one in repositories if options.tips and options.tips in one.name]
+    chosen = named[0] if named else repositories[len(repositories) // 2]
+    one_s, all_s, one_bytes, all_bytes = tips(chosen)
+    ratio = all_bytes / one_bytes
+    print(
+        f"\n{TIPS} tips within {WITHIN_COMMITS} commits of {chosen.name} ÷ HEAD alone: "
+        f"{ratio:.3f} of the bytes (wanted < {MOST_TIPS_COST}), {all_s / one_s:.2f} of the CPU time"
+    )
+    print(f"\n{machine()}")
+    return int(ratio >= MOST_TIPS_COST)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,354 @@
+"""The queries of the design's table against ripgrep and zoekt: the same matches, and how much faster.
+
+Run: ``python benchmarks/queries.py --corpus FOLDER [--index FOLDER] [--rounds N] [--queries NAME,NAME]``.
+
+FOLDER holds git repositories; twenty with a gigabyte of text tell something. Ripgrep searches a checkout whose files
+are the repositories' blobs (as CPU time, of all its threads, against the CPU time of a DataFrame in this process).
+Zoekt is asked over HTTP, and so is our own service: one connection a query, the whole body read and not parsed, every
+match asked for (as wall time, on both sides). Zoekt takes part when the environment names its binaries, see
+`peers.zoekt`. All of them run one after the other in every round; a time is the median of the rounds, a ratio the
+median of the rounds' ratios, and above 1 we are faster. Before that, the lines we find are compared with ripgrep's
+and the number of matches with zoekt's. It exits with 1 if lines differ or a goal is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from corpus import Corpus, machine, markdown, timed
+from peers import Row, Service, Zoekt, ripgrep_bytes, ripgrep_rows, serving, zoekt
+
+FILTER_OR_PHRASE = 1.1
+MANY_HITS = 100_000
+FRAME_OF_MANY = 2.0
+COUNT_OF_MANY = 4.0
+SLOW_S = 3.0
+ROUNDS_OF_SLOW = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One row of the table.
+
+    Attributes
+    ----------
+    ours
+        The query, in pattern type `kind`.
+    ripgrep
+        Its arguments for the same lines; empty where only several runs together answer.
+    zoekt
+        The same in its language; empty for no comparison.
+    wanted
+        Least ratio of zoekt's time to ours, both over HTTP.
+    below
+        A regular expression of the one repository that is searched.
+    sets
+        For a query over files: a pattern that a file must hold too, and one that it must not.
+    new
+        Whether the engine was not tuned with it.
+    """
+
+    name: str
+    ours: str
+    ripgrep: tuple[str, ...]
+    zoekt: str
+    wanted: float = 1.0
+    kind: str = "standard"
+    below: str = ""
+    sets: tuple[str, ...] = ()
+    new: bool = False
+
+    @property
+    def query(self) -> str:
+        """What is asked."""
+        return f"{self.ours} count:all"
+
+
+def literal(text: str, zoekt_text: str, **more: Any) -> Case:
+    """A case-sensitive literal."""
+    return Case(f"`{text}`", f"{text} case:yes", ("-F", "-e", text), f"{zoekt_text} case:yes", **more)
+
+
+def folded(text: str, **more: Any) -> Case:
+    """A literal in any case."""
+    return Case(f"`{text}`, any case", text, ("-F", "-i", "-e", text), text.replace(" ", r"\x20") + " case:no", **more)
+
+
+def regexp(text: str, **more: Any) -> Case:
+    """A case-sensitive regular expression."""
+    escaped = text.replace(" ", r"\x20")
+    return Case(f"`/{text}/`", f"{text} case:yes", ("-e", f"(?-u){text}"), f"{escaped} case:yes", kind="regexp", **more)
+
+
+CASES = (
+    literal("ThreadPoolExecutorFactoryBean", "ThreadPoolExecutorFactoryBean", wanted=1.18),
+    literal("zzqqxxyy_absent", "zzqqxxyy_absent"),
+    folded("zzqqxxyy_absent", wanted=4.8),
+    literal("errors.New(", r"errors\.New\(", wanted=1.1),
+    literal("fmt.Errorf", r"fmt\.Errorf", wanted=1.08),
+    literal("qz", "qz"),
+    literal("~", "~", wanted=1.36),
+    literal("ThreadPoolExecutor", "ThreadPoolExecutor", wanted=1.17),
+    folded("this function returns", wanted=FILTER_OR_PHRASE),
+    regexp(r"func \w+Handler\(", wanted=2.2),
+    regexp(r"(TODO|FIXME|XXX)\(\w+\)"),
+    Case(
+        "`/(deadlock|race condition)/`, any case",
+        "(deadlock|race condition)",
+        ("-i", "-e", "(deadlock|race condition)"),
+        r"(deadlock|race\x20condition) case:no",
+        FILTER_OR_PHRASE,
+        "regexp",
+    ),
+    regexp("[A-Z]{3}_[0-9]{4}"),
+    Case(
+        r"`/\w{40,}/` in Go",
+        r"\w{40,} file:\.go$ case:yes",
+        ("-g", "*.go", "-e", r"(?-u)\w{40,}"),
+        r"\w{40,} file:\.go$ case:yes",
+        kind="regexp",
+    ),
+    regexp("^package main$", wanted=7.9),
+    Case(
+        "`timeout` in `_test.go`",
+        r"timeout file:_test\.go$ case:yes",
+        ("-F", "-g", "*_test.go", "-e", "timeout"),
+        r"timeout file:_test\.go$ case:yes",
+        FILTER_OR_PHRASE,
+    ),
+    Case(
+        "`yield` in Python",
+        r"yield lang:python case:yes",
+        ("-F", "-g", "*.{py,pyi,pyw}", "-e", "yield"),
+        r"yield file:\.(py|pyi|pyw)$ case:yes",
+        FILTER_OR_PHRASE,
+    ),
+    Case(
+        "`replication` in redis",
+        "replication repo:redis/redis$ case:yes",
+        ("-F", "-e", "replication"),
+        "replication repo:redis$ case:yes",
+        FILTER_OR_PHRASE,
+        below="redis/redis$",
+    ),
+    Case(
+        "`goroutine` AND `context` NOT `mutex`",
+        "type:file goroutine AND context NOT mutex case:yes",
+        (),
+        "content:goroutine content:context -content:mutex case:yes",
+        1.04,
+        sets=("goroutine", "context", "mutex"),
+    ),
+    regexp(r"\bself\.assert[A-Z]\w+\(", wanted=3.6),
+    literal("return", "return"),
+    literal(":=", ":="),
+    literal("the", "the"),
+    folded("connection refused", wanted=FILTER_OR_PHRASE, new=True),
+    folded("unexpected end of file", wanted=FILTER_OR_PHRASE, new=True),
+    Case(
+        "`/(segmentation fault|out of memory|stack overflow)/`, any case",
+        "(segmentation fault|out of memory|stack overflow)",
+        ("-i", "-e", "(segmentation fault|out of memory|stack overflow)"),
+        r"(segmentation\x20fault|out\x20of\x20memory|stack\x20overflow) case:no",
+        FILTER_OR_PHRASE,
+        "regexp",
+        new=True,
+    ),
+    literal("in order to", r"in\x20order\x20to", wanted=FILTER_OR_PHRASE, new=True),
+    Case(
+        "`retry` in `.yml`, `.yaml`, any case",
+        r"retry file:\.ya?ml$",
+        ("-F", "-i", "-g", "*.{yml,yaml}", "-e", "retry"),
+        r"retry file:\.ya?ml$ case:no",
+        FILTER_OR_PHRASE,
+        new=True,
+    ),
+    Case(
+        "`@Deprecated` in kafka",
+        "@Deprecated repo:apache/kafka$ case:yes",
+        ("-F", "-e", "@Deprecated"),
+        "@Deprecated repo:kafka$ case:yes",
+        FILTER_OR_PHRASE,
+        below="apache/kafka$",
+        new=True,
+    ),
+    folded("configuration", new=True),
+    folded("replication", new=True),
+)
+
+
+@dataclass
+class Times:
+    """Seconds of each round, by what was timed."""
+
+    of: dict[str, list[float]] = field(default_factory=dict)
+
+    def add(self, what: str, seconds: float) -> None:
+        """Note one time."""
+        self.of.setdefault(what, []).append(seconds)
+
+    def ms(self, what: str) -> str:
+        """The median, in milliseconds; a dash where there is none."""
+        return f"{statistics.median(self.of[what]) * 1e3:,.1f}" if what in self.of else "-"
+
+    def ratio(self, theirs: str, ours: str) -> float | None:
+        """The median of the rounds' ratios; None where one of the two is missing."""
+        if theirs not in self.of or ours not in self.of:
+            return None
+        return statistics.median(a / b for a, b in zip(self.of[theirs], self.of[ours], strict=True))
+
+
+class Bench:
+    """All that takes part."""
+
+    def __init__(self, corpus: Corpus, tree: Path | None, service: Service, other: Zoekt | None, rounds: int) -> None:
+        self.corpus = corpus
+        self.tree = tree
+        self.service = service
+        self.other = other
+        self.rounds = rounds
+        self.faults: list[str] = []
+
+    def row(self, case: Case) -> list[str]:
+        """Check a case, time it, and give its row of the table."""
+        rows, matches = self._ours(case)
+        name = case.name + (" (new)" if case.new else "")
+        if self.tree is not None:
+            missing, extra = self._difference(case, rows)
+            if missing or extra:
+                self.faults.append(f"{case.name}: {missing} lines that only ripgrep finds, {extra} that only we find")
+        theirs = self.other.matches(case.zoekt) if self.other and case.zoekt else None
+        note = "" if theirs in {None, matches} else f" (zoekt {theirs:,})"
+        times = self._times(case)
+        http = times.ratio("zoekt", "stream")
+        frame, count = times.ratio("zoekt", "frame"), times.ratio("zoekt", "count")
+        self._judge(case, "over HTTP", http, case.wanted)
+        if matches > MANY_HITS:
+            self._judge(case, "DataFrame", frame, FRAME_OF_MANY)
+            self._judge(case, "count", count, COUNT_OF_MANY)
+        measured = [times.ms(what) for what in ("zoekt", "stream", "first", "frame", "count")]
+        ratios = [http, frame, count, times.ratio("ripgrep", "frame CPU")]
+        shown = ["-" if ratio is None else f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}" for ratio in ratios]
+        return [name, f"{matches:,}{note}", *measured, shown[0], f"{case.wanted:g}", *shown[1:]]
+
+    def _judge(self, case: Case, what: str, ratio: float | None, wanted: float) -> None:
+        if ratio is not None and ratio < wanted:
+            self.faults.append(f"{case.name}: zoekt ÷ ours, {what}: {ratio:.2f}, wanted {wanted:g}")
+
+    def _ours(self, case: Case) -> tuple[set[Row], int]:
+        table = self.corpus.client.search(case.query, pattern_type=case.kind, progress=False).table
+        kinds, names = table["type"].to_pylist(), table["repository"].to_pylist()
+        places = zip(kinds, names, table["path"].to_pylist(), table["line_number"].to_pylist(), strict=True)
+        rows = {(f"{name}/{path}", number) for kind, name, path, number in places if kind == "content"}
+        counted = zip(kinds, table["match_count"].to_pylist(), strict=True)
+        return rows, sum(count for kind, count in counted if kind == "content")
+
+    def _difference(self, case: Case, ours: set[Row]) -> tuple[int, int]:
+        assert self.tree is not None  # noqa: S101 - for the type checker
+        below, prefix = self._folder(case)
+        if case.sets:
+            first, second, without = (ripgrep_rows(("-F", "-e", text), below) for text in case.sets)
+            files = {path for path, _ in first} & {path for path, _ in second} - {path for path, _ in without}
+            theirs = {row for row in first | second if row[0] in files}
+        else:
+            theirs = {(prefix + path, number) for path, number in ripgrep_rows(case.ripgrep, below)}
+        return len(theirs - ours), len(ours - theirs)
+
+    def _folder(self, case: Case) -> tuple[Path, str]:
+        assert self.tree is not None  # noqa: S101 - for the type checker
+        if not case.below:
+            return self.tree, ""
+        name = next((one.name for one in self.corpus.repositories if re.search(case.below, one.name)), "")
+        return self.tree / name, f"{name}/" if name else ""
+
+    def _times(self, case: Case) -> Times:
+        times = Times()
+        rounds = self.rounds
+        self.service.search(case.query, case.kind)  # the others were asked once already
+        done = 0
+        while done < rounds:
+            began = time.perf_counter()
+            self._round(case, times)
+            done += 1
+            if time.perf_counter() - began > SLOW_S:
+                rounds = min(rounds, ROUNDS_OF_SLOW)
+        return times
+
+    def _round(self, case: Case, times: Times) -> None:
+        answer = self.service.search(case.query, case.kind)
+        times.add("stream", answer.whole_s)
+        times.add("first", answer.first_s)
+        if self.other is not None and case.zoekt:
+            times.add("zoekt", self.other.search(case.zoekt).whole_s)
+        client = self.corpus.client
+
+        def frame() -> int:
+            return len(client.search(case.query, pattern_type=case.kind, progress=False).matches)
+
+        cpu, wall, _ = timed(frame)
+        times.add("frame", wall)
+        times.add("frame CPU", cpu)
+        times.add("count", timed(lambda: client.count(case.query, pattern_type=case.kind, progress=False))[1])
+        if self.tree is not None and case.ripgrep:
+            folder, _ = self._folder(case)
+            times.add("ripgrep", timed(_run(case, folder))[0])
+
+
+def _run(case: Case, folder: Path) -> Callable[[], int]:
+    return lambda: ripgrep_bytes(case.ripgrep, folder)
+
+
+HEAD = (
+    "query", "matches", "zoekt ms", "ours, HTTP ms", "first byte ms", "DataFrame ms", "count ms",
+    "zoekt ÷ ours, HTTP", "wanted", "÷ DataFrame", "÷ count", "rg ÷ DataFrame (CPU)",
+)  # fmt: skip
+
+
+def chosen(names: str) -> list[Case]:
+    """The cases whose names hold one of the words in `names`, which commas separate; all for none."""
+    words = [word for word in names.split(",") if word]
+    return [case for case in CASES if not words or any(word in case.name for word in words)]
+
+
+def main() -> int:
+    """Measure and print; the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--corpus", required=True, help="folder with git repositories")
+    parser.add_argument("--index", default="", help="folder to keep the index and the checkout in")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--queries", default="", help="parts of names of queries, with commas between")
+    options = parser.parse_args()
+    with ExitStack() as stack:
+        home = options.index or stack.enter_context(tempfile.TemporaryDirectory())
+        corpus = Corpus(options.corpus, home)
+        tree = Path(home, "tree") if shutil.which("rg") else None
+        if tree is not None and not tree.exists():
+            corpus.export(tree)
+        other = stack.enter_context(zoekt([one.git_dir for one in corpus.repositories], Path(home)))
+        service = stack.enter_context(serving(corpus.folder, home))
+        print(f"{corpus.describe()}; {options.rounds} rounds\n")
+        bench = Bench(corpus, tree, service, other, options.rounds)
+        rows = []
+        for case in chosen(options.queries):
+            rows.append(bench.row(case))
+            print(" ".join(rows[-1]), file=sys.stderr)
+        print(markdown(HEAD, rows))
+    print(f"\n{machine()}")
+    for fault in bench.faults:
+        print(f"missed: {fault}")
+    return int(bool(bench.faults))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,352 @@
+"""Everything from a service that caps its answers: a capped query is cut into parts until none is capped."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sourcelight.client.backend import Backend
+from sourcelight.client.parts import Part, finds_names, seen_in
+from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
+from sourcelight.core.batches.schema import conform
+from sourcelight.core.errors import QueryError, SourcelightError, StreamBroken
+from sourcelight.core.query import And, Filter, Node, Predicate, Query, parse
+from sourcelight.core.query.build import Expression
+from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, Skipped
+from sourcelight.core.wire.events import Filter as Suggestion
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.display.frames.status import faults, limits
+
+MOST_REQUESTS = 1000
+AT_ONCE = 4
+_CAP = re.compile(r"match-limit|^display$|time(d)? ?-?out|repository-limit|result-limit", re.IGNORECASE)
+_TIMEOUT = re.compile(r"time(d)? ?-?out", re.IGNORECASE)
+_FILE = ("type", "repository", "revision", "commit", "path")
+_WHERE = frozenset({"repo", "fork", "archived", "visibility", "context", "rev"})
+_MOST_NAMED = 50
+_LOOK_S = 0.2
+
+Told = Callable[[int, int, int], None]
+
+
+@dataclass(slots=True)
+class _Answer:
+    """What one request gave."""
+
+    batches: list[Any] = field(default_factory=list)
+    facts: list[RepositoryFacts] = field(default_factory=list)
+    progress: Progress | None = None
+    filters: tuple[Suggestion, ...] = ()
+    alerts: list[Alert] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    fault: str = ""
+    matches: int = 0
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        return self.progress.skipped if self.progress else ()
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why this is not all; empty when it is."""
+        broken = ((self.fault,) if self.fault else ()) or faults(self.alerts, self.errors)
+        return broken or limits(self.skipped, self.alerts)
+
+    @property
+    def caps(self) -> tuple[str, ...]:
+        """Limits that smaller questions may stay below."""
+        reasons = [item.reason for item in self.skipped if _CAP.search(item.reason)]
+        return (*reasons, *(alert.title for alert in self.alerts if _TIMEOUT.search(alert.title)))
+
+    @property
+    def broken(self) -> bool:
+        return bool(self.fault or faults(self.alerts, self.errors))
+
+
+def _untold(done: int, known: int, matches: int) -> None:
+    """Tell nobody."""
+    del done, known, matches
+
+
+class Exhaustive:
+    """A backend that answers in full over one that caps its answers; see `AsyncClient.search`.
+
+    The rows of a part are given when the part is whole, so that no file is ever given in two states; until then they
+    are kept in memory. Files that two parts share are given once.
+
+    Parameters
+    ----------
+    backend
+        What is asked.
+    told
+        Called with the parts that are done, the parts known so far, and the matches that arrived.
+    most_requests
+        Requests after which no further part is asked for; the parts left are named among the skipped work.
+    at_once
+        Requests under way at the same time.
+    """
+
+    def __init__(
+        self, backend: Backend, *, told: Told | None = None, most_requests: int = MOST_REQUESTS, at_once: int = AT_ONCE
+    ) -> None:
+        self.backend = backend
+        self.name = backend.name
+        self.local = backend.local
+        self._told = told or _untold
+        self._most_requests = most_requests
+        self._at_once = at_once
+        self._work: _Work | None = None
+
+    def held(self) -> list[MatchBatch]:
+        """What had arrived for the newest search but was not given yet, when that was stopped."""
+        return [] if self._work is None else list(self._work.held())
+
+    async def stream(self, request: SearchRequest) -> AsyncGenerator[Event, None]:
+        """Events of a search that is asked for in as many parts as it takes.
+
+        Raises
+        ------
+        QueryError
+            When the query can't be read, or itself limits what it finds.
+        """
+        query = check_unlimited(request)
+        work = self._work = _Work(self.backend, request, query, self._told, self._most_requests, self._at_once)
+        async with aclosing(work.events()) as events:
+            async for event in events:
+                yield event
+
+    async def count(self, request: SearchRequest, by: Sequence[str]) -> Any | None:
+        """What the backend counts by itself, which is never capped; None when it can't."""
+        return await self.backend.count(request, by)
+
+    async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:
+        """What the backend says."""
+        return await self.backend.explain(request)
+
+    async def repositories(self) -> tuple[RepositoryFacts, ...]:
+        """What the backend says."""
+        return await self.backend.repositories()
+
+    async def aclose(self) -> None:
+        """Close the backend."""
+        await self.backend.aclose()
+
+
+def check_unlimited(request: SearchRequest) -> Query:
+    """The query of a request for everything; raises `QueryError` for one that limits itself."""
+    query = parse(request.query, request.pattern_type, version=request.version)
+    if query.root is None:
+        raise QueryError("no query found", query=request.query, position=0, hint="type what to search for")
+    if request.display >= 0 or any(a.count_limit(default=None) is not None for a in query.plan):
+        said = "display" if request.display >= 0 else "count:"
+        raise QueryError(
+            f"exhaustive=True asks for everything, and {said} for a part of it",
+            query=request.query,
+            hint=f"leave out {said} or exhaustive=True",
+            stage="parse",
+        )
+    return query
+
+
+class _Work:
+    """One exhaustive search under way."""
+
+    def __init__(
+        self, backend: Backend, request: SearchRequest, query: Query, told: Told, most_requests: int, at_once: int
+    ) -> None:
+        self._backend, self._request, self._query = backend, request, query
+        self._told, self._most_requests, self._at_once = told, most_requests, at_once
+        self._waiting: deque[Part] = deque([Part()])
+        self._running: dict[asyncio.Task[None], tuple[Part, _Answer]] = {}
+        self._incomplete: list[tuple[Part, _Answer]] = []
+        self._cut_up: list[_Answer] = []
+        self._given: set[tuple[Any, ...]] = set()
+        self._known_facts: set[str] = set()
+        self._skipped: dict[tuple[str, str], Skipped] = {}
+        self._filters: Counter[tuple[str, str, str]] = Counter()
+        self._alerts: list[Event] = []
+        self._repeated = False
+        self._matches = 0
+        self._asked = 0
+        self._done = 0
+        self._started = time.monotonic()
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """All events, `Done` last."""
+        try:
+            while self._waiting or self._running:
+                self._start()
+                if not self._running:
+                    break
+                ended, _ = await asyncio.wait(self._running, timeout=_LOOK_S, return_when=asyncio.FIRST_COMPLETED)
+                for task in ended:
+                    part, answer = self._running.pop(task)
+                    task.result()
+                    for batch in await self._take(part, answer):
+                        yield batch
+                self._tell()
+                yield self._progress(done=False)
+        finally:
+            for task in self._running:
+                task.cancel()
+            await asyncio.gather(*self._running, return_exceptions=True)
+        for _, answer in self._incomplete:
+            for batch in self._fresh(answer):
+                yield batch
+        yield Filters(tuple(self._suggestions()))
+        yield self._progress(done=True)
+        for alert in self._alerts:
+            yield alert
+        yield Done()
+
+    def held(self) -> Iterator[MatchBatch]:
+        """Rows of parts that are not whole, for one who can't wait until they are."""
+        under_way = [answer for _, answer in (*self._incomplete, *self._running.values())]
+        for answer in (*under_way, *self._cut_up):
+            yield from self._fresh(answer)
+
+    def _start(self) -> None:
+        while self._waiting and len(self._running) < self._at_once and self._asked < self._most_requests:
+            part, answer = self._waiting.popleft(), _Answer()
+            self._asked += 1
+            text = part.text(self._query)
+            task = asyncio.create_task(self._ask(replace(self._request, query=text), answer, first=self._asked == 1))
+            self._running[task] = part, answer
+
+    async def _ask(self, request: SearchRequest, answer: _Answer, *, first: bool = False) -> None:
+        done = False
+        try:
+            async with aclosing(self._backend.stream(request)) as events:
+                async for event in events:
+                    done = isinstance(event, Done)
+                    _note(answer, event)
+            if not done:
+                raise StreamBroken("the stream ended without its last event")
+        except SourcelightError as exc:
+            if first and (isinstance(exc, QueryError) or not answer.batches):
+                raise
+            answer.fault = str(exc)
+
+    async def _take(self, part: Part, answer: _Answer) -> list[MatchBatch]:
+        """What an answer adds to the stream; a capped one adds parts to ask for instead."""
+        cut = await self._cut(part, answer) if answer.caps and not answer.broken else ()
+        self._done += 1
+        for item in answer.skipped:
+            if (part == Part() or limits((item,), ())) and not _CAP.search(item.reason):
+                self._skipped.setdefault((item.reason, item.title), item)
+        if cut:
+            self._waiting.extend(cut)
+            self._cut_up.append(answer)
+            if any(piece.step != "repository" for piece in cut) and not finds_names(self._query):
+                return list(self._fresh(answer, kind="repo"))
+            return []
+        if answer.caps or answer.broken:
+            self._incomplete.append((part, answer))
+            return []
+        self._alerts += [alert for alert in answer.alerts if alert not in self._alerts]
+        for found in answer.filters:
+            self._filters[found.kind, found.value, found.label] += found.count
+        return list(self._fresh(answer))
+
+    async def _cut(self, part: Part, answer: _Answer) -> tuple[Part, ...]:
+        seen = seen_in(answer.batches, answer.filters)
+        if part == Part() and (not seen.repositories or any(_TIMEOUT.search(cap) for cap in answer.caps)):
+            seen = replace(seen, repositories=tuple(dict.fromkeys((*seen.repositories, *await self._enumerated()))))
+        return part.cut(self._query, seen)
+
+    async def _enumerated(self) -> tuple[str, ...]:
+        """Names of the repositories that the query searches, as the service lists them; none when it can't."""
+        text = _listing(self._query)
+        if not text or self._asked >= self._most_requests:
+            return ()
+        self._asked += 1
+        answer = _Answer()
+        await self._ask(replace(self._request, query=text, chunk_matches=False), answer)
+        return seen_in(answer.batches, ()).repositories
+
+    def _fresh(self, answer: _Answer, kind: str = "") -> Iterator[MatchBatch]:
+        """Batches of an answer without files that were given before."""
+        import pyarrow as pa
+
+        new: set[tuple[Any, ...]] = set()
+        facts = [item for item in answer.facts if item.name not in self._known_facts]
+        self._known_facts.update(item.name for item in facts)
+        for batch in answer.batches:
+            table = conform([batch], shown_only=True).select(list(_FILE))
+            keys = list(zip(*(table.column(name).to_pylist() for name in _FILE), strict=True))
+            keep = [key not in self._given and kind in {"", key[0]} for key in keys]
+            new.update(key for key, kept in zip(keys, keep, strict=True) if kept)
+            self._repeated |= not kind and not all(keep)
+            fresh = batch if all(keep) else batch.filter(pa.array(keep, pa.bool_()))
+            if fresh.num_rows:
+                self._matches += _matches(fresh)
+                yield MatchBatch(fresh, tuple(facts))
+                facts = []
+        self._given |= new
+
+    def _suggestions(self) -> Iterator[Suggestion]:
+        whole = not self._incomplete and not self._waiting and not self._repeated
+        for (kind, value, label), count in sorted(self._filters.items(), key=lambda item: -item[1]):
+            yield Suggestion(value, label, count, whole, kind)
+
+    def _progress(self, *, done: bool) -> Progress:
+        repositories = len({key[1] for key in self._given})
+        elapsed = round(1000 * (time.monotonic() - self._started))
+        return Progress(done, self._matches, elapsed, repositories, tuple(self._left_out()) if done else ())
+
+    def _left_out(self) -> Iterator[Skipped]:
+        yield from self._skipped.values()
+        for part, answer in self._incomplete[:_MOST_NAMED]:
+            why = "; ".join(answer.reasons)
+            yield Skipped("part-incomplete", f"{part.label}: {why}", "This part can't be cut further.", "warn")
+        if more := self._incomplete[_MOST_NAMED:]:
+            names = "\n".join(f"- `{part.label}`" for part, _ in more)
+            yield Skipped("part-incomplete", f"{len(more):,} more parts", names, "warn")
+        if self._waiting:
+            names = "\n".join(f"- `{part.label}`" for part in list(self._waiting)[:_MOST_NAMED])
+            title = f"{len(self._waiting):,} parts not asked for after {self._asked:,} requests"
+            yield Skipped("request-limit", title, names, "warn")
+
+    def _tell(self) -> None:
+        under_way = sum(answer.matches for _, answer in self._running.values())
+        self._told(self._done, self._done + len(self._running) + len(self._waiting), self._matches + under_way)
+
+
+def _note(answer: _Answer, event: Event) -> None:
+    if isinstance(event, MatchBatch):
+        answer.batches.append(event.batch)
+        answer.facts.extend(event.repositories)
+        answer.matches += _matches(event.batch)
+    elif isinstance(event, Progress):
+        answer.progress = event
+    elif isinstance(event, Filters):
+        answer.filters = event.filters
+    elif isinstance(event, Alert):
+        answer.alerts.append(event)
+    elif isinstance(event, ErrorEvent):
+        answer.errors.append(event.message)
+
+
+def _matches(batch: Any) -> int:
+    import pyarrow.compute as pc
+
+    index = batch.schema.get_field_index("match_count")
+    return int(pc.sum(batch.column(index)).as_py() or 0) if index >= 0 else int(batch.num_rows)
+
+
+def _listing(query: Query) -> str:
+    """A query for the repositories that `query` searches; empty where its alternatives search different ones."""
+    if len(query.plan) != 1:
+        return ""
+    where: list[Node] = [
+        item
+        for item in query.plan[0].filters
+        if (isinstance(item, Filter) and item.name in _WHERE) or (isinstance(item, Predicate) and item.on == "repo")
+    ]
+    return str(Expression(And((*where, Filter("type", "repo"), Filter("count", "99999999")))))

@@ -1,0 +1,71 @@
+"""What a query means, with a face that is safe to show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sourcelight.core.markup import visible
+from sourcelight.core.query import parse
+from sourcelight.core.query.outline import tree_text
+from sourcelight.core.wire.request import SearchRequest
+
+_UNTOLD = "{name} does not tell which repositories and files this comes down to; this is the query as it is read here."
+
+
+class QueryExplanation:
+    """What a query means; made by `explain` of a client.
+
+    Attributes
+    ----------
+    data
+        Everything as plain lists, dicts, texts and numbers: ``tree``, ``alternatives`` (what each searches, what its
+        filters come down to, what the index saves), ``warnings``.
+    text
+        The same, to be read.
+    note
+        What is not known; empty when everything is.
+    """
+
+    def __init__(self, data: Mapping[str, Any], note: str = "") -> None:
+        self.note = note
+        self.data = {name: value for name, value in data.items() if name != "text"}
+        self.text = visible("\n\n".join(part for part in (str(data["text"]), note) if part))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What looks mistaken in the query, with what to do about it."""
+        return tuple(
+            "; ".join(part for part in (item["message"], item.get("fix", "")) if part)
+            for item in self.data.get("warnings", ())
+        )
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:  # noqa: ARG002
+        from sourcelight.display.notebook.explanation_html import explanation_html
+
+        return {"text/plain": self.text, "text/html": explanation_html(self.data, self.note)}
+
+
+def from_tree(request: SearchRequest, name: str) -> QueryExplanation:
+    """What can be said about a query from its tree alone, where the backend `name` says nothing.
+
+    Raises
+    ------
+    QueryError
+        When the query can't be read.
+    """
+    query = parse(request.query, request.pattern_type, version=request.version)
+    shown = tree_text(query.root)
+    data = {
+        "query": query.text,
+        "pattern_type": query.pattern_type,
+        "tree": query.canonical(),
+        "tree_text": shown,
+        "alternatives": (),
+        "warnings": (),
+        "text": f"{query.text}\nread as {query.pattern_type}\n\n{shown}",
+    }
+    return QueryExplanation(data, _UNTOLD.format(name=name))

@@ -1,0 +1,195 @@
+"""Several searches at once, and the one labelled answer that they give."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable, Mapping
+from contextlib import aclosing
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from sourcelight.client.asking import QueryText
+from sourcelight.client.result import SearchResult
+from sourcelight.client.run import Run
+from sourcelight.core.batches import MatchBatch
+from sourcelight.core.batches.schema import MATCHES
+from sourcelight.core.errors import SourcelightError
+from sourcelight.core.markup import escape, one_line
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.display.frames import NAME, SEARCHES
+from sourcelight.display.frames.tables import rows_table, to_pandas
+from sourcelight.display.frames.writers import MatchWriter
+from sourcelight.display.notebook.many_state import ManyState
+
+if TYPE_CHECKING:
+    from sourcelight.display.frames.tables import Frame, Table
+
+_COLUMNS = (NAME, *(column for column in MATCHES if column.shown))
+_WIDTH = 60
+
+
+class ManyResult(SearchResult):
+    """The answers to several searches as one; made by `search_many`.
+
+    It is a `SearchResult` whose `matches` have the `name` of the search as their first column. `searches` tells how
+    each search ended, and ``result[name]`` is its own result. The status is the worst of all searches.
+    """
+
+    def __init__(self, results: Mapping[str, SearchResult], backend: str, state: ManyState) -> None:
+        batches = tuple(batch for result in results.values() for batch in result._batches)  # noqa: SLF001 - its own kind
+        facts = {item.name: item for result in results.values() for item in result._facts}  # noqa: SLF001
+        title = f"{len(results):,} searches: {', '.join(results)}"
+        super().__init__(SearchRequest(title), backend, state, batches, tuple(facts.values()))
+        self._results = dict(results)
+
+    def __getitem__(self, name: str) -> SearchResult:
+        """The result of one search."""
+        return self._results[name]
+
+    @cached_property
+    def searches(self) -> Frame:
+        """DataFrame with one row per search: name, query, matches, rows, status, reasons."""
+        return to_pandas(rows_table(SEARCHES, self._told()), SEARCHES)
+
+    def _told(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "name": name,
+                "query": result.query,
+                "matches": result.match_count,
+                "rows": len(result),
+                "status": result.status,
+                "reasons": "; ".join(result.reasons),
+            }
+            for name, result in self._results.items()
+        ]
+
+    @cached_property
+    def table(self) -> Table:
+        """Arrow table of matches, with the columns of `matches`."""
+        import pyarrow as pa
+
+        tables = [_named(name, result.table) for name, result in self._results.items()]
+        return pa.concat_tables(tables).unify_dictionaries()
+
+    @cached_property
+    def matches(self) -> Frame:
+        """DataFrame as of a `SearchResult`, with the `name` of the search in front, one search after another."""
+        return to_pandas(self.table, _COLUMNS, self.attrs)
+
+    def _write(self, target: Any, kind: str) -> None:
+        writer = MatchWriter(target, kind, named=True)
+        try:
+            for batch in self.table.to_batches():
+                writer.write(batch)
+        except BaseException:
+            writer.discard()
+            raise
+        writer.finish({f"sourcelight.{name}": str(value) for name, value in self.attrs.items()})
+
+    def __repr__(self) -> str:
+        lines = [f"ManyResult: {self.match_count:,} matches of {len(self._results):,} searches: {self.status}"]
+        for row in self._told():
+            why = f" ({one_line(row['reasons'], 2 * _WIDTH)})" if row["reasons"] else ""
+            name, query = one_line(row["name"], _WIDTH), one_line(row["query"], _WIDTH)
+            lines.append(f"  {name}: {row['matches']:,} matches of {query}: {row['status']}{why}")
+        return "\n".join(lines)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:  # noqa: ARG002
+        from sourcelight.display.notebook.result_html import result_html
+
+        heads = "".join(f'<th scope="col">{column.name}</th>' for column in SEARCHES)
+        body = "".join(
+            f"<tr>{''.join(f'<td>{escape(one_line(str(value), 2 * _WIDTH))}</td>' for value in row.values())}</tr>"
+            for row in self._told()
+        )
+        table = f'<table aria-label="Searches"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
+        return {"text/plain": repr(self), "text/html": f"{table}{result_html(self._facts_to_show())}"}
+
+
+def _named(name: str, table: Table) -> Table:
+    import pyarrow as pa
+
+    codes = pa.array([0], pa.int32()).take(pa.array([0] * len(table), pa.int64()))
+    return table.add_column(0, NAME.name, pa.DictionaryArray.from_arrays(codes, pa.array([name], pa.string())))
+
+
+def labelled(queries: Mapping[str, QueryText] | Iterable[QueryText]) -> dict[str, QueryText]:
+    """Queries by their names; those of a list are named by their text.
+
+    Raises
+    ------
+    ValueError
+        For no query at all, and for a query that stands twice in a list.
+    """
+    if isinstance(queries, str):
+        raise TypeError("give a dict of names and queries, or a list of queries; search() takes one query")
+    if isinstance(queries, Mapping):
+        named = {str(name): query for name, query in queries.items()}
+    else:
+        listed = list(queries)
+        named = {str(query): query for query in listed}
+        if len(named) < len(listed):
+            raise ValueError("a query stands twice in the list: give a dict to name them")
+    if not named:
+        raise ValueError("no queries: give a dict of names and queries")
+    return named
+
+
+class Many:
+    """Several searches from their requests to their statuses.
+
+    Parameters
+    ----------
+    runs
+        The searches by name.
+    backend
+        What the reader is shown as having answered.
+    at_once
+        Searches under way at the same time.
+    """
+
+    def __init__(self, runs: Mapping[str, Run], backend: str, at_once: int) -> None:
+        self.runs = dict(runs)
+        self.state = ManyState({name: run.state for name, run in runs.items()})
+        self._backend = backend
+        self._at_once = at_once
+        self._faults: list[SourcelightError] = []
+
+    async def work(self) -> None:
+        """Run all searches; one that fails stops no other.
+
+        Raises
+        ------
+        SourcelightError
+            When every search failed: the fault of the first, with what arrived as its `result`.
+        """
+        waiting = deque(self.runs.items())
+        workers = [asyncio.create_task(self._work_off(waiting)) for _ in range(min(self._at_once, len(self.runs)))]
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+            self.state.finish()
+        if len(self._faults) == len(self.runs):
+            self._faults[0].result = self.result()
+            raise self._faults[0]
+
+    async def _work_off(self, waiting: deque[tuple[str, Run]]) -> None:
+        while waiting:
+            name, run = waiting.popleft()
+            self.state.begin(name)
+            try:
+                async with aclosing(run.events()) as events:
+                    async for event in events:
+                        if isinstance(event, MatchBatch):
+                            run.batches.append(event.batch)
+            except SourcelightError as fault:
+                self._faults.append(fault)
+
+    def result(self) -> ManyResult:
+        """What has arrived so far."""
+        return ManyResult({name: run.result() for name, run in self.runs.items()}, self._backend, self.state)

@@ -1,0 +1,163 @@
+"""Cut a query into parts that together find exactly what it finds: by repository, then language, then path. Pure.
+
+Each cut names what has been seen and adds one part for all the rest, so that no part of the answer can fall between,
+whatever a name or a language means to the service.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from typing import Any
+
+from sourcelight.client.asking import narrowed
+from sourcelight.core.query import Query, quote_value
+from sourcelight.core.query.languages import find_language
+from sourcelight.core.query.regexps import escape_regexp
+
+_PIECES = 16
+_FILES = frozenset({"file", "path", "symbol"})
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a capped answer showed: repositories, languages and paths, in the order in which they came."""
+
+    repositories: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a query.
+
+    `names` are the repositories, or the entries of a folder (``src/``, ``setup.py``), that it is about; none: it is
+    about all but `but`. `step` is what it can be cut by next.
+    """
+
+    filters: tuple[tuple[str, str], ...] = ()
+    names: tuple[str, ...] = ()
+    but: tuple[str, ...] = ()
+    step: str = "repository"
+
+    @property
+    def label(self) -> str:
+        """The filters that make the part, to be read."""
+        return " ".join(f"{name}:{quote_value(value)}" for name, value in self._all_filters()) or "the whole query"
+
+    def text(self, query: Query) -> str:
+        """Text of the query for this part."""
+        added = [*self._all_filters()]
+        if not any(alternative.first("count") for alternative in query.plan):
+            added.append(("count", "all"))
+        return narrowed(query, added)
+
+    def _all_filters(self) -> tuple[tuple[str, str], ...]:
+        if self.step not in {"repository", "path"}:
+            return self.filters
+        field, pattern = ("repo", _named) if self.step == "repository" else ("file", _below)
+        named = ((field, pattern(self.names)),) if self.names else ()
+        left_out = ((f"-{field}", pattern(self.but)),) if self.but else ()
+        return (*self.filters, *named, *left_out)
+
+    def cut(self, query: Query, seen: Seen) -> tuple[Part, ...]:
+        """Smaller parts that together are this one; none when it can't be cut any further."""
+        if len(self.names) > 1:
+            return tuple(replace(self, names=names) for names in _pieces(self.names))
+        if self.step == "repository":
+            if self.names:
+                return self._by_language(query, seen)
+            return self._named_and_rest(seen.repositories)
+        if self.step == "language":
+            return self._by_language(query, seen)
+        return self._by_path(seen.paths) if self.step == "path" else ()
+
+    def _named_and_rest(self, found: Iterable[str]) -> tuple[Part, ...]:
+        new = tuple(name for name in dict.fromkeys(found) if name and name not in self.but)
+        if not new:
+            return ()
+        named = tuple(replace(self, names=names, but=()) for names in _pieces(new))
+        return (*named, replace(self, but=(*self.but, *new)))
+
+    def _by_language(self, query: Query, seen: Seen) -> tuple[Part, ...]:
+        if not all(_FILES & set(alternative.types) for alternative in query.plan):
+            return ()
+        here = Part(self._all_filters(), step="path")
+        # A filter on files finds no repositories by name, so those are a part of their own.
+        names = () if not finds_names(query) else (Part((*self._all_filters(), ("type", "repo")), step="end"),)
+        known = tuple(dict.fromkeys(name for name in seen.languages if name and find_language(name)))
+        if not known:
+            return (*names, *here.cut(query, seen))
+        of_one = tuple(replace(here, filters=(*here.filters, ("lang", name))) for name in known)
+        rest = replace(here, filters=(*here.filters, *(("-lang", name) for name in known)))
+        return (*names, *of_one, rest)
+
+    def _by_path(self, paths: Sequence[str]) -> tuple[Part, ...]:
+        below = self.names[0] if self.names else ""
+        if below and not below.endswith("/"):
+            return ()
+        inside = [path for path in paths if path.startswith(below)]
+        inside = [path for path in inside if not any(_is_below(path, entry) for entry in self.but)]
+        if not inside:
+            return ()
+        folder = _common([path.rpartition("/")[0] for path in inside])
+        # Bytes that are not text can't be asked for: the entry ends before them.
+        entries = dict.fromkeys(_entry(path, len(folder)).partition("\ufffd")[0] for path in inside)
+        new = tuple(entry for entry in entries if entry and entry != below)
+        if not new:
+            return ()
+        rest = replace(self, but=(*self.but, *new))
+        return (*(replace(self, names=names, but=()) for names in _pieces(new)), rest)
+
+
+def finds_names(query: Query) -> bool:
+    """Whether a query finds repositories by name beside files, without having asked for kinds of results."""
+    return any("repo" in a.types and not a.first("type") and not a.select() for a in query.plan)
+
+
+def _pieces(names: Sequence[str]) -> list[tuple[str, ...]]:
+    size = -(-len(names) // _PIECES)
+    return [tuple(names[i : i + size]) for i in range(0, len(names), size)]
+
+
+def _named(names: Sequence[str]) -> str:
+    escaped = [escape_regexp(name) for name in names]
+    return f"^{escaped[0]}$" if len(escaped) == 1 else f"^(?:{'|'.join(escaped)})$"
+
+
+def _below(entries: Sequence[str]) -> str:
+    escaped = [escape_regexp(entry) for entry in entries]
+    return f"^{escaped[0]}" if len(escaped) == 1 else f"^(?:{'|'.join(escaped)})"
+
+
+def _common(folders: Sequence[str]) -> str:
+    """The deepest folder that holds all of `folders`, with its slash; empty for the top."""
+    low, high = min(folders).split("/"), max(folders).split("/")
+    same = list(takewhile(lambda pair: pair[0] == pair[1], zip(low, high, strict=False)))
+    return "".join(f"{name}/" for name, _ in same if name)
+
+
+def _entry(path: str, at: int) -> str:
+    slash = path.find("/", at)
+    return path if slash < 0 else path[: slash + 1]
+
+
+def _is_below(path: str, entry: str) -> bool:
+    return path.startswith(entry)
+
+
+def seen_in(batches: Iterable[Any], filters: Iterable[Any]) -> Seen:
+    """What record batches and suggested filters show."""
+    found: dict[str, dict[str, None]] = {"repository": {}, "language": {}, "path": {}}
+    for batch in batches:
+        for name, values in found.items():
+            index = batch.schema.get_field_index(name)
+            if index >= 0:
+                values.update(dict.fromkeys(value for value in batch.column(index).unique().to_pylist() if value))
+    for item in filters:
+        if item.kind in {"repo", "lang"} and item.label:
+            name = "repository" if item.kind == "repo" else "language"
+            found[name][item.label] = None
+    return Seen(tuple(found["repository"]), tuple(found["language"]), tuple(found["path"]))
