@@ -148,6 +148,7 @@ class Gathering:
             max_line_len=self.request.max_line_len,
             max_matches=max(self.limit, CANDIDATES) if bounded else None,
             lines=selector.needs_lines,
+            in_path_order=self.limit == sys.maxsize,
         )
         if plan.symbols is not None:
             yield from self._symbols(plan, plan.symbols, targets, options)

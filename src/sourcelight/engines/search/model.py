@@ -96,6 +96,9 @@ class SearchOptions:
         Bytes to which a line of a chunk is cut, its suffix included; 0 or less: never.
     max_matches
         Stop once this many matches were given; the last file may overshoot it. None: never.
+    in_path_order
+        Give the files of each repository in the order of their paths. Where the index holds them in another order
+        (after updates, or where files repeat) the matches of a repository then come together, at its end.
     lines
         Give matched lines. False: every matching file is a row of type ``path``, and no line is read for it.
     """
@@ -105,6 +108,7 @@ class SearchOptions:
     max_line_len: int = -1
     max_matches: int | None = None
     lines: bool = True
+    in_path_order: bool = False
 
 
 @dataclass(frozen=True, slots=True)

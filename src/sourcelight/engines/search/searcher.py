@@ -12,9 +12,10 @@ from sourcelight.core.batches.events import Cancellation
 from sourcelight.core.errors import Cancelled, IndexFault, SourcelightError
 from sourcelight.core.patterns.halting import Halted
 from sourcelight.engines.search.model import GroupBy, SearchOptions, SearchPart, Target, TextQuery
+from sourcelight.engines.search.path_order import PathOrder, in_order
 from sourcelight.engines.search.scan.evaluate import Found, Pace, RepositorySearch
 from sourcelight.engines.search.scan.plan import plan
-from sourcelight.engines.search.scan.render import Renderer
+from sourcelight.engines.search.scan.render import Rendered, Renderer
 from sourcelight.engines.search.scan.rows import rows_of
 from sourcelight.engines.search.scan.snapshot import Snapshot
 
@@ -56,8 +57,7 @@ def search(
         try:
             running = RepositorySearch(snapshot, prepared, stopped)
             renderer = Renderer(running, target, commit, options)
-            for found in running.found(pace):
-                rendered = renderer.render(found)
+            for rendered in _rendered(running, renderer, pace, ordered=options.in_path_order):
                 matches += rendered.matches
                 yield waiting.part(rendered.batches, rendered.matches, rendered.files)
                 if options.max_matches is not None and matches >= options.max_matches:
@@ -71,6 +71,25 @@ def search(
             yield waiting.part()
     if waiting.any:
         yield waiting.part()
+
+
+def _rendered(running: RepositorySearch, renderer: Renderer, pace: Pace, *, ordered: bool) -> Iterator[Rendered]:
+    """Yield what was found; if `ordered`, by path, which most often means at the end."""
+    if not ordered:
+        yield from (renderer.render(found) for found in running.found(pace))
+        return
+    order = PathOrder()
+    streams = in_order(running)
+    try:
+        for found in running.found(pace):
+            order.add(found, renderer.render(found))
+            if streams:
+                yield order.rendered()
+    except Halted:
+        yield order.rendered()
+        raise
+    if not streams:
+        yield order.rendered()
 
 
 class Waiting:
