@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.engines.search.index.shard import Shard
-from sourcelight.engines.search.scan.text import gather
+from sourcelight.engines.search.scan.text import column, gather
 
 Places = NDArray[np.int64]
 
@@ -43,10 +43,10 @@ def chunk_columns(
         strings, cut = _cut(shard, strings, low, high, max_line_len)
     origin = heads[number]
     return {
-        "chunk": pa.DictionaryArray.from_arrays(pa.array(number.astype(np.int32)), strings),
-        "chunk_line_number": pa.array((low[number] - first_line[origin] + 1).astype(np.int32)),
-        "chunk_offset": pa.array(begin[number] - shard.doc_start[document[origin]]),
-        "truncated": pa.array(cut[number]),
+        "chunk": pa.DictionaryArray.from_arrays(column(number.astype(np.int32)), strings),
+        "chunk_line_number": column((low[number] - first_line[origin] + 1).astype(np.int32)),
+        "chunk_offset": column(begin[number] - shard.doc_start[document[origin]]),
+        "truncated": column(cut[number]),
     }
 
 

@@ -14,7 +14,7 @@ from sourcelight.engines.search.scan.chunks import chunk_columns
 from sourcelight.engines.search.scan.evaluate import Found, RepositorySearch
 from sourcelight.engines.search.scan.hits import without_overlaps
 from sourcelight.engines.search.scan.rows import Rows, rows_of
-from sourcelight.engines.search.scan.text import Texts, code_points, gather
+from sourcelight.engines.search.scan.text import Texts, code_points, column, gather, strings_of
 
 Places = NDArray[np.int64]
 
@@ -74,7 +74,7 @@ class Renderer:
         order = np.arange(count) + np.repeat(low - (np.cumsum(lengths) - lengths), lengths)
         if count != len(rows) or not np.array_equal(order, np.arange(count)):
             matches = int(rows.count[order].sum())
-            taken = pa.RecordBatch.from_pydict(columns).take(pa.array(order))
+            taken = pa.RecordBatch.from_pydict(columns).take(column(order))
             columns = {name: taken.column(name) for name in columns}
         if self._options.chunk_matches:
             file = np.repeat(np.arange(len(documents)), lengths)
@@ -87,10 +87,10 @@ class Renderer:
     def _line_columns(self, shard: Shard, rows: Rows, row_document: Places, texts: Texts) -> dict[str, Any]:
         import pyarrow as pa
 
-        first = pa.array(rows.first.astype(np.int32))
+        first = column(rows.first.astype(np.int32))
 
         def lists(values: Places) -> Any:
-            return pa.ListArray.from_arrays(first, pa.array(values.astype(np.int32)))
+            return pa.ListArray.from_arrays(first, column(values.astype(np.int32)))
 
         byte_start, byte_end = lists(rows.start), lists(rows.end)
         start, end = byte_start, byte_end
@@ -99,28 +99,27 @@ class Renderer:
             start, end = lists(code_points(texts, row, rows.start)), lists(code_points(texts, row, rows.end))
         number = rows.line - shard.doc_line[row_document] + 1
         return {
-            "line_number": pa.array(number.astype(np.int32)),
+            "line_number": column(number.astype(np.int32)),
             "line": texts.strings,
             "start": start,
             "end": end,
-            "match_count": pa.array(rows.count.astype(np.int32)),
-            "line_offset": pa.array(rows.begin - shard.doc_start[row_document]),
+            "match_count": column(rows.count.astype(np.int32)),
+            "line_offset": column(rows.begin - shard.doc_start[row_document]),
             "byte_start": byte_start,
             "byte_end": byte_end,
         }
 
     def _paths(self, files: Places) -> Any:
-        import pyarrow as pa
 
         ones = np.ones(len(files), dtype=np.int32)
-        return self.finish("path", files, ones.astype(np.int64), {"match_count": pa.array(ones)})
+        return self.finish("path", files, ones.astype(np.int64), {"match_count": column(ones)})
 
     def finish(self, kind: str, files: Places, lengths: Places, columns: dict[str, Any]) -> Any:
         """Add the columns that say where: `lengths` rows for each of the files."""
         import pyarrow as pa
 
         count = int(lengths.sum())
-        zeros = pa.array(np.zeros(count, dtype=np.int32))
+        zeros = column(np.zeros(count, dtype=np.int32))
         codes = np.repeat(np.arange(len(files), dtype=np.int32), lengths)
         languages, language = np.unique(self._view.language[files], return_inverse=True)
         names = [self._view.languages[code][0] or None for code in languages.tolist()]
@@ -128,15 +127,15 @@ class Renderer:
         known = np.array([name is not None for name in names])[language] if None in names else None
         name_start, name_end = self._names(files, lengths)
         where: dict[str, Any] = {
-            "type": pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, dtype=np.int8)), pa.array([kind])),
+            "type": pa.DictionaryArray.from_arrays(column(np.zeros(count, dtype=np.int8)), strings_of([kind])),
         }
-        for column in ("repository", "revision", "commit"):
-            where[column] = pa.DictionaryArray.from_arrays(zeros, pa.array([self._constants[column]], pa.string()))
-        where["repository_id"] = pa.array(np.full(count, self._constants["repository_id"], dtype=np.int32))
-        where["path"] = pa.DictionaryArray.from_arrays(pa.array(codes), self._path_texts(files).strings)
+        for name in ("repository", "revision", "commit"):
+            where[name] = pa.DictionaryArray.from_arrays(zeros, strings_of([str(self._constants[name])]))
+        where["repository_id"] = column(np.full(count, self._constants["repository_id"], dtype=np.int32))
+        where["path"] = pa.DictionaryArray.from_arrays(column(codes), self._path_texts(files).strings)
         where["language"] = pa.DictionaryArray.from_arrays(
-            pa.array(language, mask=None if known is None else ~known),
-            pa.array([name or "" for name in names], pa.string()),
+            column(language, valid=known),
+            strings_of([name or "" for name in names]),
         )
         return pa.RecordBatch.from_pydict({**where, **columns, "name_start": name_start, "name_end": name_end})
 
@@ -156,18 +155,18 @@ class Renderer:
 
         count = int(lengths.sum())
         if self._name_spans is None:
-            empty = pa.array(np.zeros(0, dtype=np.int32))
-            none = pa.ListArray.from_arrays(pa.array(np.zeros(count + 1, dtype=np.int32)), empty)
+            empty = column(np.zeros(0, dtype=np.int32))
+            none = pa.ListArray.from_arrays(column(np.zeros(count + 1, dtype=np.int32)), empty)
             return none, none
         file, start, end = self._name_spans
         low, high = np.searchsorted(file, files), np.searchsorted(file, files, side="right")
         low, spans = np.repeat(low, lengths), np.repeat(high - low, lengths)
         first = np.concatenate(([0], np.cumsum(spans)))
         order = np.arange(int(first[-1])) + np.repeat(low - first[:-1], spans)
-        offsets = pa.array(first.astype(np.int32))
+        offsets = column(first.astype(np.int32))
         return (
-            pa.ListArray.from_arrays(offsets, pa.array(start[order].astype(np.int32))),
-            pa.ListArray.from_arrays(offsets, pa.array(end[order].astype(np.int32))),
+            pa.ListArray.from_arrays(offsets, column(start[order].astype(np.int32))),
+            pa.ListArray.from_arrays(offsets, column(end[order].astype(np.int32))),
         )
 
     def _spans_in_paths(self) -> tuple[Places, Places, Places] | None:
