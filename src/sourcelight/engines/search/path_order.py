@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from sourcelight.engines.search.index.view import NO_SHARD
-from sourcelight.engines.search.scan.evaluate import Found, RepositorySearch
+from sourcelight.engines.search.scan.evaluate import Found
 from sourcelight.engines.search.scan.render import Rendered
 
 
@@ -22,7 +22,8 @@ class PathOrder:
     matches: int = 0
     files: int = 0
     _held: list[tuple[int, int, int, int]] = field(default_factory=list)
-    _batches: list[Any] = field(default_factory=list)
+    _batches: dict[int, Any] = field(default_factory=dict)
+    _next: int = 0
 
     def add(self, found: Found, rendered: Rendered) -> None:
         """Take the batches of a `Found`."""
@@ -35,16 +36,18 @@ class PathOrder:
             if int(codes[-1]) + 1 != len(files):
                 files = np.sort(np.concatenate((found.content_files, found.path_files)))
             bounds = np.searchsorted(codes, np.arange(len(files) + 1)).tolist()
-            number = len(self._batches)
-            self._batches.append(batch)
+            number, self._next = self._next, self._next + 1
+            self._batches[number] = batch
             self._held += (
                 (file, number, low, high) for file, low, high in zip(files.tolist(), bounds, bounds[1:], strict=False)
             )
 
-    def rendered(self) -> Rendered:
-        """Give what is held, neighbouring rows of one batch as one piece; nothing is held afterwards."""
+    def rendered(self, below: int | None = None) -> Rendered:
+        """Give what is held of files below number `below` (None: all), neighbouring rows of one batch as one piece."""
+        self._held.sort()
+        end = len(self._held) if below is None else bisect_left(self._held, (below,))
         pieces: list[list[int]] = []
-        for _, number, low, high in sorted(self._held):
+        for _, number, low, high in self._held[:end]:
             if pieces and pieces[-1][0] == number and pieces[-1][2] == low:
                 pieces[-1][2] = high
             else:
@@ -52,22 +55,7 @@ class PathOrder:
         batches = tuple(self._batches[number].slice(low, high - low) for number, low, high in pieces)
         given = Rendered(batches, self.matches, self.files)
         self.matches = self.files = 0
-        self._held, self._batches = [], []
+        self._held = self._held[end:]
+        waiting = {number for _, number, _, _ in self._held}
+        self._batches = {number: batch for number, batch in self._batches.items() if number in waiting}
         return given
-
-
-def in_order(running: RepositorySearch) -> bool:
-    """Tell whether one part after another gives the files in the order of paths, so that nothing needs to wait."""
-    snapshot = running.snapshot
-    nameless = snapshot.view.shard == NO_SHARD
-    if nameless.any() and not running.plan.single:
-        return False
-    if any(hits is not None and hits.held[nameless].any() for hits in running.path_hits):
-        return False
-    last = -1
-    for number in range(len(snapshot.shards)):
-        placement = snapshot.placement(number)
-        if not placement.one_to_one or (len(placement.files) and int(placement.files[0]) < last):
-            return False
-        last = int(placement.files[-1]) if len(placement.files) else last
-    return True

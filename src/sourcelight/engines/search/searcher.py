@@ -12,7 +12,7 @@ from sourcelight.core.batches.events import Cancellation
 from sourcelight.core.errors import Cancelled, IndexFault, SourcelightError
 from sourcelight.core.patterns.halting import Halted
 from sourcelight.engines.search.model import GroupBy, SearchOptions, SearchPart, Target, TextQuery
-from sourcelight.engines.search.path_order import PathOrder, in_order
+from sourcelight.engines.search.path_order import PathOrder
 from sourcelight.engines.search.scan.evaluate import Found, Pace, RepositorySearch
 from sourcelight.engines.search.scan.plan import plan
 from sourcelight.engines.search.scan.render import Rendered, Renderer
@@ -74,22 +74,21 @@ def search(
 
 
 def _rendered(running: RepositorySearch, renderer: Renderer, pace: Pace, *, ordered: bool) -> Iterator[Rendered]:
-    """Yield what was found; if `ordered`, by path, which most often means at the end."""
+    """Yield what was found; if `ordered`, by path: each file once all before it were searched."""
     if not ordered:
         yield from (renderer.render(found) for found in running.found(pace))
         return
     order = PathOrder()
-    streams = in_order(running)
     try:
-        for found in running.found(pace):
+        for found in running.found(pace, ordered=True):
             order.add(found, renderer.render(found))
-            if streams:
-                yield order.rendered()
+            ready = order.rendered(found.settled)
+            if ready.batches or ready.matches or ready.files:
+                yield ready
     except Halted:
         yield order.rendered()
         raise
-    if not streams:
-        yield order.rendered()
+    yield order.rendered()
 
 
 class Waiting:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,10 @@ _COMMON_BYTES = 2 * UNIT_BYTES
 _AIM_S, _LONG_S = 0.05, 0.08
 
 Places = NDArray[np.intp]
+
+
+_ALL = np.iinfo(np.intp).max
+"""Above the number of any file."""
 
 
 @dataclass(slots=True)
@@ -47,7 +51,8 @@ class Found:
     """A batch of matching files, in the order in which they are shown.
 
     `content_files` have spans in their content: those of `documents` (same length) in `hits`; `path_files` match by
-    their path, or by what they lack. `shard` is None for files without content.
+    their path, or by what they lack. `shard` is None for files without content. Once this batch was taken, every file
+    below number `settled` was searched.
     """
 
     shard: Shard | None
@@ -55,6 +60,7 @@ class Found:
     content_files: Places
     documents: Places
     path_files: Places
+    settled: int = 0
 
 
 class RepositorySearch:
@@ -69,16 +75,33 @@ class RepositorySearch:
             snapshot.path_hits(atom.pattern, stopped) if atom.path else None for atom in plan.atoms
         ]
 
-    def found(self, pace: Pace) -> Iterator[Found]:
-        """Yield matching files: shard by shard, then those without content."""
+    def found(self, pace: Pace, *, ordered: bool = False) -> Iterator[Found]:
+        """Yield matching files: shard by shard, then those without content.
+
+        If `ordered`, what stands between the files of other shards comes first (files without content, late shards),
+        so that `Found.settled` rises steadily over the rest.
+        """
         if self.filter is not None and not self.filter.any():
             return
-        for number, shard in enumerate(self.snapshot.shards):
-            for found in _ShardSearch(self, shard, self.snapshot.placement(number), self._stopped).found(pace):
+        numbers = list(range(len(self.snapshot.shards)))
+        lowest: list[Places] = []
+        if ordered:
+            lowest = [_lowest_from(self.snapshot.placement(number)) for number in numbers]
+            numbers = _late_first(numbers, lowest, [self.snapshot.placement(number) for number in numbers])
+            yield from self._nameless()
+        for place, number in enumerate(numbers):
+            placement = self.snapshot.placement(number)
+            below, later = None, 0
+            if ordered:
+                below = lowest[number]
+                later = min((int(lowest[n][0]) for n in numbers[place + 1 :] if len(lowest[n])), default=_ALL)
+            shard = _ShardSearch(self, self.snapshot.shards[number], placement, self._stopped)
+            for found in shard.found(pace, below, later):
                 if len(found.content_files) or len(found.path_files):
                     yield found
             check(self._stopped)
-        yield from self._nameless()
+        if not ordered:
+            yield from self._nameless()
 
     def _nameless(self) -> Iterator[Found]:
         files = np.flatnonzero(self.snapshot.view.shard == NO_SHARD)
@@ -109,7 +132,7 @@ class _ShardSearch:
             self._files, self._documents = self._files[passed], self._documents[passed]
         self._in_path = [search.in_path(number, self._files) for number in range(len(self._plan.atoms))]
 
-    def found(self, pace: Pace) -> Iterator[Found]:
+    def found(self, pace: Pace, lowest: Places | None = None, later: int = 0) -> Iterator[Found]:
         if not len(self._files):
             return
         shard, plan = self._shard, self._plan
@@ -129,7 +152,11 @@ class _ShardSearch:
         units = [part[alive_documents[shard.unit_doc[part]]] for part in units]
         for first, last in self._batches(units, pace):
             check(self._stopped)
-            yield self._batch(units, first, last)
+            batch = self._batch(units, first, last)
+            if lowest is not None:
+                rest = int(lowest[last]) if last < len(lowest) else _ALL
+                batch = replace(batch, settled=min(rest, later))
+            yield batch
 
     def _candidates(self, atom: int) -> Places:
         found = candidate_units(self._shard, self._plan.atoms[atom].pattern)
@@ -204,6 +231,32 @@ class _ShardSearch:
             content_files, content_documents = content_files[order], content_documents[order]
             path_files = np.sort(path_files)
         return Found(self._shard, hits, content_files, content_documents, path_files)
+
+
+def _lowest_from(placement: Placement) -> Places:
+    """For each document, the lowest file of it and of all after it."""
+    lowest = np.full(len(placement.first), _ALL, dtype=np.intp)
+    if len(placement.files):
+        from_here = np.minimum.accumulate(placement.files[::-1])[::-1]
+        held = placement.first < len(placement.files)
+        lowest[held] = from_here[placement.first[held]]
+    return lowest
+
+
+def _late_first(numbers: list[int], lowest: list[Places], placements: list[Placement]) -> list[int]:
+    """Shards whose files stand between those of an earlier one, then the others in their order."""
+    late, steady, last = [], [], -1
+    for number in numbers:
+        placement = placements[number]
+        if not len(placement.files):
+            continue
+        owners = placement.first[:-1][np.diff(placement.first) > 0]
+        if int(lowest[number][0]) > last:
+            steady.append(number)
+            last = int(placement.files[owners].max())
+        else:
+            late.append(number)
+    return late + steady
 
 
 def _holds(documents: NDArray[Any], first: int, last: int) -> Mask:
