@@ -90,9 +90,9 @@ class Service:
         self.pid = pid
         self._headers = {"Authorization": f"token {token}", "Accept": "text/event-stream"}
 
-    def search(self, query: str, pattern_type: str) -> Answer:
+    def search(self, query: str) -> Answer:
         """Search, reading the whole stream."""
-        values = urlencode({"q": query, "v": "V3", "t": pattern_type, "display": "-1"}, quote_via=quote)
+        values = urlencode({"q": query, "v": "V3", "t": "standard", "display": "-1"}, quote_via=quote)
         return ask(self.port, "GET", f"/.api/search/stream?{values}", headers=self._headers)
 
 

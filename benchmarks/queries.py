@@ -44,7 +44,7 @@ class Case:
     Attributes
     ----------
     ours
-        The query, in pattern type `kind`.
+        The query.
     ripgrep
         Its arguments for the same lines; empty where only several runs together answer.
     zoekt
@@ -64,7 +64,6 @@ class Case:
     ripgrep: tuple[str, ...]
     zoekt: str
     wanted: float = 1.0
-    kind: str = "standard"
     below: str = ""
     sets: tuple[str, ...] = ()
     new: bool = False
@@ -88,7 +87,7 @@ def folded(text: str, **more: Any) -> Case:
 def regexp(text: str, **more: Any) -> Case:
     """A case-sensitive regular expression."""
     escaped = text.replace(" ", r"\x20")
-    return Case(f"`/{text}/`", f"{text} case:yes", ("-e", f"(?-u){text}"), f"{escaped} case:yes", kind="regexp", **more)
+    return Case(f"`/{text}/`", f"/{text}/ case:yes", ("-e", f"(?-u){text}"), f"{escaped} case:yes", **more)
 
 
 CASES = (
@@ -105,19 +104,17 @@ CASES = (
     regexp(r"(TODO|FIXME|XXX)\(\w+\)"),
     Case(
         "`/(deadlock|race condition)/`, any case",
-        "(deadlock|race condition)",
+        "/(deadlock|race condition)/",
         ("-i", "-e", "(deadlock|race condition)"),
         r"(deadlock|race\x20condition) case:no",
         FILTER_OR_PHRASE,
-        "regexp",
     ),
     regexp("[A-Z]{3}_[0-9]{4}"),
     Case(
         r"`/\w{40,}/` in Go",
-        r"\w{40,} file:\.go$ case:yes",
+        r"/\w{40,}/ file:\.go$ case:yes",
         ("-g", "*.go", "-e", r"(?-u)\w{40,}"),
         r"\w{40,} file:\.go$ case:yes",
-        kind="regexp",
     ),
     regexp("^package main$", wanted=7.9),
     Case(
@@ -158,11 +155,10 @@ CASES = (
     folded("unexpected end of file", wanted=FILTER_OR_PHRASE, new=True),
     Case(
         "`/(segmentation fault|out of memory|stack overflow)/`, any case",
-        "(segmentation fault|out of memory|stack overflow)",
+        "/(segmentation fault|out of memory|stack overflow)/",
         ("-i", "-e", "(segmentation fault|out of memory|stack overflow)"),
         r"(segmentation\x20fault|out\x20of\x20memory|stack\x20overflow) case:no",
         FILTER_OR_PHRASE,
-        "regexp",
         new=True,
     ),
     literal("in order to", r"in\x20order\x20to", wanted=FILTER_OR_PHRASE, new=True),
@@ -247,7 +243,7 @@ class Bench:
             self.faults.append(f"{case.name}: zoekt ÷ ours, {what}: {ratio:.2f}, wanted {wanted:g}")
 
     def _ours(self, case: Case) -> tuple[set[Row], int]:
-        table = self.corpus.client.search(case.query, pattern_type=case.kind, progress=False).table
+        table = self.corpus.client.search(case.query, progress=False).table
         kinds, names = table["type"].to_pylist(), table["repository"].to_pylist()
         places = zip(kinds, names, table["path"].to_pylist(), table["line_number"].to_pylist(), strict=True)
         rows = {(f"{name}/{path}", number) for kind, name, path, number in places if kind == "content"}
@@ -275,7 +271,7 @@ class Bench:
     def _times(self, case: Case) -> Times:
         times = Times()
         rounds = self.rounds
-        self.service.search(case.query, case.kind)  # the others were asked once already
+        self.service.search(case.query)  # the others were asked once already
         done = 0
         while done < rounds:
             began = time.perf_counter()
@@ -286,7 +282,7 @@ class Bench:
         return times
 
     def _round(self, case: Case, times: Times) -> None:
-        answer = self.service.search(case.query, case.kind)
+        answer = self.service.search(case.query)
         times.add("stream", answer.whole_s)
         times.add("first", answer.first_s)
         if self.other is not None and case.zoekt:
@@ -294,12 +290,12 @@ class Bench:
         client = self.corpus.client
 
         def frame() -> int:
-            return len(client.search(case.query, pattern_type=case.kind, progress=False).matches)
+            return len(client.search(case.query, progress=False).matches)
 
         cpu, wall, _ = timed(frame)
         times.add("frame", wall)
         times.add("frame CPU", cpu)
-        times.add("count", timed(lambda: client.count(case.query, pattern_type=case.kind, progress=False))[1])
+        times.add("count", timed(lambda: client.count(case.query, progress=False))[1])
         if self.tree is not None and case.ripgrep:
             folder, _ = self._folder(case)
             times.add("ripgrep", timed(_run(case, folder))[0])
@@ -340,9 +336,12 @@ def main() -> int:
         print(f"{corpus.describe()}; {options.rounds} rounds\n")
         bench = Bench(corpus, tree, service, other, options.rounds)
         rows = []
-        for case in chosen(options.queries):
-            rows.append(bench.row(case))
-            print(" ".join(rows[-1]), file=sys.stderr)
+        try:
+            for case in chosen(options.queries):
+                rows.append(bench.row(case))
+                print(" ".join(rows[-1]), file=sys.stderr)
+        except KeyboardInterrupt:
+            bench.faults.append("interrupted: the table is not whole")
         print(markdown(HEAD, rows))
     print(f"\n{machine()}")
     for fault in bench.faults:
