@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         open,  # noqa: A004 - users write sourcelight.open
     )
     from sourcelight.core.errors import (
+        CallError,
         ConfigurationError,
         ConnectFailed,
         Forbidden,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         MissingExtra,
         NoRepositories,
         NotFound,
+        PathNotFound,
         PatternError,
         ProtocolError,
         QueryError,
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
         TimedOut,
         TransportError,
         Unauthorized,
+        UnsupportedCall,
         UnsupportedQuery,
     )
     from sourcelight.core.query import build as q
@@ -77,6 +80,7 @@ _ELSEWHERE = {
 }
 __all__ = [
     "AsyncClient",
+    "CallError",
     "Client",
     "ConfigurationError",
     "ConnectFailed",
@@ -91,6 +95,7 @@ __all__ = [
     "MissingExtra",
     "NoRepositories",
     "NotFound",
+    "PathNotFound",
     "PatternError",
     "ProtocolError",
     "QueryError",
@@ -107,6 +112,7 @@ __all__ = [
     "TimedOut",
     "TransportError",
     "Unauthorized",
+    "UnsupportedCall",
     "UnsupportedQuery",
     "__version__",
     "aconnect",

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from display.batches_for_tests import lines
 from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
-from sourcelight.core.errors import QueryError
+from sourcelight.core.batches.answers import Answer, CallObserver
+from sourcelight.core.errors import QueryError, UnsupportedCall
 from sourcelight.core.wire.events import Alert, Done, Filter, Filters, Progress, Skipped, Suggested
 from sourcelight.core.wire.request import SearchRequest
 
@@ -91,6 +92,10 @@ class ScriptedBackend:
         """Nothing is known."""
         self.requests.append(request)
         return None
+
+    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> Answer:  # noqa: ARG002
+        """No call is scripted."""
+        raise UnsupportedCall(f"no script for {name}", call=name)
 
     async def repositories(self) -> tuple[RepositoryFacts, ...]:
         """One repository."""

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Protocol
 
 from sourcelight.core.batches import Event, RepositoryFacts
+from sourcelight.core.batches.answers import Answer, CallObserver
 from sourcelight.core.wire.request import SearchRequest
 
 
@@ -38,6 +39,13 @@ class Backend(Protocol):
 
     async def repositories(self) -> tuple[RepositoryFacts, ...]:
         """Facts of the repositories that can be searched."""
+
+    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> Answer:
+        """Answer a tool call or an analysis, whole unless `arguments` limit it; cancelling stops the work.
+
+        `name` is a tool of the service's MCP endpoints, or an analysis of `sourcelight.engines.tools`; arguments have
+        the tool's own names. Raises `UnsupportedCall` where this backend can't answer.
+        """
 
     async def aclose(self) -> None:
         """Give back connections, threads and files."""

@@ -14,6 +14,7 @@ from typing import Any
 from sourcelight.client.backend import Backend
 from sourcelight.client.parts import Part, finds_names, seen_in
 from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
+from sourcelight.core.batches.answers import Answer, CallObserver
 from sourcelight.core.batches.schema import conform
 from sourcelight.core.errors import QueryError, SourcelightError, StreamBroken
 from sourcelight.core.query import And, Filter, Node, Predicate, Query, parse
@@ -132,6 +133,10 @@ class Exhaustive:
     async def repositories(self) -> tuple[RepositoryFacts, ...]:
         """What the backend says."""
         return await self.backend.repositories()
+
+    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> Answer:
+        """What the backend answers."""
+        return await self.backend.call(name, arguments, observer)
 
     async def aclose(self) -> None:
         """Close the backend."""

@@ -9,6 +9,7 @@ SourcelightError
 │  ├─ NoRepositories     nothing to search below the given paths: paths, skipped
 │  ├─ RepositoryNotFound an absent or invisible repository: the two can't be told apart
 │  ├─ RevisionNotFound   repository, revision
+│  ├─ PathNotFound       repository, commit, path
 │  └─ GitFailed          argv, exit code, tail of standard error
 ├─ IndexFault            index files on this machine
 │  ├─ IndexDamaged       a file that is truncated, altered or of another format: path
@@ -24,6 +25,8 @@ SourcelightError
 │  ├─ NotFound           404
 │  └─ RateLimited        429: retry_after_s
 ├─ SearchFailed          the service reported a fault that stopped this search
+├─ CallError             a tool or analysis that can't be answered as asked (also ValueError): call, argument, accepted
+│  └─ UnsupportedCall    a tool or analysis that this backend can't answer at all
 ├─ ConfigurationError    a configuration file, setting or environment value: where, accepted
 ├─ Cancelled             the caller asked a running piece of work to stop
 └─ MissingExtra          an optional package is needed: name, how to install it
@@ -126,6 +129,17 @@ class RevisionNotFound(RepositoryError):
         self.revision = revision
 
 
+class PathNotFound(RepositoryError):
+    """Raised when a revision of a repository holds no such file or folder."""
+
+    def __init__(self, repository: str, revision: str, path: str, hint: str = "") -> None:
+        where = f"{repository}@{revision}" if revision else repository
+        super().__init__(f"path not found in {where}: {path}{'; ' if hint else ''}{hint}")
+        self.repository = repository
+        self.revision = revision
+        self.path = path
+
+
 class GitFailed(RepositoryError):
     """Raised when a git command fails; carries `argv`, `exit_code` and `stderr_tail`."""
 
@@ -213,6 +227,32 @@ class RateLimited(ServiceError):
 
 class SearchFailed(SourcelightError):
     """Raised when the service reported a fault that stopped the search; what arrived before it was kept."""
+
+
+class CallError(SourcelightError, ValueError):
+    """Raised for a call of a tool or analysis that can't be answered as asked.
+
+    Parameters
+    ----------
+    message
+        What was asked, what was found, what to try; shown to the caller as it stands.
+    call
+        Name of the tool or analysis.
+    argument
+        The argument at fault; empty when it is none in particular.
+    accepted
+        What would be accepted in its place; empty when that can't be listed.
+    """
+
+    def __init__(self, message: str, *, call: str = "", argument: str = "", accepted: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.call = call
+        self.argument = argument
+        self.accepted = tuple(accepted)
+
+
+class UnsupportedCall(CallError):
+    """Raised for a tool or analysis that this backend or service can't answer at all."""
 
 
 class ConfigurationError(SourcelightError):

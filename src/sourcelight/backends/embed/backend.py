@@ -12,6 +12,7 @@ from typing import Any
 
 from sourcelight.backends.embed.homes import index_folder
 from sourcelight.core.batches import Cancellation, Event, RepositoryFacts
+from sourcelight.core.batches.answers import Answer, CallObserver
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine import Engine, Limits
 from sourcelight.engines.search import IndexProgress, IndexStore
@@ -133,6 +134,14 @@ class EmbeddedBackend:
         cancellation = Cancellation()
         made = await self._work(lambda: self.engine.explain(request, self.viewer, cancellation), cancellation)
         return {**made.to_dict(), "text": str(made)}
+
+    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> Answer:
+        """Answer a tool call or an analysis over the repositories that the viewer may see."""
+        from sourcelight.engines import tools
+
+        context = tools.CallContext(self.engine, self.viewer, Cancellation(), observer)
+        answer: Answer = await self._work(lambda: tools.call(name, arguments, context), context.cancellation)
+        return answer
 
     async def _work(self, function: Callable[[], Any], cancellation: Cancellation) -> Any:
         work = asyncio.get_running_loop().run_in_executor(self._threads, function)

@@ -10,8 +10,16 @@ from urllib.parse import urlencode
 from sourcelight.backends.remote.connection import Connection, Patience
 from sourcelight.backends.remote.endpoint import Endpoint, Secret, secret_token
 from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
+from sourcelight.core.batches.answers import Answer, CallObserver
 from sourcelight.core.batches.decode import MatchDecoder
-from sourcelight.core.errors import ProtocolError, QueryError, SearchFailed, StreamBroken, TransportError
+from sourcelight.core.errors import (
+    ProtocolError,
+    QueryError,
+    SearchFailed,
+    StreamBroken,
+    TransportError,
+    UnsupportedCall,
+)
 from sourcelight.core.wire import Decoder, SearchRequest, decode_event
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Matches
 
@@ -99,6 +107,10 @@ class RemoteBackend:
     async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:  # noqa: ARG002 - the protocol's
         """None: the protocol has no way to ask."""
         return None
+
+    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> Answer:  # noqa: ARG002 - the protocol's
+        """Refuse every call by name: the tools of a service come with the MCP client."""
+        raise UnsupportedCall(f"{self.name} can't be asked for {name!r} yet: only searches go to services", call=name)
 
     async def repositories(self) -> tuple[RepositoryFacts, ...]:
         """All repositories that the credential may see, forks and archived ones included, as one search for them."""

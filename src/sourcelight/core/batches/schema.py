@@ -90,7 +90,9 @@ def arrow_type(name: str) -> Any:
         "int64": pa.int64(),
         "bool": pa.bool_(),
         "string": pa.string(),
+        "float64": pa.float64(),
         "list": pa.list_(pa.int32()),
+        "strings": pa.list_(pa.string()),
         "timestamp": pa.timestamp("us", tz="UTC"),
     }[name]
 

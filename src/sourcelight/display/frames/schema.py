@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from sourcelight.core.batches.schema import MATCHES, Column, arrow_type
+from sourcelight.core.batches.tables import TABLES
 
 PROGRESS: tuple[Column, ...] = (
     Column("done", "bool", "whether this is the final statement"),
@@ -94,20 +95,17 @@ _DTYPES = {
     "list": "list<item: int32>[pyarrow]",
     "strings": "list<item: string>[pyarrow]",
     "timestamp": "datetime64[us, UTC]",
+    "float64": "float64",
 }
 
 
 def columns_of(frame: str) -> tuple[Column, ...]:
-    """Columns of a frame by its name on a result: matches, skipped, searches, and so on."""
-    return _FRAMES[frame]
+    """Columns of a frame by its name: of a result (matches, skipped, searches …), or of a call's table."""
+    return _FRAMES[frame] if frame in _FRAMES else TABLES[frame]
 
 
 def column_type(column: Column) -> Any:
     """Arrow type of a column."""
-    if column.type == "strings":
-        import pyarrow as pa
-
-        return pa.list_(pa.string())
     return arrow_type(column.type)
 
 

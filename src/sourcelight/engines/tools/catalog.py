@@ -1,0 +1,59 @@
+"""All tools and analyses by name, and the one way to call them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sourcelight.core.batches.answers import Answer
+from sourcelight.core.errors import UnsupportedCall
+from sourcelight.engines.tools import (
+    deepsearch_tools,
+    file_tools,
+    history_analyses,
+    history_tools,
+    navigation_analyses,
+    navigation_tools,
+    search_tools,
+)
+from sourcelight.engines.tools.arguments import check_arguments
+from sourcelight.engines.tools.model import Analysis, Arguments, CallContext, Tool
+
+TOOLS: Mapping[str, Tool] = {
+    tool.name: tool
+    for tool in (
+        *file_tools.TOOLS,
+        *search_tools.TOOLS,
+        *navigation_tools.TOOLS,
+        *history_tools.TOOLS,
+        *deepsearch_tools.TOOLS,
+    )
+}
+ANALYSES: Mapping[str, Analysis] = {
+    analysis.name: analysis for analysis in (*history_analyses.ANALYSES, *navigation_analyses.ANALYSES)
+}
+
+
+def call(name: str, arguments: Arguments, context: CallContext) -> Answer:
+    """Check the arguments and answer.
+
+    Raises
+    ------
+    UnsupportedCall
+        When there is no tool or analysis of that name.
+    CallError
+        For arguments that can't be taken, or an answer that can't be given as asked.
+    RepositoryError, QueryError
+        For what the arguments name.
+    Cancelled
+        After ``context.cancellation.cancel()``.
+    """
+    found: Tool | Analysis | None = TOOLS.get(name) or ANALYSES.get(name)
+    if found is None:
+        raise UnsupportedCall(
+            f"there is no call {name!r}; there are {', '.join([*TOOLS, *ANALYSES])}",
+            call=name,
+            accepted=(*TOOLS, *ANALYSES),
+        )
+    context.engine.refresh(context.cancellation)
+    check_arguments(name, found.input_schema, arguments)
+    return found.run(arguments, context)

@@ -1,0 +1,7 @@
+"""The tools about files and repositories."""
+
+from __future__ import annotations
+
+from sourcelight.engines.tools.model import Tool
+
+TOOLS: tuple[Tool, ...] = ()

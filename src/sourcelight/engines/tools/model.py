@@ -1,0 +1,96 @@
+"""What a tool and an analysis are, and what they are called with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.batches.answers import Answer, CallObserver
+from sourcelight.engines.engine import Engine
+from sourcelight.repos import Viewer
+
+Arguments = Mapping[str, Any]
+
+
+class Conversations(Protocol):
+    """What the two deep-search tools need of deep search; `sourcelight.engines.deepsearch` implements it."""
+
+    def ask(self, question: str, context: CallContext) -> Answer:
+        """Open a conversation and wait a while for its answer; table ``conversation``."""
+
+    def read(self, identifier: str, context: CallContext) -> Answer:
+        """Questions and answers of a conversation that the viewer may read; table ``conversation``."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """For whom and how a call runs.
+
+    Parameters
+    ----------
+    engine
+        Answers over the catalog; also reaches history and navigation.
+    viewer
+        Whose permissions hold. Repositories are taken from ``engine.catalog.visible(viewer)`` alone.
+    cancellation
+        Checked between units of some milliseconds.
+    observer
+        Told how far the work is; None: nobody looks.
+    served
+        Whether the limits of the MCP endpoints hold (mcp.md 3); else everything is returned unless asked otherwise.
+    base_url
+        What addresses in answers start with; empty inside one process.
+    conversations
+        Deep search; None where there is none.
+    """
+
+    engine: Engine
+    viewer: Viewer
+    cancellation: Cancellation = field(default_factory=Cancellation)
+    observer: CallObserver | None = None
+    served: bool = False
+    base_url: str = ""
+    conversations: Conversations | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """A call that only clients of this process and our own service offer: no MCP tool of the service.
+
+    `run` gets arguments that satisfy `input_schema`.
+    """
+
+    name: str
+    input_schema: Mapping[str, Any]
+    run: Callable[[Arguments, CallContext], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool: its schema, its work, and its answer in the words of MCP.
+
+    Parameters
+    ----------
+    name
+        Canonical name.
+    title, description
+        For people and models that choose a tool.
+    input_schema
+        JSON Schema: object, plain types, ``additionalProperties`` false; each property has a description.
+    run
+        Does the work; arguments satisfy `input_schema`. Raises errors of `sourcelight.core.errors`.
+    render
+        Makes ``structuredContent`` and the text block of an answer.
+    read_only
+        False where the call creates something.
+    """
+
+    name: str
+    title: str
+    description: str
+    input_schema: Mapping[str, Any]
+    run: Callable[[Arguments, CallContext], Answer]
+    render: Callable[[Answer, CallContext], tuple[dict[str, Any], str]]
+    read_only: bool = True

@@ -1,0 +1,1 @@
+"""What needs a client: reports, and notebook comforts."""
