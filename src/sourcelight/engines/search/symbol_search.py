@@ -29,7 +29,7 @@ from sourcelight.engines.search.model import (
 )
 from sourcelight.engines.search.scan.evaluate import RepositorySearch
 from sourcelight.engines.search.scan.plan import Plan, plan
-from sourcelight.engines.search.scan.render import Renderer
+from sourcelight.engines.search.scan.render import Place, Rendered, Source, name_columns, where_columns
 from sourcelight.engines.search.scan.snapshot import Snapshot
 from sourcelight.engines.search.scan.text import code_points, gather
 from sourcelight.engines.search.searcher import Waiting, add_counts, keys_of
@@ -92,14 +92,14 @@ def search(
             continue
         running = RepositorySearch(snapshot, prepared, stopped)
         found = _found(running, tables, kinds)
-        renderer = Renderer(running, target, commit, options)
+        source = Source(running, target, commit)
         at = 0
         while at < len(found) and not stopped():
             stop = int(np.searchsorted(found.file, found.file[min(at + pace, len(found)) - 1], side="right"))
             rows = _Rows(found.file[at:stop], found.shard[at:stop], found.row[at:stop])
             matches += len(rows)
-            batch = _batch(rows, snapshot, tables, renderer, target)
-            yield waiting.part((batch,), len(rows), len(np.unique(rows.file)))
+            batch = _batch(rows, snapshot, tables, source, target)
+            yield waiting.part(Rendered((batch,), len(rows), len(np.unique(rows.file))))
             if options.max_matches is not None and matches >= options.max_matches:
                 return
             at, pace = stop, min(pace * _GROWTH, _LARGEST_ROWS)
@@ -223,7 +223,7 @@ def _lacking(snapshot: Snapshot, tables: Sequence[SymbolTable | None], chosen: M
 
 
 def _batch(
-    rows: _Rows, snapshot: Snapshot, tables: Sequence[SymbolTable | None], renderer: Renderer, target: Target
+    rows: _Rows, snapshot: Snapshot, tables: Sequence[SymbolTable | None], source: Source, target: Target
 ) -> Any:
     """Make a record batch of definitions."""
     import pyarrow as pa
@@ -278,7 +278,8 @@ def _batch(
         "container": pa.array(containers, pa.string()),
     }
     lengths = np.diff(np.append(first, size))
-    batch = renderer.finish("symbol", files, lengths, columns)
+    places = [Place(source, files, lengths)]
+    batch = pa.RecordBatch.from_pydict(where_columns(places, ("symbol",), None) | columns | name_columns(places))
     revision = f"@{target.revision}" if target.revision else ""
     number_text = columns["line_number"].cast(pa.string())
     url = pc.binary_join_element_wise(

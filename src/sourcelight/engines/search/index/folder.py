@@ -112,6 +112,7 @@ class RepositoryFolder:
     """The folder of one repository's index."""
 
     path: Path
+    _file: Path | None = None
     _stamp: tuple[int, int, int] | None = None
     _manifest: Manifest = EMPTY
     _symbols_stamp: tuple[int, int, int] | None = None
@@ -123,9 +124,10 @@ class RepositoryFolder:
 
         Raises `IndexDamaged` for one that can't be read or is of another format.
         """
-        file = self.path / MANIFEST
+        file = self.path / MANIFEST if self._file is None else self._file
+        self._file = file
         try:
-            info = file.stat()
+            info = os.stat(file)
             stamp = (info.st_ino, info.st_mtime_ns, info.st_size)
             with self._guard:
                 if stamp == self._stamp:

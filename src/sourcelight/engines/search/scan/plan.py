@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -28,6 +28,10 @@ class Plan:
     def single(self) -> bool:
         """Whether the tree is one atom and nothing else."""
         return self.root == 0
+
+    def possible(self, may: Callable[[int], bool]) -> bool:
+        """Tell whether the tree may hold for any file, from which atoms may; asks of an atom only when it matters."""
+        return self.root is None or _possible(self.root, may)
 
     def true_files(self, values: Sequence[Mask], files: int) -> Mask:
         """Tell for which files the tree holds, from what holds for each atom."""
@@ -58,6 +62,15 @@ def plan(query: TextQuery) -> Plan:
     while isinstance(root, tuple) and root[0] in {"all", "any"} and len(root[1]) == 1:
         root = root[1][0]
     return Plan(query, tuple(numbers), frozenset(shown), root)
+
+
+def _possible(node: _Node, may: Callable[[int], bool]) -> bool:
+    if isinstance(node, int):
+        return may(node)
+    kind, args = node
+    if kind == "not":
+        return True
+    return all(_possible(arg, may) for arg in args) if kind == "all" else any(_possible(arg, may) for arg in args)
 
 
 def _evaluate(node: _Node, values: Sequence[Mask]) -> Mask:

@@ -33,6 +33,7 @@ class PathHits:
     file: Places
     start: Places
     end: Places
+    any: bool
 
 
 class Snapshot:
@@ -117,7 +118,7 @@ class Snapshot:
         held = np.zeros(view.files, dtype=np.bool_)
         none = np.zeros(0, dtype=np.int64)
         if not view.files:
-            return PathHits(held, none, none, none)
+            return PathHits(held, none, none, none, any=False)
         if pattern.multi_line or pattern.whole_text:
             file, start, end = pattern.spans(view.path_text, starts, ends, stopped)
         else:
@@ -132,7 +133,7 @@ class Snapshot:
                 row, start, end = pattern.spans(view.path_text, starts[rows], ends[rows], stopped)
                 file = rows[row]
         held[file] = True
-        return PathHits(held, file, start, end)
+        return PathHits(held, file, start, end, bool(held.any()))
 
 
 def unique_sorted(values: Places) -> Places:
