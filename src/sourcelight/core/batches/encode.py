@@ -7,11 +7,9 @@ holds; numbers likewise. What is left per row is a place in a list that is joine
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sourcelight.core.batches import render
@@ -24,7 +22,6 @@ _TEXT_PER_EVENT = 256 * 1024
 _MOST = MAX_EVENT_BYTES - 1024
 # Matches of one line whose ranges (120 bytes each at most) leave room for the shortened line.
 _MOST_SPANS = _MOST // 480
-_SEPARATOR = "\x7f"
 
 _LINE = b'{"line":'
 _NUMBER = b',"lineNumber":'
@@ -75,6 +72,8 @@ def _of_one_kind(rows: Rows, facts: Mapping[str, RepositoryFacts], options: rend
         part = rows.slice(start, stop)
         if kind == "content":
             data = _chunk_payload(part, facts, options) if options.chunk_matches else _line_payload(part, facts)
+        elif kind == "path":
+            data = b"[" + b",".join([head + tail for head, tail in render.heads(part, kind, facts)]) + b"]"
         else:
             found = render.matches(part, kind, facts, options)
             data = b"[" + b",".join(dump(encode_match(m, chunk_text=options.chunk_text)) for m in found) + b"]"
@@ -112,17 +111,6 @@ def _shortened(rows: Rows, options: render.Options) -> Rows:
     return rows.shortened(_MOST // (6 * (3 if options.chunk_matches else 2)))
 
 
-def _texts(column: Any) -> list[bytes]:
-    """Each string of `column` as JSON."""
-    column = pc.fill_null(column, "")
-    whole = pa.ListArray.from_arrays(pa.array([0, len(column)], pa.int32()), column)
-    joined = pc.binary_join(whole, _SEPARATOR)[0].as_py()
-    parts = dump(joined)[1:-1].split(_SEPARATOR.encode())
-    if len(parts) != len(column):
-        return [dump(text) for text in column.to_pylist()]
-    return [b'"%b"' % part for part in parts]
-
-
 def _numbers(values: NDArray[np.int64]) -> list[bytes]:
     import orjson
 
@@ -156,7 +144,7 @@ def _line_payload(rows: Rows, facts: Mapping[str, RepositoryFacts]) -> bytes:
     n = len(rows)
     parts: list[bytes] = [b""] * (7 * n)
     parts[0::7] = [b"," + _LINE] * n
-    parts[1::7] = _texts(rows.column("line"))
+    parts[1::7] = render.json_texts(rows.column("line"))
     parts[2::7] = [_NUMBER] * n
     parts[3::7] = _numbers(rows.numbers("line_number") - 1)
     parts[4::7] = [_SPANS] * n

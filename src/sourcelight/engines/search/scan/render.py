@@ -182,5 +182,3 @@ def _path_bytes(parts: Sequence[tuple[Source, Places]]) -> Any:
     return pa.Array.from_buffers(
         pa.binary(), len(bounds) - 1, [None, pa.py_buffer(bounds), pa.py_buffer(b"".join(data))]
     )
-
-
