@@ -23,9 +23,10 @@ _MOST = MAX_EVENT_BYTES - 1024
 # Matches of one line whose ranges (120 bytes each at most) leave room for the shortened line.
 _MOST_SPANS = _MOST // 480
 
-_LINE = b'{"line":'
-_NUMBER = b',"lineNumber":'
-_SPANS = b',"offsetAndLengths":'
+_LINE = b'{"line":"'
+_NUMBER = b'","lineNumber":'
+_SPANS = b',"offsetAndLengths":[['
+_NEXT = b"]]}," + _LINE
 
 
 def encode_matches(
@@ -118,7 +119,10 @@ def _numbers(values: NDArray[np.int64]) -> list[bytes]:
 
 
 def _pairs(rows: Rows) -> list[bytes]:
-    """Each row's (start, length) pairs as JSON; what lies past the end of a line (its newline) is not sent."""
+    """Each row's (start, length) pairs as JSON, without the outer brackets of the list and of its first and last pair.
+
+    What lies past the end of a line (its newline) is not sent; a row without any pair is empty.
+    """
     import orjson
 
     counts, starts = rows.lists("start")
@@ -132,30 +136,38 @@ def _pairs(rows: Rows) -> list[bytes]:
     table = np.ascontiguousarray(np.column_stack([starts, length]))
     pairs = orjson.dumps(table, option=orjson.OPT_SERIALIZE_NUMPY)[2:-2].split(b"],[")
     if (counts == 1).all():
-        return [b"[[%b]]" % pair for pair in pairs]
-    out, position = [], 0
-    for count in counts.tolist():
-        out.append(b"[[%b]]" % b"],[".join(pairs[position : position + count]) if count else b"[]")
-        position += count
+        return pairs
+    first = np.cumsum(counts) - counts
+    out = [b""] * len(rows)
+    single = np.flatnonzero(counts == 1).tolist()
+    for at, place in zip(single, first[single].tolist(), strict=True):
+        out[at] = pairs[place]
+    many = np.flatnonzero(counts > 1).tolist()
+    for at, place, count in zip(many, first[many].tolist(), counts[many].tolist(), strict=True):
+        out[at] = b"],[".join(pairs[place : place + count])
     return out
 
 
 def _line_payload(rows: Rows, facts: Mapping[str, RepositoryFacts]) -> bytes:
     n = len(rows)
-    parts: list[bytes] = [b""] * (7 * n)
-    parts[0::7] = [b"," + _LINE] * n
-    parts[1::7] = render.json_texts(rows.column("line"))
-    parts[2::7] = [_NUMBER] * n
-    parts[3::7] = _numbers(rows.numbers("line_number") - 1)
-    parts[4::7] = [_SPANS] * n
-    parts[5::7] = _pairs(rows)
-    parts[6::7] = [b"}"] * n
-    heads = render.heads(rows, "content", facts)
-    for (start, stop), (head, tail) in zip(rows.files(), heads, strict=True):
-        parts[7 * start] = b',%b,"hunks":null,"lineMatches":[%b' % (head, _LINE)
-        parts[7 * stop - 1] = b"}]" + tail
-    parts[0] = parts[0][1:]
-    return b"[" + b"".join(parts) + b"]"
+    pairs = _pairs(rows)
+    parts: list[bytes] = [_NEXT] * (6 * n + 1)
+    parts[1::6] = render.json_texts(rows.column("line"))
+    parts[2::6] = [_NUMBER] * n
+    parts[3::6] = _numbers(rows.numbers("line_number") - 1)
+    parts[4::6] = [_SPANS] * n
+    parts[5::6] = pairs
+    before = b"["
+    for (start, stop), (head, tail) in zip(rows.files(), render.heads(rows, "content", facts), strict=True):
+        parts[6 * start] = b'%b%b,"hunks":null,"lineMatches":[%b' % (before, head, _LINE)
+        before = b"]]}]%b," % tail
+        parts[6 * stop] = before
+    parts[-1] = before[:-1] + b"]"
+    if b"" in pairs:
+        for at in (at for at, pair in enumerate(pairs) if not pair):
+            parts[6 * at + 4] = _SPANS[:-1]
+            parts[6 * at + 6] = parts[6 * at + 6][1:]
+    return b"".join(parts)
 
 
 def _chunk_payload(rows: Rows, facts: Mapping[str, RepositoryFacts], options: render.Options) -> bytes:

@@ -80,9 +80,9 @@ def heads(rows: Rows, kind: str, facts: Mapping[str, RepositoryFacts]) -> Iterat
     tails = {code: b',"language":%b}' % dump(text) if text else b"}" for code, text in languages.items()}
     counts, _ = rows.lists("name_start")
     spans = counts[starts].tolist() if len(counts) and counts.any() else None
-    begin = b'{"type":"%b","path":' % kind.encode()
+    begin = b'{"type":"%b","path":"' % kind.encode()
     for number, (path, place, code) in enumerate(zip(paths, places, language, strict=True)):
-        head = begin + path
+        head = begin + path + b'"'
         if spans is not None and spans[number]:
             row = int(starts[number])
             ranges = b",".join(_range(r) for r in _name_ranges(rows, row, rows.text("path", row)))
@@ -94,15 +94,15 @@ def heads(rows: Rows, kind: str, facts: Mapping[str, RepositoryFacts]) -> Iterat
 
 
 def json_texts(column: Any) -> list[bytes]:
-    """Each string of `column` as JSON, all escaped in one go; null is empty."""
+    """What stands between the quotes of each string of `column` as JSON, all escaped in one go; null is empty."""
     if column.null_count:
         column = pc.fill_null(column, "")
     whole = pa.ListArray.from_arrays(pa.array([0, len(column)], pa.int32()), column)
     joined = pc.binary_join(whole, _SEPARATOR)[0].as_py()
     parts = dump(joined)[1:-1].split(_SEPARATOR.encode())
     if len(parts) != len(column):
-        return [dump(text) for text in column.to_pylist()]
-    return [b'"%b"' % part for part in parts]
+        return [dump(text)[1:-1] for text in column.to_pylist()]
+    return parts
 
 
 def _taken(rows: Rows, name: str, at: NDArray[np.int64]) -> Any:

@@ -8,6 +8,7 @@ has no line.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -158,7 +159,7 @@ class Collector:
         places = [part.place for part in parts]
         if any(part.rows for part in parts):
             kind = _kinds(parts)
-            columns = where_columns(places, _BOTH[:1] if kind is None else _BOTH, kind)
+            columns = where_columns(places, *_named(kind))
             columns |= self._lines(parts, None if kind is None else kind == 0)
         else:
             columns = where_columns(places, _BOTH[1:], None)
@@ -268,6 +269,13 @@ def _kinds(parts: list[_Part]) -> NDArray[np.int8] | None:
     if all(len(part.content) and int(part.content.min()) >= 0 for part in parts):
         return None
     return np.concatenate([np.repeat(part.content < 0, part.place.lengths) for part in parts]).astype(np.int8)
+
+
+def _named(kind: NDArray[np.int8] | None) -> tuple[Sequence[str], NDArray[np.int8] | None]:
+    """Names of the kinds in order of appearance, and the number of each row's."""
+    if kind is None:
+        return _BOTH[:1], None
+    return (_BOTH[::-1], np.int8(1) - kind) if kind[0] else (_BOTH, kind)
 
 
 def _lists(offsets: NDArray[np.int32], values: Places, valid: NDArray[np.bool_] | None) -> Any:

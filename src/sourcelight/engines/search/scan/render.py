@@ -103,7 +103,11 @@ def where_columns(places: Sequence[Place], kinds: Sequence[str], kind: NDArray[n
     columns["repository_id"] = column(numbers)
     paths = texts_of(_path_bytes([(place.source, place.files) for place in places])).strings
     of_file = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-    columns["path"] = pa.DictionaryArray.from_arrays(column(of_file), paths)
+    of_path = of_file
+    if len(sources) > 1:
+        distinct = paths.dictionary_encode()  # a path may stand in several repositories, and readers want it once
+        paths, of_path = distinct.dictionary, np.asarray(distinct.indices)[of_file]
+    columns["path"] = pa.DictionaryArray.from_arrays(column(of_path), paths)
     columns["language"] = _languages(places, of_file)
     return columns
 
