@@ -54,6 +54,6 @@ def call(name: str, arguments: Arguments, context: CallContext) -> Answer:
             call=name,
             accepted=(*TOOLS, *ANALYSES),
         )
-    context.engine.refresh(context.cancellation)
     check_arguments(name, found.input_schema, arguments)
+    context.engine.refresh(context.cancellation)
     return found.run(arguments, context)
