@@ -10,7 +10,7 @@ from sourcelight.engines.symbols.kinds import KINDS, kind_code
 
 if TYPE_CHECKING:
     from sourcelight.engines.symbols.grammars import LANGUAGES, version
-    from sourcelight.engines.symbols.parse import Definition, Definitions, definitions
+    from sourcelight.engines.symbols.parse import Definition, Definitions, definitions, parse_tree
     from sourcelight.engines.symbols.table import SymbolTable, TableBuilder
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "TableBuilder",
     "definitions",
     "kind_code",
+    "parse_tree",
     "version",
 ]
 

@@ -132,7 +132,7 @@ def definitions(language: str, data: bytes, *, most_seconds: float = MOST_SECOND
     if language == "C" and _CPP.search(data):
         language = "C++"
     deadline = time.monotonic() + most_seconds
-    tree = _parse(language, data, deadline)
+    tree = parse_tree(language, data, deadline)
     if tree is None:
         return Definitions(incomplete="timed-out")
     if len(data) > _HARMLESS and tree.root_node.has_error and _is_rubble(tree):
@@ -151,7 +151,8 @@ class _Parsers(threading.local):
 _parsers = _Parsers()
 
 
-def _parse(language: str, data: bytes, deadline: float) -> Tree | None:
+def parse_tree(language: str, data: bytes, deadline: float) -> Tree | None:
+    """Parse a text; None when that is not done at `deadline` (of `time.monotonic`)."""
     parser = _parsers.held.get(language)
     if parser is None:
         from tree_sitter import Parser
