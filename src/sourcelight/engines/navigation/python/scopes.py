@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -369,7 +369,7 @@ class _Walk:
                 waiting.append((part.named_children[0], steps))
 
 
-_HANDLERS = {
+_HANDLERS: dict[str, Callable[[_Walk, Node, list[Node]], None]] = {
     "function_definition": _Walk._function,  # noqa: SLF001 - the table stands behind the class it belongs to
     "class_definition": _Walk._function,  # noqa: SLF001 - as above
     "decorated_definition": _Walk._decorated,  # noqa: SLF001 - as above
