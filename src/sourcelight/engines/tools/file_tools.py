@@ -8,11 +8,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from typing import Any
 
+from sourcelight.core.batches.addresses import file_url, repository_url
 from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.errors import CallError, PathNotFound
 from sourcelight.engines.tools.model import Arguments, CallContext, Tool
-from sourcelight.engines.tools.places import clean_path, file_url, place_of, repository_url
-from sourcelight.engines.tools.rendering import numbered, table_of, tail, with_notices
+from sourcelight.engines.tools.places import clean_path, place_of
+from sourcelight.engines.tools.rendering import numbered, tail, with_notices
 from sourcelight.repos import Entry, ObjectReader, find_entry, list_folder
 
 MOST_BYTES = 131_072

@@ -12,19 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.batches import MatchBatch
+from sourcelight.core.batches.addresses import file_url
 from sourcelight.core.batches.answers import Answer, CallProgress
-from sourcelight.core.batches.rows import Rows, boundaries
-from sourcelight.core.batches.schema import arrow_type
-from sourcelight.core.batches.tables import TABLES
-from sourcelight.core.errors import CallError
-from sourcelight.core.query import Filter, Query, parse
-from sourcelight.core.query.build import Expression
-from sourcelight.core.query.fields import COUNT_ALL
-from sourcelight.core.query.rewrite import combine
+from sourcelight.core.batches.found import NOT_LIMITING, chunk_heads, found_schema, found_table
+from sourcelight.core.batches.rows import Rows
+from sourcelight.core.query.files_query import files_query
 from sourcelight.core.wire.events import Alert, Progress, Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.tools.model import CallContext
-from sourcelight.engines.tools.places import file_url
 from sourcelight.engines.tools.rendering import NOTHING, numbered, tail, with_notices
 
 MOST_FILES = 15
@@ -33,10 +28,6 @@ MOST_CHUNK_CHARACTERS = 1024
 MOST_LINE_CHARACTERS = 256
 _CUT = "…"
 _PLACE = ("repository", "revision", "commit", "path")
-# What an answer is whole without: the reader asked for none of it.
-_NO_LIMIT = frozenset(
-    {"worktree-changes", "document-binary", "document-too-large", "repository-fork", "excluded-archive"}
-)
 
 Places = NDArray[np.int64]
 
@@ -82,7 +73,7 @@ def keyword_answer(text: str, context: CallContext) -> Answer:
     CallError
         When it asks for something else than files.
     """
-    query = _files_query(text, everything=not context.served)
+    query = files_query(text, everything=not context.served)
     request = SearchRequest(query, pattern_type="keyword", chunk_matches=True, context_lines=1)
     found = _Found(context)
     events = context.engine.stream(request, context.viewer, context.cancellation)
@@ -101,29 +92,6 @@ def keyword_answer(text: str, context: CallContext) -> Answer:
     if not context.served:
         return found.everything(text)
     return served_answer(text, found.chunks(), found.notices, whole=found.whole and found.files <= MOST_FILES)
-
-
-def _files_query(text: str, *, everything: bool) -> str:
-    """The query with files and paths as the only results; all of them if `everything`, unless it says how many."""
-    query: Query = parse(text, "keyword")
-    if query.root is None:
-        raise CallError("keyword_search: the query is empty; type what to search for", call="keyword_search")
-    for alternative in query.plan:
-        for name in ("type", "select"):
-            wanted = alternative.first(name)
-            if wanted is not None and (name == "select" or wanted.value not in {"file", "path"}):
-                raise CallError(
-                    f"keyword_search finds text in files and can't take {name}:{wanted.value}; commit_search and "
-                    "diff_search find commits, list_repos finds repositories",
-                    call="keyword_search",
-                    argument="query",
-                )
-    filters = []
-    if not any(alternative.first("type") for alternative in query.plan):
-        filters += [Filter("type", "file"), Filter("type", "path")]
-    if everything and not any(alternative.first("count") for alternative in query.plan):
-        filters.append(Filter("count", str(COUNT_ALL)))
-    return str(Expression(combine("and", [query.root, *filters])))
 
 
 @dataclass(slots=True)
@@ -152,27 +120,16 @@ class _Found:
 
     def everything(self, text: str) -> Answer:
         """All chunks as a table made from columns, which a million of them need."""
-        import pyarrow as pa
-
-        schema = _schema()
-        parts = [_columns(batch, schema) for batch in self.batches]
-        table = pa.Table.from_batches(parts, schema).unify_dictionaries() if parts else schema.empty_table()
+        table = found_table(self.batches)
         return Answer("found_chunks", table, {"query": text}, self.whole, tuple(dict.fromkeys(self.notices)))
 
 
 def _limits(item: Skipped) -> bool:
-    return item.reason not in _NO_LIMIT
+    return item.reason not in NOT_LIMITING
 
 
 def _sentence(item: Skipped) -> str:
     return " ".join(item.message.replace("\n", " ").split()) or item.title
-
-
-def _heads(rows: Rows) -> Places:
-    """The first row of each chunk; a file of which only the path matched is one."""
-    names = [*_PLACE, "chunk_line_number"]
-    codes = [rows.numbers(name) if name == "chunk_line_number" else rows.codes(name) for name in names]
-    return np.array([low for low, _ in boundaries(len(rows), codes)], dtype=np.int64)
 
 
 def chunks_of(batch: Any) -> Iterator[Chunk]:
@@ -180,7 +137,7 @@ def chunks_of(batch: Any) -> Iterator[Chunk]:
     rows = Rows(batch)
     if not len(rows):
         return
-    heads = _heads(rows).tolist()
+    heads = chunk_heads(rows).tolist()
     where = list(zip(*(rows.texts(name, heads) for name in _PLACE), strict=True))
     firsts, texts = rows.numbers("chunk_line_number"), rows.texts("chunk", heads)
     lines, starts, ends = (rows.column(name).to_pylist() for name in ("line_number", "start", "end"))
@@ -276,12 +233,6 @@ def _cut_line(line: str, match_at: int) -> str:
     return f"{_CUT if begin else ''}{piece}{_CUT if begin + inner < len(line) else ''}"
 
 
-def _schema() -> Any:
-    import pyarrow as pa
-
-    return pa.schema([pa.field(c.name, arrow_type(c.type)) for c in TABLES["found_chunks"]])
-
-
 def _table(chunks: Sequence[Chunk]) -> Any:
     import pyarrow as pa
 
@@ -300,7 +251,7 @@ def _table(chunks: Sequence[Chunk]) -> Any:
         "chunks_left_out": [c.left_out for c in chunks],
         "url": [file_url("", c.repository, c.commit, c.path) for c in chunks],
     }
-    schema = _schema()
+    schema = found_schema()
     columns = [
         pa.array(values[f.name], pa.string()).dictionary_encode().cast(f.type)
         if pa.types.is_dictionary(f.type)
@@ -308,37 +259,6 @@ def _table(chunks: Sequence[Chunk]) -> Any:
         for f in schema
     ]
     return pa.Table.from_arrays(columns, schema=schema)
-
-
-def _columns(batch: Any, schema: Any) -> Any:
-    """The chunks of a batch as a batch of the table, without a Python object for each."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    rows = Rows(batch)
-    heads = _heads(rows)
-    take = pa.array(heads)
-    columns: dict[str, Any] = {name: rows.column(name).take(take).cast(schema.field(name).type) for name in _PLACE}
-    line = rows.column("chunk_line_number").take(take).cast(pa.int32())
-    chunk = rows.column("chunk").take(take).cast(pa.string())
-    within = pc.count_substring(chunk, "\n")
-    places = zip(*(rows.texts(name, heads.tolist()) for name in ("repository", "commit", "path")), strict=True)
-    urls: dict[tuple[str | None, ...], str] = {}
-    for place in places:
-        if place not in urls:
-            urls[place] = file_url("", *(part or "" for part in place))  # type: ignore[arg-type]  # three of them
-    places = zip(*(rows.texts(name, heads.tolist()) for name in ("repository", "commit", "path")), strict=True)
-    columns |= {
-        "line_number": line,
-        "last_line_number": pc.add(line, within),
-        "chunk": chunk,
-        "match_count": pa.array(np.add.reduceat(rows.numbers("match_count"), heads), pa.int32()),
-        "score": pa.nulls(len(heads), pa.float64()),
-        "truncated": pa.array(np.zeros(len(heads), np.bool_)),
-        "chunks_left_out": pa.array(np.zeros(len(heads), np.int32)),
-        "url": pa.array([urls[place] for place in places], pa.string()),
-    }
-    return pa.RecordBatch.from_arrays([columns[f.name] for f in schema], schema=schema)
 
 
 def render_found(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:

@@ -1,9 +1,8 @@
-"""From the names in a call to repositories and commits, and the addresses of what an answer shows."""
+"""From the names in a call to repositories and commits."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import quote
 
 from sourcelight.engines.tools.model import CallContext
 from sourcelight.repos import Repository, resolve
@@ -43,14 +42,3 @@ def place_of(context: CallContext, repo: str, revision: str = "") -> Place:
 def clean_path(path: str) -> str:
     """A path as trees have it: without slashes around it, doubled ones, and dots that stand for the same folder."""
     return "/".join(part for part in path.split("/") if part not in {"", "."})
-
-
-def repository_url(base_url: str, repository: str, commit: str = "") -> str:
-    """Address of a repository, at a commit if one is given; relative to the service where `base_url` is empty."""
-    return f"{base_url}/{quote(repository, safe='/ ()@').replace(' ', '%20')}{'@' + commit if commit else ''}"
-
-
-def file_url(base_url: str, repository: str, commit: str, path: str, lines: tuple[int, int] | None = None) -> str:
-    """Address of a file at a commit, with the lines `lines` (first and last, 1-based) if given."""
-    where = f"{repository_url(base_url, repository, commit)}/-/blob/{quote(path)}"
-    return where if lines is None else f"{where}?L{lines[0]}-{lines[1]}"
