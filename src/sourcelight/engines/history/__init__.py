@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         HistoryStore,
     )
     from sourcelight.engines.history.snapshot import Blocks, Changes, Commits, History, Identities
+    from sourcelight.engines.history.store.local import LocalHistoryStore
 
 __all__ = [
     "ALL_REFS",
@@ -30,11 +31,13 @@ __all__ = [
     "HistoryReport",
     "HistoryStore",
     "Identities",
+    "LocalHistoryStore",
 ]
 
 _HOMES = {
     "model": ("ALL_REFS", "HEAD_ONLY", "HistoryProgress", "HistoryReport", "HistoryStore"),
     "snapshot": ("Blocks", "Changes", "Commits", "History", "Identities"),
+    "store.local": ("LocalHistoryStore",),
 }
 
 

@@ -38,17 +38,19 @@ def write_failed(path: Path, fault: OSError) -> IndexWriteFailed:
     return IndexWriteFailed(str(path), f"cannot write the history: {fault.strerror or fault}")
 
 
-def write_arrays(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, Array]) -> int:
+def write_arrays(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, Array], *, durable: bool = True) -> int:
     """Write a file that is at `path` only once all of it is on disk; give its bytes.
 
-    Raises `IndexWriteFailed`, leaving nothing behind.
+    With `durable` False the operating system may still have it in memory. Raises `IndexWriteFailed`, leaving nothing
+    behind.
     """
     temporary = path.with_name(f"tmp-{os.getpid()}-{os.urandom(6).hex()}")
     try:
         with temporary.open("xb") as file:
             size = _write(file, facts, arrays)
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as fault:
         raise write_failed(path, fault) from fault
@@ -112,3 +114,7 @@ class ArrayFile:
         """Give the bytes of an array, not copied."""
         offset, size, _ = self._arrays[name]
         return memoryview(self._map)[self._body + offset : self._body + offset + size]
+
+    def arrays(self) -> dict[str, Array]:
+        """Give all arrays by their names."""
+        return {name: self.array(name) for name in self._arrays}
