@@ -147,4 +147,7 @@ class AccessTokens:
             f"FROM access_tokens t JOIN accounts a ON a.id = t.account {where} ORDER BY t.id",
             *values,
         )
-        return [AccessToken(*row[:3], tuple(row[3].split()), *row[4:8]) for row in rows]
+        return [
+            AccessToken(each, name, note, tuple(scopes.split()), created, expires, revoked, used)
+            for each, name, note, scopes, created, expires, revoked, used in rows
+        ]

@@ -13,10 +13,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from sourcelight.repos.state import State
+from sourcelight.server.identity import Authenticator, OwnerToken, Refusal
 from sourcelight.server.service import trace as tracing
 from sourcelight.server.service.answers import plain
 from sourcelight.server.service.guards import AccessLog, HostCheck, SecurityHeaders, SizeLimits, notes_of
-from sourcelight.server.service.identity import OwnerToken, Refusal, authorize
 from sourcelight.server.service.pacing import Cadence
 from sourcelight.server.service.producer import SearchEngine
 from sourcelight.server.service.settings import Settings
@@ -49,7 +50,8 @@ def create_app(
     engine: SearchEngine,
     settings: Settings,
     *,
-    owner_token: str | OwnerToken,
+    state: State | None = None,
+    owner_token: str | OwnerToken | None = None,
     bind_host: str = "127.0.0.1",
     cadence: Cadence | None = None,
     limits: StreamLimits | None = None,
@@ -62,8 +64,10 @@ def create_app(
         What searches.
     settings
         Site configuration.
+    state
+        Accounts, tokens and clients; None: a new one in memory.
     owner_token
-        The owner's token, or what recognises it.
+        A token of the owner that `state` does not keep, or what recognises it.
     bind_host
         The address it will listen on; requests may name it as their host.
     cadence
@@ -74,20 +78,28 @@ def create_app(
     Returns
     -------
     Starlette
-        ``state.search`` is the stream's endpoint; its `stop` ends all running streams.
+        ``state.search`` is the stream's endpoint; its `stop` ends all running streams. ``state.authenticator`` tells
+        who asks.
     """
     owner = OwnerToken.of(owner_token) if isinstance(owner_token, str) else owner_token
     traces = tracing.TraceBook()
+    authenticator = Authenticator(
+        state or State(),
+        owner=owner,
+        public=settings.auth_public,
+        dynamic_clients=settings.mcp_enabled and settings.dynamic_client_registration,
+        external_url=settings.external_url,
+    )
     search = SearchStream(
-        engine, settings, owner, traces, cadence=cadence or Cadence(), limits=limits or StreamLimits()
+        engine, settings, authenticator, traces, cadence=cadence or Cadence(), limits=limits or StreamLimits()
     )
 
     async def read_trace(request: Request) -> Response:
-        identity = authorize(request.headers.get("authorization"), owner, public=settings.auth_public)
-        if isinstance(identity, Refusal):
-            return plain(identity.status, identity.text, {"WWW-Authenticate": 'Basic realm="sourcelight"'})
-        notes_of(request.scope).viewer = identity.name
-        found = traces.read(request.path_params["trace_id"], identity)
+        principal = authenticator.for_search(request.headers)
+        if isinstance(principal, Refusal):
+            return plain(principal.status, principal.text, {"WWW-Authenticate": 'Basic realm="sourcelight"'})
+        notes_of(request.scope).viewer = principal.account or "anonymous"
+        found = traces.read(request.path_params["trace_id"], principal)
         if found is None:
             return plain(404, "There is no such trace, or it is no longer kept.")
         return HTMLResponse(tracing.page(found), headers={"Cache-Control": "no-store", "Vary": "Authorization"})
@@ -123,6 +135,7 @@ def create_app(
     )
     app.router.redirect_slashes = False
     app.state.search = search
+    app.state.authenticator = authenticator
     return app
 
 
