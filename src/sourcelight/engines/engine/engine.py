@@ -24,6 +24,7 @@ from sourcelight.engines.engine.running import Search
 from sourcelight.engines.engine.scope import Scoper
 from sourcelight.engines.search import IndexProgress, IndexReport, IndexStore, Target
 from sourcelight.engines.search.model import GroupBy
+from sourcelight.engines.search.ranking.terms_files import TermsStore
 from sourcelight.repos import Catalog, Repository, Viewer, resolve
 
 WORKTREE = "WORKTREE"
@@ -54,6 +55,7 @@ class Engine:
         self.report: IndexReport | None = None
         self.changes = WorktreeChanges()
         self.definitions = DefinitionsUpdate(store)
+        self.terms = TermsStore(store)
         self._seen = {repository.facts.name for repository in catalog.repositories}
         self._updating = threading.Lock()
 

@@ -7,6 +7,8 @@ a name the rows that bear it are found by `name_first` and `name_rows`. Rows of 
 
 from __future__ import annotations
 
+import bisect
+import bisect
 import functools
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias
@@ -193,6 +195,33 @@ class SymbolTable:
             return np.zeros(0, dtype=np.int64)
         places = np.arange(int(bounds[-1])) + np.repeat(first - (bounds - lengths), lengths)
         return np.sort(self._name_rows[places].astype(np.int64))
+
+    def rows_of_name(self, name: bytes) -> NDArray[np.int64]:
+        """Give the rows, ascending, that bear exactly this name."""
+        found = bisect.bisect_left(range(len(self._name_end)), name, key=self._text)
+        if found == len(self._name_end) or self._text(found) != name:
+            return np.zeros(0, dtype=np.int64)
+        return self._name_rows[int(self._name_first[found]) : int(self._name_first[found + 1])].astype(np.int64)
+
+    def _text(self, number: int) -> bytes:
+        return bytes(self._names[int(self.name_start[number]) : int(self._name_end[number])])
+
+    def rows_of(self, name: bytes) -> NDArray[np.int64]:
+        """Give the rows, ascending, that bear exactly this name."""
+        number = self.number_of(name)
+        if number is None:
+            return np.zeros(0, dtype=np.int64)
+        low, high = (int(at) for at in self._name_first[number : number + 2])
+        return self._name_rows[low:high].astype(np.int64)
+
+    def number_of(self, name: bytes) -> int | None:
+        """Give the number of a name, None when nothing bears it."""
+        starts, text = self.name_start, self._names
+        found = bisect.bisect_left(
+            range(len(self._name_end)), name, key=lambda at: bytes(text[int(starts[at]) : int(starts[at + 1]) - 1])
+        )
+        held = found < len(self._name_end) and bytes(text[int(starts[found]) : int(starts[found + 1]) - 1]) == name
+        return found if held else None
 
     def _names_with(self, pattern: CompiledPattern) -> NDArray[np.int64]:
         """Give the numbers of the names in which the pattern is found, ascending."""
