@@ -66,5 +66,6 @@ def serve(paths: Sequence[str], *, host: str, port: int, config: str | None, wor
         else:
             tell("owner token: as given in SOURCELIGHT_OWNER_TOKEN")
         sys.stdout.flush()
+        app.state.mcp.preload()
         run(app, listener)
     return DONE

@@ -104,6 +104,11 @@ class McpEndpoints:
                 suite: make_server(suite_tools(suite, self._options), calls, caller_of) for suite in ENDPOINTS.values()
             }
 
+    def preload(self) -> None:
+        """Start to load in a thread of its own, so that no message has to wait for it."""
+        if self._options.enabled:
+            threading.Thread(target=self.load, name="sourcelight-mcp-load", daemon=True).start()
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         headers = Headers(scope=scope)

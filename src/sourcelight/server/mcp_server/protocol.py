@@ -27,8 +27,8 @@ INSTRUCTIONS = (
 Context = ServerRequestContext[Any, Any]
 CallerOf = Callable[[Context], Caller]
 
-# It tells of every request at INFO, which is the access log's to tell.
-logging.getLogger("mcp.server.streamable_http_manager").setLevel(logging.WARNING)
+# The SDK tells of every request at INFO, which is the access log's to tell.
+logging.getLogger("mcp").setLevel(logging.WARNING)
 
 
 def make_server(tools: Mapping[str, Tool], calls: Calls, caller_of: CallerOf) -> Server[Any]:
