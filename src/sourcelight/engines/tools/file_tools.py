@@ -196,9 +196,10 @@ def _list_files(arguments: Arguments, context: CallContext) -> Answer:
 
 def _render_files(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:
     del context
-    rows = answer.table.select(["path", "is_directory"]).to_pylist()
+    rows = answer.table.select(["path", "is_directory", "kind"]).to_pylist()
     payload = {
-        "files": [{"path": row["path"], "isDirectory": row["is_directory"]} for row in rows],
+        "files": [{"path": row["path"], "isDirectory": row["is_directory"], "kind": row["kind"]} for row in rows],
+        "total": answer.attributes["total"],
         "repo": answer.attributes["repository"],
         "commit": answer.attributes["commit"],
         "truncated": not answer.complete,
@@ -299,6 +300,7 @@ def _render_repos(answer: Answer, context: CallContext) -> tuple[dict[str, Any],
             for row in rows
         ],
         "pageInfo": page,
+        "total": facts["total"],
         "hasMoreResults": facts["has_next_page"],
         **tail(answer),
     }

@@ -36,7 +36,7 @@ Places = NDArray[np.int64]
 class Chunk:
     """One chunk of a file, or a file of which only the path matched (`first_line` 0).
 
-    `found_at` maps lines to the code point at which their first match starts.
+    `matches` is None where nobody counted. `found_at` maps lines to the code point at which their first match starts.
     """
 
     repository: str
@@ -45,7 +45,7 @@ class Chunk:
     path: str
     first_line: int = 0
     text: str = ""
-    matches: int = 0
+    matches: int | None = 0
     terms: int = 0
     score: float | None = None
     found_at: dict[int, int] = field(default_factory=dict)
@@ -190,7 +190,7 @@ def served_answer(query: str, chunks: Iterable[Chunk], notices: Sequence[str], *
             break
         files += 1
         # Chunks that hold more of the different terms come first, then those with more matches.
-        of_file = sorted(group, key=lambda c: (-(c.score or 0.0), -c.terms, -c.matches, c.first_line))
+        of_file = sorted(group, key=lambda c: (-(c.score or 0.0), -c.terms, -(c.matches or 0), c.first_line))
         best = of_file[:MOST_CHUNKS]
         left_out += len(of_file) - len(best)
         for chunk in best:
@@ -202,9 +202,9 @@ def served_answer(query: str, chunks: Iterable[Chunk], notices: Sequence[str], *
         said.append(f"Only the best {MOST_FILES} files are shown; more match. Narrow the query to see others.")
     if left_out:
         said.append(f"{left_out} further places in these files are not shown; read_file shows whole files.")
-    facts = {"query": query, "matches": sum(chunk.matches for chunk in kept), "files": files}
+    facts = {"query": query, "matches": sum(chunk.matches or 0 for chunk in kept), "files": files}
     cut = left_out > 0 or any(chunk.truncated for chunk in kept)
-    return Answer("found_chunks", _table(kept), facts, whole and not cut, tuple(dict.fromkeys(said)))
+    return Answer("found_chunks", chunk_table(kept), facts, whole and not cut, tuple(dict.fromkeys(said)))
 
 
 def _cut_chunk(chunk: Chunk) -> None:
@@ -233,7 +233,8 @@ def _cut_line(line: str, match_at: int) -> str:
     return f"{_CUT if begin else ''}{piece}{_CUT if begin + inner < len(line) else ''}"
 
 
-def _table(chunks: Sequence[Chunk]) -> Any:
+def chunk_table(chunks: Sequence[Chunk]) -> Any:
+    """Table ``found_chunks`` of chunks, in their order."""
     import pyarrow as pa
 
     found = [chunk.first_line > 0 for chunk in chunks]

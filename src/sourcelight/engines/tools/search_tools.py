@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from sourcelight.core.batches.answers import Answer
-from sourcelight.core.errors import UnsupportedCall
 from sourcelight.engines.tools.found import keyword_answer, render_found
 from sourcelight.engines.tools.model import Arguments, CallContext, Tool
 
@@ -22,8 +21,9 @@ def _keyword_search(arguments: Arguments, context: CallContext) -> Answer:
 
 
 def _nls_search(arguments: Arguments, context: CallContext) -> Answer:
-    del arguments, context
-    raise UnsupportedCall("nls_search is not offered yet: use keyword_search", call="nls_search")
+    from sourcelight.engines.tools.ranked import ranked_answer
+
+    return ranked_answer(arguments["query"], context)
 
 
 def _schema(description: str) -> dict[str, Any]:
