@@ -24,7 +24,7 @@ MOST_DIGITS = 6
 """Digits above which a number is no word: checksums, times, identifiers of machines."""
 
 _PART = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
-_HEX = re.compile(r"(?:0x)?[0-9a-fA-F_]*[0-9][0-9a-fA-F_]*[uUlL]*")
+_NUMBER = re.compile(r"0[xX][0-9a-fA-F_]+[uUlL]*|[0-9a-fA-F_]+[uUlL]*")
 _OTHER = re.compile(r"[^\W_]+")
 
 _FUNCTION_WORDS = """
@@ -86,7 +86,7 @@ def terms_of(name: str) -> tuple[str, ...]:
 
     Function words and single letters give none by themselves. A number that is no word gives nothing.
     """
-    if name[0] in "0123456789" and _HEX.fullmatch(name) and (len(name) > MOST_DIGITS or name[:2] in {"0x", "0X"}):
+    if name[0] in "0123456789" and _NUMBER.fullmatch(name) and (len(name) > MOST_DIGITS or name[:2] in {"0x", "0X"}):
         return ()
     parts = parts_of(name)
     terms = [stem(part) for part in parts if len(part) > 1 and part not in FUNCTION_WORDS]
