@@ -8,10 +8,10 @@ of their commits; so are rows (one added or removed line) in the order of their 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ UNKNOWN = -1
 """In place of a number that could not be known: additions of a change whose content is missing, an absent parent."""
 
 _MOST_MASKS = 64
+_Kept = TypeVar("_Kept")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -199,6 +200,14 @@ class History:
     mailmap: str = ""
     shallow: str = ""
     _masks: dict[int, Mask] = field(default_factory=dict)
+    _memory: dict[str, Any] = field(default_factory=dict)
+
+    def memory(self, name: str, make: Callable[[], _Kept]) -> _Kept:
+        """Give what `make` makes, made once and kept as long as this snapshot: tables that every search needs."""
+        if name not in self._memory:
+            self._memory[name] = make()
+        found: _Kept = self._memory[name]
+        return found
 
     @cached_property
     def bases(self) -> Bases:
