@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 @functools.cache
 def resolvers() -> Mapping[str, Resolver]:
     """Give the resolver of each language that has one; other languages get names ranked."""
+    from sourcelight.engines.navigation.golang import GoResolver
     from sourcelight.engines.navigation.python import PythonResolver
 
-    made: tuple[Resolver, ...] = (PythonResolver(),)
+    made: tuple[Resolver, ...] = (PythonResolver(), GoResolver())
     return {language: resolver for resolver in made for language in resolver.languages}
 
 
