@@ -105,11 +105,11 @@ class Authenticator:
             return FORBIDDEN
         return found if found.may_use_mcp else INSUFFICIENT_SCOPE
 
-    def account_of(self, token: str) -> str:
-        """The account whose ``user:all`` access token this is, or ""; tokens of OAuth clients don't count."""
+    def own_token(self, token: str) -> Principal | None:
+        """Whom an access token of scope ``user:all`` acts for; None for any other, those of OAuth clients included."""
         found = self._recognised(token, "")
-        is_own = isinstance(found, Principal) and not found.client and USER_ALL in found.scopes
-        return found.account if isinstance(found, Principal) and is_own else ""
+        is_own = isinstance(found, Principal) and not found.client and found.may_search
+        return found if isinstance(found, Principal) and is_own else None
 
     def _recognised(self, token: str, host: str) -> Principal | Refusal:
         if self._owner is not None and self._owner.matches(token):

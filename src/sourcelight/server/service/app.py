@@ -17,6 +17,7 @@ from starlette.types import Scope
 from sourcelight.repos.state import State
 from sourcelight.server.identity import Authenticator, OwnerToken, Refusal
 from sourcelight.server.mcp_server import METADATA_PREFIX, McpEndpoints, McpOptions
+from sourcelight.server.oauth import OAuthEndpoints, OAuthOptions
 from sourcelight.server.service import trace as tracing
 from sourcelight.server.service.answers import plain
 from sourcelight.server.service.guards import AccessLog, HostCheck, SecurityHeaders, SizeLimits, notes_of
@@ -90,12 +91,18 @@ def create_app(
     """
     owner = OwnerToken.of(owner_token) if isinstance(owner_token, str) else owner_token
     traces = tracing.TraceBook()
+    kept = state or State()
     authenticator = Authenticator(
-        state or State(),
+        kept,
         owner=owner,
         public=settings.auth_public,
-        dynamic_clients=settings.mcp_enabled and settings.dynamic_client_registration,
+        dynamic_clients=settings.registers_clients,
         external_url=settings.external_url,
+    )
+    oauth = OAuthEndpoints(
+        kept,
+        authenticator,
+        OAuthOptions(external_url=settings.external_url, registration=settings.registers_clients),
     )
     search = SearchStream(
         engine, settings, authenticator, traces, cadence=cadence or Cadence(), limits=limits or StreamLimits()
@@ -143,6 +150,7 @@ def create_app(
             _GetOnly("/.api/src-cli/version", version),
             _GetOnly(tracing.PATH + "{trace_id}", read_trace),
             *(Route(path, mcp) for path in MCP_PATHS),
+            *oauth.routes(),
             Route("/healthz", alive),
             Route("/readyz", ready),
             Route("/", home),

@@ -63,9 +63,11 @@ class Settings:
     deepsearch_tool_disabled
         The environment's ``SRC_MCP_DISABLE_DEEPSEARCH_TOOL``: whether the tool ``deepsearch`` is absent from
         ``/.api/mcp`` and ``/.api/mcp/v1``.
-    dynamic_client_registration, deepsearch_sharing, deepsearch_model
-        ``auth.idpDynamicClientRegistrationEnabled``, ``deepSearch.sharing.enabled``, ``deepSearch.model``: checked,
-        but not served by this version; see `unserved`.
+    dynamic_client_registration
+        ``auth.idpDynamicClientRegistrationEnabled``: whether OAuth clients may register themselves, and those that did
+        are served. Default True; counts as False while `mcp_enabled` is False: see `registers_clients`.
+    deepsearch_sharing, deepsearch_model
+        ``deepSearch.sharing.enabled``, ``deepSearch.model``: checked, but not served by this version; see `unserved`.
     given
         Names that the file or the environment sets.
     """
@@ -83,6 +85,11 @@ class Settings:
     deepsearch_model: str = ""
     deepsearch_tool_disabled: bool = False
     given: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def registers_clients(self) -> bool:
+        """Whether OAuth clients may register themselves."""
+        return self.mcp_enabled and self.dynamic_client_registration
 
     @property
     def unserved(self) -> tuple[str, ...]:
@@ -146,9 +153,7 @@ def _address(value: Any) -> str:
 
 
 _KEYS: dict[str, _Key] = {
-    "auth.idpDynamicClientRegistrationEnabled": _Key(
-        "dynamic_client_registration", "true or false", _boolean, served=False
-    ),
+    "auth.idpDynamicClientRegistrationEnabled": _Key("dynamic_client_registration", "true or false", _boolean),
     "auth.public": _Key("auth_public", "true or false", _boolean),
     "deepSearch.model": _Key("deepsearch_model", "text: the name of a model", _text, served=False),
     "deepSearch.sharing.enabled": _Key("deepsearch_sharing", "true or false", _boolean, served=False),
