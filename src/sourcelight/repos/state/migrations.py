@@ -120,6 +120,7 @@ _OAUTH = Migration(
         """CREATE TABLE sessions (
             digest BLOB PRIMARY KEY,
             account INTEGER NOT NULL REFERENCES accounts ON DELETE CASCADE,
+            token INTEGER REFERENCES access_tokens ON DELETE CASCADE,
             created_at INTEGER NOT NULL,
             expires_at INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID""",

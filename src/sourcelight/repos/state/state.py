@@ -9,12 +9,15 @@ from typing import Self
 
 from sourcelight.core.errors import StateUnusable
 from sourcelight.repos.state.accounts import Accounts
+from sourcelight.repos.state.authorizations import Authorizations
+from sourcelight.repos.state.clients import OAuthClients
 from sourcelight.repos.state.credentials import Credentials
 from sourcelight.repos.state.database import Database
 from sourcelight.repos.state.grants import RepositoryGrants
 from sourcelight.repos.state.rights import RightsReader
 from sourcelight.repos.state.roles import Roles
 from sourcelight.repos.state.secrets_kept import Cost
+from sourcelight.repos.state.sessions import Sessions
 from sourcelight.repos.state.tokens import AccessTokens
 
 FILE_NAME = "state.sqlite"
@@ -46,6 +49,9 @@ class State:
         self.tokens = AccessTokens(self.database, clock)
         self.grants = RepositoryGrants(self.database, clock)
         self.rights = RightsReader(self.database)
+        self.clients = OAuthClients(self.database, clock)
+        self.authorizations = Authorizations(self.database, clock)
+        self.sessions = Sessions(self.database, clock)
         self.credentials = Credentials(self.database, clock)
 
     def __enter__(self) -> Self:
