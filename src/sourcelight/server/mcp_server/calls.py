@@ -193,7 +193,7 @@ class _Steps:
 def _run(tool: Tool, arguments: Mapping[str, Any], context: CallContext) -> Said:
     """Answer in this thread; raises `ToolFailed` and nothing else."""
     try:
-        payload, text = tool.render(tools.call(tool.name, arguments, context), context)
+        payload, text = tool.render(tools.answer(tool, arguments, context), context)
         return _readable(payload), _clean(text)
     except _TOLD as fault:
         raise ToolFailed(_clean(str(fault))) from fault
