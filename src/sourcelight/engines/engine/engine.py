@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches import Cancellation, Event, MatchBatch
 from sourcelight.core.errors import IndexFault, QueryError, RepositoryError
@@ -26,6 +27,9 @@ from sourcelight.engines.search import IndexProgress, IndexReport, IndexStore, T
 from sourcelight.engines.search.model import GroupBy
 from sourcelight.engines.search.ranking.terms_files import TermsStore
 from sourcelight.repos import Catalog, Repository, Viewer, resolve
+
+if TYPE_CHECKING:
+    from sourcelight.engines.navigation import Navigator
 
 WORKTREE = "WORKTREE"
 
@@ -88,6 +92,13 @@ class Engine:
                 self.report = self.store.update(stale, cancellation=cancellation)
         finally:
             self._updating.release()
+
+    @functools.cached_property
+    def navigation(self) -> Navigator:
+        """Definitions and references over the same repositories; made when first asked for."""
+        from sourcelight.engines.navigation import Navigator
+
+        return Navigator(self.catalog, self.store, target_of=self.target_of)
 
     @property
     def gone(self) -> list[str]:

@@ -53,6 +53,14 @@ class Resolver(Protocol):
         """Give the names under which other files import this one; used to find who imports it."""
         ...
 
+    def imported(self, document: Document, module: str, member: str, workspace: Workspace) -> Document | None:
+        """Give the file that an import in `document` means; None when it is in no visible repository.
+
+        `module` and `member` are as the table of imports has them (`symbols.Import`): the module as written, leading
+        dots included, and what is taken from it, empty or ``*`` for all.
+        """
+        ...
+
     def provides(self, project: Project) -> Mapping[str, Any]:
         """Give the module, package or crate names that other repositories can import from this one."""
         ...

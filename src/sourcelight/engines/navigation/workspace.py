@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import IndexFault
 from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.navigation.named import imports_of
 from sourcelight.engines.navigation.project import LARGEST_FILE, Project
 from sourcelight.engines.navigation.registry import resolver_of
 from sourcelight.engines.search import IndexStore, Target
@@ -93,13 +94,23 @@ class Navigator:
         Repositories, and who may see them.
     store
         The text index with its tables of definitions and imports.
+    target_of
+        What the default revision of a repository is; None: its HEAD.
     cache_bytes
         Source bytes of the parsed files that are kept.
     """
 
-    def __init__(self, catalog: Catalog, store: IndexStore, *, cache_bytes: int = CACHE_BYTES) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        store: IndexStore,
+        *,
+        target_of: Callable[[Repository], Target] | None = None,
+        cache_bytes: int = CACHE_BYTES,
+    ) -> None:
         self.catalog = catalog
         self.store = store
+        self._target_of = target_of or (lambda repository: Target(repository, "", repository.facts.commit))
         self.models = _Models(cache_bytes)
         self._projects: OrderedDict[tuple[str, str], Project] = OrderedDict()
         self._guard = threading.Lock()
@@ -118,14 +129,17 @@ class Navigator:
         RevisionNotFound
             If there is no such revision.
         """
-        commit = resolve(repository, revision) if revision else repository.facts.commit
-        place = repository.key, commit
+        if revision:
+            target = Target(repository, revision, resolve(repository, revision))
+        else:
+            target = self._target_of(repository)
+        place = repository.key, target.commit
         with self._guard:
             found = self._projects.get(place)
             if found is not None:
                 self._projects.move_to_end(place)
         if found is None:
-            found = self._open(Target(repository, revision, commit), budget)
+            found = self._open(target, budget)
             if found.snapshot is None:
                 return found
             with self._guard:
@@ -155,15 +169,21 @@ class Navigator:
 class Workspace:
     """What one call sees: the repositories of a viewer, each at a commit, within a budget.
 
-    `unparsed` collects files that were needed but could not be parsed, with the reason.
+    `unparsed` collects files that were needed but could not be parsed, with the reason; `notices` what else a reader
+    of the answer has to know, one sentence for each key.
     """
 
     navigator: Navigator
     viewer: Viewer
     budget: Budget
     unparsed: dict[Document, str] = field(default_factory=dict)
+    notices: dict[str, str] = field(default_factory=dict)
     _opened: dict[tuple[str, str], Project] = field(default_factory=dict)
     _visible: tuple[Repository, ...] | None = None
+
+    def notice(self, key: str, sentence: str) -> None:
+        """Note what the reader has to know; the first sentence for a key counts."""
+        self.notices.setdefault(key, sentence)
 
     def project(self, name: str, revision: str = "") -> Project:
         """Open a repository by its name.
@@ -184,6 +204,10 @@ class Workspace:
             self.budget.check()
             found = self._opened[place] = self.navigator.project(repository, revision, self.budget)
         return found
+
+    def opened(self, name: str) -> list[Project]:
+        """Give the projects of a repository that were opened in this call."""
+        return [project for project in self._opened.values() if project.name == name]
 
     @property
     def repositories(self) -> tuple[Repository, ...]:
@@ -231,3 +255,18 @@ class Workspace:
         if held[1] is None:
             self.unparsed[document] = "timed-out"
         return held[1]
+
+    def imported_files(self, document: Document) -> Collection[tuple[str, str, bytes]]:
+        """Give the keys of the files that a file imports, as far as its language's rules know."""
+        resolver = resolver_of(document.language)
+        if resolver is None:
+            return ()
+        return document.project.remember(
+            ("imported", document.number), lambda: frozenset(self._imported_files(document, resolver))
+        )
+
+    def _imported_files(self, document: Document, resolver: Resolver) -> Iterator[tuple[str, str, bytes]]:
+        for one in imports_of(document, self):
+            found = resolver.imported(document, one.module, one.member, self)
+            if found is not None:
+                yield found.key

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.engines.navigation.model import SCORES, Document, Found, How, Occurrence, Role
 from sourcelight.engines.navigation.python.inference import Types
-from sourcelight.engines.navigation.python.modules import modules_of
+from sourcelight.engines.navigation.python.modules import find_module, modules_of
 from sourcelight.engines.navigation.python.names import Ref
 from sourcelight.engines.navigation.python.scopes import Binding, PythonModel, Scope, dotted
 from sourcelight.engines.symbols import parse_tree
@@ -24,6 +24,9 @@ MOST_SECONDS = 2.0
 
 _KINDS = {"function": "function", "class": "class", "parameter": "parameter"}
 _SHOWN = {"scope": "in scope", "import": "followed the import", "type": "type of what stands before the dot"}
+
+
+_OF_MODULES = frozenset({b"__name__", b"__file__", b"__doc__", b"__package__", b"__spec__", b"__path__"})
 
 
 class PythonResolver:
@@ -90,6 +93,18 @@ class PythonResolver:
         names = modules_of(document.project).names
         held = names.get(document.number)
         return () if held is None else (held[1].decode(errors="replace"),)
+
+    def imported(self, document: Document, module: str, member: str, workspace: Workspace) -> Document | None:
+        """Give the file that an import means: the member if that is a module itself, else the module."""
+        name = module.lstrip(".")
+        level = len(module) - len(name)
+        if member and member != "*":
+            joined = f"{name}.{member}" if name else member
+            found = find_module(document, joined.encode(), level, workspace, self)
+            if found:
+                return found[0]
+        found = find_module(document, name.encode(), level, workspace, self)
+        return found[0] if found else None
 
     def provides(self, project: Project) -> Mapping[str, Any]:
         """Give the top-level modules that other repositories can import."""
@@ -174,7 +189,9 @@ class _Question:
         scope = self.scope
         own = [b for b in scope.bindings.get(self.name, []) if b.start == self.leaf.start_byte]
         if own:
-            return self._ended([Ref(self.document, own[0])], "scope")
+            fixture = self.types.fixture(self.document, scope, self.name) if own[0].kind == "parameter" else None
+            bound = Ref(self.document, own[0])
+            return ([fixture, bound], "import") if fixture is not None else self._ended([bound], "scope")
         if self.name in scope.globals:
             scope = scope.module
         if scope.kind == "class" and self.parent.type == "decorator":
@@ -183,6 +200,8 @@ class _Question:
             if getters:
                 return [Ref(self.document, getters[0])], "scope"
         refs = self.types.lookup(self.document, scope, self.name, self.leaf.start_byte)
+        if not refs and self.name in _OF_MODULES:
+            return [Ref(self.document)], "scope"
         if refs and refs[0].binding is not None and refs[0].binding.kind == "parameter":
             held_by = refs[0].binding.scope
             if held_by.kind == "function" and refs[0].document is self.document:

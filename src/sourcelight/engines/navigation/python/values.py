@@ -8,7 +8,7 @@ from typing import Literal
 
 from sourcelight.engines.navigation.python.names import Ref
 
-DEPTH = 8
+DEPTH = 20
 """Steps of inference that may lean on each other."""
 
 MOST = 3
