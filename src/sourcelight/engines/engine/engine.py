@@ -29,6 +29,7 @@ from sourcelight.engines.search.ranking.terms_files import TermsStore
 from sourcelight.repos import Catalog, Repository, Viewer, resolve
 
 if TYPE_CHECKING:
+    from sourcelight.engines.history import HistoryStore
     from sourcelight.engines.navigation import Navigator
 
 WORKTREE = "WORKTREE"
@@ -99,6 +100,13 @@ class Engine:
         from sourcelight.engines.navigation import Navigator
 
         return Navigator(self.catalog, self.store, target_of=self.target_of)
+
+    @functools.cached_property
+    def history(self) -> HistoryStore:
+        """Commits and changed lines of the same repositories, kept beside the text index; made when first asked for."""
+        from sourcelight.engines.history import LocalHistoryStore
+
+        return LocalHistoryStore(self.store.folder.with_name(f"{self.store.folder.name}-history"))
 
     @property
     def gone(self) -> list[str]:
