@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from display.batches_for_tests import lines
 from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
-from sourcelight.core.batches.answers import Answer, CallObserver
+from sourcelight.core.batches.answers import Answer, CallObserver, CallProgress
 from sourcelight.core.errors import QueryError, UnsupportedCall
 from sourcelight.core.wire.events import Alert, Done, Filter, Filters, Progress, Skipped, Suggested
 from sourcelight.core.wire.request import SearchRequest
@@ -52,9 +52,13 @@ class ScriptedBackend:
     name = "scripted"
     local = False
 
-    def __init__(self, script: Sequence[Step], counts: Any = None) -> None:
+    def __init__(
+        self, script: Sequence[Step], counts: Any = None, answers: Sequence[Answer | Exception | str] = ()
+    ) -> None:
         self.script = list(script)
         self.counts = counts
+        self.answers = list(answers)
+        self.calls: list[tuple[str, Mapping[str, Any]]] = []
         self.closed = threading.Event()
         self.waiting = threading.Event()
         self.threads: set[int] = set()
@@ -93,9 +97,23 @@ class ScriptedBackend:
         self.requests.append(request)
         return None
 
-    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> Answer:  # noqa: ARG002
-        """No call is scripted."""
-        raise UnsupportedCall(f"no script for {name}", call=name)
+    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> Answer:
+        """The next of `answers`; ``"wait"`` waits until cancelled."""
+        self.calls.append((name, arguments))
+        self.threads.add(threading.get_ident())
+        step = self.answers.pop(0) if self.answers else UnsupportedCall(f"no script for {name}", call=name)
+        if observer is not None:
+            observer(CallProgress("reading", 3, 12, "r1"))
+        if isinstance(step, str):
+            try:
+                self.waiting.set()
+                await asyncio.Event().wait()
+            finally:
+                self.closed.set()
+        if isinstance(step, Exception):
+            raise step
+        assert isinstance(step, Answer)
+        return step
 
     async def repositories(self) -> tuple[RepositoryFacts, ...]:
         """One repository."""

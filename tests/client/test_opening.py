@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,16 @@ def test_a_folder_opens_for_await(folder: Path) -> None:
             return len(await client.search("foo"))
 
     assert run(main()) == 1
+
+
+def test_definitions_are_found_in_the_background_without_a_search(folder: Path) -> None:
+    with sl.open(folder, workers=1) as client:
+        engine: Any = client.backend
+        deadline = time.monotonic() + 30
+        target = engine.engine.target_of(engine.engine.catalog.repositories[0])
+        while not engine.engine.store.symbols_current(target) and time.monotonic() < deadline:
+            time.sleep(0.01)  # nothing tells that the background is done: it is nobody's call
+        assert engine.engine.store.symbols_current(target)
 
 
 def test_an_address_is_mirrored_first(folder: Path) -> None:

@@ -245,8 +245,8 @@ def test_repositories_closing_and_names() -> None:
 
 def test_both_clients_have_the_same_methods() -> None:
     names = {"close": "aclose", "__enter__": "__aenter__", "__exit__": "__aexit__"}
-    blocking = {n: m for n, m in vars(Client).items() if not n.startswith("_")}
-    awaited = {n: m for n, m in vars(AsyncClient).items() if not n.startswith("_")}
+    blocking = {n: getattr(Client, n) for n in dir(Client) if not n.startswith("_")}
+    awaited = {n: getattr(AsyncClient, n) for n in dir(AsyncClient) if not n.startswith("_")}
     assert {names.get(n, n) for n in blocking} == set(awaited)
     for name, method in blocking.items():
         twin = awaited[names.get(name, name)]
@@ -254,6 +254,7 @@ def test_both_clients_have_the_same_methods() -> None:
         assert method.__doc__
         if not isinstance(method, property):
             assert _parameters(method) == _parameters(twin), name
+            assert not inspect.iscoroutinefunction(method), name
     assert Client.__init__.__doc__ == AsyncClient.__init__.__doc__
 
 

@@ -39,7 +39,7 @@ def test_every_state_has_its_word_and_numbers(phase: Phase) -> None:
 
 
 def test_an_index_is_not_called_a_search() -> None:
-    shot = Snapshot("~/src", "running", 1.0, 1, 4, "repositories", (("files", "3"),))
+    shot = Snapshot("~/src", "running", 1.0, 1, 4, "repositories", (("files", "3"),), doing="Indexing")
     assert "</span> Indexing</b> <b>1</b> of 4 repositories" in status_html(shot)
 
 

@@ -13,7 +13,9 @@ from starlette.applications import Starlette
 
 from sourcelight.core.batches import Cancellation, Event
 from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.tools import Conversations
 from sourcelight.repos import Viewer
+from sourcelight.repos.state import State
 from sourcelight.server.service.app import create_app
 from sourcelight.server.service.pacing import Cadence
 from sourcelight.server.service.running import Server, address_of, bind
@@ -76,9 +78,18 @@ def running(
     cadence: Cadence | None = None,
     limits: StreamLimits | None = None,
     bind_host: str = "127.0.0.1",
+    state: State | None = None,
+    conversations: Conversations | None = None,
 ) -> Iterator[Service]:
     app = create_app(
-        engine, settings or Settings(), owner_token=TOKEN, bind_host=bind_host, cadence=cadence, limits=limits
+        engine,
+        settings or Settings(),
+        state=state,
+        owner_token=TOKEN,
+        bind_host=bind_host,
+        cadence=cadence,
+        limits=limits,
+        conversations=conversations,
     )
     listener = bind("127.0.0.1", 0)
     url = address_of(listener)

@@ -237,6 +237,17 @@ def serve(
     )
 
 
+@app.command("mcp")
+def mcp_tools(paths: Paths = None, *, worktree: Worktree = False) -> int:
+    """Offer the tools over standard input and output to an MCP client that starts this command.
+
+    What is below PATH (default: the current folder) is indexed first. Needs no token: the client runs as you.
+    """
+    from sourcelight.cli import stdio
+
+    return stdio.serve_tools([str(path) for path in paths or [Path()]], worktree=worktree)
+
+
 @app.command()
 def repos(paths: Paths = None) -> int:
     """List the repositories below PATH, and the folders that can't be searched with the reason."""

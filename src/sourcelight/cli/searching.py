@@ -90,7 +90,7 @@ def opened(asked: Asked) -> Client:
         return sl.connect(url)
     line = StatusLine()
     try:
-        return sl.open(*(asked.paths or (".",)), worktree=asked.worktree, progress=_shown(line))
+        return sl.open(*(asked.paths or (".",)), worktree=asked.worktree, prepare=False, progress=_shown(line))
     finally:
         line.clear()
 

@@ -18,15 +18,16 @@ def serve(paths: Sequence[str], *, host: str, port: int, config: str | None, wor
     Everything that can be wrong with the configuration, the token or the port is found before indexing starts.
     """
     from sourcelight.backends.embed import data_home, open_engine
+    from sourcelight.repos.state import FILE_NAME, State
+    from sourcelight.server.identity import read_owner_token
     from sourcelight.server.service.app import create_app, search_limits
-    from sourcelight.server.service.identity import read_owner_token
     from sourcelight.server.service.running import address_of, bind, is_loopback, run, warm_up
     from sourcelight.server.service.settings import load_settings
 
     settings = load_settings(config, os.environ)
     listener = bind(host, port)
-    with listener:
-        owner = read_owner_token(str(data_home()), os.environ)
+    with listener, State(str(data_home() / FILE_NAME)) as state:
+        owner = read_owner_token(state, str(data_home()), os.environ)
         line = StatusLine()
         try:
             engine = open_engine(
@@ -42,7 +43,7 @@ def serve(paths: Sequence[str], *, host: str, port: int, config: str | None, wor
             line.clear()
         logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
         logging.getLogger("uvicorn").setLevel(logging.WARNING)
-        app = create_app(engine, settings, owner_token=owner.token, bind_host=host)
+        app = create_app(engine, settings, state=state, owner_token=owner.token, bind_host=host)
         for name in settings.unserved:
             say(f"{name} is set, but this version does not serve what it governs")
         for warning in engine.catalog.warnings:
@@ -59,9 +60,12 @@ def serve(paths: Sequence[str], *, host: str, port: int, config: str | None, wor
         if owner.origin == "made":
             tell(f"owner token (shown this once): {owner.text}")
         elif owner.origin == "kept":
-            tell(f"owner token: the one printed at the first start; delete {owner.path} to have a new one made")
+            tell(
+                "owner token: the one printed at the first start; `sourcelight admin token create owner` makes another"
+            )
         else:
             tell("owner token: as given in SOURCELIGHT_OWNER_TOKEN")
         sys.stdout.flush()
+        app.state.mcp.preload()
         run(app, listener)
     return DONE

@@ -1,10 +1,10 @@
 """The notebook's way in: blocking and awaiting clients over any backend, and the results they give.
 
-All logic is written once, in `aio`; `blocking` is one line per method over `portal`. Engines are reached only through
-a backend, and everything that is drawn is drawn by the thread that called.
+All logic is written once, in `aio` and `methods`; `blocking` is one line per method over `portal`. Engines are reached
+only through a backend, and everything that is drawn is drawn by the thread that called.
 """
 
-from sourcelight.client.aio import AsyncClient, IncompleteCount
+from sourcelight.client.aio import AsyncClient, IncompleteAnswer, IncompleteCount
 from sourcelight.client.backend import Backend
 from sourcelight.client.blocking import Client
 from sourcelight.client.explained import QueryExplanation
@@ -17,6 +17,7 @@ __all__ = [
     "Backend",
     "Client",
     "Export",
+    "IncompleteAnswer",
     "IncompleteCount",
     "ManyResult",
     "QueryExplanation",

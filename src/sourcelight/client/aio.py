@@ -9,30 +9,41 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iter
 from contextlib import aclosing
 from dataclasses import replace
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from sourcelight.client.asking import QueryText, bounded, everything
 from sourcelight.client.backend import Backend
 from sourcelight.client.exhaustive import AT_ONCE, Exhaustive, check_unlimited
 from sourcelight.client.explained import QueryExplanation, from_tree
 from sourcelight.client.many import Many, ManyResult, labelled
+from sourcelight.client.methods import Methods
 from sourcelight.client.painting import painting
 from sourcelight.client.portal import current_board
 from sourcelight.client.result import Export, SearchResult, metadata
 from sourcelight.client.run import Run
 from sourcelight.core.batches import MATCHES, Event, MatchBatch
+from sourcelight.core.batches.answers import Answer
+from sourcelight.core.errors import Cancelled
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.display.notebook import ProgressChoice
+from sourcelight.display.notebook import CallState, ProgressChoice
 from sourcelight.display.notebook.painter import Watched
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 _COUNTABLE = tuple(c.name for c in MATCHES if c.shown and c.type in {"dict8", "dict32", "string", "int32"})
+_PAGING = frozenset({"limit", "first", "count"})
 
 
 class IncompleteCount(UserWarning):
     """Warns that a count is of an answer that is not complete; says why."""
 
 
-class AsyncClient:
+class IncompleteAnswer(UserWarning):
+    """Warns that a tool's or an analysis's answer is not all there is; says why."""
+
+
+class AsyncClient(Methods):
     """Searches code. `sourcelight.aopen` and `sourcelight.aconnect` make one.
 
     Parameters
@@ -280,11 +291,7 @@ class AsyncClient:
         run = self._run(text, exhaustive=exhaustive, pattern_type=pattern_type, timeout_s=timeout_s)
         table = await self._count(run, columns, progress)
         if run.state.status != "complete":
-            warning, board = IncompleteCount("; ".join(run.state.reasons)), current_board()
-            if board is not None:
-                board.warnings.append(warning)
-            else:
-                warnings.warn(warning, stacklevel=2)
+            _warn(IncompleteCount("; ".join(run.state.reasons)))
         if by is None:
             return sum(table["matches"].to_pylist())
         from sourcelight.display.frames.counts import counts_frame
@@ -389,6 +396,49 @@ class AsyncClient:
 
         return repositories_frame(await self._backend.repositories())
 
+    async def _call(self, name: str, arguments: Mapping[str, Any], progress: ProgressChoice = None) -> DataFrame:
+        """DataFrame of a tool's or an analysis's answer; warns of one that was cut though nobody asked for a part.
+
+        Parameters
+        ----------
+        name
+            Name of the tool or the analysis.
+        arguments
+            Arguments under the tool's own names; those that are None are left out.
+        progress
+            As in `search`.
+
+        Raises
+        ------
+        Cancelled
+            When a Stop button ended the call: nothing of it is kept.
+        """
+        from sourcelight.display.frames.answers import answer_frame
+
+        given = {key: value for key, value in arguments.items() if value is not None}
+        state = CallState(_called(name, given))
+        answer: Answer | None = None
+
+        async def work() -> None:
+            nonlocal answer
+            try:
+                answer = await self._backend.call(name, given, state.update)
+            except asyncio.CancelledError:
+                state.interrupt()
+                raise
+            except Exception as exc:
+                state.fail(str(exc))
+                raise
+            state.finish(answer)
+
+        await self._watch(state, work(), progress)
+        if answer is None:
+            raise Cancelled(f"{name} was stopped")
+        if not answer.complete and not _PAGING & given.keys():
+            _warn(IncompleteAnswer(f"{name}: {'; '.join(answer.notices) or 'there is more than was given'}"), 4)
+        frame: DataFrame = answer_frame(answer)
+        return frame
+
     def _run(self, query: QueryText, *, exhaustive: bool = False, **options: Any) -> Run:
         request = SearchRequest(str(query), **options)
         if not exhaustive:
@@ -429,6 +479,20 @@ class AsyncClient:
                 if not stopped or (current is not None and current.cancelling()):
                     task.cancel()
                     raise
+
+
+def _called(name: str, arguments: Mapping[str, Any]) -> str:
+    shown = ", ".join(f"{key}={value!r}" for key, value in arguments.items())
+    return f"{name}({shown})"
+
+
+def _warn(warning: Warning, stacklevel: int = 3) -> None:
+    """Warn at the line that called the client: by the thread that waits, if one does."""
+    board = current_board()
+    if board is not None:
+        board.warnings.append(warning)
+    else:
+        warnings.warn(warning, stacklevel=stacklevel)
 
 
 async def _consume(run: Run, take: Callable[[MatchBatch], Awaitable[None]]) -> None:

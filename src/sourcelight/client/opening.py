@@ -19,14 +19,26 @@ Place = str | os.PathLike[str]
 
 
 async def aopen(
-    *paths: Place, worktree: bool = False, progress: ProgressChoice = None, index: Place | None = None, **options: Any
+    *paths: Place,
+    worktree: bool = False,
+    progress: ProgressChoice = None,
+    index: Place | None = None,
+    prepare: bool = True,
+    **options: Any,
 ) -> AsyncClient:
     """Open repositories on this machine, for `await`; see `open`."""
-    return AsyncClient(await _embedded(paths, worktree=worktree, progress=progress, index=index, **options))
+    return AsyncClient(
+        await _embedded(paths, worktree=worktree, progress=progress, index=index, prepare=prepare, **options)
+    )
 
 
 def open(  # noqa: A001 - users write sourcelight.open
-    *paths: Place, worktree: bool = False, progress: ProgressChoice = None, index: Place | None = None, **options: Any
+    *paths: Place,
+    worktree: bool = False,
+    progress: ProgressChoice = None,
+    index: Place | None = None,
+    prepare: bool = True,
+    **options: Any,
 ) -> Client:
     """Open repositories on this machine, indexing what is not indexed yet; no server and no account.
 
@@ -41,6 +53,9 @@ def open(  # noqa: A001 - users write sourcelight.open
         Draws the building of the index; see `Client.search`.
     index
         Folder of the index; None: the user's cache folder.
+    prepare
+        Go on in the background, once text can be searched, with finding definitions; else the first search for them
+        begins with that.
     options
         Further ones of `sourcelight.backends.embed.open_engine`, such as ``max_bytes``.
 
@@ -49,11 +64,17 @@ def open(  # noqa: A001 - users write sourcelight.open
     NoRepositories
         When there is nothing to search below `paths`.
     """
-    return Client(call(_embedded, paths, worktree=worktree, progress=progress, index=index, **options))
+    return Client(call(_embedded, paths, worktree=worktree, progress=progress, index=index, prepare=prepare, **options))
 
 
 async def _embedded(
-    paths: tuple[Place, ...], *, worktree: bool, progress: ProgressChoice, index: Place | None, **options: Any
+    paths: tuple[Place, ...],
+    *,
+    worktree: bool,
+    progress: ProgressChoice,
+    index: Place | None,
+    prepare: bool,
+    **options: Any,
 ) -> Any:
     cancellation = Cancellation()
     state = IndexState(", ".join(os.fspath(p) for p in paths))
@@ -70,6 +91,8 @@ async def _embedded(
         engine = embed.open_engine(
             local, index=index, worktree=worktree, progress=state.update, cancellation=cancellation, **options
         )
+        if prepare:
+            engine.definitions.start([engine.target_of(repository) for repository in engine.catalog.repositories])
         return embed.EmbeddedBackend(engine)
 
     async with painting(state, progress, cancellation.cancel):

@@ -27,6 +27,8 @@ SourcelightError
 ├─ SearchFailed          the service reported a fault that stopped this search
 ├─ CallError             a tool or analysis that can't be answered as asked (also ValueError): call, argument, accepted
 │  └─ UnsupportedCall    a tool or analysis that this backend can't answer at all
+├─ StateError            what state.sqlite keeps (accounts, roles, tokens, clients) and what was asked don't fit
+│  └─ StateUnusable      state.sqlite can't be opened, read or written: path
 ├─ ConfigurationError    a configuration file, setting or environment value: where, accepted
 ├─ Cancelled             the caller asked a running piece of work to stop
 └─ MissingExtra          an optional package is needed: name, how to install it
@@ -253,6 +255,19 @@ class CallError(SourcelightError, ValueError):
 
 class UnsupportedCall(CallError):
     """Raised for a tool or analysis that this backend or service can't answer at all."""
+
+
+class StateError(SourcelightError):
+    """Raised for an account, role, token or client that is absent, exists already, or may not be changed so."""
+
+
+class StateUnusable(StateError):
+    """Raised when ``state.sqlite`` is damaged, newer than this version, locked for too long, or can't be written."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+        self.reason = reason
 
 
 class ConfigurationError(SourcelightError):

@@ -7,6 +7,7 @@ repository's own configuration asks to run is never run: repositories are data h
 from sourcelight.repos.ancestry import has_commit_after, newest_before
 from sourcelight.repos.catalog import Catalog
 from sourcelight.repos.disk import worktree_tree
+from sourcelight.repos.folders import Entry, find_entry, list_folder
 from sourcelight.repos.mirrors import CloneProgress, clone, update_mirror
 from sourcelight.repos.objects import ObjectReader, Tree
 from sourcelight.repos.permissions import Viewer
@@ -19,6 +20,7 @@ __all__ = [
     "WORKTREE",
     "Catalog",
     "CloneProgress",
+    "Entry",
     "ObjectReader",
     "Repository",
     "SkippedRepository",
@@ -26,8 +28,10 @@ __all__ = [
     "Viewer",
     "WorktreeStatus",
     "clone",
+    "find_entry",
     "has_commit_after",
     "is_revision",
+    "list_folder",
     "matching_refs",
     "newest_before",
     "resolve",

@@ -111,6 +111,15 @@ class ObjectReader:
                 return self._walk(root)
         return self._disk_state(commit).tree
 
+    def root(self, commit: str) -> bytes | None:
+        """The 20 bytes that name the top folder of a commit; None when the object store has no such commit."""
+        return self._root(commit)
+
+    def folder(self, tree_id: bytes) -> list[tuple[bytes, bytes, bytes]] | None:
+        """Mode (octal digits), name and id of each entry of a folder, in git's order; None when it can't be read."""
+        found = self._read(tree_id)
+        return _entries(found[1]) if found is not None and found[0] == 2 else None  # 2: git's number for trees
+
     def holds_tree(self, commit: str) -> bool:
         """Whether the commit and its top folder can be read."""
         root = self._root(commit)

@@ -17,11 +17,14 @@ class Viewer:
     name
         Account name; empty for an anonymous reader.
     sees_private
-        Whether private repositories exist for this viewer.
+        Whether all private repositories exist for this viewer.
+    granted
+        Names of the private repositories that exist for this viewer all the same.
     """
 
     name: str
     sees_private: bool
+    granted: frozenset[str] = frozenset()
 
     @classmethod
     def owner(cls) -> Viewer:
@@ -35,9 +38,12 @@ class Viewer:
 
     def may_see(self, repository: Repository) -> bool:
         """Whether this repository exists for the viewer."""
-        return self.sees_private or not repository.facts.private
+        return self.sees_private or not repository.facts.private or repository.facts.name in self.granted
 
 
 def visible(repositories: Iterable[Repository], viewer: Viewer) -> tuple[Repository, ...]:
     """The repositories that exist for `viewer`, in the order given."""
-    return tuple(repository for repository in repositories if viewer.may_see(repository))
+    if viewer.sees_private:
+        return tuple(repositories)
+    granted = viewer.granted
+    return tuple([each for each in repositories if not each.facts.private or each.facts.name in granted])

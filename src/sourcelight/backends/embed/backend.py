@@ -160,5 +160,6 @@ class EmbeddedBackend:
         return await asyncio.get_running_loop().run_in_executor(self._threads, facts)
 
     async def aclose(self) -> None:
-        """Stop the threads; searches under way end at their next check."""
+        """Stop the threads and what goes on in the background; searches under way end at their next check."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+        await asyncio.to_thread(self.engine.definitions.stop)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from sourcelight.backends.remote.connection import Connection, Patience
+from sourcelight.backends.remote.connection import Connection
+from sourcelight.backends.remote.credentials import Credential, TokenCredential
 from sourcelight.backends.remote.endpoint import Endpoint, Secret, secret_token
+from sourcelight.backends.remote.patience import Patience
 from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
 from sourcelight.core.batches.answers import Answer, CallObserver
 from sourcelight.core.batches.decode import MatchDecoder
@@ -18,10 +20,12 @@ from sourcelight.core.errors import (
     SearchFailed,
     StreamBroken,
     TransportError,
-    UnsupportedCall,
 )
 from sourcelight.core.wire import Decoder, SearchRequest, decode_event
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Matches
+
+if TYPE_CHECKING:
+    from sourcelight.backends.remote.mcp_tools import RemoteTools
 
 # What httpx sends, and what `sourcelight serve` takes.
 _MOST_ADDRESS_BYTES = 65_536
@@ -39,8 +43,10 @@ class RemoteBackend:
         Credential; None where the service allows that.
     bearer
         Whether the token is an OAuth token (``Authorization: Bearer``) instead of an access token.
+    credential
+        In place of a token: what gives the header of each request, such as a sign-in.
     connect_timeout_s, silence_timeout_s, retries, backoff_s, retry_after_limit_s
-        See `sourcelight.backends.remote.connection.Patience`.
+        See `sourcelight.backends.remote.patience.Patience`.
 
     Raises
     ------
@@ -56,10 +62,14 @@ class RemoteBackend:
         token: str | Secret | None = None,
         *,
         bearer: bool = False,
+        credential: Credential | None = None,
         **patience: Any,
     ) -> None:
         self._endpoint = endpoint if isinstance(endpoint, Endpoint) else Endpoint.parse(endpoint)
-        self._connection = Connection(self._endpoint, secret_token(token), bearer=bearer, patience=Patience(**patience))
+        self._credential = credential or TokenCredential(secret_token(token), bearer=bearer)
+        self._patience = Patience(**patience)
+        self._connection = Connection(self._endpoint, self._credential, patience=self._patience)
+        self._tools: RemoteTools | None = None
         self.name = self._endpoint.url
 
     def __repr__(self) -> str:
@@ -108,9 +118,23 @@ class RemoteBackend:
         """None: the protocol has no way to ask."""
         return None
 
-    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> Answer:  # noqa: ARG002 - the protocol's
-        """Refuse every call by name: the tools of a service come with the MCP client."""
-        raise UnsupportedCall(f"{self.name} can't be asked for {name!r} yet: only searches go to services", call=name)
+    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> Answer:
+        """Ask the service's MCP tools, as often as it takes to get everything; see `mcp_tools.RemoteTools`.
+
+        Raises
+        ------
+        UnsupportedCall
+            When the service has no such tool, and nothing else that would answer; says what it has.
+        CallError, RepositoryError, QueryError
+            What the service, or the shape of its tool, has against the arguments.
+        TransportError, ServiceError, ProtocolError
+            When there is no answer at all.
+        """
+        if self._tools is None:
+            from sourcelight.backends.remote.mcp_tools import RemoteTools
+
+            self._tools = RemoteTools(self._endpoint, self._credential, self._patience, self.stream)
+        return await self._tools.call(name, arguments, observer)
 
     async def repositories(self) -> tuple[RepositoryFacts, ...]:
         """All repositories that the credential may see, forks and archived ones included, as one search for them."""
@@ -125,6 +149,8 @@ class RemoteBackend:
 
     async def aclose(self) -> None:
         """Close all connections."""
+        if self._tools is not None:
+            await self._tools.aclose()
         await self._connection.aclose()
 
 

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import random
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
 import httpx
 
-from sourcelight.backends.remote.endpoint import Endpoint, Secret
+from sourcelight.backends.remote.credentials import Credential, hide
+from sourcelight.backends.remote.endpoint import Endpoint
+from sourcelight.backends.remote.patience import Patience
+from sourcelight.backends.remote.refusals import refused
 from sourcelight.core.errors import (
     ConfigurationError,
     ConnectFailed,
-    Forbidden,
-    NotFound,
     ProtocolError,
     RateLimited,
     ServiceError,
     SourcelightError,
     StreamBroken,
     TimedOut,
-    Unauthorized,
 )
 
 _BUSY = frozenset({502, 503, 504})
@@ -34,48 +30,28 @@ _MOST_REDIRECTS = 5
 _MOST_ERROR_TEXT = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long and how often to try.
+class _Authorization(httpx.Auth):
+    def __init__(self, credential: Credential) -> None:
+        self._credential = credential
 
-    Parameters
-    ----------
-    connect_timeout_s
-        Longest wait for a connection.
-    silence_timeout_s
-        Longest wait for the next bytes; services send something every 5 seconds.
-    retries
-        How often to try again when the service can't be reached or is too busy, before its first byte.
-    backoff_s
-        Wait before the first of these; doubled each time, and varied so that callers don't come back together.
-    retry_after_limit_s
-        Longest wait that a service may ask for; when it asks for more, `RateLimited` is raised at once.
-    """
-
-    connect_timeout_s: float = 10.0
-    silence_timeout_s: float = 30.0
-    retries: int = 3
-    backoff_s: float = 0.25
-    retry_after_limit_s: float = 20.0
-
-
-class _Credential(httpx.Auth):
-    def __init__(self, token: Secret, *, bearer: bool) -> None:
-        self._token = token
-        self._scheme = "Bearer" if bearer else "token"
-
-    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        request.headers["Authorization"] = f"{self._scheme} {self._token.reveal()}"
-        yield request
+    async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
+        value = await self._credential.authorization()
+        if value is not None:
+            request.headers["Authorization"] = value.reveal()
+        response = yield request
+        if value is not None and response.status_code == httpx.codes.UNAUTHORIZED:
+            again = await self._credential.renewed(value)
+            if again is not None:
+                request.headers["Authorization"] = again.reveal()
+                yield request
 
 
 class Connection:
     """One pool of connections to one service; it belongs to the event loop it is first used on."""
 
-    def __init__(self, endpoint: Endpoint, token: Secret | None, *, bearer: bool, patience: Patience) -> None:
+    def __init__(self, endpoint: Endpoint, credential: Credential, *, patience: Patience) -> None:
         self._endpoint = endpoint
-        self._token = token
-        self._bearer = bearer
+        self._credential = credential
         self._patience = patience
         self._client: httpx.AsyncClient | None = None
 
@@ -104,7 +80,7 @@ class Connection:
     async def _answered(self, params: Mapping[str, str]) -> httpx.Response:
         failure: SourcelightError
         for attempt in range(self._patience.retries + 1):
-            wait = self._patience.backoff_s * 2**attempt * random.uniform(0.5, 1.0)  # noqa: S311 - spreads callers
+            wait = self._patience.wait_s(attempt)
             try:
                 return await self._ask(params)
             except ConnectFailed as exc:
@@ -125,7 +101,7 @@ class Connection:
 
     async def _ask(self, params: Mapping[str, str]) -> httpx.Response:
         client = self._opened()
-        auth = None if self._token is None else _Credential(self._token, bearer=self._bearer)
+        auth = _Authorization(self._credential)
         url = httpx.URL(self._endpoint.stream_url, params=dict(params))
         for _ in range(_MOST_REDIRECTS + 1):
             request = client.build_request("GET", url)
@@ -194,31 +170,18 @@ class Connection:
             pass  # what came of the text is enough
         text = found[:_MOST_ERROR_TEXT].decode(errors="replace").strip()
         # A service that quotes the credential back must not get it into a message.
-        for secret in (self._token, *(value for _, value in self._endpoint.headers)):
-            if secret is not None and secret.reveal():
-                text = text.replace(secret.reveal(), "***")
-        return text
+        return hide(self._credential.hidden(text), *(value for _, value in self._endpoint.headers))
 
     def _refusal(self, response: httpx.Response, text: str) -> SourcelightError:
-        status, where = response.status_code, self._endpoint.url
-        line = text.splitlines()[0][:200] if text and not text.startswith("<") else ""
-        said = f": {line}" if line else ""
-        if status == httpx.codes.OK:
+        where = self._endpoint.url
+        if response.status_code == httpx.codes.OK:
             kind = response.headers.get("Content-Type", "")
+            line = text.splitlines()[0][:200] if text and not text.startswith("<") else ""
             return ProtocolError(
                 f"{where} answered with {kind} instead of an event stream; is it the right address?",
                 excerpt=line[:120],
             )
-        if status == httpx.codes.TOO_MANY_REQUESTS:
-            retry_after_s = _seconds(response.headers.get("Retry-After", ""))
-            return RateLimited(f"{where} asks to slow down{said}", text=text, retry_after_s=retry_after_s)
-        known: dict[int, tuple[Callable[..., ServiceError], str]] = {
-            401: (Unauthorized, "wants a valid access token (SRC_ACCESS_TOKEN, or token=…)"),
-            403: (Forbidden, "does not allow this with the given token"),
-            404: (NotFound, "has no search stream; is it the right address?"),
-        }
-        error, meaning = known.get(status, (ServiceError, f"answered with status {status}"))
-        return error(f"{where} {meaning}{said}", status=status, text=text)
+        return refused(where, response.status_code, text, response.headers.get("Retry-After", ""))
 
     async def _bytes(self, response: httpx.Response) -> AsyncGenerator[bytes, None]:
         with _mapped(self._endpoint.url, self._patience, answered=True):
@@ -229,17 +192,6 @@ class Connection:
 def _is_stream(response: httpx.Response) -> bool:
     kind: str = response.headers.get("Content-Type", "")
     return not kind or kind.partition(";")[0].strip().lower() == "text/event-stream"
-
-
-def _seconds(retry_after: str) -> float | None:
-    if retry_after.strip().isdecimal():
-        return float(retry_after)
-    try:
-        when = parsedate_to_datetime(retry_after)
-    except ValueError:
-        return None
-    when = when if when.tzinfo is not None else when.replace(tzinfo=UTC)
-    return max(0.0, (when - datetime.now(UTC)).total_seconds())
 
 
 class _mapped:  # noqa: N801 - reads as a statement

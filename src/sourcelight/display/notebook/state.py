@@ -24,7 +24,8 @@ class Snapshot:
     """One moment of a piece of work, for painters and for callables given as ``progress``.
 
     `total` is what `done` counts up to, None when nobody knows; `facts` are (name, text) pairs to show; `notes` are
-    (severity, text) pairs such as skipped work and alerts; `unit` names what `done` counts.
+    (severity, text) pairs such as skipped work and alerts; `unit` names what `done` counts; `doing` is what is shown
+    for the phase ``running``.
     """
 
     title: str
@@ -35,6 +36,7 @@ class Snapshot:
     unit: str
     facts: tuple[tuple[str, str], ...] = ()
     notes: tuple[tuple[str, str], ...] = ()
+    doing: str = "Searching"
 
     @property
     def fraction(self) -> float | None:
@@ -257,4 +259,5 @@ class IndexState:
             unit=_repositories(total or done),
             facts=tuple(facts),
             notes=tuple(notes),
+            doing="Indexing",
         )

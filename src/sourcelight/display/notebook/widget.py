@@ -45,7 +45,8 @@ _SHOWN_NOTES = 8
 def bar_html(snapshot: Snapshot) -> str:
     """The bar: determinate only where a total is known, full at the end."""
     colour = _COLOURS[snapshot.phase]
-    label = escape(f"{_WORDS[snapshot.phase][0]}: {one_line(snapshot.title, 80)}")
+    word = snapshot.doing if snapshot.phase == "running" else _WORDS[snapshot.phase][0]
+    label = escape(f"{word}: {one_line(snapshot.title, 80)}")
     fraction = snapshot.fraction
     if snapshot.phase == "complete":
         fraction = 1.0
@@ -64,8 +65,7 @@ def bar_html(snapshot: Snapshot) -> str:
 def status_html(snapshot: Snapshot) -> str:
     """The line of words and numbers, announced politely to screen readers."""
     word, sign = _WORDS[snapshot.phase]
-    if snapshot.phase == "running" and snapshot.unit.startswith("repositor"):
-        word = "Indexing"
+    word = snapshot.doing if snapshot.phase == "running" else word
     of = f" of {snapshot.total:,}" if snapshot.total else ""
     facts = " \u00b7 ".join(f"{escape(value)}\u202f{escape(name)}" for name, value in snapshot.facts)
     return (

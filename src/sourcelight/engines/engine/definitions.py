@@ -34,6 +34,7 @@ class DefinitionsUpdate:
         self._waiting: dict[_Key, Target] = {}
         self._tried: set[_Key] = set()
         self._running = False
+        self._cancellation = Cancellation()
         self._changed = threading.Condition()
 
     def start(self, targets: Sequence[Target]) -> set[_Key]:
@@ -47,6 +48,15 @@ class DefinitionsUpdate:
                 self._running = True
                 threading.Thread(target=self._work, name="sourcelight-definitions", daemon=True).start()
         return set(stale)
+
+    def stop(self, wait_s: float = 2.0) -> None:
+        """End the work at its next check, and wait so long for that; what is ready stays, and `start` begins again."""
+        with self._changed:
+            self._waiting.clear()
+            self._tried.clear()
+            self._cancellation.cancel()
+            self._changed.wait_for(lambda: not self._running, wait_s)
+            self._cancellation = Cancellation()
 
     def wait(self, targets: Sequence[Target], cancellation: Cancellation, wait_s: float | None) -> Iterator[int]:
         """Wait for the definitions of `targets`, giving how many are not ready from time to time.
@@ -70,7 +80,7 @@ class DefinitionsUpdate:
     def _work(self) -> None:
         while True:
             with self._changed:
-                batch = list(self._waiting.values())
+                batch, cancellation = list(self._waiting.values()), self._cancellation
                 self._waiting.clear()
                 if not batch:
                     self._running = False
@@ -78,7 +88,7 @@ class DefinitionsUpdate:
                     return
             # One batch that fails must not end the others; a search says which files have no definitions.
             with suppress(Exception):
-                self._store.update_symbols(batch)
+                self._store.update_symbols(batch, cancellation=cancellation)
 
 
 def under_way(repositories: int) -> Skipped:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches import Cancellation, Event, MatchBatch
 from sourcelight.core.errors import IndexFault, QueryError, RepositoryError
@@ -24,7 +25,12 @@ from sourcelight.engines.engine.running import Search
 from sourcelight.engines.engine.scope import Scoper
 from sourcelight.engines.search import IndexProgress, IndexReport, IndexStore, Target
 from sourcelight.engines.search.model import GroupBy
+from sourcelight.engines.search.ranking.terms_files import TermsStore
 from sourcelight.repos import Catalog, Repository, Viewer, resolve
+
+if TYPE_CHECKING:
+    from sourcelight.engines.history import HistoryStore
+    from sourcelight.engines.navigation import Navigator
 
 WORKTREE = "WORKTREE"
 
@@ -54,6 +60,7 @@ class Engine:
         self.report: IndexReport | None = None
         self.changes = WorktreeChanges()
         self.definitions = DefinitionsUpdate(store)
+        self.terms = TermsStore(store)
         self._seen = {repository.facts.name for repository in catalog.repositories}
         self._updating = threading.Lock()
 
@@ -86,6 +93,20 @@ class Engine:
                 self.report = self.store.update(stale, cancellation=cancellation)
         finally:
             self._updating.release()
+
+    @functools.cached_property
+    def navigation(self) -> Navigator:
+        """Definitions and references over the same repositories; made when first asked for."""
+        from sourcelight.engines.navigation import Navigator
+
+        return Navigator(self.catalog, self.store, target_of=self.target_of)
+
+    @functools.cached_property
+    def history(self) -> HistoryStore:
+        """Commits and changed lines of the same repositories, kept beside the text index; made when first asked for."""
+        from sourcelight.engines.history import LocalHistoryStore
+
+        return LocalHistoryStore(self.store.folder.with_name(f"{self.store.folder.name}-history"))
 
     @property
     def gone(self) -> list[str]:

@@ -1,5 +1,36 @@
 """Definitions, references, imports and call graphs, resolved when asked; each answer says how sure it is.
 
-Reads blobs through `repos`, tables of definitions and imports through `symbols`, candidate files through `search`. No
-index of its own.
+Reads blobs through `repos` and the text index, tables of definitions and imports through `symbols`, candidate files
+through `search`. No index of its own: files are parsed when a question needs them, and what was parsed last is kept.
+
+`Navigator` is made once for a catalog and an index; `Navigator.workspace` gives what one call works with. Languages
+are added as `resolver.Resolver`: one sub-room each, entered in `registry`.
 """
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sourcelight.engines.navigation.model import Document, Found, How, Occurrence
+    from sourcelight.engines.navigation.project import Project
+    from sourcelight.engines.navigation.resolver import Resolver
+    from sourcelight.engines.navigation.workspace import Budget, Navigator, Workspace
+
+__all__ = [
+    "Budget",
+    "Document",
+    "Found",
+    "How",
+    "Navigator",
+    "Occurrence",
+    "Project",
+    "Resolver",
+    "Workspace",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(name)
+    from sourcelight.engines.navigation import model, project, resolver, workspace
+
+    return next(getattr(home, name) for home in (model, project, resolver, workspace) if hasattr(home, name))

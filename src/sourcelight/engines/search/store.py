@@ -77,7 +77,7 @@ class IndexStore:
         self.folder = Path(folder)
         self.max_file_size = max_file_size
         self.max_bytes = max_bytes
-        self._workers = max(1, min(workers or _cores(), _cores()))
+        self.workers = max(1, min(workers or _cores(), _cores()))
         self._folders: dict[str, RepositoryFolder] = {}
         self._damaged: set[str] = set()
         self._open: OrderedDict[tuple[str, str], Snapshot] = OrderedDict()
@@ -192,7 +192,7 @@ class IndexStore:
         A repository that can't be indexed is a failure in the report and keeps its former index. When cancelled, what
         was finished by then stays, and the report says so.
         """
-        run = text_update.Update(self, self._workers, self._damaged, progress, cancellation or Cancellation())
+        run = text_update.Update(self, self.workers, self._damaged, progress, cancellation or Cancellation())
         for target in targets:
             run.consider(target)
         run.build()
@@ -220,7 +220,8 @@ class IndexStore:
         Parsing takes a second for about 10 MB, so this belongs behind a text index that is searchable already. Files
         and bytes of the report are those parsed. What was finished stays when this is stopped or killed.
         """
-        run = symbol_update.Update(self, self._workers, progress, cancellation or Cancellation())
+        work = symbol_update.DefinitionsWork(self)
+        run = symbol_update.Update(self, work, self.workers, progress, cancellation or Cancellation())
         for target in targets:
             run.consider(target)
         return run.build()

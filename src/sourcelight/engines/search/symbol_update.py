@@ -12,6 +12,7 @@ from sourcelight.core.errors import Cancelled, SourcelightError
 from sourcelight.engines.search import pool
 from sourcelight.engines.search.index.folder import RepositoryFolder
 from sourcelight.engines.search.index.loose import LooseShard
+from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.model import IndexProgress, IndexReport, Target
 from sourcelight.engines.search.scan.snapshot import Snapshot
 from sourcelight.engines.search.symbol_files import TableOrder, build_table, pending
@@ -38,6 +39,40 @@ class Store(Protocol):
         ...
 
 
+class TableWork(Protocol):
+    """A kind of table that stands beside shards, and how one is made."""
+
+    @property
+    def kind(self) -> str:
+        """Name of the kind, as in `folder.SIDE_TABLES`."""
+        ...
+
+    def stale(self, target: Target) -> list[Shard]:
+        """Give the shards of a target whose table is to be built; raises as `IndexStore.open` does."""
+        ...
+
+    def build(self, folder: RepositoryFolder, order: TableOrder, loose: LooseShard | None) -> tuple[int, int] | None:
+        """Build the table of one shard; see `symbol_files.build_table`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionsWork:
+    """Tables of definitions."""
+
+    store: Store
+    kind: str = "symbols"
+
+    def stale(self, target: Target) -> list[Shard]:
+        """Give the shards of a target whose definitions are to be found."""
+        snapshot, _, tables = self.store.open_symbols(target)
+        return [snapshot.shards[number] for number in stale_shards(snapshot, tables)]
+
+    def build(self, folder: RepositoryFolder, order: TableOrder, loose: LooseShard | None) -> tuple[int, int] | None:
+        """Find the definitions of one shard."""
+        return build_table(folder, order, loose)
+
+
 def stale_shards(snapshot: Snapshot, tables: Sequence[SymbolTable | None]) -> list[int]:
     """Give the shards whose table is missing, was made by other rules, or lacks a file that can be read now."""
     return [
@@ -61,9 +96,10 @@ class _Job:
 
 @dataclass(slots=True)
 class Update:
-    """One call of `IndexStore.update_symbols`."""
+    """One call that brings tables of one kind up to date."""
 
     store: Store
+    work: TableWork
     workers: int
     tell: Callable[[IndexProgress], None] | None
     cancellation: Cancellation
@@ -79,8 +115,7 @@ class Update:
         """Note what a target needs."""
         name, key = target.repository.name, target.repository.key
         try:
-            snapshot, _, tables = self.store.open_symbols(target)
-            stale = [snapshot.shards[number] for number in stale_shards(snapshot, tables)]
+            stale = self.work.stale(target)
         except (SourcelightError, OSError) as fault:
             self._failures[name] = reason_of(fault)
             return
@@ -123,7 +158,7 @@ class Update:
             job.shard, stop, lambda files, size: self._progress(number, files, size), room=self.store.room()
         )
         try:
-            read = build_table(self.store.repository_folder(job.key), order, job.loose)
+            read = self.work.build(self.store.repository_folder(job.key), order, job.loose)
         except Cancelled:
             self._cancelled = True
         except Exception as fault:  # noqa: BLE001 - one repository must not end the others; the reason is reported
@@ -143,7 +178,8 @@ class Update:
 
         def line(number: int) -> pool.Job:
             job = self._jobs[number]
-            return pool.Job(str(number), table_line(job.folder, {"shard": job.shard, "room": self.store.room()}))
+            settings = {"shard": job.shard, "room": self.store.room()}
+            return pool.Job(str(number), table_line(job.folder, settings, self.work.kind))
 
         # Under a limit one after another, so that each knows what the others took.
         limited = self.store.room() is not None

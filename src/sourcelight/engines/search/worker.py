@@ -11,9 +11,10 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 from sourcelight.core.batches import RepositoryFacts
 from sourcelight.core.errors import IndexFault, SourcelightError
@@ -22,6 +23,8 @@ from sourcelight.engines.search.index.build import BuildOrder, Built, Files, bui
 from sourcelight.engines.search.index.folder import PROTECTED, RepositoryFolder
 from sourcelight.repos import Repository
 
+TableBuild: TypeAlias = Callable[[RepositoryFolder, symbol_files.TableOrder], tuple[int, int] | None]
+
 
 def order_line(folder: Path, repository: Repository, settings: dict[str, Any]) -> bytes:
     """Write an order; `settings` are the fields of `BuildOrder` that are data."""
@@ -29,9 +32,17 @@ def order_line(folder: Path, repository: Repository, settings: dict[str, Any]) -
     return json.dumps(order, default=list).encode() + b"\n"
 
 
-def table_line(folder: Path, settings: dict[str, Any]) -> bytes:
-    """Write an order for a table of definitions; `settings` are the fields of `TableOrder` that are data."""
-    return json.dumps({"folder": str(folder), "table": settings}).encode() + b"\n"
+def table_line(folder: Path, settings: dict[str, Any], kind: str = "symbols") -> bytes:
+    """Write an order for a table beside a shard; `settings` are the fields of `TableOrder` that are data."""
+    return json.dumps({"folder": str(folder), "table": settings, "kind": kind}).encode() + b"\n"
+
+
+def _build_table(kind: str) -> TableBuild:
+    if kind == "terms":
+        from sourcelight.engines.search.ranking import terms_files
+
+        return terms_files.build_table
+    return symbol_files.build_table
 
 
 def _repository(raw: dict[str, Any]) -> Repository:
@@ -94,7 +105,8 @@ def _serve(orders: IO[bytes], events: IO[bytes]) -> None:
         folder = RepositoryFolder(Path(raw["folder"]))
         try:
             if "table" in raw:
-                read = symbol_files.build_table(folder, symbol_files.TableOrder(**raw["table"], stop=stop, tell=tell))
+                table = symbol_files.TableOrder(**raw["table"], stop=stop, tell=tell)
+                read = _build_table(raw["kind"])(folder, table)
                 send({"event": "done", "read": read})
                 continue
             order = BuildOrder(**raw["settings"], stop=stop, tell=tell)

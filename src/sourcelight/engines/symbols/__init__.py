@@ -10,7 +10,8 @@ from sourcelight.engines.symbols.kinds import KINDS, kind_code
 
 if TYPE_CHECKING:
     from sourcelight.engines.symbols.grammars import LANGUAGES, version
-    from sourcelight.engines.symbols.parse import Definition, Definitions, definitions
+    from sourcelight.engines.symbols.importing import Import
+    from sourcelight.engines.symbols.parse import Definition, Definitions, definitions, imports, parse_tree
     from sourcelight.engines.symbols.table import SymbolTable, TableBuilder
 
 __all__ = [
@@ -18,10 +19,13 @@ __all__ = [
     "LANGUAGES",
     "Definition",
     "Definitions",
+    "Import",
     "SymbolTable",
     "TableBuilder",
     "definitions",
+    "imports",
     "kind_code",
+    "parse_tree",
     "version",
 ]
 
@@ -29,7 +33,13 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(name)
-    from sourcelight.engines.symbols import grammars, parse, table
+    from sourcelight.engines.symbols import grammars, importing, parse, table
 
-    homes = {"LANGUAGES": grammars, "version": grammars, "SymbolTable": table, "TableBuilder": table}
+    homes = {
+        "Import": importing,
+        "LANGUAGES": grammars,
+        "version": grammars,
+        "SymbolTable": table,
+        "TableBuilder": table,
+    }
     return getattr(homes.get(name, parse), name)

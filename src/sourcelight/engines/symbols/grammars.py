@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sourcelight.engines.symbols import queries
+from sourcelight.engines.symbols.importing import QUERIES
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Query
 
-_RULES = 1
+_RULES = 2
 """Raised by one whenever other definitions come out of the same text for a reason that no query shows."""
 
 
@@ -59,7 +60,7 @@ def loaded(language: str) -> tuple[Language, Query]:
     grammar = GRAMMARS[language]
     module = importlib.import_module(grammar.package.replace("-", "_"))
     found = Language(getattr(module, grammar.function)())
-    return found, Query(found, grammar.query)
+    return found, Query(found, grammar.query + QUERIES.get(language, ""))
 
 
 @functools.cache
@@ -67,5 +68,5 @@ def version() -> str:
     """Name the rules by which definitions are found: other grammars or queries have another name."""
     parts = [str(_RULES), importlib.metadata.version("tree-sitter")]
     for language, grammar in GRAMMARS.items():
-        parts += [language, importlib.metadata.version(grammar.package), grammar.query]
+        parts += [language, importlib.metadata.version(grammar.package), grammar.query, QUERIES.get(language, "")]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]

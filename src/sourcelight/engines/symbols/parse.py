@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.engines.symbols.grammars import GRAMMARS, loaded
+from sourcelight.engines.symbols.importing import Import, read_imports
 from sourcelight.engines.symbols.kinds import KINDS
 
 if TYPE_CHECKING:
-    from tree_sitter import Tree
+    from tree_sitter import Node, Tree
 
 LARGEST_FILE = 1024 * 1024
 """Bytes above which a file is not parsed: generated or bundled text, at 10 MB/s."""
@@ -80,13 +81,14 @@ class Definitions:
 
     `rows` has the columns `COLUMNS`: byte offset of the name, its line, first and last line of the whole (all lines
     1-based), place of the parent plus one (0: none), place of the kind in `KINDS`, and flags. `incomplete` says why
-    there may be more: ``too-large``, ``timed-out`` or ``unparsable``.
+    there may be more: ``too-large``, ``timed-out`` or ``unparsable``. `imports` is what the file imports, in order.
     """
 
     names: list[bytes] = field(default_factory=list)
     containers: list[bytes] = field(default_factory=list)
     rows: NDArray[np.uint32] = field(default_factory=_no_rows)
     incomplete: str = ""
+    imports: list[Import] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -132,13 +134,21 @@ def definitions(language: str, data: bytes, *, most_seconds: float = MOST_SECOND
     if language == "C" and _CPP.search(data):
         language = "C++"
     deadline = time.monotonic() + most_seconds
-    tree = _parse(language, data, deadline)
+    tree = parse_tree(language, data, deadline)
     if tree is None:
         return Definitions(incomplete="timed-out")
     if len(data) > _HARMLESS and tree.root_node.has_error and _is_rubble(tree):
         return Definitions(incomplete="unparsable")
-    ordered = _ordered(_captured(language, tree, data), GRAMMARS[language].constructor)
-    return _in_lines(ordered, data, "unparsable" if tree.root_node.is_error else "")
+    nodes: list[Node] = []
+    ordered = _ordered(_captured(language, tree, data, nodes), GRAMMARS[language].constructor)
+    found = _in_lines(ordered, data, "unparsable" if tree.root_node.is_error else "")
+    found.imports = read_imports(language, nodes)
+    return found
+
+
+def imports(language: str, data: bytes) -> list[Import]:
+    """Find what a file imports; as `definitions`, which finds it along the way."""
+    return definitions(language, data).imports
 
 
 class _Parsers(threading.local):
@@ -151,7 +161,8 @@ class _Parsers(threading.local):
 _parsers = _Parsers()
 
 
-def _parse(language: str, data: bytes, deadline: float) -> Tree | None:
+def parse_tree(language: str, data: bytes, deadline: float) -> Tree | None:
+    """Parse a text; None when that is not done at `deadline` (of `time.monotonic`)."""
     parser = _parsers.held.get(language)
     if parser is None:
         from tree_sitter import Parser
@@ -192,8 +203,8 @@ _Found = tuple[int, int, int, str, bytes, bytes]
 """First byte, negated end, byte of the name, kind, name, container."""
 
 
-def _captured(language: str, tree: Tree, data: bytes) -> list[_Found]:
-    """Run the query: one entry for each place that is named."""
+def _captured(language: str, tree: Tree, data: bytes, imported: list[Node]) -> list[_Found]:
+    """Run the query: one entry for each place that is named; imports are added to `imported`."""
     from tree_sitter import QueryCursor
 
     by_place: dict[int, tuple[int, _Found]] = {}
@@ -202,6 +213,9 @@ def _captured(language: str, tree: Tree, data: bytes) -> list[_Found]:
     cursor = QueryCursor(loaded(language)[1], match_limit=_MOST_STATES)
     # No progress_callback here: with one, tree-sitter 0.26.1 for Python crashes the process. Size bounds the time.
     for pattern, captures in cursor.matches(tree.root_node):
+        if "import" in captures:
+            imported += captures["import"][:1]
+            continue
         named = captures.pop("name", None)
         container = captures.pop("container", None)
         if not captures:

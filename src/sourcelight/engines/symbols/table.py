@@ -1,4 +1,4 @@
-"""Tables of definitions: those of many documents as arrays, with every name once.
+"""Tables of definitions and imports: those of many documents as arrays, with every name once.
 
 Names stand joined in one text, sorted, a newline after each, so that a pattern is run over all of them at once; from
 a name the rows that bear it are found by `name_first` and `name_rows`. Rows of a document stand together, as
@@ -7,6 +7,7 @@ a name the rows that bear it are found by `name_first` and `name_rows`. Rows of 
 
 from __future__ import annotations
 
+import bisect
 import functools
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias
@@ -16,15 +17,19 @@ from numpy.typing import NDArray
 
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.symbols.grammars import LANGUAGES, version
+from sourcelight.engines.symbols.importing import Import
 from sourcelight.engines.symbols.parse import COLUMNS, Definitions
 
-FORMAT = 1
+FORMAT = 2
 """Raised by one whenever older tables can't be read by this code."""
 
 STATES = ("", "too-large", "timed-out", "unparsable")
 """What `Definitions.incomplete` may say, in stored order."""
 
 KEY_BYTES = 20
+
+_LAST_LINE = (1 << 16) - 1
+"""Imports beyond this line are said to stand on it; they stand at the top of files."""
 
 _MOST_CHECKED = 20_000
 """Names that are checked one by one; beyond, looking at all of them at once is quicker."""
@@ -61,6 +66,9 @@ class TableBuilder:
         self._names: list[int] = []
         self._containers: list[int] = []
         self._rows: list[NDArray[np.uint32]] = []
+        self._texts: dict[str, int] = {"": 0}
+        self._imports: list[tuple[int, int, int, int]] = []
+        self._import_counts: list[int] = []
 
     @property
     def documents(self) -> int:
@@ -84,6 +92,11 @@ class TableBuilder:
         self._languages.append(LANGUAGES.index(language) + 1 if language in LANGUAGES else 0)
         self._states.append(STATES.index(found.incomplete))
         self._counts.append(len(found))
+        texts = self._texts
+        self._import_counts.append(len(found.imports))
+        for one in found.imports:
+            module, member, alias = (texts.setdefault(text, len(texts)) for text in (one.module, one.member, one.alias))
+            self._imports.append((module, member, alias, one.line))
         if found.names:
             self._names += [ids.setdefault(name, len(ids)) for name in found.names]
             self._containers += [ids.setdefault(name, len(ids)) for name in found.containers]
@@ -94,6 +107,7 @@ class TableBuilder:
         return {
             "documents": len(self._keys),
             "definitions": len(self._names),
+            "imports": len(self._imports),
             "table_format": FORMAT,
             "rules": version(),
             "languages": list(LANGUAGES),
@@ -122,6 +136,22 @@ class TableBuilder:
             "doc_language": np.array(self._languages, dtype=np.uint8),
             "doc_state": np.array(self._states, dtype=np.uint8),
             "keys": np.frombuffer(b"".join(self._keys), np.uint8),
+            **self._import_sections(),
+        }
+
+    def _import_sections(self) -> dict[str, Array]:
+        texts = [text.encode() for text in self._texts]
+        rows = np.array(self._imports, dtype=np.uint32).reshape(-1, 4)
+        renamed = np.flatnonzero(rows[:, 2])
+        return {
+            "import_texts": np.frombuffer(b"".join(texts), np.uint8),
+            "import_text_start": _bounds(np.array([len(text) for text in texts], dtype=np.int64)),
+            "import_module": np.ascontiguousarray(rows[:, 0]),
+            "import_member": np.ascontiguousarray(rows[:, 1]),
+            "import_line": np.minimum(rows[:, 3], _LAST_LINE).astype(np.uint16),
+            "import_renamed": renamed.astype(np.uint32),
+            "import_alias": np.ascontiguousarray(rows[renamed, 2]),
+            "doc_import": _bounds(np.array(self._import_counts, dtype=np.int64)),
         }
 
 
@@ -163,6 +193,14 @@ class SymbolTable:
         self.doc_language = source.array("doc_language")
         self.doc_state = source.array("doc_state")
         self._name_first = source.array("name_first")
+        self._import_texts = source.bytes_of("import_texts")
+        self._import_text_start = source.array("import_text_start")
+        self.import_module = source.array("import_module")
+        self.import_member = source.array("import_member")
+        self._import_line = source.array("import_line")
+        self._import_renamed = source.array("import_renamed")
+        self._import_alias = source.array("import_alias")
+        self._doc_import = source.array("doc_import")
         self._name_rows = source.array("name_rows")
 
     def __len__(self) -> int:
@@ -193,6 +231,33 @@ class SymbolTable:
             return np.zeros(0, dtype=np.int64)
         places = np.arange(int(bounds[-1])) + np.repeat(first - (bounds - lengths), lengths)
         return np.sort(self._name_rows[places].astype(np.int64))
+
+    def rows_of_name(self, name: bytes) -> NDArray[np.int64]:
+        """Give the rows, ascending, that bear exactly this name."""
+        found = bisect.bisect_left(range(len(self._name_end)), name, key=self._text)
+        if found == len(self._name_end) or self._text(found) != name:
+            return np.zeros(0, dtype=np.int64)
+        return self._name_rows[int(self._name_first[found]) : int(self._name_first[found + 1])].astype(np.int64)
+
+    def _text(self, number: int) -> bytes:
+        return bytes(self._names[int(self.name_start[number]) : int(self._name_end[number])])
+
+    def rows_of(self, name: bytes) -> NDArray[np.int64]:
+        """Give the rows, ascending, that bear exactly this name."""
+        number = self.number_of(name)
+        if number is None:
+            return np.zeros(0, dtype=np.int64)
+        low, high = (int(at) for at in self._name_first[number : number + 2])
+        return self._name_rows[low:high].astype(np.int64)
+
+    def number_of(self, name: bytes) -> int | None:
+        """Give the number of a name, None when nothing bears it."""
+        starts, text = self.name_start, self._names
+        found = bisect.bisect_left(
+            range(len(self._name_end)), name, key=lambda at: bytes(text[int(starts[at]) : int(starts[at + 1]) - 1])
+        )
+        held = found < len(self._name_end) and bytes(text[int(starts[found]) : int(starts[found + 1]) - 1]) == name
+        return found if held else None
 
     def _names_with(self, pattern: CompiledPattern) -> NDArray[np.int64]:
         """Give the numbers of the names in which the pattern is found, ascending."""
@@ -225,4 +290,31 @@ class SymbolTable:
         columns: Sequence[Array] = [getattr(self, column)[low:high] for column in COLUMNS]
         rows = np.stack([column.astype(np.uint32) for column in columns], axis=1)
         names, containers = self.texts(self.name[low:high]), self.texts(self.container[low:high])
-        return Definitions(names, containers, rows, self.state(document))
+        return Definitions(names, containers, rows, self.state(document), self.imports(document))
+
+    def imports(self, document: int) -> list[Import]:
+        """Give what a document imports, in order."""
+        low, high = (int(at) for at in self._doc_import[document : document + 2])
+        first, last = np.searchsorted(self._import_renamed, np.array([low, high], dtype=np.uint32)).tolist()
+        aliases = dict(
+            zip(self._import_renamed[first:last].tolist(), self._import_alias[first:last].tolist(), strict=True)
+        )
+        columns = (self.import_module[low:high], self.import_member[low:high], self._import_line[low:high])
+        return [
+            Import(self.import_text(module), self.import_text(member), self.import_text(aliases.get(row, 0)), line)
+            for row, module, member, line in zip(
+                range(low, high), *(column.tolist() for column in columns), strict=True
+            )
+        ]
+
+    def import_text(self, number: int) -> str:
+        """Give a text of the table of imports by its number: a module, a member or an alias."""
+        low, high = (int(at) for at in self._import_text_start[number : number + 2])
+        return bytes(self._import_texts[low:high]).decode()
+
+    def imported_modules(self) -> dict[str, int]:
+        """Give every module that is imported, as written, and how many imports name it."""
+        numbers, counts = np.unique(self.import_module, return_counts=True)
+        return {
+            self.import_text(number): count for number, count in zip(numbers.tolist(), counts.tolist(), strict=True)
+        }

@@ -4,7 +4,7 @@ A tool checks its arguments, asks an engine for a viewer, and answers with a tab
 JSON for MCP stands beside it. No transport, no identity.
 """
 
-from sourcelight.engines.tools.catalog import ANALYSES, TOOLS, call
+from sourcelight.engines.tools.catalog import ANALYSES, TOOLS, answer, call
 from sourcelight.engines.tools.model import Analysis, CallContext, Conversations, Tool
 
-__all__ = ["ANALYSES", "TOOLS", "Analysis", "CallContext", "Conversations", "Tool", "call"]
+__all__ = ["ANALYSES", "TOOLS", "Analysis", "CallContext", "Conversations", "Tool", "answer", "call"]

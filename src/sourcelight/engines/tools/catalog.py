@@ -54,6 +54,11 @@ def call(name: str, arguments: Arguments, context: CallContext) -> Answer:
             call=name,
             accepted=(*TOOLS, *ANALYSES),
         )
+    return answer(found, arguments, context)
+
+
+def answer(tool: Tool | Analysis, arguments: Arguments, context: CallContext) -> Answer:
+    """Check the arguments and answer; raises what `call` raises."""
+    check_arguments(tool.name, tool.input_schema, arguments)
     context.engine.refresh(context.cancellation)
-    check_arguments(name, found.input_schema, arguments)
-    return found.run(arguments, context)
+    return tool.run(arguments, context)

@@ -1,7 +1,153 @@
-"""The tools about deep search."""
+"""The tools about deep search: `deepsearch`, `deepsearch_read`.
+
+What they say is in the attributes of the `Answer` that `Conversations` gives: for both `status` (``processing``,
+``completed`` or ``error``) and `title`; for `ask` also `url`, `read_token`, `answer` (Markdown) and `sources`; for
+`read` also `share_url`, `created_at`, `updated_at` (RFC 3339, UTC) and `questions`, each with `question`, `answer`,
+`status`, `sources`, `suggested_followups` and `stats`. A source is a dict of `type`, `label` and `link`.
+"""
 
 from __future__ import annotations
 
-from sourcelight.engines.tools.model import Tool
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-TOOLS: tuple[Tool, ...] = ()
+from sourcelight.core.batches.answers import Answer
+from sourcelight.core.errors import UnsupportedCall
+from sourcelight.engines.tools.model import Arguments, CallContext, Conversations, Tool
+from sourcelight.engines.tools.rendering import tail, with_notices
+
+
+def _conversations(call: str, context: CallContext) -> Conversations:
+    if context.conversations is None:
+        raise UnsupportedCall(
+            f"{call}: deep search is not offered here; use nls_search and keyword_search to find code, and read_file "
+            "to read it",
+            call=call,
+        )
+    return context.conversations
+
+
+def _ask(arguments: Arguments, context: CallContext) -> Answer:
+    return _conversations("deepsearch", context).ask(arguments["question"], context)
+
+
+def _read(arguments: Arguments, context: CallContext) -> Answer:
+    return _conversations("deepsearch_read", context).read(arguments["identifier"], context)
+
+
+def _sources(sources: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: source.get(name, "") for name in ("type", "label", "link")} for source in sources]
+
+
+def _source_lines(sources: Iterable[Mapping[str, Any]]) -> str:
+    lines = "".join(f"- [{source.get('label', '')}]({source.get('link', '')})\n" for source in sources)
+    return f"\n## Sources\n\n{lines}" if lines else ""
+
+
+def _render_asked(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:
+    del context
+    facts = answer.attributes
+    status, url = facts.get("status", "completed"), facts.get("url", "")
+    payload: dict[str, Any] = {"url": url, "readToken": facts.get("read_token", ""), "status": status}
+    text = f"Link: {url}\n\n"
+    if status == "processing":
+        text += (
+            f"The question is still being worked on. Call deepsearch_read with the identifier {url} in some seconds, "
+            "and again until it says completed.\n"
+        )
+    else:
+        sources = _sources(facts.get("sources", ()))
+        payload |= {"title": facts.get("title", ""), "answer": facts.get("answer", ""), "sources": sources}
+        text += f"{facts.get('answer', '').rstrip()}\n{_source_lines(sources)}"
+    return payload | tail(answer), with_notices(text, answer)
+
+
+def _render_read(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:
+    del context
+    facts = answer.attributes
+    questions = [
+        {
+            "question": question.get("question", ""),
+            "answer": question.get("answer", ""),
+            "status": question.get("status", "completed"),
+            "sources": _sources(question.get("sources", ())),
+            "suggestedFollowups": list(question.get("suggested_followups") or ()),
+            "stats": dict(question.get("stats") or {}),
+        }
+        for question in facts.get("questions", ())
+    ]
+    payload = {
+        "title": facts.get("title", ""),
+        "shareUrl": facts.get("share_url", ""),
+        "createdAt": facts.get("created_at", ""),
+        "updatedAt": facts.get("updated_at", ""),
+        "status": facts.get("status", "completed"),
+        "questions": questions,
+        **tail(answer),
+    }
+    head = "".join(
+        f"{name}: {_one_line(payload[key])}\n"
+        for name, key in (
+            ("title", "title"),
+            ("share_url", "shareUrl"),
+            ("created", "createdAt"),
+            ("updated", "updatedAt"),
+        )
+    )
+    parts = [f"---\n{head}---\n"]
+    for question in questions:
+        told = question["answer"].rstrip() or f"({question['status']}: there is no answer yet)"
+        parts.append(f"# {_one_line(question['question'])}\n\n{told}\n{_source_lines(question['sources'])}")
+    return payload, with_notices("\n".join(parts), answer)
+
+
+def _one_line(text: Any) -> str:
+    return " ".join(str(text).split())
+
+
+TOOLS: tuple[Tool, ...] = (
+    Tool(
+        "deepsearch",
+        "Ask about the code",
+        "Ask a question about the code in plain language; it is researched over several searches and answered with "
+        "links to what was read. It opens a conversation and takes from some seconds to minutes: when the answer says "
+        "that the question is still being worked on, read it later with deepsearch_read. Use it for questions that "
+        "need many searches; ask in detail and name repositories that matter.",
+        {
+            "type": "object",
+            "properties": {
+                "question": {
+                    "type": "string",
+                    "minLength": 1,
+                    "description": "A detailed question about one matter, with the names of repositories, files or "
+                    "functions that are known.",
+                }
+            },
+            "required": ["question"],
+            "additionalProperties": False,
+        },
+        _ask,
+        _render_asked,
+        read_only=False,
+    ),
+    Tool(
+        "deepsearch_read",
+        "Read a deep search conversation",
+        "Read the questions, answers and sources of a deep search conversation, as Markdown.",
+        {
+            "type": "object",
+            "properties": {
+                "identifier": {
+                    "type": "string",
+                    "minLength": 1,
+                    "description": "Address of the conversation, as deepsearch gave it or as it was shared, or its "
+                    "read token.",
+                }
+            },
+            "required": ["identifier"],
+            "additionalProperties": False,
+        },
+        _read,
+        _render_read,
+    ),
+)

@@ -1,7 +1,396 @@
-"""The tools about files and repositories."""
+"""The tools about files and repositories: `read_file`, `list_files`, `list_repos`."""
 
 from __future__ import annotations
 
-from sourcelight.engines.tools.model import Tool
+import base64
+import binascii
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
+from typing import Any
 
-TOOLS: tuple[Tool, ...] = ()
+from sourcelight.core.batches.addresses import file_url, repository_url
+from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.tables.building import table_of
+from sourcelight.core.errors import CallError, PathNotFound
+from sourcelight.engines.tools.model import Arguments, CallContext, Tool
+from sourcelight.engines.tools.places import clean_path, place_of
+from sourcelight.engines.tools.rendering import numbered, tail, with_notices
+from sourcelight.repos import Entry, ObjectReader, find_entry, list_folder
+
+MOST_BYTES = 131_072
+"""Bytes of text that one served call of `read_file` gives."""
+DEFAULT_PAGE = 50
+_MOST_PAGE = 10_000
+_MOST_ENTRIES = 1_000
+
+_REPO = {"type": "string", "minLength": 1, "description": "Name of the repository, such as github.com/owner/name."}
+_REVISION = {
+    "type": "string",
+    "description": "Branch, tag or commit; each may have ~2 or ^ behind it. Without it: the default branch.",
+}
+
+
+# read_file
+
+
+def _read_file(arguments: Arguments, context: CallContext) -> Answer:
+    place = place_of(context, arguments["repo"], arguments.get("revision", ""))
+    path = clean_path(arguments["path"])
+    first, last = arguments.get("startLine"), arguments.get("endLine")
+    if first is not None and last is not None and last < first:
+        raise CallError(
+            f"read_file: endLine {last} is before startLine {first}; both are included and count from 1",
+            call="read_file",
+            argument="endLine",
+        )
+    with ObjectReader(place.repository) as reader:
+        entry = find_entry(reader, place.commit, path, place.revision)
+        if entry.kind == "directory":
+            raise CallError(
+                f"read_file: {path or '/'} is a folder; list_files lists it", call="read_file", argument="path"
+            )
+        if entry.kind == "submodule":
+            raise _submodule("read_file", entry)
+        whole = first is None and last is None
+        size = reader.size(entry.object_id)
+        if context.served and whole and size is not None and size > MOST_BYTES:
+            raise CallError(_too_large(path, f"the file has {size:,} bytes"), call="read_file", argument="startLine")
+        data = reader.read(entry.object_id)
+    if data is None:
+        raise PathNotFound(place.name, place.revision, path, "this clone does not hold the content of the file")
+    if b"\0" in data[:8192] or b"\0" in data:
+        raise CallError(
+            f"read_file: {path} holds no text: it is a binary file of {len(data):,} bytes", call="read_file"
+        )
+    lines = data.split(b"\n")
+    if lines[-1] == b"":
+        lines.pop()
+    total = len(lines)
+    begin, stop = first or 1, min(last or total, total)
+    if begin > max(total, 1):
+        raise CallError(
+            f"read_file: startLine is {begin}, but {path} has {total:,} {'line' if total == 1 else 'lines'}",
+            call="read_file",
+            argument="startLine",
+        )
+    chosen = lines[begin - 1 : stop]
+    if context.served and sum(map(len, chosen)) + len(chosen) > MOST_BYTES:
+        raise CallError(
+            _too_large(
+                path, f"lines {begin} to {stop} have {sum(map(len, chosen)) + len(chosen):,} bytes", chosen, begin
+            ),
+            call="read_file",
+            argument="endLine",
+        )
+    texts = [line.decode("utf-8", "replace") for line in chosen]
+    table = table_of(
+        "file_lines",
+        len(texts),
+        repository=place.name,
+        revision=place.revision,
+        commit=place.commit,
+        path=entry.path,
+        line_number=list(range(begin, begin + len(texts))),
+        line=texts,
+    )
+    facts = {
+        "repository": place.name,
+        "revision": place.revision,
+        "commit": place.commit,
+        "path": entry.path,
+        "start_line": begin,
+        "end_line": begin + len(texts) - 1,
+        "total_lines": total,
+        "whole": whole,
+    }
+    notices = ("This is a symbolic link; the text is where it leads.",) if entry.kind == "symlink" else ()
+    return Answer("file_lines", table, facts, notices=notices)
+
+
+def _too_large(path: str, what: str, lines: list[bytes] | None = None, begin: int = 1) -> str:
+    """Why a text is not given, and what to ask in its place."""
+    fitting = room = 0
+    for line in lines or ():
+        room += len(line) + 1
+        if room > MOST_BYTES:
+            break
+        fitting += 1
+    fits = f" (lines {begin} to {begin + fitting - 1} fit)" if fitting else ""
+    if lines and not fitting:
+        fits = f" (line {begin} alone is longer: find a part of it with keyword_search)"
+    return (
+        f"read_file: {path} is too large to be read at once: {what}, and the limit is {MOST_BYTES:,}; "
+        f"ask for a smaller part with startLine and endLine{fits}"
+    )
+
+
+def _submodule(call: str, entry: Entry) -> CallError:
+    commit = entry.object_id.hex()
+    message = f"{call}: {entry.path} is a submodule at commit {commit}; its files are in a repository of their own"
+    return CallError(message, call=call, argument="path")
+
+
+def _render_file(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:
+    facts = answer.attributes
+    content = numbered(facts["start_line"], answer.table.column("line").to_pylist())
+    lines = None if facts["whole"] else (facts["start_line"], facts["end_line"])
+    url = file_url(context.base_url, facts["repository"], facts["commit"], facts["path"], lines)
+    payload = {
+        "content": content,
+        "url": url,
+        "repo": facts["repository"],
+        "path": facts["path"],
+        "revision": facts["revision"],
+        "commit": facts["commit"],
+        "startLine": facts["start_line"],
+        "endLine": facts["end_line"],
+        "totalLines": facts["total_lines"],
+        "truncated": False,
+        **tail(answer),
+    }
+    return payload, with_notices(f"URL: {url}\n{content}", answer)
+
+
+# list_files
+
+
+def _list_files(arguments: Arguments, context: CallContext) -> Answer:
+    place = place_of(context, arguments["repo"], arguments.get("revision", ""))
+    path = clean_path(arguments.get("path", ""))
+    with ObjectReader(place.repository) as reader:
+        entry = find_entry(reader, place.commit, path, place.revision)
+        if entry.kind == "submodule":
+            raise _submodule("list_files", entry)
+        if entry.kind != "directory":
+            raise CallError(
+                f"list_files: {path} is a {entry.kind}; read_file reads it", call="list_files", argument="path"
+            )
+        entries = list_folder(reader, place.commit, entry, place.revision)
+    total = len(entries)
+    notices: tuple[str, ...] = ()
+    if context.served and total > _MOST_ENTRIES:
+        entries = entries[:_MOST_ENTRIES]
+        notices = (
+            f"The first {_MOST_ENTRIES:,} of {total:,} entries are shown; keyword_search with file: finds others.",
+        )
+    folders = [each.kind in {"directory", "submodule"} for each in entries]
+    table = table_of(
+        "files",
+        len(entries),
+        repository=place.name,
+        revision=place.revision,
+        commit=place.commit,
+        path=[each.path + ("/" if folder else "") for each, folder in zip(entries, folders, strict=True)],
+        is_directory=folders,
+        kind=[each.kind for each in entries],
+    )
+    facts = {
+        "repository": place.name,
+        "revision": place.revision,
+        "commit": place.commit,
+        "path": entry.path,
+        "total": total,
+    }
+    return Answer("files", table, facts, not notices, notices)
+
+
+def _render_files(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:
+    del context
+    rows = answer.table.select(["path", "is_directory", "kind"]).to_pylist()
+    payload = {
+        "files": [{"path": row["path"], "isDirectory": row["is_directory"], "kind": row["kind"]} for row in rows],
+        "total": answer.attributes["total"],
+        "repo": answer.attributes["repository"],
+        "commit": answer.attributes["commit"],
+        "truncated": not answer.complete,
+        **tail(answer),
+    }
+    text = "".join(f"{row['path']}\n" for row in rows) or "No files: the repository is empty at this revision.\n"
+    return payload, with_notices(text, answer)
+
+
+# list_repos
+
+
+def _list_repos(arguments: Arguments, context: CallContext) -> Answer:
+    wanted = arguments["query"].strip().casefold()
+    found = sorted(
+        (r for r in context.engine.catalog.visible(context.viewer) if wanted in r.facts.name.casefold()),
+        key=lambda r: r.facts.name,
+    )
+    names = [repository.facts.name for repository in found]
+    after, before = (_cursor_name(arguments, name) for name in ("after", "before"))
+    low = 0 if after is None else bisect_right(names, after)
+    high = len(names) if before is None else max(bisect_left(names, before), low)
+    limit = arguments.get("limit", DEFAULT_PAGE if context.served else None)
+    if limit is not None and high - low > limit:
+        # Without `after`, `before` asks for the page that ends there.
+        low, high = (high - limit, high) if before is not None and after is None else (low, low + limit)
+    page = [repository.facts for repository in found[low:high]]
+    table = table_of(
+        "repository_list",
+        len(page),
+        repository=[facts.name for facts in page],
+        description=[facts.description for facts in page],
+        stars=[facts.stars for facts in page],
+        private=[facts.private for facts in page],
+        fork=[facts.fork for facts in page],
+        archived=[facts.archived for facts in page],
+        url=[repository_url(context.base_url, facts.name) for facts in page],
+    )
+    more = high < len(names)
+    notices: tuple[str, ...] = ()
+    if more and limit is not None:
+        notices = (f"{len(names):,} repositories have this in their name; pass endCursor as after for more.",)
+    facts = {
+        "query": arguments["query"],
+        "total": len(names),
+        "start_cursor": _cursor(page[0].name) if page else None,
+        "end_cursor": _cursor(page[-1].name) if page else None,
+        "has_previous_page": low > 0,
+        "has_next_page": more,
+    }
+    return Answer("repository_list", table, facts, not more and not low, notices)
+
+
+def _cursor(name: str) -> str:
+    return base64.urlsafe_b64encode(f"1:{name}".encode()).decode().rstrip("=")
+
+
+def _cursor_name(arguments: Arguments, argument: str) -> str | None:
+    """The name that a cursor stands for; None without one."""
+    given: str = arguments.get(argument, "")
+    if not given:
+        return None
+    try:
+        text = base64.b64decode(given + "=" * (-len(given) % 4), altchars=b"-_", validate=True).decode()
+    except (binascii.Error, ValueError):
+        text = ""
+    version, _, name = text.partition(":")
+    if version != "1" or not name:
+        raise CallError(
+            f"list_repos: {argument} is no cursor; pass startCursor or endCursor of an earlier answer as it is",
+            call="list_repos",
+            argument=argument,
+        )
+    return name
+
+
+def _render_repos(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:
+    del context
+    facts = answer.attributes
+    rows = answer.table.to_pylist()
+    page = {
+        "startCursor": facts["start_cursor"],
+        "endCursor": facts["end_cursor"],
+        "hasPreviousPage": facts["has_previous_page"],
+        "hasNextPage": facts["has_next_page"],
+    }
+    payload = {
+        "repos": [
+            {
+                "name": row["repository"],
+                **({"description": row["description"]} if row["description"] else {}),
+                "stars": row["stars"],
+                "url": row["url"],
+                "private": row["private"],
+                "fork": row["fork"],
+                "archived": row["archived"],
+            }
+            for row in rows
+        ],
+        "pageInfo": page,
+        "total": facts["total"],
+        "hasMoreResults": facts["has_next_page"],
+        **tail(answer),
+    }
+    lines = "".join(f"{_repository_line(row)}\n" for row in rows) or "No results.\n\nNo results found.\n"
+    if facts["has_next_page"]:
+        lines += f"\n(more results available - pass after={facts['end_cursor']} for the next page)\n"
+    return payload, lines
+
+
+def _repository_line(row: Mapping[str, Any]) -> str:
+    stars = f" [★{row['stars']}]" if row["stars"] else ""
+    description = " ".join(row["description"].split())
+    return f"{row['repository']}{stars}{' - ' if description else ''}{description}"
+
+
+TOOLS: tuple[Tool, ...] = (
+    Tool(
+        "read_file",
+        "Read a file",
+        "Read a text file of a repository, each line with its number. A file of more than 131,072 bytes has to be "
+        "read in parts: give startLine and endLine. Use it for a file whose path is known, from a search or from "
+        "list_files; to find text in many files use keyword_search.",
+        {
+            "type": "object",
+            "properties": {
+                "repo": _REPO,
+                "path": {"type": "string", "minLength": 1, "description": "Path of the file in the repository."},
+                "startLine": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "description": "First line to give, counted from 1. Without it: the first of the file.",
+                },
+                "endLine": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "description": "Last line to give, itself included. Without it: the last of the file.",
+                },
+                "revision": _REVISION,
+            },
+            "required": ["repo", "path"],
+            "additionalProperties": False,
+        },
+        _read_file,
+        _render_file,
+    ),
+    Tool(
+        "list_files",
+        "List a folder",
+        "List what one folder of a repository holds: folders first (their paths end with /), then files. It does not "
+        "go into folders; call it again with the path of one. To find files by name anywhere, use keyword_search with "
+        "a file: filter.",
+        {
+            "type": "object",
+            "properties": {
+                "repo": _REPO,
+                "path": {"type": "string", "description": "Path of the folder. Without it: the top of the repository."},
+                "revision": _REVISION,
+            },
+            "required": ["repo"],
+            "additionalProperties": False,
+        },
+        _list_files,
+        _render_files,
+    ),
+    Tool(
+        "list_repos",
+        "List repositories",
+        "List the repositories whose name contains a text, by name. Use it first when the exact name of a repository "
+        "is not known: the other tools need it. An empty text lists all of them.",
+        {
+            "type": "object",
+            "properties": {
+                "query": {
+                    "type": "string",
+                    "description": "Text that the name has to contain; upper and lower case are the same. "
+                    "No regular expression.",
+                },
+                "limit": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": _MOST_PAGE,
+                    "description": f"Most repositories in one answer; {DEFAULT_PAGE} without it.",
+                },
+                "after": {"type": "string", "description": "endCursor of an earlier answer: what comes after it."},
+                "before": {"type": "string", "description": "startCursor of an earlier answer: what comes before it."},
+            },
+            "required": ["query"],
+            "additionalProperties": False,
+        },
+        _list_repos,
+        _render_repos,
+    ),
+)

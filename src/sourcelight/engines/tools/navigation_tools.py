@@ -1,7 +1,267 @@
-"""The tools about navigation."""
+"""The tools about navigation: `go_to_definition` and `find_references`."""
 
 from __future__ import annotations
 
-from sourcelight.engines.tools.model import Tool
+import time
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
 
-TOOLS: tuple[Tool, ...] = ()
+from sourcelight.core.batches.addresses import file_url
+from sourcelight.core.batches.answers import Answer, CallProgress
+from sourcelight.core.errors import CallError, PathNotFound
+from sourcelight.engines.navigation import Budget, Document, Workspace
+from sourcelight.engines.tools.model import Arguments, CallContext, Tool
+from sourcelight.engines.tools.places import clean_path
+from sourcelight.engines.tools.rendering import NOTHING, numbered, tail, with_notices
+
+SERVED_REFERENCES = 100
+"""References that a served call gives unless a limit is asked for."""
+
+SERVED_SECONDS = 30.0
+"""Time that a served call may take."""
+
+_TELL_S = 0.1
+_ABOVE, _BELOW = 4, 2
+
+REPO = {"type": "string", "minLength": 1, "description": "Name of the repository, such as github.com/owner/name."}
+REVISION = {
+    "type": "string",
+    "description": "Branch, tag or commit; each may have ~2 or ^ behind it. Without it: the default branch.",
+}
+_SYMBOL = {
+    "type": "string",
+    "minLength": 1,
+    "description": "Name of the symbol, without the class or module before it.",
+}
+_LINE = {"type": "integer", "minimum": 1, "description": "Line on which the symbol stands, counted from 1."}
+_COLUMN = {
+    "type": "integer",
+    "minimum": 0,
+    "description": "Characters before the symbol on that line; only together with line.",
+}
+
+
+def workspace_of(context: CallContext) -> Workspace:
+    """Give what a call of navigation works with; definitions that are missing begin to be found."""
+    seconds = SERVED_SECONDS if context.served else None
+    return context.engine.navigation.workspace(context.viewer, Budget(context.cancellation, seconds))
+
+
+def document_of(call: str, arguments: Arguments, workspace: Workspace) -> Document:
+    """Find the file that a call names.
+
+    Raises
+    ------
+    RepositoryNotFound, RevisionNotFound, PathNotFound
+        For what is not there.
+    """
+    revision = arguments.get("revision", "")
+    path = clean_path(arguments["path"])
+    project = workspace.project(arguments["repo"].strip("/"), revision)
+    found = project.document(path.encode())
+    if found is None:
+        if path.encode() in project.folders():
+            raise CallError(f"{call}: {path} is a folder; a file is needed", call=call, argument="path")
+        raise PathNotFound(project.name, revision, path)
+    return found
+
+
+def begin(context: CallContext, document: Document) -> None:
+    """Let missing tables of definitions be found behind this call."""
+    context.engine.definitions.start([document.project.target])
+
+
+def _asked(call: str, arguments: Arguments, document: Document) -> Any:
+    from sourcelight.engines.navigation.definitions import Asked
+
+    line, column = arguments.get("line"), arguments.get("column")
+    if column is not None and line is None:
+        raise CallError(f"{call}: column is given without a line", call=call, argument="column")
+    symbol = arguments["symbol"].strip().removesuffix("()")
+    for separator in (".", "::", "->", "#"):
+        symbol = symbol.rpartition(separator)[2] or symbol
+    if not symbol or "\n" in symbol:
+        raise CallError(f"{call}: {arguments['symbol']!r} is no name of a symbol", call=call, argument="symbol")
+    return Asked(document, symbol, line, column)
+
+
+def _facts(asked: Any, arguments: Arguments) -> dict[str, Any]:
+    project = asked.document.project
+    return {
+        "repository": project.name,
+        "revision": arguments.get("revision", ""),
+        "commit": project.commit,
+        "path": asked.document.shown_path,
+        "symbol": asked.name,
+    }
+
+
+def notices_of(workspace: Workspace) -> tuple[str, ...]:
+    """Give what the reader has to know of how the answer was found."""
+    reasons = {"too-large": "too large to be parsed", "timed-out": "not parsed in the time allowed"}
+    unparsed = [
+        f"{document.shown_path} is {reasons.get(why, why)}; it was searched as text."
+        for document, why in list(workspace.unparsed.items())[:3]
+    ]
+    return (*workspace.notices.values(), *unparsed)
+
+
+def _go_to_definition(arguments: Arguments, context: CallContext) -> Answer:
+    from sourcelight.engines.navigation.definitions import definitions_of
+    from sourcelight.engines.navigation.rows import definition_rows, table
+
+    workspace = workspace_of(context)
+    document = document_of("go_to_definition", arguments, workspace)
+    begin(context, document)
+    asked = _asked("go_to_definition", arguments, document)
+    found = definitions_of(asked, workspace)
+    revisions = {document.project.key: arguments.get("revision", "")}
+    rows = definition_rows(asked.name, found, workspace, revisions)
+    notices = notices_of(workspace)
+    complete = not {"time", "voters", "ranked", "candidates", "symbols-pending"} & set(workspace.notices)
+    return Answer("definitions", table("definitions", rows), _facts(asked, arguments), complete, notices)
+
+
+def _render_definitions(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:
+    definitions, texts = [], []
+    for row in answer.table.to_pylist():
+        lines = row["code"].split("\n")
+        first, last = row["begin_line"], row["begin_line"] + len(lines) - 1
+        content = numbered(first, lines)
+        definitions.append(
+            {
+                "repo": row["repository"],
+                "path": row["path"],
+                "rev": row["commit"],
+                "url": file_url(context.base_url, row["repository"], row["commit"], row["path"], (first, last)),
+                "kind": row["kind"],
+                "how": row["how"],
+                "precise": row["precise"],
+                "score": row["score"],
+                "chunks": [{"startLine": first, "endLine": last, "content": content}],
+            }
+        )
+        texts.append(f"# {row['repository']} – {row['path']}\n{content}")  # noqa: RUF001 - the service writes this dash
+    text = "\n".join(texts) if texts else NOTHING
+    return {"definitions": definitions, **tail(answer)}, with_notices(text, answer)
+
+
+def _find_references(arguments: Arguments, context: CallContext) -> Answer:
+    from sourcelight.engines.navigation.references import References
+    from sourcelight.engines.navigation.rows import reference_rows, table
+
+    workspace = workspace_of(context)
+    document = document_of("find_references", arguments, workspace)
+    begin(context, document)
+    asked = _asked("find_references", arguments, document)
+    limit = arguments.get("limit", SERVED_REFERENCES if context.served else None)
+    search = References(asked, workspace)
+    revisions = {document.project.key: arguments.get("revision", "")}
+    rows: list[dict[str, Any]] = []
+    complete, told = True, 0.0
+    for files, found in enumerate(search.found(), 1):
+        rows += reference_rows(asked.name, found, workspace, revisions)
+        if limit is not None and len(rows) >= limit:
+            complete = len(rows) == limit and complete
+            rows = rows[:limit]
+            workspace.notice("limit", f"The first {limit:,} references are given; there may be more.")
+            complete = False
+            break
+        if context.observer is not None and time.monotonic() - told > _TELL_S:
+            told = time.monotonic()
+            context.observer(CallProgress("finding references", files, 0, f"{len(rows):,} found"))
+    if search.left_out:
+        workspace.notice(
+            "left-out",
+            f"{search.left_out:,} further places with the name {asked.name} were left out: "
+            "what stands before the dot there is not known.",
+        )
+    if not search.definitions:
+        workspace.notice("not-found", f"Symbol not found: {asked.name} is not defined in {document.shown_path}.")
+    rows.sort(key=lambda row: (row["repository"] != document.project.name, row["repository"], row["path"]))
+    facts = {**_facts(asked, arguments), "definitions": len(search.definitions), "left_out": search.left_out}
+    complete = complete and search.complete and "symbols-pending" not in workspace.notices
+    return Answer("references", table("references", rows), facts, complete, notices_of(workspace))
+
+
+def _render_references(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:
+    rows = answer.table.to_pylist()
+    workspace = workspace_of(context)
+    references, texts = [], []
+    for (name, commit, path), grouped in groupby(rows, key=itemgetter("repository", "commit", "path")):
+        held = list(grouped)
+        text = _text_of(workspace, name, commit, path)
+        chunks = []
+        for row in held:
+            number = row["line_number"]
+            first = max(1, number - _ABOVE) if text else number
+            lines = text[first - 1 : number + _BELOW] if text else [row["line"]]
+            span = {"line": number, "start": row["start"], "end": row["end"]}
+            chunks.append(
+                {
+                    "startLine": first,
+                    "endLine": first + len(lines) - 1,
+                    "content": numbered(first, lines),
+                    "ranges": [span],
+                    "how": row["how"],
+                    "precise": row["precise"],
+                }
+            )
+        url = file_url(context.base_url, name, commit, path)
+        references.append({"repo": name, "path": path, "rev": commit, "url": url, "chunks": chunks})
+        texts.append(f"# {name} – {path}\n{''.join(chunk['content'] for chunk in chunks)}")  # noqa: RUF001 - as above
+    payload = {"references": references, "precise": bool(rows) and all(row["precise"] for row in rows), **tail(answer)}
+    return payload, with_notices("\n".join(texts) if texts else NOTHING, answer)
+
+
+def _text_of(workspace: Workspace, name: str, commit: str, path: str) -> list[str]:
+    project = next((one for one in workspace.opened(name) if one.commit == commit), None)
+    project = project or workspace.project(name, commit)
+    document = project.document(path.encode())
+    return [] if document is None else document.text.decode(errors="replace").split("\n")
+
+
+def _schema(path: str, **more: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {
+            "repo": REPO,
+            "path": {"type": "string", "minLength": 1, "description": path},
+            "symbol": _SYMBOL,
+            "revision": REVISION,
+            "line": _LINE,
+            "column": _COLUMN,
+            **more,
+        },
+        "required": ["repo", "path", "symbol"],
+        "additionalProperties": False,
+    }
+
+
+TOOLS: tuple[Tool, ...] = (
+    Tool(
+        "go_to_definition",
+        "Go to a definition",
+        "Find where a symbol that a file uses is defined, in the same repository or another one. Give the file in "
+        "which the symbol is used, and its plain name; a line makes the answer exact. Up to ten candidates come back, "
+        "the best first, each with at most 50 lines of code and how it was found: scip, scope, import and type can be "
+        "relied on, name is a ranked guess. To find a symbol by name alone use keyword_search.",
+        _schema("Path of the file in which the symbol is used."),
+        _go_to_definition,
+        _render_definitions,
+    ),
+    Tool(
+        "find_references",
+        "Find references",
+        "Find the places that use a symbol, in its own repository and in those that import it. Give the file in which "
+        "the symbol is defined, and its plain name. Places that merely share the name are left out. To find where a "
+        "used symbol is defined use go_to_definition first.",
+        _schema(
+            "Path of the file in which the symbol is defined.",
+            limit={"type": "integer", "minimum": 1, "maximum": 10000, "description": "Most references to give."},
+        ),
+        _find_references,
+        _render_references,
+    ),
+)

@@ -2,3 +2,8 @@
 
 Asks a `Client` for everything; never an engine.
 """
+
+from sourcelight.lab.reports.model import Figure, Number, Section, Table
+from sourcelight.lab.reports.report import Report
+
+__all__ = ["Figure", "Number", "Report", "Section", "Table"]

@@ -1,1 +1,18 @@
-"""The MCP endpoints over Streamable HTTP, and the same server over stdio. Tools come from `engines.tools`."""
+"""MCP endpoints: the typed tools over Streamable HTTP and standard input and output.
+
+`McpEndpoints` is an ASGI application for the paths of `ENDPOINTS`; it asks its caller who a request acts for. The
+SDK of the protocol takes a second to load: only `protocol` and `stdio` import it, and they are imported when the first
+message comes. Nothing here searches (that is `engines.tools`), and nothing here reads credentials.
+"""
+
+from sourcelight.server.mcp_server.endpoints import McpEndpoints
+from sourcelight.server.mcp_server.metadata import METADATA_PREFIX, resource_metadata
+from sourcelight.server.mcp_server.suites import ENDPOINTS, McpOptions
+
+__all__ = [
+    "ENDPOINTS",
+    "METADATA_PREFIX",
+    "McpEndpoints",
+    "McpOptions",
+    "resource_metadata",
+]

@@ -1,1 +1,10 @@
-"""The OAuth 2.1 authorization server: registration, sign-in, consent, tokens and their metadata."""
+"""The authorization server: registration, authorize with its pages, token, revoke, metadata.
+
+`OAuthEndpoints(...).routes()` are the routes. The protocol's handlers are the SDK's, over a provider of our own; they
+are loaded with the first request that needs them. Nothing here knows repositories or search.
+"""
+
+from sourcelight.server.oauth.endpoints import OAuthEndpoints
+from sourcelight.server.oauth.options import OAuthOptions
+
+__all__ = ["OAuthEndpoints", "OAuthOptions"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from urllib.parse import quote, urlsplit
 
 from starlette.applications import Starlette
@@ -12,22 +12,28 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
+from starlette.types import Scope
 
+from sourcelight.repos.state import State
+from sourcelight.server.identity import Authenticator, OwnerToken, Refusal
+from sourcelight.server.mcp_server import METADATA_PREFIX, McpEndpoints, McpOptions
+from sourcelight.server.oauth import OAuthEndpoints, OAuthOptions
 from sourcelight.server.service import trace as tracing
 from sourcelight.server.service.answers import plain
 from sourcelight.server.service.guards import AccessLog, HostCheck, SecurityHeaders, SizeLimits, notes_of
-from sourcelight.server.service.identity import OwnerToken, Refusal, authorize
 from sourcelight.server.service.pacing import Cadence
 from sourcelight.server.service.producer import SearchEngine
 from sourcelight.server.service.settings import Settings
 from sourcelight.server.service.stream import SearchStream, StreamLimits
 
 if TYPE_CHECKING:
-    from sourcelight.engines.engine import Limits
+    from sourcelight.engines.engine import Engine, Limits
+    from sourcelight.engines.tools import Conversations
 
 #: What ``src version`` shows as recommended: the release that the service's documents describe.
 DEFAULT_TIMEOUT_S = 20.0
 SRC_CLI_VERSION = "7.0.0"
+MCP_PATHS = ("/.api/mcp", "/.api/mcp/{rest:path}", METADATA_PREFIX, METADATA_PREFIX + "/{rest:path}")
 _ANY = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - recognised, not bound
 _HOME = (
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>sourcelight</title></head><body>'
@@ -49,10 +55,12 @@ def create_app(
     engine: SearchEngine,
     settings: Settings,
     *,
-    owner_token: str | OwnerToken,
+    state: State | None = None,
+    owner_token: str | OwnerToken | None = None,
     bind_host: str = "127.0.0.1",
     cadence: Cadence | None = None,
     limits: StreamLimits | None = None,
+    conversations: Conversations | None = None,
 ) -> Starlette:
     """The service over `engine`.
 
@@ -62,32 +70,64 @@ def create_app(
         What searches.
     settings
         Site configuration.
+    state
+        Accounts, tokens and clients; None: a new one in memory.
     owner_token
-        The owner's token, or what recognises it.
+        A token of the owner that `state` does not keep, or what recognises it.
     bind_host
         The address it will listen on; requests may name it as their host.
     cadence
         Times and sizes of streams; None: 100 ms ticks, 32 KiB, a heartbeat each 5 s.
     limits
         Bounds of running searches; None: the defaults.
+    conversations
+        Deep search, for the tools about it; None where there is none.
 
     Returns
     -------
     Starlette
-        ``state.search`` is the stream's endpoint; its `stop` ends all running streams.
+        ``state.search`` is the stream's endpoint, ``state.mcp`` all MCP endpoints; their `stop` ends what runs there.
+        ``state.authenticator`` tells who asks.
     """
     owner = OwnerToken.of(owner_token) if isinstance(owner_token, str) else owner_token
     traces = tracing.TraceBook()
+    kept = state or State()
+    authenticator = Authenticator(
+        kept,
+        owner=owner,
+        public=settings.auth_public,
+        dynamic_clients=settings.registers_clients,
+        external_url=settings.external_url,
+    )
+    oauth = OAuthEndpoints(
+        kept,
+        authenticator,
+        OAuthOptions(external_url=settings.external_url, registration=settings.registers_clients),
+    )
     search = SearchStream(
-        engine, settings, owner, traces, cadence=cadence or Cadence(), limits=limits or StreamLimits()
+        engine, settings, authenticator, traces, cadence=cadence or Cadence(), limits=limits or StreamLimits()
+    )
+
+    mcp = McpEndpoints(
+        cast("Engine", engine),
+        McpOptions(
+            enabled=settings.mcp_enabled,
+            disabled_tools=frozenset(settings.mcp_tools_disabled),
+            without_deepsearch=settings.deepsearch_tool_disabled,
+            external_url=settings.external_url,
+            timeout_s=float(settings.max_timeout_s),
+        ),
+        authenticator.for_mcp,
+        conversations=conversations,
+        noted=_note_account,
     )
 
     async def read_trace(request: Request) -> Response:
-        identity = authorize(request.headers.get("authorization"), owner, public=settings.auth_public)
-        if isinstance(identity, Refusal):
-            return plain(identity.status, identity.text, {"WWW-Authenticate": 'Basic realm="sourcelight"'})
-        notes_of(request.scope).viewer = identity.name
-        found = traces.read(request.path_params["trace_id"], identity)
+        principal = authenticator.for_search(request.headers)
+        if isinstance(principal, Refusal):
+            return plain(principal.status, principal.text, {"WWW-Authenticate": 'Basic realm="sourcelight"'})
+        notes_of(request.scope).viewer = principal.account or "anonymous"
+        found = traces.read(request.path_params["trace_id"], principal)
         if found is None:
             return plain(404, "There is no such trace, or it is no longer kept.")
         return HTMLResponse(tracing.page(found), headers={"Cache-Control": "no-store", "Vary": "Authorization"})
@@ -109,6 +149,8 @@ def create_app(
             _GetOnly("/.api/search/stream", search),
             _GetOnly("/.api/src-cli/version", version),
             _GetOnly(tracing.PATH + "{trace_id}", read_trace),
+            *(Route(path, mcp) for path in MCP_PATHS),
+            *oauth.routes(),
             Route("/healthz", alive),
             Route("/readyz", ready),
             Route("/", home),
@@ -123,6 +165,8 @@ def create_app(
     )
     app.router.redirect_slashes = False
     app.state.search = search
+    app.state.authenticator = authenticator
+    app.state.mcp = mcp
     return app
 
 
@@ -132,6 +176,10 @@ def search_limits(settings: Settings) -> Limits:
 
     longest = float(settings.max_timeout_s)
     return Limits(default_timeout_s=min(DEFAULT_TIMEOUT_S, longest), max_timeout_s=longest)
+
+
+def _note_account(scope: Scope, account: str) -> None:
+    notes_of(scope).viewer = account
 
 
 def _names(settings: Settings, bind_host: str) -> Sequence[str]:

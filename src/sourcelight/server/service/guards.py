@@ -129,10 +129,19 @@ class HostCheck:
 
 
 class SizeLimits:
-    """Turns away over-long addresses (414) and announced bodies (413); no endpoint here reads a body."""
+    """Turns away over-long addresses (414) and announced bodies (413).
 
-    def __init__(self, app: ASGIApp) -> None:
+    Parameters
+    ----------
+    app
+        What comes behind.
+    own_limit
+        Paths that start with this have a limit of their own; the MCP endpoints do.
+    """
+
+    def __init__(self, app: ASGIApp, *, own_limit: str = "/.api/mcp") -> None:
         self._app = app
+        self._own_limit = own_limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on what is within the limits, and stop reading a body that grows beyond them."""
@@ -141,6 +150,9 @@ class SizeLimits:
             return
         if len(scope.get("raw_path") or scope["path"]) + len(scope["query_string"]) > MAX_ADDRESS_BYTES:
             await plain(414, f"The address is longer than {MAX_ADDRESS_BYTES} bytes.")(scope, receive, send)
+            return
+        if scope["path"].startswith(self._own_limit):
+            await self._app(scope, receive, send)
             return
         length = Headers(scope=scope).get("content-length", "0")
         if not length.isdecimal() or int(length) > MAX_BODY_BYTES:

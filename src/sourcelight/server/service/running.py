@@ -96,11 +96,13 @@ class Server(uvicorn.Server):
             )
         )
         self._search = app.state.search
+        self._mcp = app.state.mcp
         self.received: int | None = None
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the streams, then the connections."""
         self._search.stop()
+        self._mcp.stop()
         await super().shutdown(sockets)
 
     @contextlib.contextmanager

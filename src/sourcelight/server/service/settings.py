@@ -56,11 +56,18 @@ class Settings:
         ``search.limits.maxTimeoutSeconds``: longest search, in seconds, 1 to 86400. Longer wishes are cut to it.
     max_file_size_bytes
         ``search.maxFileSize``: largest file whose text is searched, in bytes. Larger ones match by name only.
-    mcp_enabled, dynamic_client_registration, mcp_tools_disabled, deepsearch_sharing, deepsearch_model
-        ``mcp.enabled``, ``auth.idpDynamicClientRegistrationEnabled``, ``mcp.tools.disabled``,
-        ``deepSearch.sharing.enabled``, ``deepSearch.model``: checked, but not served by this version; see `unserved`.
+    mcp_enabled
+        ``mcp.enabled``: whether there are MCP endpoints. Default True.
+    mcp_tools_disabled
+        ``mcp.tools.disabled``: names of tools that no MCP endpoint has.
     deepsearch_tool_disabled
-        The environment's ``SRC_MCP_DISABLE_DEEPSEARCH_TOOL``: likewise.
+        The environment's ``SRC_MCP_DISABLE_DEEPSEARCH_TOOL``: whether the tool ``deepsearch`` is absent from
+        ``/.api/mcp`` and ``/.api/mcp/v1``.
+    dynamic_client_registration
+        ``auth.idpDynamicClientRegistrationEnabled``: whether OAuth clients may register themselves, and those that did
+        are served. Default True; counts as False while `mcp_enabled` is False: see `registers_clients`.
+    deepsearch_sharing, deepsearch_model
+        ``deepSearch.sharing.enabled``, ``deepSearch.model``: checked, but not served by this version; see `unserved`.
     given
         Names that the file or the environment sets.
     """
@@ -80,9 +87,14 @@ class Settings:
     given: frozenset[str] = field(default_factory=frozenset)
 
     @property
+    def registers_clients(self) -> bool:
+        """Whether OAuth clients may register themselves."""
+        return self.mcp_enabled and self.dynamic_client_registration
+
+    @property
     def unserved(self) -> tuple[str, ...]:
         """Names that are set although they govern parts that this version has not got."""
-        return tuple(sorted(n for n in self.given if n == DISABLE_DEEPSEARCH or not _KEYS[n].served))
+        return tuple(sorted(n for n in self.given if n != DISABLE_DEEPSEARCH and not _KEYS[n].served))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +153,7 @@ def _address(value: Any) -> str:
 
 
 _KEYS: dict[str, _Key] = {
-    "auth.idpDynamicClientRegistrationEnabled": _Key(
-        "dynamic_client_registration", "true or false", _boolean, served=False
-    ),
+    "auth.idpDynamicClientRegistrationEnabled": _Key("dynamic_client_registration", "true or false", _boolean),
     "auth.public": _Key("auth_public", "true or false", _boolean),
     "deepSearch.model": _Key("deepsearch_model", "text: the name of a model", _text, served=False),
     "deepSearch.sharing.enabled": _Key("deepsearch_sharing", "true or false", _boolean, served=False),
@@ -152,10 +162,8 @@ _KEYS: dict[str, _Key] = {
         'an http:// or https:// address without user, query or fragment, such as "https://code.example.com"',
         _address,
     ),
-    "mcp.enabled": _Key("mcp_enabled", "true or false", _boolean, served=False),
-    "mcp.tools.disabled": _Key(
-        "mcp_tools_disabled", f"a list of tool names out of {', '.join(TOOLS)}", _tool_names, served=False
-    ),
+    "mcp.enabled": _Key("mcp_enabled", "true or false", _boolean),
+    "mcp.tools.disabled": _Key("mcp_tools_disabled", f"a list of tool names out of {', '.join(TOOLS)}", _tool_names),
     "search.chunkText": _Key("chunk_text", '"both", "context" or "content"', _choice("both", "context", "content")),
     "search.diffMatchType": _Key("diff_match_type", '"diff" or "commit"', _choice("diff", "commit")),
     "search.limits.maxTimeoutSeconds": _Key(

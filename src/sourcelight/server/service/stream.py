@@ -22,10 +22,9 @@ from sourcelight.core.batches.encode import encode_matches
 from sourcelight.core.errors import QueryError
 from sourcelight.core.wire.events import Event
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.repos import Viewer
+from sourcelight.server.identity import Authenticator, Principal, Refusal
 from sourcelight.server.service.answers import plain
 from sourcelight.server.service.guards import Notes, notes_of
-from sourcelight.server.service.identity import OWNER, Identity, OwnerToken, Refusal, authorize
 from sourcelight.server.service.pacing import Cadence, Pacer
 from sourcelight.server.service.producer import EncodeBatch, Producer, SearchEngine, query_fault, stopped
 from sourcelight.server.service.settings import Settings
@@ -65,8 +64,8 @@ class SearchStream:
         What searches.
     settings
         Site configuration.
-    owner
-        Recognises the owner's token.
+    authenticator
+        Tells who asks.
     traces
         Where traces of requests are kept.
     cadence, limits
@@ -77,7 +76,7 @@ class SearchStream:
         self,
         engine: SearchEngine,
         settings: Settings,
-        owner: OwnerToken,
+        authenticator: Authenticator,
         traces: TraceBook,
         *,
         cadence: Cadence,
@@ -85,7 +84,7 @@ class SearchStream:
     ) -> None:
         self._engine = engine
         self._settings = settings
-        self._owner = owner
+        self._authenticator = authenticator
         self._traces = traces
         self._cadence = cadence
         self._limits = limits
@@ -111,12 +110,12 @@ class SearchStream:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         headers = Headers(scope=scope)
-        identity = authorize(headers.get("authorization"), self._owner, public=self._settings.auth_public)
+        principal = self._authenticator.for_search(headers)
         notes = notes_of(scope)
-        if isinstance(identity, Refusal):
-            await plain(identity.status, identity.text)(scope, receive, send)
+        if isinstance(principal, Refusal):
+            await plain(principal.status, principal.text)(scope, receive, send)
             return
-        notes.viewer = identity.name
+        notes.viewer = principal.account or "anonymous"
         if self.stopping:
             await plain(503, "The service is stopping.", {"Retry-After": "5"})(scope, receive, send)
             return
@@ -135,13 +134,13 @@ class SearchStream:
             return
         asked = headers.get("x-sourcegraph-should-trace", "").lower()
         request = replace(request, trace=_WORDS.get(asked, request.trace))
-        trace = self._traces.open(identity, request.query) if request.trace else None
-        await self._search(request, identity, trace, wire, scope, receive)
+        trace = self._traces.open(principal, request.query) if request.trace else None
+        await self._search(request, principal, trace, wire, scope, receive)
 
     async def _search(
         self,
         request: SearchRequest,
-        identity: Identity,
+        principal: Principal,
         trace: Trace | None,
         wire: _Wire,
         scope: Scope,
@@ -152,7 +151,7 @@ class SearchStream:
         producer = Producer(
             self._engine,
             request,
-            Viewer.owner() if identity == OWNER else Viewer.anonymous(),
+            principal.viewer,
             Cancellation(),
             self._encoder(request),
             trace,

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from sourcelight.core.markup import escape
-from sourcelight.server.service.identity import OWNER, Identity
+from sourcelight.server.identity import Principal
 
 PATH = "/-/debug/trace/"
 _MARKS = 500
@@ -24,7 +24,7 @@ class Trace:
     """
 
     id: str
-    identity: Identity
+    account: str
     query: str
     started_at: float = field(default_factory=time.time)
     started: float = field(default_factory=time.monotonic)
@@ -47,22 +47,22 @@ class TraceBook:
         self._traces: OrderedDict[str, Trace] = OrderedDict()
         self._lock = threading.Lock()
 
-    def open(self, identity: Identity, query: str) -> Trace:
-        """Start the trace of a request by `identity`; only the same identity and the owner can read it."""
-        trace = Trace(secrets.token_hex(16), identity, query[:_QUERY_CHARACTERS])
+    def open(self, principal: Principal, query: str) -> Trace:
+        """Start the trace of a request; only the same account and administrators can read it."""
+        trace = Trace(secrets.token_hex(16), principal.account, query[:_QUERY_CHARACTERS])
         with self._lock:
             self._traces[trace.id] = trace
             while len(self._traces) > self._size:
                 self._traces.popitem(last=False)
         return trace
 
-    def read(self, trace_id: str, identity: Identity) -> Trace | None:
-        """The trace, or None when there is none or `identity` may not read it: the two can't be told apart."""
+    def read(self, trace_id: str, principal: Principal) -> Trace | None:
+        """The trace, or None when there is none or `principal` may not read it: the two can't be told apart."""
         with self._lock:
             trace = self._traces.get(trace_id)
-        if trace is None or identity not in {trace.identity, OWNER}:
+        if trace is None:
             return None
-        return trace
+        return trace if trace.account == principal.account or principal.viewer.sees_private else None
 
 
 def page(trace: Trace) -> str:
@@ -73,10 +73,11 @@ def page(trace: Trace) -> str:
         rows.append(f"<tr><td>{at:.1f}</td><td>{at - before:.1f}</td><td>{escape(what)}</td></tr>")
         before = at
     more = f"<p>{trace.left_out} later marks were not kept.</p>" if trace.left_out else ""
+    who = escape(trace.account or "anonymous")
     when = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(trace.started_at))
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Trace of a search</title></head><body>'
-        f"<h1>Trace of a search</h1><p>Started {when} by {escape(trace.identity.name)}.</p>"
+        f"<h1>Trace of a search</h1><p>Started {when} by {who}.</p>"
         f"<pre>{escape(trace.query)}</pre>"
         "<table><thead><tr><th>ms since start</th><th>ms since the mark before</th><th>mark</th></tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table>{more}</body></html>\n"

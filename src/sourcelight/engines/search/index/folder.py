@@ -28,7 +28,10 @@ PROTECTED = frozenset({"", "WORKTREE"})
 """Revisions whose views are never dropped to make room."""
 
 SYMBOLS = "symbols.json"
-_SYMBOLS_NAME = re.compile(r"symbols-[0-9a-f]+")
+SIDE_TABLES = ("symbols", "terms")
+"""Kinds of tables that stand beside shards; ``<kind>.json`` names the table of each shard."""
+
+_SIDE_NAME = re.compile(r"([a-z]+)-[0-9a-f]+")
 _POLL_S = 0.05
 _ORPHAN_S = 3600
 
@@ -115,8 +118,7 @@ class RepositoryFolder:
     _file: Path | None = None
     _stamp: tuple[int, int, int] | None = None
     _manifest: Manifest = EMPTY
-    _symbols_stamp: tuple[int, int, int] | None = None
-    _symbols: dict[str, str] = field(default_factory=dict)
+    _side: dict[str, tuple[tuple[int, int, int], dict[str, str]]] = field(default_factory=dict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def manifest(self) -> Manifest:
@@ -158,32 +160,43 @@ class RepositoryFolder:
         finally:
             temporary.unlink(missing_ok=True)
 
-    def symbol_tables(self) -> dict[str, str]:
-        """Give the file of definitions of each shard that has one; what can't be read counts as none.
+    def side_tables(self, kind: str) -> dict[str, str]:
+        """Give the table of that kind of each shard that has one; what can't be read counts as none.
 
-        It may name shards that count no longer: their definitions are taken over when the next table is built.
+        It may name shards that count no longer: what their tables know is taken over when the next one is built.
         """
-        file = self.path / SYMBOLS
+        file = self.path / f"{kind}.json"
         try:
             info = file.stat()
             stamp = (info.st_ino, info.st_mtime_ns, info.st_size)
             with self._guard:
-                if stamp == self._symbols_stamp:
-                    return dict(self._symbols)
+                if kind in self._side and stamp == self._side[kind][0]:
+                    return dict(self._side[kind][1])
             raw = json.loads(file.read_bytes())
         except (OSError, ValueError):
             return {}
-        pairs = raw.items() if isinstance(raw, dict) else ()
-        found = {shard: name for shard, name in pairs if isinstance(name, str) and _SYMBOLS_NAME.fullmatch(name)}
+        found = {}
+        for shard, name in raw.items() if isinstance(raw, dict) else ():
+            parts = _SIDE_NAME.fullmatch(name) if isinstance(name, str) else None
+            if parts is not None and parts[1] == kind:
+                found[shard] = name
         with self._guard:
-            self._symbols_stamp, self._symbols = stamp, found
+            self._side[kind] = stamp, found
         return dict(found)
 
-    def replace_symbol_tables(self, tables: Mapping[str, str]) -> None:
-        """Make these the tables of definitions that count, in one step; raises `IndexWriteFailed`."""
-        self._replace(SYMBOLS, json.dumps(dict(tables), indent=1).encode())
+    def replace_side_tables(self, kind: str, tables: Mapping[str, str]) -> None:
+        """Make these the tables of that kind that count, in one step; raises `IndexWriteFailed`."""
+        self._replace(f"{kind}.json", json.dumps(dict(tables), indent=1).encode())
         with self._guard:
-            self._symbols_stamp = None
+            self._side.pop(kind, None)
+
+    def symbol_tables(self) -> dict[str, str]:
+        """Give the tables of definitions; see `side_tables`."""
+        return self.side_tables("symbols")
+
+    def replace_symbol_tables(self, tables: Mapping[str, str]) -> None:
+        """Make these the tables of definitions that count; see `replace_side_tables`."""
+        self.replace_side_tables("symbols", tables)
 
     def discard_unneeded(self) -> int:
         """Delete what no manifest names, temporary files of dead builders included; give the bytes freed.
@@ -194,10 +207,12 @@ class RepositoryFolder:
             needed = self.manifest().names
         except IndexDamaged:
             needed = set()
-        needed.update(self.symbol_tables().values())
+        for kind in SIDE_TABLES:
+            needed.update(self.side_tables(kind).values())
+        kept = {MANIFEST, LOCK, *(f"{kind}.json" for kind in SIDE_TABLES)}
         freed = 0
         for file in self.path.iterdir():
-            if file.name in needed or file.name in {MANIFEST, LOCK, SYMBOLS}:
+            if file.name in needed or file.name in kept:
                 continue
             with contextlib.suppress(OSError):
                 size = file.stat().st_size

@@ -31,8 +31,8 @@ _HEAD = struct.Struct("<8sIIII")
 _ALIGNMENT = 8
 _LARGEST_TABLE = 64 * 1024 * 1024
 
-Kind: TypeAlias = Literal["shard", "view", "symbols"]
-_MAGIC = {"shard": b"SLshard\n", "view": b"SLview \n", "symbols": b"SLsymbs\n"}
+Kind: TypeAlias = Literal["shard", "view", "symbols", "terms"]
+_MAGIC = {"shard": b"SLshard\n", "view": b"SLview \n", "symbols": b"SLsymbs\n", "terms": b"SLterms\n"}
 Array: TypeAlias = NDArray[Any]
 
 

@@ -1,0 +1,89 @@
+"""Every call by name: the tools of the spec, and what can be computed from them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from sourcelight.backends.remote.credentials import Credential
+from sourcelight.backends.remote.endpoint import Endpoint
+from sourcelight.backends.remote.mcp_tools import files, found
+from sourcelight.backends.remote.mcp_tools.asking import Asked, Stream
+from sourcelight.backends.remote.mcp_tools.payload import Payload
+from sourcelight.backends.remote.mcp_tools.session import ServerTool, ToolEndpoint
+from sourcelight.backends.remote.patience import Patience
+from sourcelight.core.batches.answers import Answer, CallObserver
+from sourcelight.core.errors import NotFound, UnsupportedCall
+
+_PATHS = ("/.api/mcp", "/.api/mcp/all", "/.api/mcp/v1")
+_DEEP_SEARCH = "/.api/mcp/deepsearch"
+_ANSWERS: Mapping[str, Callable[[Asked], Awaitable[Answer]]] = {
+    **files.ANSWERS,
+    **found.ANSWERS,
+}
+
+
+class RemoteTools:
+    """The tools of a service, answered as the same tables that this process would give.
+
+    Parameters
+    ----------
+    endpoint
+        The service.
+    credential
+        What opens it.
+    patience
+        How long and how often to try.
+    stream
+        Searches the service: for what its tools would cut.
+    """
+
+    def __init__(self, endpoint: Endpoint, credential: Credential, patience: Patience, stream: Stream) -> None:
+        self._url = endpoint.url
+        self._stream = stream
+        self._endpoints = {path: ToolEndpoint(endpoint, path, credential, patience) for path in (*_PATHS, _DEEP_SEARCH)}
+
+    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> Answer:
+        """Answer a tool or an analysis; see `sourcelight.backends.remote.RemoteBackend.call`."""
+        answer = _ANSWERS.get(name)
+        if answer is None:
+            raise UnsupportedCall(
+                f"{self._url} can't be asked for {name!r}: it is computed from repositories on this machine, and "
+                f"services have no tool for it; open a clone with sourcelight.open, or use {', '.join(_ANSWERS)}",
+                call=name,
+                accepted=tuple(_ANSWERS),
+            )
+        return await answer(Asked(name, arguments, self, self._stream, self._url, observer))
+
+    async def tool(self, name: str) -> ServerTool:
+        """The tool of that name on the first endpoint that has it."""
+        return (await (await self._having(name)).tools())[name]
+
+    async def ask(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None) -> Payload:
+        """Call a tool on the first endpoint that has it."""
+        return await (await self._having(name)).call(name, arguments, observer)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        for endpoint in self._endpoints.values():
+            await endpoint.aclose()
+
+    async def _having(self, name: str) -> ToolEndpoint:
+        there: dict[str, None] = {}
+        absent: NotFound | None = None
+        paths = (*_PATHS, _DEEP_SEARCH) if name.startswith("deepsearch") else _PATHS
+        for path in paths:
+            endpoint = self._endpoints[path]
+            try:
+                tools = await endpoint.tools()
+            except NotFound as exc:
+                absent = absent or exc
+                continue
+            if name in tools:
+                return endpoint
+            there.update(dict.fromkeys(tools))
+        if not there and absent is not None:
+            raise absent
+        raise UnsupportedCall(
+            f"{self._url} has no tool {name!r}; it has {', '.join(there) or 'none'}", call=name, accepted=tuple(there)
+        )

@@ -1,0 +1,24 @@
+"""The service's tools and our analyses as methods, one module a domain: each call gives a DataFrame.
+
+A module has a class of awaited methods for `AsyncClient`, and beside it the class of their blocking twins for
+`Client`, one line a method. A method's parameters have the tool's own names; where these are camelCase, snake_case is
+taken too. All go through `Caller._call`; nothing here knows what answers.
+"""
+
+from sourcelight.client.methods.conversations import BlockingConversationMethods, ConversationMethods
+from sourcelight.client.methods.history import BlockingHistoryMethods, HistoryMethods
+from sourcelight.client.methods.navigation import BlockingNavigationMethods, NavigationMethods
+from sourcelight.client.methods.tools import BlockingToolMethods, ToolMethods
+
+
+class Methods(ToolMethods, HistoryMethods, NavigationMethods, ConversationMethods):
+    """All awaited methods that give DataFrames of calls."""
+
+
+class BlockingMethods(
+    BlockingToolMethods, BlockingHistoryMethods, BlockingNavigationMethods, BlockingConversationMethods
+):
+    """The twins of all of them."""
+
+
+__all__ = ["BlockingMethods", "Methods"]

@@ -1,0 +1,55 @@
+"""What the methods need: the way to call, and arguments as Python people write them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from sourcelight.core.errors import CallError
+from sourcelight.display.notebook import ProgressChoice
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Texts: TypeAlias = str | Iterable[str]
+Date: TypeAlias = str | date
+
+
+class Caller(Protocol):
+    """What a method's `self` can do."""
+
+    async def _call(self, name: str, arguments: Mapping[str, Any], progress: ProgressChoice = None) -> DataFrame:
+        """Call a tool or an analysis; arguments that are None are left out."""
+
+
+def spelled(call: str, **spellings: tuple[Any, Any]) -> dict[str, Any]:
+    """Arguments by their camelCase names from pairs of values: as given under that name, and in snake_case.
+
+    Raises
+    ------
+    CallError
+        When both spellings of one argument are given.
+    """
+    found: dict[str, Any] = {}
+    for name, (camel, snake) in spellings.items():
+        if camel is not None and snake is not None:
+            raise CallError(f"{call}: {name} is given twice, in both of its spellings", call=call, argument=name)
+        found[name] = snake if camel is None else camel
+    return found
+
+
+def texts(values: Texts | None) -> list[str] | None:
+    """A list of texts; one text is a list of one, and a column of a DataFrame is taken too. None stays None."""
+    if values is None:
+        return None
+    return [values] if isinstance(values, str) else [str(value) for value in values]
+
+
+def date_text(value: Date | None) -> str | None:
+    """A date as the tools read it; text goes as it stands, a time with its zone in RFC 3339. None stays None."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, datetime) and value.tzinfo is None:
+        value = value.astimezone()  # without a zone, it is the caller's local time, as everywhere in Python
+    return value.isoformat()

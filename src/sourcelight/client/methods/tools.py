@@ -1,0 +1,175 @@
+"""Methods about repositories, files and text: the tools that every service has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sourcelight.client.methods.calling import Caller, spelled
+from sourcelight.client.twins import blocking
+from sourcelight.display.notebook import ProgressChoice
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+class ToolMethods:
+    """Awaited methods about repositories, files and text."""
+
+    async def list_repos(
+        self: Caller,
+        query: str = "",
+        limit: int | None = None,
+        after: str | None = None,
+        before: str | None = None,
+        *,
+        progress: ProgressChoice = None,
+    ) -> DataFrame:
+        """List repositories by a part of their names.
+
+        Parameters
+        ----------
+        query
+            Text that the name has to hold, whatever its case; empty: all repositories.
+        limit
+            Most repositories to give, one page of them; None: all there are.
+        after, before
+            Cursors of a former page, from its ``attrs``: give what stands behind, or in front.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per repository, by name; columns as in ``columns_of("list_repos")``.
+        """
+        arguments = {"query": query, "limit": limit, "after": after, "before": before}
+        return await self._call("list_repos", arguments, progress)
+
+    async def list_files(
+        self: Caller,
+        repo: str,
+        path: str | None = None,
+        revision: str | None = None,
+        *,
+        progress: ProgressChoice = None,
+    ) -> DataFrame:
+        """List the entries of a folder.
+
+        Parameters
+        ----------
+        repo
+            Name of the repository.
+        path
+            Path of the folder; None: the top.
+        revision
+            Branch, tag or commit; None: the default branch.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per entry, folders first; columns as in ``columns_of("list_files")``.
+
+        Raises
+        ------
+        RepositoryNotFound, RevisionNotFound, PathNotFound
+            For what is not there.
+        """
+        return await self._call("list_files", {"repo": repo, "path": path, "revision": revision}, progress)
+
+    async def read_file(
+        self: Caller,
+        repo: str,
+        path: str,
+        startLine: int | None = None,
+        endLine: int | None = None,
+        revision: str | None = None,
+        *,
+        start_line: int | None = None,
+        end_line: int | None = None,
+        progress: ProgressChoice = None,
+    ) -> DataFrame:
+        """Read a file, or some of its lines; of a service, a large file is read in parts.
+
+        Parameters
+        ----------
+        repo
+            Name of the repository.
+        path
+            Path of the file.
+        startLine, endLine
+            First and last line, from 1 and inclusive; None: the first and the last of the file. Also `start_line`
+            and `end_line`.
+        revision
+            Branch, tag or commit; None: the default branch.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per line; columns as in ``columns_of("read_file")``.
+
+        Raises
+        ------
+        RepositoryNotFound, RevisionNotFound, PathNotFound
+            For what is not there.
+        """
+        bounds = spelled("read_file", startLine=(startLine, start_line), endLine=(endLine, end_line))
+        return await self._call("read_file", {"repo": repo, "path": path, **bounds, "revision": revision}, progress)
+
+    async def keyword_search(self: Caller, query: str, *, progress: ProgressChoice = None) -> DataFrame:
+        """Search for exact words.
+
+        Parameters
+        ----------
+        query
+            Words, joined by AND unless ``OR`` and parentheses say otherwise; a quoted text is one word. Filters
+            ``repo:``, ``file:`` and ``rev:`` narrow it.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per matched piece of a file, best first; columns as in ``columns_of("keyword_search")``.
+
+        Raises
+        ------
+        QueryError
+            When the query can't be read.
+        """
+        return await self._call("keyword_search", {"query": query}, progress)
+
+    async def nls_search(self: Caller, query: str, *, progress: ProgressChoice = None) -> DataFrame:
+        """Search in natural language: words in any of their forms, the best matching pieces of code first.
+
+        Parameters
+        ----------
+        query
+            What is looked for, in plain words. Filters ``repo:``, ``file:`` and ``rev:`` narrow it.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per piece of a file, best first; columns as in ``columns_of("nls_search")``.
+
+        Raises
+        ------
+        QueryError
+            When the query can't be read.
+        """
+        return await self._call("nls_search", {"query": query}, progress)
+
+
+class BlockingToolMethods:
+    """Their twins."""
+
+    list_repos = blocking(ToolMethods.list_repos)
+    list_files = blocking(ToolMethods.list_files)
+    read_file = blocking(ToolMethods.read_file)
+    keyword_search = blocking(ToolMethods.keyword_search)
+    nls_search = blocking(ToolMethods.nls_search)

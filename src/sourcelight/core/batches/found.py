@@ -1,0 +1,75 @@
+"""Matches of files as a table of chunks: what searches by tools answer with, made without an object for each row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sourcelight.core.batches.addresses import file_url
+from sourcelight.core.batches.rows import Rows, boundaries
+from sourcelight.core.batches.schema import arrow_type
+from sourcelight.core.batches.tables import TABLES
+
+_PLACE = ("repository", "revision", "commit", "path")
+Places = NDArray[np.int64]
+# What an answer is whole without: the reader asked for none of it.
+NOT_LIMITING = frozenset(
+    {"worktree-changes", "document-binary", "document-too-large", "repository-fork", "excluded-archive"}
+)
+
+
+def found_schema() -> Any:
+    """Arrow schema of the table ``found_chunks``."""
+    import pyarrow as pa
+
+    return pa.schema([pa.field(c.name, arrow_type(c.type)) for c in TABLES["found_chunks"]])
+
+
+def found_table(batches: Iterable[Any]) -> Any:
+    """Table ``found_chunks`` of batches of matches with chunk columns, in their order."""
+    import pyarrow as pa
+
+    schema = found_schema()
+    parts = [_columns(batch, schema) for batch in batches if batch.num_rows]
+    return pa.Table.from_batches(parts, schema).unify_dictionaries() if parts else schema.empty_table()
+
+
+def chunk_heads(rows: Rows) -> Places:
+    """The first row of each chunk; a file of which only the path matched is one."""
+    names = [*_PLACE, "chunk_line_number"]
+    codes = [rows.numbers(name) if name == "chunk_line_number" else rows.codes(name) for name in names]
+    return np.array([low for low, _ in boundaries(len(rows), codes)], dtype=np.int64)
+
+
+def _columns(batch: Any, schema: Any) -> Any:
+    """The chunks of a batch as a batch of the table, without a Python object for each."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    rows = Rows(batch)
+    heads = chunk_heads(rows)
+    take = pa.array(heads)
+    columns: dict[str, Any] = {name: rows.column(name).take(take).cast(schema.field(name).type) for name in _PLACE}
+    line = rows.column("chunk_line_number").take(take).cast(pa.int32())
+    chunk = rows.column("chunk").take(take).cast(pa.string())
+    within = pc.count_substring(chunk, "\n")
+    places = zip(*(rows.texts(name, heads.tolist()) for name in ("repository", "commit", "path")), strict=True)
+    urls: dict[tuple[str | None, ...], str] = {}
+    for place in places:
+        if place not in urls:
+            urls[place] = file_url("", *(part or "" for part in place))  # type: ignore[arg-type]  # three of them
+    places = zip(*(rows.texts(name, heads.tolist()) for name in ("repository", "commit", "path")), strict=True)
+    columns |= {
+        "line_number": line,
+        "last_line_number": pc.add(line, within),
+        "chunk": chunk,
+        "match_count": pa.array(np.add.reduceat(rows.numbers("match_count"), heads), pa.int32()),
+        "score": pa.nulls(len(heads), pa.float64()),
+        "truncated": pa.array(np.zeros(len(heads), np.bool_)),
+        "chunks_left_out": pa.array(np.zeros(len(heads), np.int32)),
+        "url": pa.array([urls[place] for place in places], pa.string()),
+    }
+    return pa.RecordBatch.from_arrays([columns[f.name] for f in schema], schema=schema)

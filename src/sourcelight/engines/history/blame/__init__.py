@@ -1,0 +1,20 @@
+"""Which commit brought a line: of one file by git itself, of a whole repository by replaying the stored hunks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sourcelight.engines.history.blame.files import BlameCommit, FileBlame, blame_file
+
+if TYPE_CHECKING:
+    from sourcelight.engines.history.blame.ownership import OwnedFile, Ownership, own
+
+__all__ = ["BlameCommit", "FileBlame", "OwnedFile", "Ownership", "blame_file", "own"]
+
+
+def __getattr__(name: str) -> object:
+    if name in {"OwnedFile", "Ownership", "own"}:
+        from sourcelight.engines.history.blame import ownership
+
+        return getattr(ownership, name)
+    raise AttributeError(name)

@@ -1,0 +1,259 @@
+"""Where each state of each file comes from: which commit changed which former state, contents not yet looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.errors import GitFailed
+from sourcelight.engines.history.blame.merges import MergeChange, merge_changes
+from sourcelight.engines.history.compare.changes import FileChange, list_changes
+from sourcelight.engines.history.snapshot import UNKNOWN, History
+from sourcelight.repos import Repository
+
+_FILE = 0o100000
+_KINDS = 0o170000
+_CHECK_EVERY = 200
+
+NEW, EDITED, MIXED, UNKNOWN_LINES, MOVED = range(5)
+"""Kinds of states: all lines new; a former state edited; made of several by a merge; not to be known; taken whole."""
+
+State = dict[int, int]
+
+
+@dataclass(slots=True)
+class Lineage:
+    """States of files, numbered so that those that one is made of come before it.
+
+    Attributes
+    ----------
+    kind, blob, commit
+        What happened, to which content it led (20 bytes), and in which commit.
+    change
+        Number of the change of an edited state; number of lines of a new one.
+    sources
+        The states that it is made of, in the order in which lines are looked for.
+    proven
+        Whether this step is one that git blame is known to take too.
+    last
+        States at the end, by number of path.
+    numbers, names
+        Paths by number, and numbers of paths.
+    """
+
+    kind: list[int] = field(default_factory=list)
+    blob: list[bytes] = field(default_factory=list)
+    commit: list[int] = field(default_factory=list)
+    change: list[int] = field(default_factory=list)
+    sources: list[tuple[int, ...]] = field(default_factory=list)
+    proven: list[bool] = field(default_factory=list)
+    last: State = field(default_factory=dict)
+    numbers: dict[bytes, int] = field(default_factory=dict)
+    names: list[bytes] = field(default_factory=list)
+
+    def add(
+        self,
+        kind: int,
+        blob: bytes,
+        commit: int,
+        change: int = 0,
+        sources: tuple[int, ...] = (),
+        proven: bool = True,  # noqa: FBT001, FBT002
+    ) -> int:
+        """Add a state and give its number."""
+        self.kind.append(kind)
+        self.blob.append(blob)
+        self.commit.append(commit)
+        self.change.append(change)
+        self.sources.append(sources)
+        self.proven.append(proven)
+        return len(self.kind) - 1
+
+    def number(self, path: bytes) -> int:
+        """The number of a path."""
+        found = self.numbers.get(path)
+        if found is None:
+            found = self.numbers[path] = len(self.names)
+            self.names.append(path)
+        return found
+
+
+def trace(
+    history: History,
+    repository: Repository,
+    commit: str,
+    cancellation: Cancellation | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Lineage:
+    """Follow all files from the first commits to `commit`.
+
+    Raises KeyError for a commit that the history does not hold, and `Cancelled`.
+    """
+    return _Tracing(history, repository, cancellation).run(commit, progress)
+
+
+class _Tracing:
+    """One run; what a branch holds is passed on from commit to child, and copied where branches fork."""
+
+    def __init__(self, history: History, repository: Repository, cancellation: Cancellation | None) -> None:
+        self._history = history
+        self._repository = repository
+        self._cancellation = cancellation
+        self._made = Lineage(numbers=dict(history.paths.numbers), names=list(history.paths))
+        self._pairs: tuple[int, list[dict[bytes, FileChange]]] = -1, []
+
+    def run(self, commit: str, progress: Callable[[int, int], None] | None) -> Lineage:
+        commits = self._history.commits
+        chosen = np.flatnonzero(self._history.reachable(commit)).tolist()
+        parents = _lists(commits.parent_starts, commits.parents, chosen)
+        waiting: dict[int, int] = {}
+        for of in parents.values():
+            for parent in of:
+                waiting[parent] = waiting.get(parent, 0) + 1
+        merges = self._merges([number for number in chosen if len(parents[number]) > 1])
+        unread = commits.unread
+        states: dict[int, State] = {}
+        for done, number in enumerate(chosen):
+            if done % _CHECK_EVERY == 0:
+                if self._cancellation is not None:
+                    self._cancellation.check()
+                if progress is not None:
+                    progress(done, len(chosen))
+            known = [parent for parent in parents[number] if parent >= 0]
+            state = _taken(states, known, waiting)
+            if len(parents[number]) > 1:
+                found = next(merges, None)
+                if found is not None and known:
+                    others = [states.get(parent, {}) for parent in known[1:]]
+                    self._merge(state, others, number, known, found[1])
+            else:
+                self._change(state, number, proven=not unread[number])
+            for parent in known[1:]:
+                _release(states, parent, waiting)
+            states[number] = state
+        self._made.last = states[chosen[-1]]
+        return self._made
+
+    def _merges(self, numbers: list[int]) -> Iterator[tuple[str, list[MergeChange]]]:
+        names = [self._history.oid(number) for number in numbers]
+        try:
+            yield from merge_changes(self._repository.git_dir, names, self._cancellation)
+        except GitFailed:  # folders are missing: such files do not add up at the end
+            return
+
+    def _change(self, state: State, number: int, *, proven: bool) -> None:
+        """What an ordinary commit did."""
+        changes = self._history.changes
+        low, high = self._history.commits.change_starts[number : number + 2].tolist()
+        gone: list[int] = []
+        after: State = {}
+        columns = zip(
+            range(low, high),
+            changes.path[low:high].tolist(),
+            changes.old_path[low:high].tolist(),
+            changes.status[low:high].tobytes().decode("ascii"),
+            (changes.new_mode[low:high] & _KINDS).tolist(),
+            changes.additions[low:high].tolist(),
+            changes.binary[low:high].tolist(),
+            strict=True,
+        )
+        add = self._made.add
+        for at, path, old_path, status, kind, additions, binary in columns:
+            if status in "DR":
+                gone.append(old_path)
+            if status == "D" or kind != _FILE:
+                gone.append(path)
+                continue
+            blob = changes.new_blob[at].tobytes()
+            source = state.get(old_path)
+            if binary or additions == UNKNOWN:
+                after[path] = add(UNKNOWN_LINES, blob, number)
+            elif status in "AT":
+                after[path] = add(NEW, blob, number, additions, proven=proven)
+            elif source is None:
+                after[path] = add(UNKNOWN_LINES, blob, number)
+            else:
+                after[path] = add(EDITED, blob, number, at, (source,), proven=proven)
+        for path in gone:
+            state.pop(path, None)
+        state.update(after)
+
+    def _merge(
+        self, state: State, others: list[State], number: int, parents: list[int], found: Sequence[MergeChange]
+    ) -> None:
+        """What a merge has otherwise than its first parent: taken from another one, or made of several."""
+        made = self._made
+        after: State = {}
+        for change in found:
+            path = made.number(change.path)
+            if change.blob is None:
+                continue
+            candidates = [each.get(path) for each in (state, *others)]
+            blobs = [at for at in candidates if at is not None]
+            same = next((at for at in blobs if made.blob[at] == change.blob), None)
+            if same is not None:
+                after[path] = same
+            elif blobs:
+                after[path] = made.add(MIXED, change.blob, number, sources=tuple(blobs))
+            else:
+                after[path] = self._moved(change, state, others, number, parents)
+        for change in found:
+            state.pop(made.numbers[change.path], None)
+        state.update(after)
+
+    def _moved(self, change: MergeChange, state: State, others: list[State], number: int, parents: list[int]) -> int:
+        """A file that no parent has under its name: git's pairing of renames tells where it was. Not proven."""
+        made = self._made
+        assert change.blob is not None  # noqa: S101 - narrows for the type checker
+        sources = []
+        for pairs, of in zip(self._renames(number, parents), (state, *others), strict=False):
+            pair = pairs.get(change.path)
+            source = None if pair is None else of.get(made.number(pair.old_path))
+            if source is not None:
+                sources.append(source)
+        same = next((at for at in sources if made.blob[at] == change.blob), None)
+        if same is not None:
+            return made.add(MOVED, change.blob, number, sources=(same,), proven=False)
+        return made.add(MIXED, change.blob, number, sources=tuple(sources), proven=False)
+
+    def _renames(self, number: int, parents: list[int]) -> list[dict[bytes, FileChange]]:
+        """For each parent, the files that the merge has under another name."""
+        if self._pairs[0] != number:
+            trees = self._history.commits.tree
+            found: list[dict[bytes, FileChange]] = []
+            for parent in parents:
+                base, head = (trees[at].tobytes().hex() for at in (parent, number))
+                try:
+                    changes, _ = list_changes(self._repository.git_dir, base, head, self._cancellation)
+                except GitFailed:
+                    changes = ()
+                found.append({change.path: change for change in changes if change.status == "renamed"})
+            self._pairs = number, found
+        return self._pairs[1]
+
+
+def _taken(states: dict[int, State], known: list[int], waiting: dict[int, int]) -> State:
+    """The state of the first parent, for its child to change; copied when other children need it too."""
+    if not known:
+        return {}
+    first = known[0]
+    waiting[first] -= 1
+    if waiting[first] <= 0:
+        return states.pop(first, {})
+    return dict(states.get(first, {}))
+
+
+def _release(states: dict[int, State], parent: int, waiting: dict[int, int]) -> None:
+    waiting[parent] -= 1
+    if waiting[parent] <= 0:
+        states.pop(parent, None)
+
+
+def _lists(starts: Any, values: Any, chosen: list[int]) -> Mapping[int, list[int]]:
+    """For each of the chosen ones its values."""
+    bounds, flat = starts.tolist(), values.tolist()
+    return {at: flat[bounds[at] : bounds[at + 1]] for at in chosen}

@@ -1,0 +1,120 @@
+"""The list of files that differ between two trees, in git's own pairing of renames."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.errors import GitFailed
+from sourcelight.engines.history.commands import git_bytes
+
+NO_MODE = "000000"
+SUBMODULE = "160000"
+SYMLINK = "120000"
+_STATUSES = {
+    "A": "added",
+    "D": "deleted",
+    "M": "modified",
+    "R": "renamed",
+    "C": "copied",
+    "T": "type changed",
+}
+OPTIONS = ("diff-tree", "-r", "--no-abbrev", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv",
+           "--submodule=short", "--indent-heuristic")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """One file that differs.
+
+    Attributes
+    ----------
+    ordinal
+        Its number in the comparison, from 0; files are in the order of git's list.
+    status
+        ``added``, ``deleted``, ``modified``, ``renamed``, ``copied`` or ``type changed``.
+    score
+        Similarity of a renamed file in percent; None for others.
+    path, old_path
+        Names as bytes; the same unless it was renamed or copied.
+    mode, old_mode
+        git's octal modes; ``000000`` where there is no file.
+    object_id, old_object_id
+        40 hex digits of the content (of the commit, for a submodule); zeros where there is none.
+    """
+
+    ordinal: int
+    status: str
+    score: int | None
+    path: bytes
+    old_path: bytes
+    mode: str
+    old_mode: str
+    object_id: str
+    old_object_id: str
+
+    @property
+    def added(self) -> bool:
+        """Whether the file is not in the base."""
+        return self.old_mode == NO_MODE
+
+    @property
+    def deleted(self) -> bool:
+        """Whether the file is not in the head."""
+        return self.mode == NO_MODE
+
+
+def list_changes(
+    git_dir: str, base_tree: str, head_tree: str, cancellation: Cancellation | None = None
+) -> tuple[tuple[FileChange, ...], str]:
+    """List the files that differ between two trees, and say what git could not do ("" when all is well).
+
+    Where contents are missing (a partial clone), only files renamed without change are paired.
+
+    Raises
+    ------
+    GitFailed
+        When a folder itself is missing.
+    """
+    notice = ""
+    try:
+        raw = _raw(git_dir, "-M", base_tree, head_tree, cancellation)
+    except GitFailed:
+        raw = _raw(git_dir, "-M100%", base_tree, head_tree, cancellation)
+        notice = (
+            "contents of some files are missing from this clone: files that were renamed and changed are given as "
+            "deleted and added"
+        )
+    return parse_raw(raw), notice
+
+
+def _raw(git_dir: str, renames: str, base_tree: str, head_tree: str, cancellation: Cancellation | None) -> bytes:
+    return git_bytes(git_dir, [*OPTIONS, "--raw", "-z", renames, base_tree, head_tree], cancellation=cancellation)
+
+
+def parse_raw(raw: bytes) -> tuple[FileChange, ...]:
+    """Read the records of ``--raw -z``."""
+    fields = raw.split(b"\0")
+    changes: list[FileChange] = []
+    at = 0
+    while at + 1 < len(fields):
+        old_mode, mode, old_object, new_object, status = fields[at].decode("ascii")[1:].split(" ")
+        old_path = path = fields[at + 1]
+        at += 2
+        if status[0] in "RC":
+            path = fields[at]
+            at += 1
+        changes.append(
+            FileChange(
+                ordinal=len(changes),
+                status=_STATUSES.get(status[0], "modified"),
+                score=int(status[1:]) if status[0] in "RC" else None,
+                path=path,
+                old_path=old_path,
+                mode=mode,
+                old_mode=old_mode,
+                object_id=new_object,
+                old_object_id=old_object,
+            )
+        )
+    return tuple(changes)

@@ -1,0 +1,225 @@
+"""A comparison of two commits: what differs, page by page or whole."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.errors import GitFailed, RepositoryError, RepositoryNotFound, RevisionNotFound
+from sourcelight.engines.history.compare.changes import FileChange, list_changes
+from sourcelight.engines.history.compare.patches import FileDiff, make_patch
+from sourcelight.engines.history.compare.whole import stream_patches
+from sourcelight.repos import Repository
+from sourcelight.repos.handles import Unusable, open_handle
+
+if TYPE_CHECKING:
+    import pygit2
+
+PAGE_FILES = 300
+"""Up to so many files are compared in this process; for more, one git process is faster."""
+
+_KEPT_BYTES = 64 << 20
+_LIST_BYTES_PER_FILE = 400
+
+
+@dataclass(slots=True)
+class Comparison:
+    """What differs between two commits.
+
+    Attributes
+    ----------
+    base, head
+        The commits, 40 hex digits.
+    changes
+        The files that differ, in git's order.
+    relation
+        How head stands to base: ``same``, ``ahead`` (base is an ancestor), ``behind`` (head is one), ``diverged`` or
+        ``unrelated``.
+    notices
+        What the reader has to know.
+    """
+
+    repository: Repository
+    base: str
+    head: str
+    changes: tuple[FileChange, ...]
+    relation: str
+    notices: tuple[str, ...]
+    _entry: _Entry
+
+    def page(self, start: int, count: int, cancellation: Cancellation | None = None) -> list[FileDiff]:
+        """Give the diffs of `count` files from number `start` on; fewer at the end.
+
+        Raises `Cancelled`.
+        """
+        return list(self.diffs(self.changes[start : start + count], cancellation))
+
+    def diffs(self, changes: Sequence[FileChange], cancellation: Cancellation | None = None) -> Iterator[FileDiff]:
+        """Yield the diffs of some of `changes`, made one by one. Raises `Cancelled`."""
+        handle: pygit2.Repository | None = None
+        for change in changes:
+            if cancellation is not None:
+                cancellation.check()
+            found = self._entry.known.get(change.ordinal)
+            if found is None:
+                handle = handle or _open(self.repository)
+                found = make_patch(handle, change)
+                self._keep(found)
+            yield found
+
+    def whole(self, cancellation: Cancellation | None = None) -> Iterator[FileDiff]:
+        """Yield the diffs of all files, in order and in bounded memory. Raises `Cancelled`."""
+        done = 0
+        if len(self.changes) > PAGE_FILES and len(self._entry.known) < len(self.changes):
+            try:
+                for found in stream_patches(
+                    self.repository.git_dir, *self._entry.trees, self.changes, cancellation=cancellation
+                ):
+                    self._keep(found)
+                    yield found
+                    done += 1
+            except GitFailed:  # a content is missing: the files after it are compared one by one
+                pass
+        yield from self.diffs(self.changes[done:], cancellation)
+
+    def totals(self, cancellation: Cancellation | None = None) -> tuple[int, int]:
+        """Added and removed lines of all files whose contents are there; costs a whole comparison once."""
+        if self._entry.totals is None:
+            additions = deletions = 0
+            for found in self.whole(cancellation):
+                additions += found.additions or 0
+                deletions += found.deletions or 0
+            self._entry.totals = additions, deletions
+        return self._entry.totals
+
+    def _keep(self, found: FileDiff) -> None:
+        if _kept.admit(self._entry, len(found.patch or b"")):
+            self._entry.known[found.change.ordinal] = found
+
+
+class _Kept:
+    """Comparisons by their trees, the newest last, within a number of bytes. Trees never change, so neither do they."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = Lock()
+        self._found: OrderedDict[tuple[str, str], _Entry] = OrderedDict()
+
+    def get(self, trees: tuple[str, str]) -> _Entry | None:
+        with self._lock:
+            entry = self._found.get(trees)
+            if entry is not None:
+                self._found.move_to_end(trees)
+            return entry
+
+    def put(self, entry: _Entry) -> None:
+        with self._lock:
+            self._found[entry.trees] = entry
+            self._shrink()
+
+    def admit(self, entry: _Entry, size: int) -> bool:
+        """Whether a patch of `size` bytes is kept with its comparison; makes room for it at the cost of others."""
+        with self._lock:
+            if self._found.get(entry.trees) is not entry or entry.size + size > self._most // 2:
+                return False
+            entry.size += size
+            self._shrink()
+            return True
+
+    def _shrink(self) -> None:
+        while len(self._found) > 1 and sum(entry.size for entry in self._found.values()) > self._most:
+            self._found.popitem(last=False)
+
+
+@dataclass(slots=True)
+class _Entry:
+    """What is kept of two trees: the list, the patches made so far, and about how many bytes these take."""
+
+    trees: tuple[str, str]
+    changes: tuple[FileChange, ...]
+    notice: str = ""
+    known: dict[int, FileDiff] = field(default_factory=dict)
+    size: int = 0
+    totals: tuple[int, int] | None = None
+
+
+_kept = _Kept(_KEPT_BYTES)
+
+
+def compare(repository: Repository, base: str, head: str, cancellation: Cancellation | None = None) -> Comparison:
+    """Compare two commits of a repository.
+
+    Parameters
+    ----------
+    repository
+        Whose commits they are.
+    base, head
+        The older and the newer commit, 40 hex digits, as `sourcelight.repos.resolve` gives them. The other way round,
+        and without a common history, they are compared too; a notice says so.
+    cancellation
+        Looked at while git works.
+
+    Raises
+    ------
+    RevisionNotFound
+        If one is no commit that is stored (a work tree with changes, for one).
+    RepositoryNotFound
+        If the repository is gone.
+    GitFailed
+        If git can't read its folders.
+    Cancelled
+        After ``cancellation.cancel()``.
+    """
+    if repository.kind == "snapshot":
+        if base != head:
+            raise RevisionNotFound(repository.name, base)
+        return Comparison(repository, base, head, (), "same", (), _Entry(("", ""), ()))
+    handle = _open(repository)
+    trees = _tree(handle, repository, base), _tree(handle, repository, head)
+    entry = _kept.get(trees)
+    if entry is None:
+        changes, notice = list_changes(repository.git_dir, *trees, cancellation)
+        entry = _Entry(trees, changes, notice, size=len(changes) * _LIST_BYTES_PER_FILE)
+        _kept.put(entry)
+    relation, remark = _relation(handle, base, head)
+    notices = tuple(text for text in (remark, entry.notice) if text)
+    return Comparison(repository, base, head, entry.changes, relation, notices, entry)
+
+
+def _open(repository: Repository) -> pygit2.Repository:
+    try:
+        return open_handle(repository.git_dir)
+    except Unusable as error:
+        raise RepositoryNotFound(repository.name) from error
+
+
+def _tree(handle: pygit2.Repository, repository: Repository, commit: str) -> str:
+    import pygit2
+
+    try:
+        found = handle[pygit2.Oid(hex=commit)].peel(pygit2.Tree)
+    except (KeyError, ValueError, pygit2.GitError) as error:
+        raise RevisionNotFound(repository.name, commit) from error
+    return str(found.id)
+
+
+def _relation(handle: pygit2.Repository, base: str, head: str) -> tuple[str, str]:
+    import pygit2
+
+    if base == head:
+        return "same", "base and head are the same commit"
+    try:
+        common: Any = handle.merge_base(pygit2.Oid(hex=base), pygit2.Oid(hex=head))
+    except (KeyError, ValueError, pygit2.GitError, RepositoryError):
+        return "unknown", "how base and head are related can't be told: commits are missing from this clone"
+    if common is None:
+        return "unrelated", "base and head have no common history"
+    if str(common) == base:
+        return "ahead", ""
+    if str(common) == head:
+        return "behind", "base is newer than head: the comparison shows what leads back to head"
+    return "diverged", "head does not contain base: changes that only base has are shown as undone"

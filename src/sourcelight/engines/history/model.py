@@ -1,0 +1,98 @@
+"""What is asked of a store of histories, and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from sourcelight.core.batches.events import Cancellation
+from sourcelight.repos import Repository
+
+if TYPE_CHECKING:
+    from sourcelight.engines.history.snapshot import History
+
+HEAD_ONLY = ("HEAD",)
+"""The default: what the current commit has behind it."""
+
+ALL_REFS = ("HEAD", "refs/heads/*", "refs/remotes/*", "refs/tags/*")
+"""Every branch and tag."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryProgress:
+    """How far an update is: repositories done, and commits read of those that the one at hand needs."""
+
+    repositories_done: int
+    repositories_total: int
+    commits_done: int
+    commits_total: int
+    repository: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryReport:
+    """What an update did.
+
+    Attributes
+    ----------
+    built, current
+        Names of repositories that got new commits, and of those that had nothing new.
+    failures
+        Name of a repository whose history could not be brought up to date, and why; its former state stays.
+    incomplete
+        Name of a repository of which the changes of some commits could not be read, and how many commits.
+    commits
+        Commits that were added.
+    cancelled
+        Whether it was stopped before its end; what was finished stays.
+    """
+
+    built: tuple[str, ...] = ()
+    current: tuple[str, ...] = ()
+    failures: Mapping[str, str] = field(default_factory=dict)
+    incomplete: Mapping[str, int] = field(default_factory=dict)
+    commits: int = 0
+    cancelled: bool = False
+
+
+class HistoryStore(Protocol):
+    """Keeps histories; `LocalHistoryStore` does it on this machine, one independent shard a repository."""
+
+    def update(
+        self,
+        repositories: Sequence[Repository],
+        *,
+        refs: Sequence[str] = HEAD_ONLY,
+        progress: Callable[[HistoryProgress], None] | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> HistoryReport:
+        """Bring in what is new behind `refs` of each repository.
+
+        Parameters
+        ----------
+        repositories
+            Of which; a folder without git is a failure in the report.
+        refs
+            ``HEAD``, names of refs that may hold ``*``, and commits of 40 hex digits; one that a repository does not
+            have is passed over. Refs of earlier updates stay in, as they stand now.
+        progress
+            Called now and then, in the caller's thread.
+        cancellation
+            Ends the work early.
+        """
+        ...
+
+    def is_current(self, repository: Repository, revision: str = "") -> bool:
+        """Tell whether the history behind `revision` (empty: HEAD, as it stands now) is all there; cheap."""
+        ...
+
+    def open(self, repository: Repository) -> History:
+        """Open what is kept of a repository: a snapshot that later updates do not change.
+
+        Raises
+        ------
+        IndexFault
+            When nothing was kept of it yet, or it can't be trusted (`IndexDamaged`; the next update builds it anew).
+        """
+        ...

@@ -1,0 +1,1 @@
+"""Finding commits and changed lines in opened histories, newest first, as record batches."""

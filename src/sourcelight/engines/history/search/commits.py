@@ -1,0 +1,123 @@
+"""Which commits pass: reachability, people, times, messages and the files they changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sourcelight.core.patterns.halting import Stopped, never
+from sourcelight.engines.history.search import texts
+from sourcelight.engines.history.search.lines import changes_with
+from sourcelight.engines.history.search.model import AllOf, CommitQuery, Commits, Files, Not, OneOf, Term, Tree
+from sourcelight.engines.history.snapshot import History, Ints, Mask
+
+
+def find_commits(history: History, query: CommitQuery, stopped: Stopped = never) -> Ints:
+    """Give the numbers of the commits that pass, newest first.
+
+    Raises KeyError for a revision that is not here, and `Halted` once `stopped` says so.
+    """
+    mask = commits_passing(history, query.commits, stopped)
+    if query.tree is not None:
+        mask = mask & _tree(history, query.tree, stopped)
+    if query.files.paths or query.changed:
+        changes = changes_passing(history, query.files, stopped)
+        for one in query.changed:
+            hit = np.zeros(len(history.changes), np.bool_)
+            for pattern in one.patterns:
+                hit |= changes_with(history, pattern, stopped)
+            if changes is not None:
+                hit &= changes
+            mask = mask & (_of_commits(history, hit) != one.negated)
+        if not query.changed and changes is not None:
+            mask = mask & _of_commits(history, changes)
+    return newest_first(history, np.flatnonzero(mask))
+
+
+def newest_first(history: History, commits: Ints) -> Ints:
+    """Sort commits by committer time, the latest first; of those of one second, children come before parents."""
+    times = history.commits.commit_time[commits]
+    return commits[np.lexsort((-commits, -times))]
+
+
+def commits_passing(history: History, which: Commits, stopped: Stopped = never) -> Mask:
+    """Tell for each commit whether it passes."""
+    commits = history.commits
+    mask: Mask = np.ones(len(commits), np.bool_)
+    if which.revisions:
+        reached = [history.reachable(oid) for oid in which.revisions]
+        mask = reached[0] if len(reached) == 1 else np.logical_or.reduce(reached)
+    for oid in which.without:
+        mask = mask & ~history.reachable(oid)
+    if which.merges is not None:
+        mask = mask & (commits.is_merge == which.merges)
+    if which.after is not None:
+        mask = mask & (commits.commit_time > which.after)
+    if which.before is not None:
+        mask = mask & (commits.commit_time < which.before)
+    for one in which.authors:
+        mask = mask & people_passing(history, one, whole=which.whole_people, stopped=stopped)[commits.author]
+    for one in which.committers:
+        mask = mask & people_passing(history, one, whole=which.whole_people, stopped=stopped)[commits.committer]
+    for one in which.messages:
+        mask = mask & (_messages(history, one, stopped) != one.negated)
+    return mask
+
+
+def people_passing(history: History, one: OneOf, *, whole: bool = False, stopped: Stopped = never) -> Mask:
+    """Tell for each identity whether it passes."""
+    found: Mask = np.zeros(len(history.identities), np.bool_)
+    for raw, starts in history.memory(f"people {whole}", lambda: _people(history, whole=whole)):
+        found |= texts.any_of(one.patterns, raw, starts, stopped)
+    passing: Mask = found != one.negated
+    return passing
+
+
+def _people(history: History, *, whole: bool) -> list[tuple[memoryview, Ints]]:
+    people = history.identities
+    columns: list[Sequence[str]] = [
+        [f"{name} <{email}>" for name, email in zip(names, emails, strict=True)]
+        for names, emails in ((people.names, people.emails), (people.mapped_names, people.mapped_emails))
+    ]
+    if not whole:
+        columns += [people.names, people.emails, people.mapped_names, people.mapped_emails]
+    return [texts.joined(item.encode() for item in column) for column in columns]
+
+
+def changes_passing(history: History, files: Files, stopped: Stopped = never) -> Mask | None:
+    """Tell for each change whether its file passes; None when all do."""
+    mask: Mask | None = None
+    for one in files.paths:
+        raw, starts = history.memory("paths", lambda: texts.joined(history.paths))
+        held = texts.any_of(one.patterns, raw, starts, stopped)
+        passed = (held[history.changes.path] | held[history.changes.old_path]) != one.negated
+        mask = passed if mask is None else mask & passed
+    return mask
+
+
+def _of_commits(history: History, changes: Mask) -> Mask:
+    mask: Mask = np.zeros(len(history.commits), np.bool_)
+    mask[history.changes.commit[changes]] = True
+    return mask
+
+
+def _messages(history: History, one: OneOf, stopped: Stopped) -> Mask:
+    found = []
+    for segment in history.segments:
+        starts = segment["message_starts"].view(np.int64)
+        found.append(texts.any_of(one.patterns, segment.bytes_of("messages"), starts, stopped))
+    return np.concatenate([np.zeros(0, np.bool_), *found])
+
+
+def _tree(history: History, tree: Tree, stopped: Stopped) -> Mask:
+    if isinstance(tree, Term):
+        return _messages(history, OneOf((tree.pattern,)), stopped)
+    if isinstance(tree, Not):
+        return ~_tree(history, tree.arg, stopped)
+    every = isinstance(tree, AllOf)
+    held: Mask = np.full(len(history.commits), every)
+    for arg in tree.args:
+        mask = _tree(history, arg, stopped)
+        held = held & mask if every else held | mask
+    return held

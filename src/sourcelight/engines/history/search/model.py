@@ -1,0 +1,130 @@
+"""What is asked of a history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from sourcelight.core.patterns import CompiledPattern
+
+Side: TypeAlias = Literal["added", "removed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A pattern to be found; its places are shown when `shown`."""
+
+    pattern: CompiledPattern
+    shown: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """Every argument must hold."""
+
+    args: tuple[Tree, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """At least one argument must hold."""
+
+    args: tuple[Tree, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The argument must not hold."""
+
+    arg: Tree
+
+
+Tree: TypeAlias = Term | AllOf | AnyOf | Not
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """At least one of `patterns` must be found (or, negated, none may be)."""
+
+    patterns: tuple[CompiledPattern, ...]
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Commits:
+    """Which commits.
+
+    Attributes
+    ----------
+    revisions, without
+        Commits, 40 hex digits: what is reachable from any of `revisions` and from none of `without`. Without
+        `revisions`, everything that was ever brought in counts.
+    authors, committers
+        Looked for in the name, in the address and in ``Name <address>``, as written and as mailmap maps them. With
+        `whole_people`, in the last alone, as git does.
+    messages
+        Looked for in whole messages, ``^`` and ``$`` at the bounds of lines.
+    after, before
+        Seconds since 1970 that the committer time must be greater, and less, than.
+    merges
+        None: all; True: merges alone; False: none.
+    """
+
+    revisions: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    authors: tuple[OneOf, ...] = ()
+    committers: tuple[OneOf, ...] = ()
+    messages: tuple[OneOf, ...] = ()
+    after: int | None = None
+    before: int | None = None
+    merges: bool | None = None
+    whole_people: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Which files of a commit: each of `paths` must be found in the new or the old path (negated: in neither).
+
+    Patterns are compiled with ``whole_text``.
+    """
+
+    paths: tuple[OneOf, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CommitQuery:
+    """Commits by their messages and changes.
+
+    `tree` is over the message. Of `changed`, each must be found in some added or removed line of some of the `files`
+    (git's ``-G``). With `files` alone, some file must pass.
+    """
+
+    commits: Commits = Commits()
+    tree: Tree | None = None
+    files: Files = Files()
+    changed: tuple[OneOf, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DiffQuery:
+    """Changed lines.
+
+    Attributes
+    ----------
+    commits, files
+        Where.
+    tree
+        Must hold for the changed lines of one file in one commit; each of its terms is looked for in each line.
+        None: every line.
+    sides
+        Lines that count.
+    changes
+        ``lines``: a line that matches was added or removed (git's ``-G``). ``count``: the number of places that match
+        went up or down in the file (``-S``), for a tree of one term.
+    """
+
+    commits: Commits = Commits()
+    files: Files = Files()
+    tree: Tree | None = None
+    sides: tuple[Side, ...] = ("added", "removed")
+    changes: Literal["lines", "count"] = "lines"

@@ -1,0 +1,316 @@
+"""Commits and changed lines as record batches, without a Python object for each cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sourcelight.core.batches import arrow_type
+from sourcelight.core.patterns import CompiledPattern
+from sourcelight.core.patterns.halting import Stopped, never
+from sourcelight.engines.history.search.diffs import DiffHits, removed_rows
+from sourcelight.engines.history.snapshot import History, Ints
+from sourcelight.engines.history.store.segment import LINE
+
+BATCH_ROWS = 500
+"""Rows of a batch, so that the first ones are on screen while the others are made."""
+
+_SEGMENT_BITS = 32
+_ASCII_END = 0x80
+_DIGITS = np.frombuffer(b"0123456789abcdef", np.uint8)
+
+Batch = Any
+Column = Any
+
+
+def commit_batches(history: History, commits: Ints, rows: int = BATCH_ROWS) -> Iterator[Batch]:
+    """Batches of commits in the given order.
+
+    Columns are those of the table ``commits``, but for ``co_authors``, ``bot`` and ``url``.
+    """
+    for low in range(0, max(1, len(commits)), rows):
+        yield commit_batch(history, commits[low : low + rows])
+
+
+def commit_batch(history: History, commits: Ints) -> Batch:
+    """One batch of commits; see `commit_batches`."""
+    found, messages = history.commits, message_texts(history, commits)
+    return pa.record_batch(
+        {
+            "repository": constant(history.repository, len(commits)),
+            "commit": hex_dictionary(found.oid[commits]),
+            "subject": subjects(messages),
+            **_who(history, "author", found.author[commits]),
+            "author_date": times(found.author_time[commits]),
+            "author_utc_offset": pa.array(found.author_offset[commits].astype(np.int32)),
+            **_who(history, "committer", found.committer[commits]),
+            "commit_date": times(found.commit_time[commits]),
+            "commit_utc_offset": pa.array(found.commit_offset[commits].astype(np.int32)),
+            "message": messages,
+            "parents": _parents(history, commits),
+            "files": pa.array((found.change_starts[commits + 1] - found.change_starts[commits]).astype(np.int32)),
+            "additions": _lines(history, "additions", commits),
+            "deletions": _lines(history, "deletions", commits),
+        }
+    )
+
+
+def line_batches(history: History, hits: DiffHits, rows: int = BATCH_ROWS, stopped: Stopped = never) -> Iterator[Batch]:
+    """Batches of changed lines, newest commit first; columns are those of the table ``diff_lines``."""
+    for low in range(0, max(1, len(hits.rows)), rows):
+        yield line_batch(
+            history, hits.rows[low : low + rows], hits.row_changes[low : low + rows], hits.patterns, stopped
+        )
+
+
+def line_batch(
+    history: History, rows: Ints, changes: Ints, patterns: Sequence[CompiledPattern] = (), stopped: Stopped = never
+) -> Batch:
+    """One batch of changed lines; see `line_batches`."""
+    commits = history.changes.commit[changes].astype(np.int64)
+    distinct, which = np.unique(commits, return_inverse=True)
+    found = history.commits
+    removed = removed_rows(history, rows)
+    lines, of_row = distinct_lines(history, rows)
+    starts, ends = line_spans(lines, patterns, stopped)
+    return pa.record_batch(
+        {
+            "repository": constant(history.repository, len(rows)),
+            "commit": _of_dictionary(which, hex_texts(found.oid[distinct])),
+            "subject": subjects(message_texts(history, distinct)).dictionary_encode().take(pa.array(which)),
+            **_who(history, "author", found.author[commits]),
+            "author_date": times(found.author_time[commits]),
+            "commit_date": times(found.commit_time[commits]),
+            "path": paths(history, history.changes.path[changes]),
+            "old_path": paths(history, history.changes.old_path[changes]),
+            "side": pa.DictionaryArray.from_arrays(pa.array(removed.astype(np.int8)), pa.array(["added", "removed"])),
+            "line_number": pa.array(line_numbers(history, rows, removed).astype(np.int32)),
+            "line": as_text(without_newlines(lines)).take(of_row),
+            "start": starts.take(of_row),
+            "end": ends.take(of_row),
+        }
+    )
+
+
+def constant(value: str, rows: int) -> Column:
+    """A dictionary-encoded column of one value."""
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array([value]))
+
+
+def times(seconds: Ints) -> Column:
+    """Instants in UTC."""
+    return pa.array(seconds * 1_000_000).cast(pa.timestamp("us")).cast(arrow_type("timestamp"))
+
+
+def hex_texts(oids: NDArray[np.uint8]) -> Column:
+    """Object names as 40 hex digits."""
+    digits = np.empty((len(oids), 40), np.uint8)
+    digits[:, 0::2] = _DIGITS[oids >> 4]
+    digits[:, 1::2] = _DIGITS[oids & 15]
+    offsets = np.arange(0, 40 * (len(oids) + 1), 40, dtype=np.int32)
+    return pa.StringArray.from_buffers(len(oids), pa.py_buffer(offsets), pa.py_buffer(digits))
+
+
+def hex_dictionary(oids: NDArray[np.uint8]) -> Column:
+    """Object names that are all different, dictionary-encoded."""
+    return _of_dictionary(np.arange(len(oids)), hex_texts(oids))
+
+
+def _of_dictionary(codes: Any, texts: Column) -> Column:
+    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32)), texts)
+
+
+def _who(history: History, role: str, people: NDArray[np.int32]) -> dict[str, Column]:
+    """Names and addresses as mailmap has them."""
+    person = history.identities.person[people]
+    identities = history.identities
+    return {
+        role: _shared(history, "names", identities.person_names, person),
+        f"{role}_email": _shared(history, "emails", identities.person_emails, person),
+    }
+
+
+def author_names(history: History, people: NDArray[np.int32]) -> Column:
+    """Names as mailmap has them."""
+    return _shared(history, "names", history.identities.person_names, history.identities.person[people])
+
+
+def paths(history: History, numbers: NDArray[np.int32]) -> Column:
+    """Paths as text."""
+    return _shared(history, "path texts", lambda: [path.decode("utf-8", "replace") for path in history.paths], numbers)
+
+
+def _shared(
+    history: History, name: str, texts: Sequence[str] | Callable[[], Sequence[str]], codes: NDArray[np.int32]
+) -> Column:
+    """A dictionary column with the values that occur, taken from a table that is made once for each history.
+
+    Different people may bear one name, and different bytes of a path look alike as text, so values are numbered anew.
+    """
+
+    def make() -> tuple[Any, NDArray[np.int32]]:
+        encoded = pa.array(texts() if callable(texts) else texts, pa.string()).dictionary_encode()
+        return encoded.dictionary, np.asarray(encoded.indices)
+
+    values, numbers = history.memory(f"table of {name}", make)
+    used, which = np.unique(numbers[codes], return_inverse=True)
+    return _of_dictionary(which, values.take(pa.array(used)))
+
+
+def message_texts(history: History, commits: Ints) -> Column:
+    """Whole messages."""
+    of_segment = np.searchsorted(history.bases.commits, commits, side="right") - 1
+    local = commits - np.array(history.bases.commits)[of_segment]
+    return as_text(without_newlines(_taken(history, "messages", "message_starts", of_segment, local)))
+
+
+def subjects(messages: Column) -> Column:
+    """First paragraphs on one line, as git's ``%s``."""
+    first = pc.replace_substring_regex(messages, r"(?s)\n[ \t\r]*\n.*", "")
+    return pc.replace_substring(first, "\n", " ")
+
+
+def distinct_lines(history: History, rows: Ints) -> tuple[Column, Column]:
+    """Distinct texts of rows as bytes with their newlines, and for each row which one it has."""
+    of_segment = np.searchsorted(history.bases.rows, rows, side="right") - 1
+    local = rows - np.array(history.bases.rows)[of_segment]
+    keys = of_segment << _SEGMENT_BITS
+    for at, segment in enumerate(history.segments):
+        own = slice(None) if len(history.segments) == 1 else of_segment == at
+        keys[own] |= segment["rows"][local[own]] & LINE
+    used, which = np.unique(keys, return_inverse=True)
+    lines = _taken(history, "lines", "line_starts", used >> _SEGMENT_BITS, used & int(LINE))
+    return lines, pa.array(which.astype(np.int32))
+
+
+def _taken(history: History, raw: str, starts: str, of_segment: Ints, local: Ints) -> Column:
+    """Byte strings, each with the newline behind it, from the segments."""
+    parts = []
+    order = []
+    for at, segment in enumerate(history.segments):
+        own = np.arange(len(local)) if len(history.segments) == 1 else np.flatnonzero(of_segment == at)
+        offsets = history.memory(f"{starts} {at}", lambda s=segment: s[starts].astype(np.int64))  # type: ignore[misc]
+        whole = pa.LargeBinaryArray.from_buffers(
+            pa.large_binary(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(segment.bytes_of(raw))]
+        )
+        parts.append(whole.take(pa.array(local[own])))
+        order.append(own)
+    if not parts:
+        return pa.array([], pa.large_binary())
+    if len(parts) == 1:
+        return parts[0]
+    place = np.empty(len(local), np.int64)
+    place[np.concatenate(order)] = np.arange(len(local))
+    return pa.concat_arrays(parts).take(pa.array(place))
+
+
+def without_newlines(lines: Column) -> Column:
+    """Byte strings without their last byte."""
+    return pc.binary_slice(lines, 0, -1)
+
+
+def as_text(raw: Column) -> Column:
+    """Bytes as text, invalid UTF-8 as U+FFFD."""
+    try:
+        return raw.cast(pa.string())
+    except pa.ArrowInvalid:
+        return pa.array([item.decode("utf-8", "replace") for item in raw.to_pylist()], pa.string())
+
+
+def line_spans(lines: Column, patterns: Sequence[CompiledPattern], stopped: Stopped = never) -> tuple[Column, Column]:
+    """Places of the matches in lines (bytes with newlines), in code points, sorted and without overlaps."""
+    raw, starts = _side_by_side(lines)
+    found = [pattern.spans(raw, starts[:-1], starts[1:] - 1, stopped) for pattern in patterns]
+    if not found:
+        empty = _lists(np.zeros(len(lines), np.int64), np.zeros(0, np.int64))
+        return empty, empty
+    if len(found) == 1:
+        row, low, high = found[0]
+    else:
+        row, low, high = (np.concatenate(column) for column in zip(*found, strict=True))
+        order = np.lexsort((-high, low, row))
+        row, low, high = _apart(row[order], low[order], high[order])
+    counts = np.bincount(row, minlength=len(lines))
+    low, high = _code_points(raw, starts, row, low), _code_points(raw, starts, row, high)
+    return _lists(counts, low), _lists(counts, high)
+
+
+def _side_by_side(lines: Column) -> tuple[memoryview, Ints]:
+    _, offsets, data = lines.buffers()
+    starts = np.frombuffer(offsets, np.int64, len(lines) + 1, 8 * lines.offset)
+    first, last = (int(starts[0]), int(starts[-1])) if len(lines) else (0, 0)
+    return memoryview(data or b"")[first:last], starts - first
+
+
+def _apart(row: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints, Ints]:
+    kept = []
+    last, end = -1, 0
+    for at, (r, a, b) in enumerate(zip(row.tolist(), low.tolist(), high.tolist(), strict=True)):
+        if r != last or a >= end:
+            kept.append(at)
+            last, end = r, b
+    places = np.array(kept, np.int64)
+    return row[places], low[places], high[places]
+
+
+def _code_points(raw: memoryview, starts: Ints, row: Ints, offsets: Ints) -> Ints:
+    """Offsets into the texts of rows, from bytes to code points."""
+    data = np.frombuffer(raw, np.uint8)
+    if not len(data) or int(data.max()) < _ASCII_END:
+        return offsets
+    try:
+        bytes(raw).decode()
+    except UnicodeDecodeError:
+        places = zip(starts[row].tolist(), offsets.tolist(), strict=True)
+        counts = [len(bytes(raw[start : start + offset]).decode("utf-8", "replace")) for start, offset in places]
+        return np.array(counts, np.int64)
+    later = np.flatnonzero((data & 0xC0) == 0x80)
+    first = starts[row]
+    points: Ints = offsets - (np.searchsorted(later, first + offsets) - np.searchsorted(later, first))
+    return points
+
+
+def _lists(counts: Ints, values: Ints) -> Column:
+    offsets = np.zeros(len(counts) + 1, np.int32)
+    np.cumsum(counts, out=offsets[1:])
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(values.astype(np.int32)))
+
+
+def _parents(history: History, commits: Ints) -> Column:
+    found = history.commits
+    low, counts = found.parent_starts[commits], found.parent_starts[commits + 1] - found.parent_starts[commits]
+    place = np.arange(int(counts.sum())) + np.repeat(low - np.cumsum(counts) + counts, counts)
+    parents = found.parents[place]
+    known = parents >= 0
+    if not known.all():
+        row = np.repeat(np.arange(len(commits)), counts)[known]
+        counts, parents = np.bincount(row, minlength=len(commits)), parents[known]
+    offsets = np.zeros(len(commits) + 1, np.int32)
+    np.cumsum(counts, out=offsets[1:])
+    return pa.ListArray.from_arrays(pa.array(offsets), hex_texts(found.oid[parents]))
+
+
+def _lines(history: History, name: str, commits: Ints) -> Column:
+    """Sums over the changes of each commit; null where one is unknown."""
+
+    def make() -> tuple[Ints, Ints]:
+        values = getattr(history.changes, name).astype(np.int64)
+        zero = np.zeros(1, np.int64)
+        return np.concatenate((zero, np.cumsum(values))), np.concatenate((zero, np.cumsum(values < 0)))
+
+    sums, unknown = history.memory(f"sums of {name}", make)
+    low, high = history.commits.change_starts[commits], history.commits.change_starts[commits + 1]
+    return pa.array(sums[high] - sums[low], mask=(unknown[high] > unknown[low]) | history.commits.unread[commits])
+
+
+def line_numbers(history: History, rows: Ints, removed: NDArray[np.bool_]) -> Ints:
+    """1-based numbers of lines: of the new file, of removed lines in the old one."""
+    blocks = history.blocks
+    block = np.searchsorted(blocks.row, rows, side="right") - 1
+    into = rows - blocks.row[block]
+    return np.where(removed, blocks.old[block] + into, blocks.new[block] + into - blocks.removed[block])

@@ -1,0 +1,406 @@
+"""One repository's history as it was when it was opened: columns of commits and changes, and the lines behind them.
+
+Commits are numbered from 0, parents before their children; changes (one file in one commit) are numbered in the order
+of their commits; so are rows (one added or removed line) in the order of their changes. Merges have no changes, as in
+``git log``. Everything is mapped or small; nothing is read that is not asked for.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sourcelight.engines.history.store.segment import LINE, Segment
+
+Ints: TypeAlias = NDArray[np.int64]
+Mask: TypeAlias = NDArray[np.bool_]
+
+UNKNOWN = -1
+"""In place of a number that could not be known: additions of a change whose content is missing, an absent parent."""
+
+_MOST_MASKS = 64
+_Kept = TypeVar("_Kept")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Commits:
+    """Columns with an item for each commit.
+
+    Attributes
+    ----------
+    oid, tree
+        n x 20 bytes.
+    author, committer
+        Numbers of identities.
+    author_time, commit_time
+        Seconds since 1970, UTC.
+    author_offset, commit_offset
+        Minutes that the writer's clock was east of UTC.
+    parent_starts, parents
+        The parents of commit i are ``parents[parent_starts[i]:parent_starts[i + 1]]``, in order.
+    change_starts
+        The changes of commit i are ``change_starts[i]`` to ``change_starts[i + 1]``.
+    unread
+        Whether the changes of a commit could not be read, wholly or in part, because objects are missing.
+    """
+
+    oid: NDArray[np.uint8]
+    tree: NDArray[np.uint8]
+    author: NDArray[np.int32]
+    committer: NDArray[np.int32]
+    author_time: Ints
+    commit_time: Ints
+    author_offset: NDArray[np.int16]
+    commit_offset: NDArray[np.int16]
+    parent_starts: Ints
+    parents: NDArray[np.int32]
+    change_starts: Ints
+    unread: Mask
+
+    def __len__(self) -> int:
+        return len(self.oid)
+
+    @property
+    def is_merge(self) -> Mask:
+        """Whether a commit has more than one parent."""
+        return np.diff(self.parent_starts) > 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Changes:
+    """Columns with an item for each change: one file in one commit, renames and copies paired as git pairs them.
+
+    Attributes
+    ----------
+    commit
+        Number of the commit.
+    path, old_path
+        Numbers of paths in `History.paths`; the same where the file kept its name, was added or removed.
+    status
+        Letter of git (``A C D M R T``) as its ASCII code; `score` is the likeness in percent of R and C, else 0.
+    additions, deletions
+        Lines; `UNKNOWN` where the content is missing. 0 for binary files.
+    binary
+        Whether git called the change binary.
+    old_blob, new_blob
+        n x 20 bytes, zeros where there is none (a submodule's are commits).
+    old_mode, new_mode
+        As in git's trees (0o100644 …; 0o160000 is a submodule), 0 where there is none.
+    row_starts, block_starts
+        Rows and blocks of change i are from ``starts[i]`` to ``starts[i + 1]``.
+    """
+
+    commit: NDArray[np.int32]
+    path: NDArray[np.int32]
+    old_path: NDArray[np.int32]
+    status: NDArray[np.uint8]
+    score: NDArray[np.uint8]
+    additions: NDArray[np.int32]
+    deletions: NDArray[np.int32]
+    binary: Mask
+    old_blob: NDArray[np.uint8]
+    new_blob: NDArray[np.uint8]
+    old_mode: NDArray[np.int32]
+    new_mode: NDArray[np.int32]
+    row_starts: Ints
+    block_starts: Ints
+
+    def __len__(self) -> int:
+        return len(self.commit)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blocks:
+    """Runs of changed lines with no unchanged one between: `removed` lines give way to `added` ones.
+
+    `old` and `new` are the 1-based numbers of the line of the old and new file at which the run stands; where nothing
+    is removed, `old` is the line before which lines are added. `row` is the first of its rows: removed ones come first.
+    """
+
+    old: Ints
+    new: Ints
+    removed: Ints
+    added: Ints
+    row: Ints
+
+    def __len__(self) -> int:
+        return len(self.old)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Identities:
+    """Who wrote: one item for each distinct name and address, as written and as ``.mailmap`` of HEAD maps it.
+
+    `person` numbers the distinct mapped pairs; `person_names` and `person_emails` belong to these numbers.
+    """
+
+    names: Sequence[str]
+    emails: Sequence[str]
+    mapped_names: Sequence[str]
+    mapped_emails: Sequence[str]
+    person: NDArray[np.int32]
+    person_names: Sequence[str]
+    person_emails: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+class Paths(Sequence[bytes]):
+    """All paths of a history, as the bytes that git has."""
+
+    def __init__(self, raw: Sequence[bytes]) -> None:
+        self._raw = raw
+
+    def __len__(self) -> int:
+        return len(self._raw)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._raw[at]
+
+    def text(self, at: int) -> str:
+        """Give a path as text, invalid UTF-8 as U+FFFD."""
+        return self._raw[at].decode("utf-8", "replace")
+
+    @cached_property
+    def numbers(self) -> Mapping[bytes, int]:
+        """Number of each path."""
+        return {path: number for number, path in enumerate(self._raw)}
+
+
+@dataclass(eq=False)
+class History:
+    """An opened history.
+
+    Attributes
+    ----------
+    repository
+        Name of the repository.
+    tips
+        Refs (or pinned commits) that were brought in, and the commit of each, 40 hex digits.
+    identities
+        Who wrote.
+    mailmap
+        Blob of the ``.mailmap`` that was applied, 40 hex digits; empty for none.
+    shallow
+        Why the repository does not hold everything; empty when it does. Oldest commits then seem to add all files.
+    """
+
+    repository: str
+    tips: Mapping[str, str]
+    segments: tuple[Segment, ...]
+    identities: Identities
+    identity_numbers: Sequence[NDArray[np.int32]]
+    mailmap: str = ""
+    shallow: str = ""
+    _masks: dict[int, Mask] = field(default_factory=dict)
+    _memory: dict[str, Any] = field(default_factory=dict)
+
+    def memory(self, name: str, make: Callable[[], _Kept]) -> _Kept:
+        """Give what `make` makes, made once and kept as long as this snapshot: tables that every search needs."""
+        if name not in self._memory:
+            self._memory[name] = make()
+        found: _Kept = self._memory[name]
+        return found
+
+    @cached_property
+    def bases(self) -> Bases:
+        """Where each segment's commits, changes, rows and blocks begin among all."""
+
+        def starts(counts: Iterable[int]) -> list[int]:
+            return [0, *np.cumsum([0, *counts])[1:].tolist()]
+
+        found = self.segments
+        return Bases(
+            starts(s.commits for s in found),
+            starts(s.changes for s in found),
+            starts(s.rows for s in found),
+            starts(s.blocks for s in found),
+        )
+
+    @cached_property
+    def paths(self) -> Paths:
+        """All paths."""
+        return self._united[0]
+
+    @cached_property
+    def path_numbers(self) -> Sequence[NDArray[np.int32]]:
+        """For each segment the number of each of its paths among all."""
+        return self._united[1]
+
+    @cached_property
+    def _united(self) -> tuple[Paths, Sequence[NDArray[np.int32]]]:
+        known: dict[bytes, int] = {}
+        numbers = [
+            np.array([known.setdefault(path, len(known)) for path in segment.texts("paths")], np.int32)
+            for segment in self.segments
+        ]
+        return Paths(list(known)), numbers
+
+    @cached_property
+    def commits(self) -> Commits:
+        """Columns of the commits."""
+
+        def numbers(name: str) -> NDArray[np.int32]:
+            pairs = zip(self.segments, self.identity_numbers, strict=True)
+            return _joined([of_segment[segment[name]] for segment, of_segment in pairs], np.int32)
+
+        parents = [len(segment["parents"]) for segment in self.segments]
+        before = [0, *np.cumsum(parents).tolist()]
+        return Commits(
+            oid=self._column("oid", np.uint8).reshape(-1, 20),
+            tree=self._column("tree", np.uint8).reshape(-1, 20),
+            author=numbers("author"),
+            committer=numbers("committer"),
+            author_time=self._column("author_time", np.int64),
+            commit_time=self._column("commit_time", np.int64),
+            author_offset=self._column("author_offset", np.int16),
+            commit_offset=self._column("commit_offset", np.int16),
+            parent_starts=self._starts("parent_starts", before),
+            parents=self._column("parents", np.int32),
+            change_starts=self._starts("change_starts", self.bases.changes),
+            unread=self._column("unread", np.bool_),
+        )
+
+    @cached_property
+    def changes(self) -> Changes:
+        """Columns of the changes."""
+
+        def paths(name: str) -> NDArray[np.int32]:
+            pairs = zip(self.segments, self.path_numbers, strict=True)
+            return _joined([of_segment[segment[name]] for segment, of_segment in pairs], np.int32)
+
+        bases = self.bases
+        starts = [s["change_starts"].astype(np.int64) for s in self.segments]
+        sizes = [ends[1:] - ends[:-1] for ends in starts]
+        commits = [
+            np.repeat(np.arange(base, base + len(size), dtype=np.int32), size)
+            for base, size in zip(bases.commits, sizes, strict=False)
+        ]
+        return Changes(
+            commit=_joined(commits, np.int32),
+            path=paths("path"),
+            old_path=paths("old_path"),
+            status=self._column("status", np.uint8),
+            score=self._column("score", np.uint8),
+            additions=self._column("additions", np.int32),
+            deletions=self._column("deletions", np.int32),
+            binary=self._column("binary", np.bool_),
+            old_blob=self._column("old_blob", np.uint8).reshape(-1, 20),
+            new_blob=self._column("new_blob", np.uint8).reshape(-1, 20),
+            old_mode=self._column("old_mode", np.int32),
+            new_mode=self._column("new_mode", np.int32),
+            row_starts=self._starts("row_starts", bases.rows),
+            block_starts=self._starts("block_starts", bases.blocks),
+        )
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """All blocks; of one change by ``changes.block_starts``."""
+        row = self._offset("block_row", self.bases.rows)
+        gone = [
+            np.add.reduceat((s["rows"] >> 31).astype(np.int64), s["block_row"].astype(np.int64))
+            for s in self.segments
+            if s.blocks
+        ]
+        removed = _joined(gone, np.int64)
+        ends = np.append(row[1:], self.bases.rows[-1])
+        return Blocks(
+            old=self._column("block_old", np.uint32).astype(np.int64),
+            new=self._column("block_new", np.uint32).astype(np.int64),
+            removed=removed,
+            added=ends - row - removed,
+            row=row,
+        )
+
+    def position(self, oid: str) -> int | None:
+        """Give the number of a commit by its 40 hex digits; None when it is not here."""
+        raw = bytes.fromhex(oid)
+        for base, segment in zip(self.bases.commits, self.segments, strict=False):
+            found = segment.find(raw)
+            if found is not None:
+                return base + found
+        return None
+
+    def oid(self, commit: int) -> str:
+        """Give the 40 hex digits of a commit."""
+        raw: bytes = self.commits.oid[commit].tobytes()
+        return raw.hex()
+
+    def reachable(self, oid: str) -> Mask:
+        """Tell for each commit whether it is `oid` or has it as a descendant; not to be written to.
+
+        Raises KeyError for a commit that is not here.
+        """
+        tip = self.position(oid)
+        if tip is None:
+            raise KeyError(oid)
+        if tip not in self._masks:
+            if len(self._masks) >= _MOST_MASKS:
+                self._masks.pop(next(iter(self._masks)))
+            self._masks[tip] = ancestors(self.commits.parent_starts, self.commits.parents, tip)
+        return self._masks[tip]
+
+    def message(self, commit: int) -> str:
+        """Give a commit's message without the white space around it; invalid UTF-8 as U+FFFD."""
+        at = bisect_right(self.bases.commits, commit) - 1
+        segment = self.segments[at]
+        starts = segment["message_starts"]
+        local = commit - self.bases.commits[at]
+        raw = segment.bytes_of("messages")[int(starts[local]) : int(starts[local + 1]) - 1]
+        return bytes(raw).decode("utf-8", "replace")
+
+    def line(self, row: int) -> bytes:
+        """Give the text of a row, without its newline."""
+        at = bisect_right(self.bases.rows, row) - 1
+        segment = self.segments[at]
+        number = int(segment["rows"][row - self.bases.rows[at]] & LINE)
+        low, high = segment["line_starts"][number : number + 2].tolist()
+        return bytes(segment.bytes_of("lines")[low : high - 1])
+
+    def _column(self, name: str, kind: Any) -> NDArray[Any]:
+        return _joined([segment[name] for segment in self.segments], kind)
+
+    def _starts(self, name: str, bases: Sequence[int]) -> Ints:
+        parts = [s[name][:-1].astype(np.int64) + base for s, base in zip(self.segments, bases, strict=False)]
+        return np.append(_joined(parts, np.int64), np.int64(bases[-1]))
+
+    def _offset(self, name: str, bases: Sequence[int]) -> Ints:
+        parts = [s[name].astype(np.int64) + base for s, base in zip(self.segments, bases, strict=False)]
+        return _joined(parts, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Bases:
+    """Where each segment's items begin among all; one more entry than segments, the last is how many there are."""
+
+    commits: list[int]
+    changes: list[int]
+    rows: list[int]
+    blocks: list[int]
+
+
+def _joined(parts: Sequence[NDArray[Any]], kind: Any) -> NDArray[Any]:
+    if len(parts) == 1:
+        only = parts[0]
+        return only.view(kind) if only.dtype.itemsize == np.dtype(kind).itemsize else only.astype(kind)
+    return np.concatenate([np.zeros(0, kind), *parts]).astype(kind, copy=False)
+
+
+def ancestors(parent_starts: Ints, parents: NDArray[np.int32], tip: int) -> Mask:
+    """Tell for each commit whether `tip` has it behind it, itself included; parents come before children."""
+    mask = bytearray(len(parent_starts) - 1)
+    mask[tip] = 1
+    starts, of = parent_starts[: tip + 2].tolist(), parents.tolist()
+    for commit in range(tip, -1, -1):
+        if mask[commit]:
+            for parent in of[starts[commit] : starts[commit + 1]]:
+                if parent >= 0:
+                    mask[parent] = 1
+    return np.frombuffer(mask, np.bool_)

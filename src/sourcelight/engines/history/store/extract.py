@@ -1,0 +1,144 @@
+"""Reading the changes of given commits from git, piece by piece, and going on where objects are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.errors import GitFailed
+from sourcelight.engines.history.commands import git_chunks
+from sourcelight.engines.history.snapshot import UNKNOWN
+from sourcelight.engines.history.store.files import Array
+from sourcelight.engines.history.store.patches import COMMIT_MARK, Misaligned, parse_patches
+
+PIECE_BYTES = 24 << 20
+"""Bytes of patches read at once; a commit of more is one piece."""
+
+_MARK = b"\n" + COMMIT_MARK
+_COMMON = ("diff-tree", "--stdin", "--root", "-r", "--no-abbrev", "--full-index", "--no-color", "--no-ext-diff",
+           "--no-textconv", "--submodule=short", "--diff-algorithm=myers", "--src-prefix=a/", "--dst-prefix=b/",
+           "--ignore-submodules=none", f"--format={COMMIT_MARK.decode()}%H", "--raw")  # fmt: skip
+PATCHES = (*_COMMON, "-M", "-p", "-U1")
+"""Command for full patches. ``-U0`` cuts other hunks than git's default does; ``-U1`` gives the same counts."""
+NAMES = (*_COMMON, "--no-renames")
+"""Command that needs no file's content."""
+
+
+def extract(
+    git_dir: str,
+    ordinals: Mapping[bytes, int],
+    keep: Callable[[Mapping[str, Array]], None],
+    cancellation: Cancellation | None = None,
+) -> list[int]:
+    """Pass on the parts (see `patches.parse_patches`) of commits that are not merges, in order.
+
+    Parameters
+    ----------
+    git_dir
+        The git directory.
+    ordinals
+        The number of each commit by its 40 hex digits, ascending.
+    keep
+        Called with each part.
+    cancellation
+        Raises `Cancelled` when stopped.
+
+    Returns
+    -------
+    list of int
+        Commits whose content could not be read: their parts have the names of files at best.
+    """
+    unread: list[int] = []
+    rest = list(ordinals)
+    while rest:
+        done = 0
+        try:
+            for piece, last in _pieces(git_dir, rest, cancellation):
+                unread += _parsed(git_dir, piece, ordinals, keep)
+                done = rest.index(last, done) + 1
+        except GitFailed:
+            # The commit after the last whole one may be the one that can't be read, and so may those behind it.
+            suspect, rest = rest[done], rest[done + 1 :]
+        else:
+            return unread
+        try:
+            for piece, _ in _pieces(git_dir, [suspect], cancellation):
+                unread += _parsed(git_dir, piece, ordinals, keep)
+        except GitFailed:
+            unread.append(ordinals[suspect])
+            _names(git_dir, suspect, ordinals, keep)
+    return unread
+
+
+def _pieces(git_dir: str, oids: Sequence[bytes], cancellation: Cancellation | None) -> Iterator[tuple[bytes, bytes]]:
+    """Patches of whole commits, and the last commit in each piece; when git dies, after those that are whole."""
+    waiting: list[bytes] = []
+    size = 0
+    fault: GitFailed | None = None
+    chunks = git_chunks(git_dir, PATCHES, stdin=b"".join(oid + b"\n" for oid in oids), cancellation=cancellation)
+    try:
+        for chunk in chunks:
+            waiting.append(chunk)
+            size += len(chunk)
+            if size < PIECE_BYTES:
+                continue
+            raw = b"".join(waiting)
+            cut = raw.rfind(_MARK) + 1
+            if cut:
+                yield raw[:cut], _last_commit(raw[:cut])
+            waiting, size = [raw[cut:]], len(raw) - cut
+    except GitFailed as died:
+        fault = died
+    raw = b"".join(waiting)
+    if fault is not None:
+        raw = raw[: raw.rfind(_MARK) + 1]
+    if raw:
+        yield raw, _last_commit(raw)
+    if fault is not None:
+        raise fault
+
+
+def _last_commit(raw: bytes) -> bytes:
+    at = raw.rfind(_MARK) + 1
+    return raw[at + 1 : at + 41]
+
+
+def _parsed(
+    git_dir: str, raw: bytes, ordinals: Mapping[bytes, int], keep: Callable[[Mapping[str, Array]], None]
+) -> list[int]:
+    """Parse a piece; commits whose patches can't be told apart are taken by the names of their files."""
+    try:
+        part = parse_patches(raw, ordinals)
+    except Misaligned as fault:
+        bad = set(fault.commits)
+    else:
+        keep(part)
+        return []
+    texts = [COMMIT_MARK + text for text in (b"\n" + raw).split(_MARK)[1:]]
+    for text in texts:
+        oid = text[1:41]
+        whole = text if text.endswith(b"\n") else text + b"\n"
+        if oid in bad:
+            _names(git_dir, oid, ordinals, keep)
+        else:
+            keep(parse_patches(whole, ordinals))
+    return [ordinals[oid] for oid in bad]
+
+
+def _names(
+    git_dir: str, oid: bytes, ordinals: Mapping[bytes, int], keep: Callable[[Mapping[str, Array]], None]
+) -> None:
+    """Keep the files that a commit changed, as far as its trees can be read."""
+    try:
+        raw = b"".join(git_chunks(git_dir, NAMES, stdin=oid + b"\n"))
+    except GitFailed:
+        return
+    if raw:
+        part = parse_patches(raw, ordinals, names_only=True)
+        keep({**part, "additions": _unknown(part), "deletions": _unknown(part)})
+
+
+def _unknown(part: Mapping[str, Array]) -> Array:
+    return np.full(len(part["additions"]), UNKNOWN, np.int32)

@@ -1,0 +1,212 @@
+"""The folder of one repository's history: its manifest, its lock, and which of its files are still needed.
+
+The manifest names every file that counts. It is replaced in one step, so a reader sees the former history or the new
+one, whatever happens to the builder. Files that no manifest names any more are deleted by the next builder; who has
+them open keeps them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import IO, Any
+
+from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
+from sourcelight.engines.history.store.files import FORMAT, write_failed
+
+MANIFEST = "manifest.json"
+LOCK = "lock"
+_POLL_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentEntry:
+    """A segment that counts: its file, how much it holds, and its bytes on disk."""
+
+    name: str
+    commits: int
+    rows: int
+    disk_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The files that count, and what they were made from.
+
+    Attributes
+    ----------
+    repository
+        Its name when it was built.
+    made_with
+        Version of git and options that decide what a patch looks like.
+    borders
+        What tells a shallow clone's border from another one's; empty for a clone that is not shallow.
+    tips
+        Refs, or pinned commits (by their own name), and the commit of each.
+    segments
+        In the order of their commits.
+    people
+        File of the identities as mailmap maps them; `mailmap` is the blob.
+    unread
+        Commits whose changes could not be read.
+    """
+
+    repository: str = ""
+    made_with: str = ""
+    borders: str = ""
+    tips: Mapping[str, str] = field(default_factory=dict)
+    segments: tuple[SegmentEntry, ...] = ()
+    people: str = ""
+    mailmap: str = ""
+    unread: int = 0
+    format: int = FORMAT
+
+    @property
+    def names(self) -> set[str]:
+        """Names of all files that count."""
+        return {segment.name for segment in self.segments} | ({self.people} if self.people else set())
+
+    @property
+    def commits(self) -> int:
+        """How many commits are there."""
+        return sum(segment.commits for segment in self.segments)
+
+
+def _parse(path: Path, text: bytes) -> Manifest:
+    try:
+        raw: dict[str, Any] = json.loads(text)
+        if raw["format"] != FORMAT:
+            raise IndexDamaged(str(path), f"format {raw['format']}, this version reads {FORMAT}")
+        segments = tuple(SegmentEntry(**entry) for entry in raw.pop("segments"))
+        return replace(Manifest(**raw), segments=segments)
+    except (ValueError, TypeError, KeyError, AttributeError) as fault:
+        raise IndexDamaged(str(path), f"the manifest can't be read ({fault})") from fault
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryFolder:
+    """The folder of one repository's history."""
+
+    path: Path
+
+    def stamp(self) -> tuple[int, int, int] | None:
+        """Give what changes with every new manifest; None when there is none."""
+        try:
+            info = (self.path / MANIFEST).stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return info.st_ino, info.st_mtime_ns, info.st_size
+
+    def manifest(self) -> Manifest | None:
+        """Read the manifest; None when there is none. Raises `IndexDamaged`."""
+        file = self.path / MANIFEST
+        try:
+            return _parse(file, file.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def replace_manifest(self, manifest: Manifest) -> None:
+        """Make `manifest` the one that counts, in one step; raises `IndexWriteFailed`."""
+        temporary = self.path / f"tmp-{os.getpid()}-{os.urandom(6).hex()}"
+        try:
+            with temporary.open("xb") as file:
+                file.write(json.dumps(asdict(manifest), indent=1).encode())
+                file.flush()
+                os.fsync(file.fileno())
+            self._sync()
+            temporary.replace(self.path / MANIFEST)
+            self._sync()
+        except OSError as fault:
+            raise write_failed(self.path, fault) from fault
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def _sync(self) -> None:
+        """Have the names of files on disk, not their bytes alone; Windows does so by itself."""
+        if os.name == "nt":
+            return
+        handle = os.open(self.path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def discard_unneeded(self) -> None:
+        """Delete what the manifest does not name, what dead builders left included; call it with the lock held."""
+        try:
+            manifest = self.manifest()
+        except IndexDamaged:
+            manifest = None
+        needed = {MANIFEST, LOCK} | (manifest.names if manifest else set())
+        for file in self.path.iterdir():
+            if file.name in needed:
+                continue
+            with contextlib.suppress(OSError):
+                if file.is_dir():
+                    shutil.rmtree(file)
+                else:
+                    file.unlink()
+
+    def disk_bytes(self) -> int:
+        """Bytes that the folder takes."""
+        total = 0
+        with contextlib.suppress(OSError):
+            for file in self.path.iterdir():
+                with contextlib.suppress(OSError):
+                    total += file.stat().st_size
+        return total
+
+    @contextlib.contextmanager
+    def locked(self, stop: Callable[[], None]) -> Iterator[None]:
+        """Hold the history's lock, which dies with its process; `stop` is called while waiting and may raise."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            file = (self.path / LOCK).open("a+b")
+        except OSError as fault:
+            raise write_failed(self.path, fault) from fault
+        with file:
+            while not _try_lock(file):
+                stop()
+                time.sleep(_POLL_S)
+            try:
+                yield
+            finally:
+                _unlock(file)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(file: IO[bytes]) -> bool:
+        file.seek(0)
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    def _unlock(file: IO[bytes]) -> None:
+        file.seek(0)
+        msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _try_lock(file: IO[bytes]) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError as fault:
+            raise IndexWriteFailed(str(file.name), f"the folder can't be locked ({fault.strerror})") from fault
+        return True
+
+    def _unlock(file: IO[bytes]) -> None:
+        fcntl.flock(file, fcntl.LOCK_UN)

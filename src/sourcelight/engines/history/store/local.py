@@ -1,0 +1,168 @@
+"""The histories of all repositories on this machine: kept in one folder, brought up to date, opened."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.errors import Cancelled, IndexDamaged, IndexFault, SourcelightError
+from sourcelight.engines.history.model import HEAD_ONLY, HistoryProgress, HistoryReport
+from sourcelight.engines.history.snapshot import History
+from sourcelight.engines.history.store.folder import HistoryFolder
+from sourcelight.engines.history.store.opening import open_history
+from sourcelight.engines.history.store.update import Update
+from sourcelight.engines.history.store.worker import reason_of
+from sourcelight.repos import Repository, resolve
+
+_MOST_OPEN = 64
+_READ_AGAIN = 5
+_Stamp = tuple[int, int, int]
+
+
+class LocalHistoryStore:
+    """Keeps histories below `folder`; a `model.HistoryStore`. Safe to share between threads.
+
+    Parameters
+    ----------
+    folder
+        Where the histories are; made when needed. It may be deleted at any time, and several processes may share it.
+    workers
+        Processes that read patches; None: one for each core.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], workers: int | None = None) -> None:
+        self.folder = Path(folder)
+        self._workers = max(1, min(workers or _cores(), _cores()))
+        self._open: OrderedDict[str, tuple[_Stamp, History]] = OrderedDict()
+        self._damaged: set[str] = set()
+        self._guard = threading.Lock()
+
+    def update(
+        self,
+        repositories: Sequence[Repository],
+        *,
+        refs: Sequence[str] = HEAD_ONLY,
+        progress: Callable[[HistoryProgress], None] | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> HistoryReport:
+        """Bring in what is new behind `refs` of each repository; see `model.HistoryStore.update`."""
+        stop = cancellation or Cancellation()
+        built: list[str] = []
+        current: list[str] = []
+        failures: dict[str, str] = {}
+        incomplete: dict[str, int] = {}
+        added = 0
+        cancelled = False
+        for done, repository in enumerate(repositories):
+            name = repository.name
+
+            def tell(commits: int, total: int, done: int = done, name: str = name) -> None:
+                if progress is not None:
+                    progress(HistoryProgress(done, len(repositories), commits, total, name))
+
+            if repository.kind != "git":
+                failures[name] = "it is a folder without git, and has no history"
+                continue
+            folder = self._folder(repository)
+            update = Update(repository, folder, refs, self._workers, stop, tell)
+            try:
+                with folder.locked(stop.check):
+                    self._forget_damage(repository.key, folder)
+                    (built if update.run() else current).append(name)
+            except Cancelled:
+                cancelled = True
+                break
+            except (SourcelightError, OSError, MemoryError) as fault:
+                failures[name] = reason_of(fault)
+                continue
+            added += update.added
+            if update.manifest.unread:
+                incomplete[name] = update.manifest.unread
+        return HistoryReport(tuple(built), tuple(current), failures, incomplete, added, cancelled)
+
+    def is_current(self, repository: Repository, revision: str = "") -> bool:
+        """Tell whether the history behind `revision` (empty: HEAD, as it stands now) is all there; cheap."""
+        try:
+            oid = resolve(repository, revision)
+            return self.open(repository).position(oid) is not None
+        except (SourcelightError, OSError):
+            return False
+
+    def open(self, repository: Repository) -> History:
+        """Open what is kept of a repository: a snapshot that later updates do not change.
+
+        Raises
+        ------
+        IndexFault
+            When nothing was kept of it yet, or it can't be trusted (`IndexDamaged`; the next update builds it anew).
+        """
+        folder = self._folder(repository)
+        for attempt in range(_READ_AGAIN):
+            stamp = folder.stamp()
+            if stamp is None:
+                raise IndexFault(str(folder.path), "its history is not built yet")
+            with self._guard:
+                known = self._open.get(repository.key)
+                if known is not None and known[0] == stamp:
+                    self._open.move_to_end(repository.key)
+                    return known[1]
+            try:
+                manifest = folder.manifest()
+                if manifest is None:
+                    continue
+                at_hand = known[1].segments if known is not None else ()
+                history = open_history(folder.path, manifest, repository.incomplete, at_hand)
+            except FileNotFoundError as fault:
+                # The manifest was replaced and its files deleted in between.
+                if attempt + 1 == _READ_AGAIN:
+                    raise self._damage(repository.key, str(fault.filename), "the file is missing") from fault
+                continue
+            except IndexDamaged:
+                self._damaged.add(repository.key)
+                raise
+            with self._guard:
+                self._open[repository.key] = (stamp, history)
+                while len(self._open) > _MOST_OPEN:
+                    self._open.popitem(last=False)
+            return history
+        raise IndexFault(str(folder.path), "its history is being replaced")
+
+    def disk_bytes(self, repository: Repository) -> int:
+        """Bytes that a repository's history takes on disk."""
+        return self._folder(repository).disk_bytes()
+
+    def prune(self, keep: Collection[str]) -> int:
+        """Delete the histories of all repositories but those whose keys are given; give the bytes freed."""
+        freed = 0
+        with contextlib.suppress(FileNotFoundError):
+            for path in self.folder.iterdir():
+                if path.is_dir() and path.name not in keep:
+                    freed += HistoryFolder(path).disk_bytes()
+                    with self._guard:
+                        self._open.pop(path.name, None)
+                    shutil.rmtree(path, ignore_errors=True)
+        return freed
+
+    def _folder(self, repository: Repository) -> HistoryFolder:
+        return HistoryFolder(self.folder / repository.key)
+
+    def _damage(self, key: str, path: str, reason: str) -> IndexDamaged:
+        self._damaged.add(key)
+        return IndexDamaged(path, reason)
+
+    def _forget_damage(self, key: str, folder: HistoryFolder) -> None:
+        """Let the next builder begin anew where what is there can't be trusted."""
+        if key in self._damaged:
+            self._damaged.discard(key)
+            with contextlib.suppress(OSError):
+                (folder.path / "manifest.json").unlink(missing_ok=True)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

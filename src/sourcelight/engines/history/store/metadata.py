@@ -1,0 +1,164 @@
+"""Commits themselves: names, parents, people, times and messages, from one walk of git over what is new."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.errors import GitFailed
+from sourcelight.engines.history.commands import git_chunks
+from sourcelight.engines.history.store.files import Array
+from sourcelight.engines.history.store.opening import people_texts
+
+_FIELDS = ("%H", "%T", "%P", "%an", "%ae", "%ad", "%cn", "%ce", "%cd", "%B")
+_DATE = re.compile(rb"(-?\d+) ([+-])(\d\d)(\d\d)")
+_UNKNOWN_PARENT = -1
+
+
+@dataclass(slots=True)
+class NewCommits:
+    """Commits that are new, parents before children; `oids` as 40 hex digits, `merges` their numbers."""
+
+    oids: list[bytes] = field(default_factory=list)
+    merges: set[int] = field(default_factory=set)
+    arrays: dict[str, Array] = field(default_factory=dict)
+
+
+def read_commits(
+    git_dir: str,
+    tips: Collection[str],
+    known: Collection[str],
+    position: Callable[[str], int | None],
+    first: int,
+    cancellation: Cancellation | None = None,
+) -> NewCommits:
+    """List what is reachable from `tips` and not from `known`.
+
+    Parameters
+    ----------
+    git_dir
+        The git directory.
+    tips, known
+        Commits, 40 hex digits.
+    position
+        Number of a commit that is known; asked for parents that are not among the new ones.
+    first
+        Number that the first new commit will have.
+    cancellation
+        Raises `Cancelled` when stopped.
+    """
+    revisions = "".join(f"{tip}\n" for tip in tips) + "".join(f"^{oid}\n" for oid in known)
+    # A commit that a rewritten branch left behind may be gone from git, which must not end the walk.
+    arguments = ["log", "--stdin", "-z", "--topo-order", "--reverse", "--date=raw", "--no-show-signature"]
+    arguments += ["--no-notes", "--encoding=UTF-8", "--ignore-missing", "--no-color", f"--format={'%n'.join(_FIELDS)}"]
+    chunks = git_chunks(git_dir, arguments, stdin=revisions.encode(), cancellation=cancellation)
+    return _columns(_records(chunks), position, first)
+
+
+def _records(chunks: Iterable[bytes]) -> list[bytes]:
+    records = b"".join(chunks).split(b"\0")
+    if records and not records[-1]:
+        records.pop()
+    return records
+
+
+def _columns(records: Sequence[bytes], position: Callable[[str], int | None], first: int) -> NewCommits:
+    new = NewCommits()
+    numbers: dict[bytes, int] = {}
+    people: dict[tuple[bytes, bytes], int] = {}
+    authors: list[int] = []
+    committers: list[int] = []
+    times: list[tuple[int, int, int, int]] = []
+    trees: list[bytes] = []
+    parents: list[int] = []
+    parent_starts = [0]
+    messages: list[bytes] = []
+    for record in records:
+        oid, tree, of, name, email, date, committer, committer_email, commit_date, body = record.split(b"\n", 9)
+        if first and position(oid.decode()) is not None:
+            continue  # git no longer knows all that is known here, and lists some of it again
+        number = len(new.oids)
+        new.oids.append(oid)
+        numbers[oid] = first + number
+        trees.append(tree)
+        authors.append(people.setdefault((name, email), len(people)))
+        committers.append(people.setdefault((committer, committer_email), len(people)))
+        times.append((*_instant(date), *_instant(commit_date)))
+        for parent in of.split():
+            at = numbers.get(parent)
+            if at is None:
+                at = position(parent.decode())
+            parents.append(_UNKNOWN_PARENT if at is None else at)
+        parent_starts.append(len(parents))
+        if len(parents) - parent_starts[-2] > 1:
+            new.merges.add(number)
+        messages.append(body.strip())
+    new.arrays = {
+        "oid": np.frombuffer(bytes.fromhex(b"".join(new.oids).decode()), np.uint8),
+        "tree": np.frombuffer(bytes.fromhex(b"".join(trees).decode()), np.uint8),
+        "author": np.array(authors, np.uint32),
+        "committer": np.array(committers, np.uint32),
+        "parents": np.array(parents, np.int32),
+        "parent_starts": np.array(parent_starts, np.uint32),
+        "identities": _bytes(b"".join(b"%b\0%b\n" % person for person in people)),
+        "messages": _bytes(b"".join(message + b"\n" for message in messages)),
+        "message_starts": np.concatenate(([0], np.cumsum([len(message) + 1 for message in messages]))).astype(
+            np.uint64
+        ),
+    }
+    columns = np.array(times, np.int64).reshape(-1, 4)
+    for at, name_of in enumerate(("author_time", "author_offset", "commit_time", "commit_offset")):
+        new.arrays[name_of] = columns[:, at].astype(np.int64 if name_of.endswith("time") else np.int16)
+    return new
+
+
+def _bytes(raw: bytes) -> Array:
+    return np.frombuffer(raw, np.uint8)
+
+
+def _instant(date: bytes) -> tuple[int, int]:
+    """Seconds since 1970 and minutes east of UTC; what git itself can't read is 0."""
+    found = _DATE.fullmatch(date)
+    if found is None:
+        return 0, 0
+    offset = int(found[3]) * 60 + int(found[4])
+    return int(found[1]), -offset if found[2] == b"-" else offset
+
+
+def mapped_identities(
+    git_dir: str, mailmap: str, people: Sequence[tuple[bytes, bytes]], cancellation: Cancellation | None = None
+) -> list[bytes]:
+    """Let git map people by the blob `mailmap` (empty: none): ``Name <address>`` for each.
+
+    Someone whom git does not take for a contact stays as written.
+    """
+    written = people_texts(people)
+    if not mailmap:
+        return written
+    found: list[bytes] = []
+    while len(found) < len(written):
+        # With a mailmap of its own name git reads none from a work tree.
+        text = b"".join(item + b"\n" for item in written[len(found) :])
+        got = b""
+        try:
+            for chunk in git_chunks(
+                git_dir,
+                ["-c", f"mailmap.blob={mailmap}", "check-mailmap", "--stdin"],
+                stdin=text,
+                cancellation=cancellation,
+            ):
+                got += chunk
+        except GitFailed:
+            answered = got.split(b"\n")[:-1]
+            found += answered
+            found += written[len(found) : len(found) + 1]
+            continue
+        answered = got.split(b"\n")[:-1]
+        found += answered
+        if not answered:
+            break
+    return found + written[len(found) :]

@@ -1,0 +1,99 @@
+"""A segment: the history of a run of commits, in one file that never changes.
+
+Arrays (n commits, m changes, r rows, b blocks, d distinct lines):
+
+====================  ======  ====================================================================================
+name                  items   meaning
+====================  ======  ====================================================================================
+oid, tree             20 n    object names; `oid_order` sorts the commits by the first eight bytes of theirs
+author, committer     n       numbers in the segment's `identities` (``name NUL address`` by `identity_starts`)
+author_time …         n       seconds; `author_offset` … minutes
+parent_starts         n + 1   into `parents`, which are numbers in the whole history; -1 is unknown
+messages              bytes   all messages, each with a newline behind it; `message_starts` has n + 1 offsets
+change_starts         n + 1   into the changes
+unread                n       1 where changes could not be read
+path, old_path …      m       numbers in `paths` (bytes by `path_starts`)
+row_starts            m + 1   into `rows`; `block_starts` into the blocks
+rows                  r       number of the distinct line; the highest bit says that it was removed
+lines                 bytes   the distinct lines, each with a newline behind it; `line_starts` has d + 1 offsets
+postings              r       rows sorted by their line; those of a line by `posting_starts` (d + 1)
+block_row …           b       first row, number of the old and of the new line
+====================  ======  ====================================================================================
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sourcelight.engines.history.store.files import Array, ArrayFile
+
+REMOVED = np.uint32(1 << 31)
+LINE = np.uint32((1 << 31) - 1)
+
+
+class Segment:
+    """An opened segment; arrays are mapped when they are first used.
+
+    Raises as `ArrayFile` does.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.file = ArrayFile(path)
+        facts = self.file.facts
+        self.commits: int = facts["commits"]
+        self.changes: int = facts["changes"]
+        self.rows: int = facts["rows"]
+        self.blocks: int = facts["blocks"]
+
+    def __getitem__(self, name: str) -> Array:
+        return self.file.array(name)
+
+    def bytes_of(self, name: str) -> memoryview:
+        """Give the bytes of an array, not copied."""
+        return self.file.bytes_of(name)
+
+    def texts(self, name: str) -> list[bytes]:
+        """Give the items of a byte section that has its starts beside it."""
+        raw = self.bytes_of(name)
+        starts = self[f"{name[:-1]}_starts"].tolist()
+        return [bytes(raw[low:high]) for low, high in pairwise(starts)]
+
+    @cached_property
+    def identities(self) -> list[tuple[bytes, bytes]]:
+        """Names and addresses."""
+        raw = bytes(self.bytes_of("identities"))
+        pairs = [item.partition(b"\0") for item in raw.split(b"\n")[:-1]]
+        return [(name, email) for name, _, email in pairs]
+
+    @cached_property
+    def line_starts(self) -> NDArray[np.int64]:
+        """Offsets of the distinct lines, one more than there are lines."""
+        return self["line_starts"].astype(np.int64)
+
+    @cached_property
+    def keys(self) -> NDArray[np.uint64]:
+        """First eight bytes of the commits' names, in the order of `oid_order`."""
+        return oid_keys(self["oid"].reshape(-1, 20))[self["oid_order"]]
+
+    def find(self, oid: bytes) -> int | None:
+        """Give the number of a commit in this segment by its 20 bytes."""
+        key = np.frombuffer(oid[:8], ">u8").astype(np.uint64)[0]
+        oids = self["oid"].reshape(-1, 20)
+        order = self["oid_order"]
+        at = int(np.searchsorted(self.keys, key))
+        while at < len(order) and self.keys[at] == key:
+            if oids[order[at]].tobytes() == oid:
+                return int(order[at])
+            at += 1
+        return None
+
+
+def oid_keys(oids: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """First eight bytes of n x 20 bytes as numbers that sort alike."""
+    head = np.ascontiguousarray(oids[:, :8])
+    return head.view(">u8").reshape(-1).astype(np.uint64)

@@ -1,0 +1,86 @@
+"""A worker process: reads the changes of the commits it is told, and leaves them in files.
+
+Started as ``python -m sourcelight.engines.history.store.worker``. Each line on standard input is an order, each line on
+standard output the answer to one (`done` or `failed`), all JSON. It ends when its input does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.errors import IndexFault, SourcelightError
+from sourcelight.engines.history.store.extract import extract
+from sourcelight.engines.history.store.files import Array, write_arrays
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Commits to read: `oids` (40 hex digits), their numbers from `first` on, and the folder for the parts."""
+
+    git_dir: str
+    folder: str
+    first: int
+    numbers: tuple[int, ...]
+    oids: tuple[str, ...]
+
+    def line(self) -> bytes:
+        """The order as it travels."""
+        return json.dumps([self.git_dir, self.folder, self.first, self.numbers, self.oids]).encode() + b"\n"
+
+
+def carry_out(order: Order, cancellation: Cancellation | None = None) -> tuple[list[str], list[int]]:
+    """Read the commits; give the files of their parts in order, and the commits that could not be read."""
+    files: list[str] = []
+
+    def keep(part: Mapping[str, Array]) -> None:
+        path = Path(order.folder) / f"part-{order.first:09d}-{len(files):04d}"
+        write_arrays(path, {}, part, durable=False)
+        files.append(str(path))
+
+    ordinals = dict(zip((oid.encode() for oid in order.oids), order.numbers, strict=True))
+    return files, extract(order.git_dir, ordinals, keep, cancellation)
+
+
+def _serve(orders: IO[bytes], answers: IO[bytes]) -> None:
+    for line in orders:
+        git_dir, folder, first, numbers, oids = json.loads(line)
+        answer: dict[str, Any]
+        try:
+            files, unread = carry_out(Order(git_dir, folder, first, tuple(numbers), tuple(oids)))
+            answer = {"event": "done", "files": files, "unread": unread}
+        except Exception as fault:  # noqa: BLE001 - whoever gave the order reports the reason
+            answer = {"event": "failed", "reason": reason_of(fault)}
+        answers.write(json.dumps(answer).encode() + b"\n")
+        answers.flush()
+
+
+def reason_of(fault: Exception) -> str:
+    """Say why a history could not be read."""
+    if isinstance(fault, IndexFault):
+        return fault.reason
+    if isinstance(fault, SourcelightError):
+        return str(fault)
+    if isinstance(fault, MemoryError):
+        return "not enough memory"
+    return f"{type(fault).__name__}: {fault}"
+
+
+def main() -> None:
+    """Serve orders until the input ends."""
+    # Ctrl-C reaches all processes of a terminal: whether to stop is for the one that gave the orders to say.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    _serve(sys.stdin.buffer, answers)
+
+
+if __name__ == "__main__":
+    main()

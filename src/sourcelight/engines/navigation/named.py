@@ -1,0 +1,158 @@
+"""Definitions by name: from the tables of the index, or from candidate files while a table is not there yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sourcelight.core.errors import SourcelightError
+from sourcelight.engines.navigation.candidates import files_with
+from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.symbols import KINDS, Definition, Import, SymbolTable, definitions, imports
+
+if TYPE_CHECKING:
+    from sourcelight.engines.navigation.project import Project
+    from sourcelight.engines.navigation.workspace import Workspace
+
+MOST_PARSED = 60
+"""Candidate files that are parsed where a repository has no table of definitions yet."""
+
+_VARIABLES = frozenset({"variable", "constant", "field", "property"})
+_METHODS = frozenset({"method", "constructor", "field", "property", "enummember"})
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A definition of a name; lines are 1-based, `container` is the name of what holds it, empty for none."""
+
+    document: Document
+    start: int
+    end: int
+    kind: str
+    container: str
+    line: int
+    begin_line: int
+    end_line: int
+    declaration: bool = False
+
+    @property
+    def is_member(self) -> bool:
+        """Whether it is a part of a class or the like."""
+        return self.kind in _METHODS
+
+    @property
+    def is_variable(self) -> bool:
+        """Whether it holds a value, rather than being code or a type."""
+        return self.kind in _VARIABLES
+
+
+def tables_of(project: Project, workspace: Workspace) -> Sequence[SymbolTable | None]:
+    """Give the tables of definitions of a project, None for what is not there yet."""
+    if project.snapshot is None:
+        return [None]
+    try:
+        return workspace.navigator.store.open_symbols(project.target)[2]
+    except (SourcelightError, OSError):
+        return [None]
+
+
+def named(project: Project, name: bytes, workspace: Workspace) -> list[Named]:
+    """Give all definitions of a name in a project, in order of paths.
+
+    Where the tables are not complete yet, up to `MOST_PARSED` files that hold the name are parsed instead, and the
+    workspace notes it.
+    """
+    tables = tables_of(project, workspace)
+    if any(table is None for table in tables):
+        workspace.notice("symbols-pending", f"Definitions of {project.name} are still being found.")
+        return list(_parsed(project, name, workspace))
+    found: list[Named] = []
+    for shard, table in enumerate(tables):
+        if table is not None:
+            found += _of_table(project, shard, table, name)
+    return sorted(found, key=lambda one: (one.document.number, one.start))
+
+
+def _of_table(project: Project, shard: int, table: SymbolTable, name: bytes) -> Iterator[Named]:
+    snapshot = project.snapshot
+    rows = table.rows_of(name)
+    if snapshot is None or not len(rows):
+        return
+    placement = snapshot.placement(shard)
+    documents = table.documents_of(rows)
+    containers = table.texts(table.container[rows])
+    for row, document, container in zip(rows.tolist(), documents.tolist(), containers, strict=True):
+        low, high = placement.first[document : document + 2]
+        start = int(table.offset[row])
+        for number in placement.files[int(low) : int(high)].tolist():
+            yield Named(
+                project.document_at(number),
+                start,
+                start + len(name),
+                KINDS[int(table.kind[row])],
+                container.decode(errors="replace"),
+                int(table.line[row]),
+                int(table.begin_line[row]),
+                int(table.end_line[row]),
+                bool(table.flags[row]),
+            )
+
+
+def _parsed(project: Project, name: bytes, workspace: Workspace) -> Iterator[Named]:
+    for number, document in enumerate(files_with(project, name, workspace)):
+        if number >= MOST_PARSED:
+            workspace.notice("candidates", f"Only {MOST_PARSED} files of {project.name} were looked into.")
+            return
+        workspace.budget.check()
+        for one in outline_of(document, workspace):
+            if one.name.encode() == name:
+                yield of_definition(document, one)
+
+
+def of_definition(document: Document, one: Definition) -> Named:
+    """Give a definition of a file with the file."""
+    end = one.offset + len(one.name.encode())
+    return Named(
+        document, one.offset, end, one.kind, one.container, one.line, one.begin_line, one.end_line, one.declaration
+    )
+
+
+def outline_of(document: Document, workspace: Workspace) -> list[Definition]:
+    """Give the definitions in one file, from its table or by parsing it."""
+    held = _table_with(document, workspace)
+    found = definitions(document.language, document.text) if held is None else held[0].definitions(held[1])
+    return list(found.each())
+
+
+def imports_of(document: Document, workspace: Workspace) -> list[Import]:
+    """Give what a file imports, from its table or by parsing it."""
+    held = _table_with(document, workspace)
+    return imports(document.language, document.text) if held is None else held[0].imports(held[1])
+
+
+def _table_with(document: Document, workspace: Workspace) -> tuple[SymbolTable, int] | None:
+    """Give the table that has a file, and its document there; None while there is none."""
+    snapshot = document.project.snapshot
+    if snapshot is None or snapshot.view.reason[document.number]:
+        return None
+    tables = tables_of(document.project, workspace)
+    shard, place = int(snapshot.view.shard[document.number]), int(snapshot.view.document[document.number])
+    table = tables[shard] if shard < len(tables) else None
+    return None if table is None or not table.doc_language[place] else (table, place)
+
+
+def enclosing(document: Document, offsets: Sequence[int], workspace: Workspace) -> list[Named | None]:
+    """Give the smallest function, class or the like around each offset; None at the top of the file."""
+    outline = [one for one in outline_of(document, workspace) if one.kind not in _VARIABLES]
+    text = document.text
+    newlines = np.flatnonzero(np.frombuffer(text, np.uint8) == 10)
+    lines = np.searchsorted(newlines, np.array(offsets, dtype=np.int64)) + 1
+    found: list[Named | None] = []
+    for line, offset in zip(lines.tolist(), offsets, strict=True):
+        around = [one for one in outline if one.begin_line <= line <= one.end_line and one.offset != offset]
+        best = min(around, key=lambda one: (one.end_line - one.begin_line, -one.offset), default=None)
+        found.append(None if best is None else of_definition(document, best))
+    return found

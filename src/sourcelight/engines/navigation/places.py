@@ -1,0 +1,157 @@
+"""From byte offsets to what a reader sees: lines, columns, signatures and documentation."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sourcelight.engines.symbols import Definition
+
+if TYPE_CHECKING:
+    from sourcelight.engines.navigation.model import Document
+
+MOST_SHOWN = 50
+"""Lines of a definition that are shown."""
+
+_LONGEST_LINE = 2000
+_MOST_SIGNATURE = 40
+_COMMENT = re.compile(rb"^\s*(///?|//!|#(?!!|include|define|if|e|pragma)|\*|/\*\*?|--)")
+_MARKS = re.compile(r"^\s*(///?!?|/\*\*?|\*/?|#|--)\s?|\s*\*/\s*$")
+_OPENERS = {"(": ")", "[": "]"}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a name stands: its 1-based line, and code points into it: ``line[start:end]`` is the name."""
+
+    line_number: int
+    start: int
+    end: int
+    line: str
+
+
+@functools.lru_cache(maxsize=64)
+def _newlines(text: bytes) -> list[int]:
+    return [match.start() for match in re.finditer(b"\n", text)]
+
+
+def line_of(text: bytes, offset: int) -> int:
+    """Give the 1-based line of a byte offset."""
+    return text.count(b"\n", 0, offset) + 1
+
+
+def place_of(text: bytes, start: int, end: int) -> Place:
+    """Give the line and columns of a name."""
+    low = text.rfind(b"\n", 0, start) + 1
+    high = text.find(b"\n", end)
+    line = text[low : len(text) if high < 0 else high].removesuffix(b"\r")
+    before = text[low:start].decode(errors="replace")
+    name = text[start:end].decode(errors="replace")
+    return Place(line_of(text, start), len(before), len(before) + len(name), line.decode(errors="replace"))
+
+
+def offset_of(text: bytes, line_number: int, column: int) -> int | None:
+    """Give the byte offset of a 1-based line and a column in code points; None beyond the text."""
+    low = 0
+    for _ in range(line_number - 1):
+        low = text.find(b"\n", low) + 1
+        if not low:
+            return None
+    high = text.find(b"\n", low)
+    line = text[low : len(text) if high < 0 else high].decode(errors="replace")
+    return low + len(line[:column].encode()) if column <= len(line) else None
+
+
+def lines_between(text: bytes, first: int, last: int) -> list[str]:
+    """Give lines by their 1-based numbers, at most `MOST_SHOWN`, long ones cut."""
+    last = min(last, first + MOST_SHOWN - 1)
+    low = 0
+    for _ in range(first - 1):
+        low = text.find(b"\n", low) + 1
+        if not low:
+            return []
+    found = []
+    for _ in range(last - first + 1):
+        high = text.find(b"\n", low)
+        part = text[low : len(text) if high < 0 else high]
+        found.append(part[:_LONGEST_LINE].decode(errors="replace").removesuffix("\r"))
+        if high < 0:
+            break
+        low = high + 1
+    return found
+
+
+def signature_of(lines: list[str], kind: str) -> str:
+    """Give the head of a definition from its first lines, blanks folded: up to where its body begins.
+
+    Decorators and attributes are left out. `lines` start with the line on which the name stands.
+    """
+    text = ""
+    depth = 0
+    for line in lines[:_MOST_SIGNATURE]:
+        for at, sign in enumerate(line):
+            if sign in _OPENERS:
+                depth += 1
+            elif sign in _OPENERS.values():
+                depth -= 1
+            elif depth <= 0 and (sign == "{" or (sign == ":" and _ends_head(line, at, kind))):
+                return _folded(text + " " + line[:at])
+        text += " " + line
+        if depth <= 0 and not line.rstrip().endswith(("\\", ",")):
+            break
+    return _folded(text)
+
+
+def _ends_head(line: str, at: int, kind: str) -> bool:
+    """Tell whether a colon begins a body, as in Python."""
+    return (
+        kind in {"function", "method", "class", "constructor"} and not line[at + 1 :].split("#", maxsplit=1)[0].strip()
+    )
+
+
+def _folded(text: str) -> str:
+    text = " ".join(text.split()).removesuffix("=").rstrip(" ;")
+    return text.replace("( ", "(").replace(",)", ")").replace(", )", ")").replace(" )", ")")
+
+
+def documentation_of(document: Document, one: Definition) -> str:
+    """Give the documentation of a definition: a docstring in Python, else the comment above it; cut at 50 lines."""
+    text = document.text
+    if document.language == "Python":
+        return _docstring("\n".join(lines_between(text, one.line, one.end_line)))
+    above: list[str] = []
+    number = one.begin_line - 1
+    while number > 0 and len(above) < MOST_SHOWN:
+        line = "".join(lines_between(text, number, number))
+        if not _COMMENT.match(line.encode()):
+            break
+        above.append(_MARKS.sub("", line))
+        number -= 1
+    return "\n".join(reversed(above)).strip()
+
+
+_DOCSTRING = re.compile(r':\s*(?:#[^\n]*)?\n\s*[rRuU]?("""|\'\'\'|"|\')(.*?)(?:\1|\Z)', re.DOTALL)
+
+
+def _docstring(text: str) -> str:
+    head = signature_end(text)
+    found = _DOCSTRING.match(text, head) if head >= 0 else None
+    if found is None:
+        return ""
+    lines = found[2].strip().splitlines()
+    return "\n".join([lines[0].strip(), *(line.strip() for line in lines[1:])]) if lines else ""
+
+
+def signature_end(text: str) -> int:
+    """Give the place of the colon that ends the head of a Python definition, -1 for none."""
+    depth = 0
+    for at, sign in enumerate(text):
+        if sign in "([{":
+            depth += 1
+        elif sign in ")]}":
+            depth -= 1
+        elif sign == ":" and depth <= 0:
+            return at
+    return -1

@@ -1,0 +1,200 @@
+"""Finding the uses of what a file defines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sourcelight.engines.navigation.candidates import files_with, holds
+from sourcelight.engines.navigation.definitions import Asked, asked_occurrences, by_rules, occurrences_in, resolve
+from sourcelight.engines.navigation.model import SCORES, Document, Found, How, Occurrence
+from sourcelight.engines.navigation.named import named
+from sourcelight.engines.navigation.ranking import family, ranked
+from sourcelight.engines.navigation.registry import resolver_of
+from sourcelight.engines.navigation.scip import precise_symbols_at
+
+if TYPE_CHECKING:
+    from sourcelight.engines.navigation.project import Project
+    from sourcelight.engines.navigation.workspace import Workspace
+
+MOST_BEARERS = 3
+"""Definitions of a name up to which uses after an unknown receiver count as its references."""
+
+_LOCAL = frozenset({"parameter", "variable"})
+_BINDERS = frozenset({"import", "from"})
+
+PlaceKey = tuple[tuple[str, str, bytes], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A use of a definition: a place in a file, how it was found, and whether it is the definition itself."""
+
+    document: Document
+    occurrence: Occurrence
+    how: How
+    score: float
+    reason: str
+    is_definition: bool = False
+
+
+@dataclass(slots=True)
+class References:
+    """The uses of one name's definitions; `found` gives them file by file, as they are found.
+
+    `left_out` counts places with that name after a receiver whose type is unknown, which were not given.
+    """
+
+    asked: Asked
+    workspace: Workspace
+    definitions: list[Found] = field(default_factory=list)
+    left_out: int = 0
+    complete: bool = True
+    _places: set[PlaceKey] = field(default_factory=set)
+    _any_receiver: bool = False
+
+    @property
+    def name(self) -> bytes:
+        """The name."""
+        return self.asked.name.encode()
+
+    def prepare(self) -> None:
+        """Find what the name defines in the file: all bindings of it, or what it means where it is only used."""
+        document, workspace = self.asked.document, self.workspace
+        bindings: list[Found] = []
+        others: list[Found] = []
+        resolver = resolver_of(document.language)
+        for occurrence in asked_occurrences(self.asked, workspace):
+            workspace.budget.check()
+            answers = list(resolve(document, occurrence, self.name, workspace)[:1])
+            own = [one for one in answers if one.document == document and one.start == occurrence.start]
+            (bindings if own else others).extend(answers)
+        chosen = bindings or others
+        if any(one.kind not in _LOCAL for one in chosen) and self.asked.line_number is None:
+            chosen = [one for one in chosen if one.kind not in _LOCAL]
+        if not bindings and self.asked.line_number is None:
+            chosen = chosen[:1]
+        gathered: dict[PlaceKey, Found] = {}
+        for one in chosen:
+            language = resolver_of(one.document.language) or resolver
+            for same in language.same(one, workspace) if language is not None else [one]:
+                gathered.setdefault(same.place, same)
+        self.definitions = list(gathered.values())
+        self._places = set(gathered)
+
+    def found(self) -> Iterator[list[Reference]]:
+        """Yield references, a list for each file, that of the definition first; empty when nothing is defined."""
+        self.prepare()
+        if not self.definitions:
+            return
+        self._any_receiver = self._few_bearers()
+        seen: set[tuple[str, str, bytes]] = set()
+        for document in self._documents():
+            if document.key in seen:
+                continue
+            seen.add(document.key)
+            self.workspace.budget.check()
+            if self.workspace.budget.spent:
+                self.complete = False
+                self.workspace.notice("time", "The time allowed was used up before every file was read.")
+                return
+            rows = list(self._in(document))
+            if rows:
+                yield rows
+
+    def _few_bearers(self) -> bool:
+        projects = {one.document.project.key: one.document.project for one in self.definitions}
+        count = sum(
+            1
+            for project in projects.values()
+            for one in named(project, self.name, self.workspace)
+            if family(one.document.language) == family(self.asked.document.language)
+        )
+        return count <= MOST_BEARERS
+
+    def _documents(self) -> Iterator[Document]:
+        projects: dict[str, Project] = {}
+        for one in self.definitions:
+            yield one.document
+            projects.setdefault(one.document.project.key, one.document.project)
+        local = all(one.kind in _LOCAL and _is_local(one, self.workspace) for one in self.definitions)
+        if local:
+            return
+        asking = self.asked.document.project
+        for project in {**projects, asking.key: asking}.values():
+            yield from self._candidates(project)
+        for one in self._exporters():
+            for other in self.workspace.others(one.document.project):
+                if other.key not in projects and other.key != asking.key and self._imports(other, one):
+                    projects[other.key] = other
+                    yield from self._candidates(other)
+
+    def _exporters(self) -> list[Found]:
+        """Give one definition of each project."""
+        return list({one.document.project.key: one for one in self.definitions}.values())
+
+    def _candidates(self, project: Project) -> Iterator[Document]:
+        wanted = {family(one.document.language) for one in self.definitions}
+        for document in files_with(project, self.name, self.workspace):
+            if family(document.language) in wanted:
+                yield document
+
+    def _imports(self, other: Project, one: Found) -> bool:
+        """Tell whether a repository may use a module of the definition's."""
+        resolver = resolver_of(one.document.language)
+        if resolver is None:
+            return True
+        provided = self.workspace.provided(one.document.project, resolver)
+        tops = set(resolver.module_names(one.document))
+        roots = {name.split(".")[0] for name in tops} | {name for name in tops if name in provided}
+        return any(
+            root in provided and holds(other, root.encode(), self.workspace, self.name) for root in sorted(roots)
+        )
+
+    def _in(self, document: Document) -> Iterator[Reference]:
+        precise = precise_symbols_at(document, self.definitions, self.name, self.workspace)
+        for occurrence in occurrences_in(document, self.name, self.workspace):
+            here = (document.key, occurrence.start)
+            if here in self._places:
+                how = next(one.how for one in self.definitions if one.place == here)
+                yield Reference(document, occurrence, how, SCORES[how], "the definition", is_definition=True)
+                continue
+            if precise is not None and precise.get(occurrence.start):
+                yield Reference(document, occurrence, "scip", 1.0, "the index file names the same symbol")
+                continue
+            answers: Sequence[Found] = by_rules(document, occurrence, self.workspace)
+            met = next((one for one in answers[:2] if one.place in self._places), None)
+            if met is not None:
+                yield Reference(document, occurrence, met.how, met.score, met.reason)
+            elif not answers:
+                yield from self._unresolved(document, occurrence)
+
+    def _unresolved(self, document: Document, occurrence: Occurrence) -> Iterator[Reference]:
+        if resolver_of(document.language) is not None and self.workspace.model(document) is not None:
+            if occurrence.role != "attribute":
+                return
+            own = any(one.document.project.key == document.project.key for one in self.definitions)
+            if own and self._any_receiver and any(one.kind not in _LOCAL for one in self.definitions):
+                reason = "unknown receiver; few definitions bear this name"
+                yield Reference(document, occurrence, "name", SCORES["name"], reason)
+            else:
+                self.left_out += 1
+            return
+        first = ranked(document, occurrence, self.name, self.workspace, most=1)
+        if first and first[0].place in self._places:
+            yield Reference(document, occurrence, "name", first[0].score, first[0].reason)
+        elif not first:
+            yield Reference(document, occurrence, "text", SCORES["text"], "the same word")
+        else:
+            self.left_out += 1
+
+
+def _is_local(one: Found, workspace: Workspace) -> bool:
+    """Tell whether only its own file can use a definition: a parameter, or a variable inside a function."""
+    if one.kind == "parameter":
+        resolver = resolver_of(one.document.language)
+        return resolver is None
+    from sourcelight.engines.navigation.named import outline_of
+
+    return not any(row.offset == one.start for row in outline_of(one.document, workspace))

@@ -1,0 +1,272 @@
+"""What calls share (projects, parsed files) and what one call works with (viewer, limits of time and files)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.errors import IndexFault
+from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.navigation.named import imports_of
+from sourcelight.engines.navigation.project import LARGEST_FILE, Project
+from sourcelight.engines.navigation.registry import resolver_of
+from sourcelight.engines.search import IndexStore, Target
+from sourcelight.repos import Catalog, ObjectReader, Repository, Viewer, resolve
+
+if TYPE_CHECKING:
+    from sourcelight.engines.navigation.resolver import Model, Resolver
+
+CACHE_BYTES = 4 * 1024 * 1024
+"""Source bytes of the parsed files that are kept; a tree takes about 26 times its source, so some 100 MB."""
+
+MOST_PATHS = 3_000_000
+"""Paths of the projects that are kept open."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """How much one call may do; what it left out because of that is said in its notices.
+
+    Parameters
+    ----------
+    cancellation
+        Asked for before each file.
+    seconds
+        Time for the whole call; None: no limit.
+    """
+
+    cancellation: Cancellation = field(default_factory=Cancellation)
+    seconds: float | None = None
+    parsed: int = 0
+    _ends: float | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        self._ends = None if self.seconds is None else time.monotonic() + self.seconds
+
+    @property
+    def spent(self) -> bool:
+        """Whether the time is used up."""
+        return self._ends is not None and time.monotonic() > self._ends
+
+    def check(self) -> None:
+        """Raise `Cancelled` when the caller asked to stop."""
+        self.cancellation.check()
+
+
+class _Models:
+    """Parsed files by blob and language; the longest unused are dropped beyond so many bytes of source."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self.most_bytes = most_bytes
+        self.held_bytes = 0
+        self._held: OrderedDict[tuple[bytes, str], tuple[int, Any]] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def get(self, key: tuple[bytes, str]) -> tuple[int, Any] | None:
+        with self._guard:
+            found = self._held.get(key)
+            if found is not None:
+                self._held.move_to_end(key)
+            return found
+
+    def put(self, key: tuple[bytes, str], size: int, model: Any) -> None:
+        with self._guard:
+            former = self._held.pop(key, None)
+            self.held_bytes += size - (former[0] if former else 0)
+            self._held[key] = size, model
+            while self.held_bytes > self.most_bytes and len(self._held) > 1:
+                _, (dropped, _) = self._held.popitem(last=False)
+                self.held_bytes -= dropped
+
+
+class Navigator:
+    """Navigation over one catalog and one index; safe to share between threads.
+
+    Parameters
+    ----------
+    catalog
+        Repositories, and who may see them.
+    store
+        The text index with its tables of definitions and imports.
+    target_of
+        What the default revision of a repository is; None: its HEAD.
+    cache_bytes
+        Source bytes of the parsed files that are kept.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        store: IndexStore,
+        *,
+        target_of: Callable[[Repository], Target] | None = None,
+        cache_bytes: int = CACHE_BYTES,
+    ) -> None:
+        self.catalog = catalog
+        self.store = store
+        self._target_of = target_of or (lambda repository: Target(repository, "", repository.facts.commit))
+        self.models = _Models(cache_bytes)
+        self._projects: OrderedDict[tuple[str, str], Project] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def workspace(self, viewer: Viewer, budget: Budget | None = None) -> Workspace:
+        """Give what one call works with."""
+        return Workspace(self, viewer, budget or Budget())
+
+    def project(self, repository: Repository, revision: str, budget: Budget) -> Project:
+        """Open a repository at a revision, indexing that commit first if nobody has yet.
+
+        One commit is one project, under whatever revision it was opened first.
+
+        Raises
+        ------
+        RevisionNotFound
+            If there is no such revision.
+        """
+        if revision:
+            target = Target(repository, revision, resolve(repository, revision))
+        else:
+            target = self._target_of(repository)
+        place = repository.key, target.commit
+        with self._guard:
+            found = self._projects.get(place)
+            if found is not None:
+                self._projects.move_to_end(place)
+        if found is None:
+            found = self._open(target, budget)
+            if found.snapshot is None:
+                return found
+            with self._guard:
+                self._projects[place] = found
+                held = sum(len(project.paths) for project in self._projects.values())
+                while held > MOST_PATHS and len(self._projects) > 1:
+                    _, oldest = self._projects.popitem(last=False)
+                    held -= len(oldest.paths)
+        return found
+
+    def _open(self, target: Target, budget: Budget) -> Project:
+        try:
+            if not self.store.is_current(target):
+                self.store.update([target], cancellation=budget.cancellation)
+            snapshot, _ = self.store.open(target)
+        except IndexFault:
+            with ObjectReader(target.repository) as reader:
+                tree = reader.tree(target.commit)
+            return Project(target, tree.paths, None, tree.blob_ids)
+        view = snapshot.view
+        text, starts = bytes(view.file.bytes_of("paths")), view.path_start.tolist()
+        paths = [text[low : high - 1] for low, high in pairwise(starts)]
+        return Project(target, paths, snapshot, bytes(view.file.bytes_of("blobs")))
+
+
+@dataclass(slots=True)
+class Workspace:
+    """What one call sees: the repositories of a viewer, each at a commit, within a budget.
+
+    `unparsed` collects files that were needed but could not be parsed, with the reason; `notices` what else a reader
+    of the answer has to know, one sentence for each key.
+    """
+
+    navigator: Navigator
+    viewer: Viewer
+    budget: Budget
+    unparsed: dict[Document, str] = field(default_factory=dict)
+    notices: dict[str, str] = field(default_factory=dict)
+    _opened: dict[tuple[str, str], Project] = field(default_factory=dict)
+    _visible: tuple[Repository, ...] | None = None
+
+    def notice(self, key: str, sentence: str) -> None:
+        """Note what the reader has to know; the first sentence for a key counts."""
+        self.notices.setdefault(key, sentence)
+
+    def project(self, name: str, revision: str = "") -> Project:
+        """Open a repository by its name.
+
+        Raises
+        ------
+        RepositoryNotFound
+            If there is none that the viewer may see.
+        RevisionNotFound
+            If it has no such revision.
+        """
+        return self._open(self.navigator.catalog.get(name, self.viewer), revision)
+
+    def _open(self, repository: Repository, revision: str) -> Project:
+        place = repository.key, revision
+        found = self._opened.get(place)
+        if found is None:
+            self.budget.check()
+            found = self._opened[place] = self.navigator.project(repository, revision, self.budget)
+        return found
+
+    def opened(self, name: str) -> list[Project]:
+        """Give the projects of a repository that were opened in this call."""
+        return [project for project in self._opened.values() if project.name == name]
+
+    @property
+    def repositories(self) -> tuple[Repository, ...]:
+        """Repositories that the viewer may see, by name."""
+        if self._visible is None:
+            self._visible = self.navigator.catalog.visible(self.viewer)
+        return self._visible
+
+    def others(self, project: Project) -> Iterator[Project]:
+        """Give all other repositories, at their default revision, in order of names."""
+        for repository in self.repositories:
+            if repository.key != project.key and repository.facts.commit:
+                yield self._open(repository, "")
+
+    def providers(self, project: Project, resolver: Resolver, name: str) -> list[tuple[Project, Any]]:
+        """Give the other repositories whose `Resolver.provides` has `name`, with what it says of it.
+
+        One whose own name ends in `name` comes first.
+        """
+        found = [
+            (other, held[name]) for other in self.others(project) if name in (held := self.provided(other, resolver))
+        ]
+        return sorted(found, key=lambda pair: pair[0].name.rpartition("/")[2] != name)
+
+    def provided(self, project: Project, resolver: Resolver) -> Any:
+        """Give what a project provides by the rules of a resolver; remembered."""
+        return project.remember(("provides", type(resolver).__name__), lambda: resolver.provides(project))
+
+    def model(self, document: Document) -> Model | None:
+        """Give the parsed file; None when its language has no resolver, or it can't be parsed (see `unparsed`)."""
+        resolver = resolver_of(document.language)
+        if resolver is None:
+            return None
+        key = document.blob_id, document.language
+        held = self.navigator.models.get(key)
+        if held is None:
+            self.budget.check()
+            text = document.text
+            if len(text) > LARGEST_FILE:
+                self.unparsed[document] = "too-large"
+                return None
+            self.budget.parsed += 1
+            held = len(text) + 256, resolver.build(document.language, text)
+            self.navigator.models.put(key, *held)
+        if held[1] is None:
+            self.unparsed[document] = "timed-out"
+        return held[1]
+
+    def imported_files(self, document: Document) -> Collection[tuple[str, str, bytes]]:
+        """Give the keys of the files that a file imports, as far as its language's rules know."""
+        resolver = resolver_of(document.language)
+        if resolver is None:
+            return ()
+        return document.project.remember(
+            ("imported", document.number), lambda: frozenset(self._imported_files(document, resolver))
+        )
+
+    def _imported_files(self, document: Document, resolver: Resolver) -> Iterator[tuple[str, str, bytes]]:
+        for one in imports_of(document, self):
+            found = resolver.imported(document, one.module, one.member, self)
+            if found is not None:
+                yield found.key

@@ -1,0 +1,168 @@
+"""Scores of files: lists of scores, each divided by its best, added and weighed by what sort of file it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sourcelight.engines.search.ranking.bm25 import Floats, WordScores
+from sourcelight.engines.search.ranking.paths import KINDS
+from sourcelight.engines.search.ranking.question import Question
+from sourcelight.engines.search.ranking.space import Piece, Space
+from sourcelight.engines.symbols import SymbolTable
+
+
+@dataclass(frozen=True, slots=True)
+class ListWeights:
+    """By how much each list counts, and each sort of file."""
+
+    best: float = 1.0
+    second: float = 0.3
+    third: float = 0.2
+    whole: float = 0.5
+    exact: float = 0.3
+    mentioned: float = 0.5
+    test: float = 0.6
+    test_asked: float = 0.9
+    docs: float = 0.5
+    docs_asked: float = 1.0
+    config: float = 0.4
+    vendored: float = 0.3
+    changelog: float = 0.15
+
+    def of_kinds(self, question: Question) -> Floats:
+        """Give the factor of each of `paths.KINDS`."""
+        test = self.test_asked if question.asks_tests else self.test
+        docs = self.docs_asked if question.asks_docs else self.docs
+        factors = {"code": 1.0, "test": test, "docs": docs, "config": self.config, "vendored": self.vendored}
+        return np.array([factors.get(kind, self.changelog) for kind in KINDS])
+
+
+MOST_DEFINING = 20
+"""Files beyond which a name says nothing by being defined in them."""
+
+
+@dataclass(slots=True)
+class FileLists:
+    """Lists of scores of all files of a space, by name, weighed; `kind` is the factor of each file."""
+
+    kind: Floats
+    lists: dict[str, Floats] = field(default_factory=dict)
+
+    def total(self) -> Floats:
+        """Give the score of each file."""
+        total = np.zeros(len(self.kind))
+        for values in self.lists.values():
+            total += values
+        return total * self.kind
+
+
+def file_lists(space: Space, words: WordScores, question: Question, weights: ListWeights) -> FileLists:
+    """Make the lists that words, definitions and paths give."""
+    factors = weights.of_kinds(question)
+    kinds = [factors[space.words[piece.target].kind[piece.files]] for piece in space.pieces]
+    found = FileLists(np.concatenate(kinds) if kinds else np.zeros(0))
+    tops = _three_best(space, words.chunks)
+    ranked = zip((weights.best, weights.second, weights.third, weights.whole), (*tops, words.files), strict=True)
+    total = np.zeros(space.files)
+    for weight, values in ranked:
+        total += weight * _scaled(values)
+    found.lists["words"] = _scaled(total)
+    exact, mentioned = np.zeros(space.files), np.zeros(space.files)
+    for name in question.names:
+        files = np.array(sorted(_defining(space, name)), dtype=np.int64)
+        if 0 < len(files) <= MOST_DEFINING:
+            exact[files] += 1.0 / len(files)
+    for file in _mentioned(space, question):
+        mentioned[file] = 1.0
+    found.lists["definitions"] = weights.exact * exact
+    found.lists["mentioned"] = weights.mentioned * mentioned
+    return found
+
+
+def _scaled(values: Floats) -> Floats:
+    most = float(values.max()) if len(values) else 0.0
+    return values / most if most > 0.0 else values
+
+
+def _three_best(space: Space, chunks: Floats) -> list[Floats]:
+    """Give the best, second and third best score of the chunks of each file."""
+    found: list[list[Floats]] = [[], [], []]
+    for number, piece in enumerate(space.pieces):
+        scores = chunks[space.chunk_base[number] : space.chunk_base[number + 1]].copy()
+        first = piece.first[:-1]
+        for place, best in enumerate(found):
+            tops = np.maximum.reduceat(scores, first)
+            best.append(tops)
+            if place < 2:
+                held = np.flatnonzero(scores >= np.repeat(tops, piece.first[1:] - first))
+                file = piece.file_of[held]
+                scores[held[np.append(True, file[1:] != file[:-1])]] = 0.0
+    return [np.concatenate(parts) if parts else np.zeros(0) for parts in found]
+
+
+def _defining(space: Space, name: str) -> Iterator[int]:
+    """Give the files in which a definition bears a name."""
+    wanted = name.encode()
+    for number, piece, symbols in with_symbols(space):
+        rows = symbols.rows_of_name(wanted)
+        if len(rows):
+            documents = np.unique(symbols.documents_of(rows))
+            yield from (space.file_base[number] + np.flatnonzero(np.isin(piece.documents, documents))).tolist()
+
+
+def with_symbols(space: Space) -> Iterator[tuple[int, Piece, SymbolTable]]:
+    """Give each piece with its number and the definitions beside it."""
+    for number, piece in enumerate(space.pieces):
+        opened = space.opened[piece.target]
+        shard = next(at for at, table in enumerate(opened.terms) if table is piece.table)
+        symbols = opened.symbols[shard]
+        if symbols is not None:
+            yield number, piece, symbols
+
+
+def _mentioned(space: Space, question: Question) -> Iterator[int]:
+    """Give the files whose path, or whose name without its extension, the question has."""
+    endings = [file.strip("/").encode() for file in question.files]
+    stems = [name.encode() for name in question.names]
+    if not endings and not stems:
+        return
+    for target, opened in enumerate(space.opened):
+        view = opened.snapshot.view
+        text = bytes(view.path_text)
+        starts = []
+        for wanted in endings:
+            starts += [*_found(text, b"/" + wanted + b"\n"), *_found(text, b"\n" + wanted + b"\n")]
+        for wanted in stems:
+            for at in (*_found(text, b"/" + wanted + b"."), *_found(text, b"\n" + wanted + b".")):
+                if text.find(b"/", at + 1, text.find(b"\n", at + 1)) < 0:
+                    starts.append(at)
+        places = np.array(starts, dtype=np.int64) + 1
+        files = np.unique(np.searchsorted(view.path_start.astype(np.int64), places, side="right") - 1)
+        for number, piece in enumerate(space.pieces):
+            if piece.target == target:
+                yield from (space.file_base[number] + np.flatnonzero(np.isin(piece.files, files))).tolist()
+
+
+def _found(text: bytes, wanted: bytes) -> Iterator[int]:
+    at = text.find(wanted)
+    while at >= 0:
+        yield at
+        at = text.find(wanted, at + 1)
+
+
+def by_target(space: Space, scores: Floats) -> Sequence[NDArray[np.float64]]:
+    """Give scores as one array for each target, with an entry for each file of its view."""
+    found = [np.zeros(opened.snapshot.view.files) for opened in space.opened]
+    for number, piece in enumerate(space.pieces):
+        found[piece.target][piece.files] = scores[space.file_base[number] : space.file_base[number + 1]]
+    return found
+
+
+def of_targets(space: Space, scores: Sequence[Floats]) -> Floats:
+    """Turn around what `by_target` does."""
+    parts = [scores[piece.target][piece.files] for piece in space.pieces]
+    return np.concatenate(parts) if parts else np.zeros(0)

@@ -1,0 +1,154 @@
+"""What the paths of a revision say: the words in them, and what sort of file each one is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sourcelight.engines.search.ranking.words import terms_of
+from sourcelight.engines.search.scan.snapshot import Snapshot
+
+KINDS = ("code", "test", "docs", "config", "vendored", "changelog")
+
+BASENAME, FOLDER = 1.0, 0.5
+"""What a word counts in a file's name and in the name of a folder above it."""
+
+_TEST_FOLDER = re.compile(
+    r"(?:^|/)(?:tests?|testing|testdata|__tests__|specs?|fixtures|e2e|test-?suite)(?:/|$)", re.IGNORECASE
+)
+_TEST_NAME = re.compile(
+    r"^tests?[_.-]|^conftest\.|[_.-](?:tests?|spec)\.\w+$|(?:Test|Tests|Spec|IT)\.(?:java|kt|scala|cs)$"
+)
+_VENDORED_FOLDER = re.compile(
+    r"(?:^|/)(?:vendor|vendored|_vendor|node_modules|third[_-]?party|deps|external|dist)(?:/|$)"
+)
+_GENERATED_NAME = re.compile(
+    r"\.pb\.(?:go|cc|h)$|_pb2(?:_grpc)?\.pyi?$|\.min\.(?:js|css)$|\.map$|[._]generated\.|zz_generated|[._-]gen\.go$|"
+    r"^(?:package-lock\.json|yarn\.lock|pnpm-lock\.yaml|go\.sum|Cargo\.lock|poetry\.lock|uv\.lock)$"
+)
+_CHANGELOG_NAME = re.compile(
+    r"^(?:change(?:s|log)|history|news|releases?|release[_-]notes|\d+-?release-?notes)(?:\.(?:md|rst|txt|adoc|html?))?$",
+    re.IGNORECASE,
+)
+_CHANGELOG_FOLDER = re.compile(r"(?:^|/)(?:changelogs?|changelog\.d|release[_-]?notes|changes)(?:/|$)", re.IGNORECASE)
+_DOCS_FOLDER = re.compile(r"(?:^|/)(?:docs?|documentation|man|website|site)(?:/|$)", re.IGNORECASE)
+_DOCS_NAME = re.compile(
+    r"\.(?:md|mdx|rst|txt|adoc|asciidoc|html?|tex|texi|pod|\d)$|"
+    r"^(?:readme|authors|contributing|license|copying|notice|todo)\b",
+    re.IGNORECASE,
+)
+_CONFIG_NAME = re.compile(
+    r"\.(?:json|json5|ya?ml|toml|ini|cfg|conf|properties|xml|lock|mod|sum|csv|tsv|env|gradle|cmake|in|am|ac|m4|mk|svg|"
+    r"patch|diff|nix|bazel|bzl|editorconfig|css|scss|less|sql|proto\.lock|log|out|golden|snap)$|"
+    r"^(?:\.[\w.-]+|makefile|dockerfile[\w.-]*|cmakelists\.txt|jenkinsfile|requirements[\w.-]*\.txt|codeowners)$",
+    re.IGNORECASE,
+)  # fmt: skip
+
+
+def kind_of(path: str) -> str:
+    """Say what sort of file a path names: one of `KINDS`."""
+    folder, _, name = path.rpartition("/")
+    return KINDS[_kind(_folder_kinds(folder), name)]
+
+
+def _folder_kinds(folder: str) -> tuple[bool, bool, bool, bool]:
+    return (
+        bool(_VENDORED_FOLDER.search(folder)),
+        bool(_CHANGELOG_FOLDER.search(folder)),
+        bool(_TEST_FOLDER.search(folder)),
+        bool(_DOCS_FOLDER.search(folder)),
+    )
+
+
+def _kind(folder: tuple[bool, bool, bool, bool], name: str) -> int:
+    vendored, changelog, test, docs = folder
+    if vendored or _GENERATED_NAME.search(name):
+        return 4
+    if _CHANGELOG_NAME.search(name) or (changelog and _DOCS_NAME.search(name)):
+        return 5
+    if test or _TEST_NAME.search(name):
+        return 1
+    if _CONFIG_NAME.search(name):
+        return 3
+    return 2 if docs or _DOCS_NAME.search(name) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class PathWords:
+    """Words of the paths of a view.
+
+    `kind` is, for each file, a place in `KINDS`.
+    """
+
+    kind: NDArray[np.uint8]
+    names: dict[str, NDArray[np.int64]]
+    folders: dict[str, NDArray[np.int64]]
+    folder_files: Sequence[NDArray[np.int64]]
+
+    def files(self, term: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Give the files, ascending, in whose path a term is, and its weight there."""
+        by_name = self.names.get(term, _NONE)
+        held = self.folders.get(term)
+        if held is None:
+            return by_name, np.full(len(by_name), BASENAME)
+        by_folder = np.concatenate([self.folder_files[number] for number in held.tolist()])
+        files, place = np.unique(np.concatenate([by_name, by_folder]), return_inverse=True)
+        parts = np.concatenate([np.full(len(by_name), BASENAME), np.full(len(by_folder), FOLDER)])
+        return files, np.bincount(place, weights=parts, minlength=len(files)).astype(np.float64)
+
+
+_NONE = np.zeros(0, dtype=np.int64)
+
+
+def path_words(snapshot: Snapshot) -> PathWords:
+    """Read the paths of a snapshot, once."""
+    return snapshot.remember("ranking paths", lambda: _read(snapshot))
+
+
+def _read(snapshot: Snapshot) -> PathWords:
+    view = snapshot.view
+    text = bytes(view.path_text).decode("utf-8", "replace")
+    paths = text.split("\n")[1 : view.files + 1]
+    numbers: dict[str, int] = {}
+    facts: list[tuple[bool, bool, bool, bool]] = []
+    members: list[list[int]] = []
+    by_name: dict[str, list[int]] = {}
+    known: dict[str, tuple[str, ...]] = {}
+    kind = np.zeros(view.files, dtype=np.uint8)
+    for file, path in enumerate(paths):
+        folder, _, name = path.rpartition("/")
+        number = numbers.get(folder)
+        if number is None:
+            number = numbers[folder] = len(facts)
+            facts.append(_folder_kinds(folder))
+            members.append([])
+        members[number].append(file)
+        kind[file] = _kind(facts[number], name)
+        for term in _terms(name, known):
+            by_name.setdefault(term, []).append(file)
+    by_folder: dict[str, list[int]] = {}
+    for folder, number in numbers.items():
+        for term in dict.fromkeys(term for part in folder.split("/") for term in _terms(part, known)):
+            by_folder.setdefault(term, []).append(number)
+    return PathWords(
+        kind,
+        {term: np.array(files, dtype=np.int64) for term, files in by_name.items()},
+        {term: np.array(held, dtype=np.int64) for term, held in by_folder.items()},
+        [np.array(files, dtype=np.int64) for files in members],
+    )
+
+
+_WORD = re.compile(r"\w+")
+
+
+def _terms(name: str, known: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+    found = known.get(name)
+    if found is None:
+        pieces = _WORD.findall(name)
+        terms = [term for piece in pieces for term in terms_of(piece)]
+        found = known[name] = tuple(dict.fromkeys(terms))
+    return found

@@ -1,0 +1,211 @@
+"""What a question asks for: its terms with their weights, the names and files in it, and what sort of file it wants."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from sourcelight.engines.search.ranking.words import FUNCTION_WORDS, joined, parts_of, stem
+
+_JOINED_WEIGHT = 0.6
+_MOST_CHARACTERS = 20_000
+
+_CODE_SPAN = re.compile(r"`+([^`]+)`+")
+_QUOTED = re.compile(r'"([^"\n]{2,})"|“([^”\n]{2,})”|\'([^\'\n]{2,})\'(?!\w)')
+_PATH = re.compile(
+    r"(?<![\w./-])(?:[\w.+-]+/)*[\w+-][\w.+-]*\.[A-Za-z][A-Za-z0-9]{0,9}(?![\w/])"
+    r"|(?<![\w./])(?:[\w.+-]+/)+[\w.+-]+"
+)
+_NAME = re.compile(r"[A-Za-z_][\w]*(?:(?:\.|::|->|#)[A-Za-z_]\w*)*")
+_WORD = re.compile(r"[^\W_][\w]*(?:['\u2019]\w+)?")
+_SENTENCE = re.compile(r"[.!?;:,()\[\]{}\n]+")
+_SEPARATOR = re.compile(r"\.|::|->|#")
+_CODE_FILES = """
+py pyi pyx go rs c h cc cpp cxx hpp hh hxx m mm java kt kts scala js jsx mjs cjs ts tsx rb php cs swift lua pl pm
+sh bash zsh ps1 sql html htm css scss less vue md rst txt adoc json yaml yml toml ini cfg conf xml proto gradle
+cmake mk tcl tf ex exs erl hs ml r jl dart groovy ipynb lock log csv tsv
+"""
+_EXTENSIONS = frozenset(_CODE_FILES.split())
+_TEST = re.compile(r"\b(?:tests?|tested|testing|unit test|fixtures?|spec)\b", re.IGNORECASE)
+_DOCS = re.compile(r"\b(?:docs?|documentation|documented|readme|manual|guide|tutorial)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, analysed.
+
+    Attributes
+    ----------
+    text
+        As it was put, without filters.
+    terms
+        Weight of each term to look for, in the order met.
+    names
+        Names of code in the question, simple ones: of ``Session.send`` both parts.
+    files
+        Names or paths of files in it.
+    phrases
+        Quoted texts and error messages in it.
+    shown
+        For each term the word or name it came from, to say what was not found.
+    optional
+        Terms that are guesses: neighbouring words joined. Not finding one says nothing.
+    asks_tests, asks_docs
+        Whether tests or documentation are what is wanted.
+    """
+
+    text: str
+    terms: Mapping[str, float]
+    names: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()
+    shown: Mapping[str, str] = field(default_factory=dict)
+    optional: frozenset[str] = frozenset()
+    asks_tests: bool = False
+    asks_docs: bool = False
+
+
+@dataclass(slots=True)
+class _Reader:
+    counts: Counter[str] = field(default_factory=Counter)
+    factors: dict[str, float] = field(default_factory=dict)
+    shown: dict[str, str] = field(default_factory=dict)
+    names: dict[str, None] = field(default_factory=dict)
+    files: dict[str, None] = field(default_factory=dict)
+    phrases: dict[str, None] = field(default_factory=dict)
+
+    def note(self, term: str, shown: str, factor: float = 1.0) -> None:
+        self.counts[term] += 1
+        self.factors[term] = max(factor, self.factors.get(term, 0.0))
+        self.shown.setdefault(term, shown)
+
+    def name(self, text: str) -> None:
+        """Take a name of code, dotted or not."""
+        for simple in _SEPARATOR.split(text):
+            if not simple.strip("_"):
+                continue
+            self.names[simple] = None
+            parts = parts_of(simple)
+            kept = [part for part in parts if len(part) > 1 and part not in FUNCTION_WORDS]
+            for part in kept or parts:
+                self.note(stem(part), simple)
+            if len(parts) > 1:
+                self.note(joined(parts), simple)
+
+    def file(self, text: str) -> None:
+        """Take the name or path of a file."""
+        self.files[text] = None
+        for part in parts_of(text.rpartition("/")[2]):
+            if len(part) > 1 and part not in FUNCTION_WORDS and part not in _EXTENSIONS:
+                self.note(stem(part), text)
+
+    def prose(self, text: str) -> None:
+        """Take plain words: their stems, and pairs and triples of neighbours joined."""
+        for sentence in _SENTENCE.split(text):
+            run: list[str] = []
+            for found in _WORD.finditer(sentence):
+                word = re.sub(r"['\u2019]\w+$", "", found[0])
+                parts = [part for part in parts_of(word) if part not in FUNCTION_WORDS and len(part) > 1]
+                for part in parts:
+                    self.note(stem(part), word)
+                if len(parts) > 1:
+                    self.note(joined(parts_of(word)), word)
+                run += parts
+            for size in (2, 3):
+                for at in range(len(run) - size + 1):
+                    self.note(joined(run[at : at + size]), " ".join(run[at : at + size]), _JOINED_WEIGHT)
+
+
+def analyse(text: str) -> Question:
+    """Analyse a question; filters such as ``repo:`` must be gone from it."""
+    text = text[:_MOST_CHARACTERS]
+    reader = _Reader()
+    rest = _take_marked(text, reader)
+    rest = _take_files_and_names(rest, reader)
+    reader.prose(rest)
+    first_line, _, more = text.strip().partition("\n")
+    early: set[str] = set()
+    if more.strip():
+        opening = _Reader()
+        opening.prose(_take_files_and_names(_take_marked(first_line, opening), opening))
+        early = set(opening.counts)
+    terms = {
+        term: (1.0 + math.log(count) + (1.0 if term in early else 0.0)) * reader.factors[term]
+        for term, count in reader.counts.items()
+    }
+    return Question(
+        text.strip(),
+        terms,
+        tuple(reader.names),
+        tuple(reader.files),
+        tuple(reader.phrases),
+        reader.shown,
+        frozenset(term for term, factor in reader.factors.items() if factor < 1.0),
+        bool(_TEST.search(text)),
+        bool(_DOCS.search(text)),
+    )
+
+
+def _take_marked(text: str, reader: _Reader) -> str:
+    """Take code spans and quoted texts; give the text without the spans' marks."""
+
+    def span(found: re.Match[str]) -> str:
+        inner = found[1].strip()
+        bare = inner.removesuffix("()")
+        if _NAME.fullmatch(bare) and not _is_file(bare):
+            reader.name(bare)
+            return " "
+        if " " in inner:
+            reader.phrases[inner] = None
+        return f" {inner} "
+
+    def quoted(found: re.Match[str]) -> str:
+        inner = next(group for group in found.groups() if group is not None).strip()
+        reader.phrases[inner] = None
+        return f" {inner} "
+
+    return _QUOTED.sub(quoted, _CODE_SPAN.sub(span, text))
+
+
+def _is_file(text: str) -> bool:
+    return "/" in text or ("." in text and text.rpartition(".")[2].lower() in _EXTENSIONS)
+
+
+def _take_files_and_names(text: str, reader: _Reader) -> str:
+    """Take what looks like files and names of code; give the rest."""
+
+    def path(found: re.Match[str]) -> str:
+        whole = found[0].rstrip(".")
+        slashes = whole.count("/")
+        # "and/or", "read/write" are words; a path has an extension or more than one folder.
+        if not (whole.rpartition(".")[2].lower() in _EXTENSIONS or slashes > 1):
+            return found[0]
+        reader.file(whole)
+        return " "
+
+    def name(found: re.Match[str]) -> str:
+        whole = found[0]
+        called = text_after[found.end() : found.end() + 1] == "("
+        if not (called or _is_code(whole)):
+            return whole
+        reader.name(whole)
+        return " "
+
+    text_after = _PATH.sub(path, text)
+    return _NAME.sub(name, text_after)
+
+
+def _is_code(text: str) -> bool:
+    """Whether a word can only be a name of code: parts joined by signs, or a capital within."""
+    if _SEPARATOR.search(text):
+        return True
+    bare = text.strip("_")
+    if "_" in bare or (text.startswith("_") and len(bare) > 1):
+        return True
+    return any(a.islower() and b.isupper() for a, b in pairwise(bare)) or (
+        len(bare) > 3 and bool(re.match(r"[A-Z]{2,}[a-z]{2,}", bare))
+    )

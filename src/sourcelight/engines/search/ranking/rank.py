@@ -1,0 +1,243 @@
+"""Ranking files and chunks for a question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from sourcelight.core.batches import Cancellation
+from sourcelight.engines.search.ranking.bm25 import Floats, Weights, WordScores, score
+from sourcelight.engines.search.ranking.file_scores import FileLists, ListWeights, by_target, file_lists, of_targets
+from sourcelight.engines.search.ranking.model import FileSpace, RankedChunk, RankedFile, Ranking, Scorer
+from sourcelight.engines.search.ranking.paths import KINDS
+from sourcelight.engines.search.ranking.question import Question
+from sourcelight.engines.search.ranking.space import Mask, Numbers, Piece, Space, make_space
+from sourcelight.engines.search.ranking.terms_files import Opened
+
+_CHUNK, _FILE = 1.0, 0.6
+_COVERING = 8
+_VOTING = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Most chunks to give, of how many files, and of each; None: no limit."""
+
+    chunks: int | None = None
+    files: int | None = None
+    per_file: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranker:
+    """Ranks with these weights and further lists."""
+
+    weights: Weights = field(default_factory=Weights)
+    lists: ListWeights = field(default_factory=ListWeights)
+    scorers: Sequence[Scorer] = ()
+
+    def rank(
+        self,
+        question: Question,
+        opened: Sequence[Opened],
+        masks: Sequence[Mask | None],
+        limits: Limits,
+        cancellation: Cancellation,
+    ) -> Ranking:
+        """Rank; `masks` say which files of each target count, None for all. Raises `Cancelled`."""
+        space = make_space(opened, masks)
+        if not space.chunks:
+            return Ranking(question, unknown=_unknown(question, {}))
+        words = score(space, question.terms, self.weights, cancellation)
+        lists = file_lists(space, words, question, self.lists)
+        for scorer in self.scorers:
+            cancellation.check()
+            self._add(scorer, _Order(space, words, lists), question, cancellation)
+        order = _Order(space, words, lists)
+        numbers, files = order.best(limits)
+        return Ranking(
+            question,
+            tuple(order.chunks(numbers, files)),
+            tuple(order.files(files)),
+            int(np.count_nonzero(order.file_scores)),
+            int(np.count_nonzero(words.chunks)),
+            space.files,
+            _coverage(question, space, words, order.best(Limits(_COVERING))[0]),
+            _unknown(question, words.idf),
+        )
+
+    def _add(self, scorer: Scorer, order: _Order, question: Question, cancellation: Cancellation) -> None:
+        space = order.space
+        numbers, files = order.best(Limits(_VOTING))
+        found = scorer.scores(
+            FileSpace(
+                question,
+                [each.target for each in space.opened],
+                [each.snapshot for each in space.opened],
+                by_target(space, order.file_scores),
+                order.chunks(numbers, files),
+            ),
+            cancellation,
+        )
+        if found is not None:
+            order.lists.lists[scorer.name] = scorer.weight * of_targets(space, found)
+
+
+class _Order:
+    """Files and chunks by their scores."""
+
+    def __init__(self, space: Space, words: WordScores, lists: FileLists) -> None:
+        self.space, self.words, self.lists = space, words, lists
+        total = lists.total()
+        self._most = float(total.max()) or 1.0
+        self.file_scores: Floats = total / self._most
+        self._held = np.flatnonzero(words.chunks)
+        most = float(words.chunks.max()) or 1.0
+        parts = []
+        for number, piece in enumerate(space.pieces):
+            base, end = space.chunk_base[number], space.chunk_base[number + 1]
+            low, high = np.searchsorted(self._held, (base, end))
+            held = self._held[low:high]
+            file = space.file_base[number] + piece.file_of[held - base]
+            parts.append(_CHUNK * words.chunks[held] / most * lists.kind[file] + _FILE * self.file_scores[file])
+        self._scores = np.concatenate(parts) if parts else np.zeros(0)
+
+    def _place(self, chunk: int) -> tuple[int, int, int]:
+        """Give the piece of a chunk, its number there, and the number of its file."""
+        number = self.space.piece_of_chunk(chunk)
+        within = chunk - self.space.chunk_base[number]
+        return number, within, self.space.file_base[number] + int(self.space.pieces[number].file_of[within])
+
+    def _name(self, file: int) -> tuple[str, str, str]:
+        """Give what equal files are ordered by."""
+        piece, at = self._file(file)
+        target = self.space.opened[piece.target].target
+        return target.repository.name, target.revision, self._path(piece, at)
+
+    def _file(self, file: int) -> tuple[Piece, int]:
+        number = self.space.piece_of_file(file)
+        return self.space.pieces[number], file - self.space.file_base[number]
+
+    def _path(self, piece: Piece, at: int) -> str:
+        return self.space.opened[piece.target].snapshot.view.path(int(piece.files[at]))
+
+    def best(self, limits: Limits) -> tuple[list[tuple[int, float]], list[int]]:
+        """Give the best chunks with their scores, and their files in the order of the files' own scores."""
+        count = len(self._held)
+        wanted = count if limits.chunks is None else min(limits.chunks, count)
+        simple = limits.files is None and limits.per_file is None
+        asked = wanted if simple else min(count, 20 * wanted)
+        while True:
+            chosen = self._chosen(self._sorted(asked), limits, wanted)
+            if len(chosen) >= wanted or asked >= count:
+                break
+            asked = min(count, 4 * asked)
+        most = self._scores.max() if count else 1.0
+        files = dict.fromkeys(self._place(chunk)[2] for chunk, _ in chosen)
+        ordered = sorted(files, key=lambda file: (-self.file_scores[file], self._name(file)))
+        return [(chunk, value / most) for chunk, value in chosen], ordered
+
+    def _sorted(self, count: int) -> list[tuple[int, float]]:
+        """Give the `count` best chunks and those as good as the last, in order."""
+        scores = self._scores
+        if count < len(scores):
+            least = np.partition(scores, len(scores) - count)[len(scores) - count] if count else np.inf
+            held: Numbers = np.flatnonzero(scores >= least)
+        else:
+            held = np.arange(len(scores))
+        pairs = [(int(self._held[at]), float(scores[at])) for at in held.tolist()]
+        pairs.sort(key=lambda pair: -pair[1])
+        return self._settled(pairs)
+
+    def _settled(self, pairs: list[tuple[int, float]]) -> list[tuple[int, float]]:
+        """Put equal ones in the order of repository, path and line."""
+        found: list[tuple[int, float]] = []
+        at = 0
+        while at < len(pairs):
+            end = at + 1
+            while end < len(pairs) and pairs[end][1] == pairs[at][1]:
+                end += 1
+            same = pairs[at:end]
+            if len(same) > 1:
+                same.sort(key=lambda pair: (self._name(self._place(pair[0])[2]), pair[0]))
+            found += same
+            at = end
+        return found
+
+    def _chosen(self, pairs: list[tuple[int, float]], limits: Limits, wanted: int) -> list[tuple[int, float]]:
+        found: list[tuple[int, float]] = []
+        taken: dict[int, int] = {}
+        for chunk, value in pairs:
+            if len(found) >= wanted:
+                break
+            file = self._place(chunk)[2]
+            if limits.files is not None and file not in taken and len(taken) >= limits.files:
+                continue
+            if limits.per_file is not None and taken.get(file, 0) >= limits.per_file:
+                continue
+            taken[file] = taken.get(file, 0) + 1
+            found.append((chunk, value))
+        return found
+
+    def files(self, files: Sequence[int]) -> list[RankedFile]:
+        """Describe files."""
+        found = []
+        for file in files:
+            piece, at = self._file(file)
+            kind = KINDS[int(self.space.words[piece.target].kind[piece.files[at]])]
+            factor = float(self.lists.kind[file]) / self._most
+            shares = {name: float(values[file]) * factor for name, values in self.lists.lists.items()}
+            target = self.space.opened[piece.target].target
+            target = replace(target, commit=self.space.opened[piece.target].commit)
+            found.append(RankedFile(target, self._path(piece, at), float(self.file_scores[file]), kind, shares))
+        return found
+
+    def chunks(self, chosen: Sequence[tuple[int, float]], files: Sequence[int]) -> list[RankedChunk]:
+        """Describe chunks."""
+        places = {file: place for place, file in enumerate(files)}
+        described = self.files(files)
+        found = []
+        for chunk, value in chosen:
+            number, within, file = self._place(chunk)
+            piece, about = self.space.pieces[number], described[places[file]]
+            row = within if piece.source is None else int(piece.source[within])
+            begin, end = int(piece.table.begin_line[row]), int(piece.table.end_line[row])
+            symbols = self._symbols(piece, row, begin, end)
+            found.append(RankedChunk(about.target, about.path, begin, end, value, about.kind, symbols, places[file]))
+        return found
+
+    def _symbols(self, piece: Piece, row: int, begin: int, end: int) -> tuple[str, ...]:
+        opened = self.space.opened[piece.target]
+        shard = next(at for at, table in enumerate(opened.terms) if table is piece.table)
+        symbols = opened.symbols[shard]
+        if symbols is None:
+            return ()
+        document = int(piece.table.chunk_doc[row])
+        low, high = (int(at) for at in symbols.doc_first[document : document + 2])
+        lines = symbols.line[low:high]
+        held = low + np.flatnonzero((lines >= begin) & (lines <= end))
+        return tuple(text.decode(errors="replace") for text in symbols.texts(symbols.name[held]))
+
+
+def _coverage(question: Question, space: Space, words: WordScores, best: Sequence[tuple[int, float]]) -> float:
+    """Share of the question's weight that the best chunks hold."""
+    tops = np.array(sorted(chunk for chunk, _ in best), dtype=np.int64)
+    absent = float(np.log(1.0 + (space.chunks + 0.5) / 0.5))
+    whole = found = 0.0
+    for term, weight in question.terms.items():
+        if term in question.optional:
+            continue
+        mass = weight * words.idf.get(term, absent)
+        whole += mass
+        held = words.holders.get(term, ())
+        if any(np.isin(tops - space.chunk_base[number], numbers).any() for number, numbers in held):
+            found += mass
+    return found / whole if whole else 0.0
+
+
+def _unknown(question: Question, known: Mapping[str, float]) -> tuple[str, ...]:
+    """What the question names and no file has."""
+    missing = [question.shown[t] for t in question.terms if t not in known and t not in question.optional]
+    return tuple(dict.fromkeys(missing))

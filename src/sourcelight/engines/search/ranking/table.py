@@ -1,0 +1,336 @@
+"""Tables of terms: which chunks of which documents hold a term, how often, and whether a definition there bears it.
+
+Terms stand joined in one text, sorted, a newline after each; the entries of a term stand together, by chunk. A table
+has the same numbers of documents as the shard beside it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sourcelight.engines.search.ranking import chunks, words
+from sourcelight.engines.symbols import KINDS, LANGUAGES, Definitions
+from sourcelight.engines.symbols.table import KEY_BYTES, Source
+
+FORMAT = 1
+"""Raised by one whenever older tables can't be read by this code."""
+
+OWN, ENCLOSING = 2, 1
+"""What a definition counts for the chunk in which it begins, and for one that it encloses, in halves."""
+
+PROSE = frozenset({"Markdown", "reStructuredText", "AsciiDoc"})
+
+_MOST_TIMES = 255
+_FLUSH = 1 << 22
+
+_FUNCTIONS = frozenset(map(KINDS.index, ("function", "method", "constructor")))
+_CUTS = _FUNCTIONS | frozenset(map(KINDS.index, ("class", "interface", "struct", "enum")))
+_LESSER = frozenset(map(KINDS.index, ("field", "property", "key", "file", "enummember", "variable")))
+
+Array: TypeAlias = NDArray[Any]
+Numbers: TypeAlias = NDArray[np.int64]
+
+
+def rules() -> str:
+    """Name the rules by which tables are made now; one made by others is built anew."""
+    return f"{FORMAT}.{words.RULES}"
+
+
+class TermsBuilder:
+    """Gathers the terms of documents, one after another."""
+
+    def __init__(self) -> None:
+        self._names: dict[bytes, int] = {}
+        self._terms: dict[str, int] = {}
+        self._name_terms: list[tuple[int, ...]] = []
+        self._keys: list[bytes] = []
+        self._languages: list[int] = []
+        self._doc_chunk: list[int] = [0]
+        self._begin: list[int] = []
+        self._end: list[int] = []
+        self._seen: tuple[list[int], list[int], list[int], list[int]] = ([], [], [], [])
+        self._packed: list[Numbers] = []
+        self._lengths: list[Numbers] = []
+        self._flushed_chunks = 0
+        self._taken: dict[int, tuple[TermsTable, Numbers]] = {}
+
+    def add(self, key: bytes, language: int, text: bytes, found: Definitions | None, *, prose: bool = False) -> None:
+        """Add the next document.
+
+        Parameters
+        ----------
+        key
+            20 bytes that stand for the text (its blob id).
+        language
+            Code of the language in which its definitions were found, 0 for none.
+        text
+            The document.
+        found
+            Its definitions.
+        prose
+            Whether it is a text with headings.
+        """
+        self._keys.append(key)
+        self._languages.append(language)
+        if text:
+            lines = text.split(b"\n")
+            starts = [0, *accumulate(len(line) + 1 for line in lines)]
+            begins, spans = _definitions(found)
+            for low, high in chunks.cut(lines, begins, prose=prose and not spans):
+                self._chunk(text[starts[low] : min(starts[high], len(text))], low + 1, high, spans)
+        self._doc_chunk.append(len(self._begin))
+        if len(self._seen[1]) >= _FLUSH:
+            self._flush()
+
+    def take_over(self, key: bytes, language: int, table: TermsTable, document: int) -> None:
+        """Add the next document as another table has it."""
+        self._flush()
+        self._keys.append(key)
+        self._languages.append(language)
+        low, high = (int(at) for at in table.doc_chunk[document : document + 2])
+        chosen = self._taken.setdefault(id(table), (table, np.full(table.chunks, -1, dtype=np.int64)))[1]
+        chosen[low:high] = np.arange(len(self._begin), len(self._begin) + high - low)
+        self._begin += table.begin_line[low:high].tolist()
+        self._end += table.end_line[low:high].tolist()
+        self._lengths.append(table.length[low:high].astype(np.int64))
+        self._flushed_chunks = len(self._begin)
+        self._doc_chunk.append(len(self._begin))
+
+    def _entries_taken(self) -> None:
+        """Bring in the entries of the chunks taken over."""
+        ids = self._terms
+        for table, chosen in self._taken.values():
+            term, entries = table.all_entries()
+            chunk = chosen[entries[:, 0]]
+            kept = chunk >= 0
+            term, chunk, entries = term[kept], chunk[kept], entries[kept]
+            used, place = np.unique(term, return_inverse=True)
+            numbers = np.array([ids.setdefault(text, len(ids)) for text in table.texts(used)], dtype=np.int64)
+            self._packed.append(np.stack([numbers[place], chunk, entries[:, 1], entries[:, 2]], axis=1))
+
+    def _chunk(self, text: bytes, begin: int, end: int, spans: Sequence[tuple[int, int, bytes]]) -> None:
+        chunk = len(self._begin)
+        self._begin.append(begin)
+        self._end.append(end)
+        counts: dict[bytes, int] = {}
+        for token in words.TOKEN.findall(text):
+            counts[token] = counts.get(token, 0) + 1
+        held, names, times, weights = self._seen
+        known = self._names
+        for token, count in counts.items():
+            number = known.get(token)
+            if number is None:
+                number = self._learn(token)
+            if number >= 0:
+                held.append(chunk)
+                names.append(number)
+                times.append(count)
+                weights.append(0)
+        for first, last, token in spans:
+            if first > end or last < begin:
+                continue
+            number = known.get(token)
+            if number is None:
+                number = self._learn(token)
+            if number >= 0:
+                held.append(chunk)
+                names.append(number)
+                times.append(0)
+                weights.append(OWN if begin <= first else ENCLOSING)
+
+    def _learn(self, token: bytes) -> int:
+        """Give a token its number; -1 for one without a term."""
+        terms = () if len(token) > words.LONGEST_TOKEN else words.terms_of(token.decode("utf-8", "replace"))
+        number = -1
+        if terms:
+            number = len(self._name_terms)
+            ids = self._terms
+            self._name_terms.append(tuple(ids.setdefault(term, len(ids)) for term in terms))
+        self._names[token] = number
+        return number
+
+    def _flush(self) -> None:
+        """Turn what was seen into packed entries: term, chunk, times and weight in one number."""
+        if len(self._begin) == self._flushed_chunks:
+            return
+        held, names, times, weights = (np.array(column, dtype=np.int64) for column in self._seen)
+        self._seen = ([], [], [], [])
+        counts = np.array([len(terms) for terms in self._name_terms], dtype=np.int64)
+        flat = np.array([term for terms in self._name_terms for term in terms], dtype=np.int64)
+        first = np.cumsum(counts) - counts
+        size = counts[names] if len(names) else names
+        total = int(size.sum())
+        rows = np.repeat(np.arange(len(names)), size)
+        place = np.arange(total) + np.repeat(first[names] - (np.cumsum(size) - size), size)
+        term, chunk = flat[place] if total else place, held[rows]
+        plain = self._plain()[term] if total else term.astype(bool)
+        made = len(self._begin) - self._flushed_chunks
+        lengths = np.bincount(
+            chunk[plain] - self._flushed_chunks, weights=times[rows][plain].astype(np.float64), minlength=made
+        )
+        self._lengths.append(lengths.astype(np.int64))
+        self._flushed_chunks = len(self._begin)
+        self._packed.append(_merged(term, chunk, times[rows], weights[rows]))
+
+    def _plain(self) -> NDArray[np.bool_]:
+        """Which terms count for the length of a chunk: all but joined ones."""
+        return np.array([not term.startswith("=") for term in self._terms], dtype=np.bool_)
+
+    def facts(self) -> dict[str, Any]:
+        """Say what the arrays of `sections` are."""
+        return {
+            "table_format": FORMAT,
+            "rules": rules(),
+            "documents": len(self._keys),
+            "chunks": len(self._begin),
+            "terms": len(self._terms),
+            "languages": list(LANGUAGES),
+        }
+
+    def sections(self) -> dict[str, Array]:
+        """Give the table as arrays by name."""
+        self._flush()
+        self._entries_taken()
+        entries = np.concatenate(self._packed) if self._packed else np.zeros((0, 4), dtype=np.int64)
+        ordered = sorted(self._terms)
+        renumbered = np.zeros(len(ordered), dtype=np.int64)
+        renumbered[[self._terms[term] for term in ordered]] = np.arange(len(ordered))
+        term = renumbered[entries[:, 0]]
+        order = np.argsort(term * max(len(self._begin), 1) + entries[:, 1])
+        term, entries = term[order], entries[order]
+        encoded = [text.encode() for text in ordered]
+        return {
+            "terms": np.frombuffer(b"".join(part for text in encoded for part in (text, b"\n")), np.uint8),
+            "term_start": _bounds([len(text) + 1 for text in encoded]),
+            "term_first": _bounds(np.bincount(term, minlength=len(ordered))),
+            "chunk": entries[:, 1].astype(np.uint32),
+            "times": np.minimum(entries[:, 2], _MOST_TIMES).astype(np.uint8),
+            "weight": np.minimum(entries[:, 3], _MOST_TIMES).astype(np.uint8),
+            "doc_chunk": np.array(self._doc_chunk, dtype=np.uint32),
+            "begin_line": np.array(self._begin, dtype=np.uint32),
+            "end_line": np.array(self._end, dtype=np.uint32),
+            "length": np.concatenate([*self._lengths, np.zeros(0, dtype=np.int64)]).astype(np.uint32),
+            "doc_language": np.array(self._languages, dtype=np.uint8),
+            "keys": np.frombuffer(b"".join(self._keys), np.uint8),
+        }
+
+
+def _definitions(found: Definitions | None) -> tuple[list[int], list[tuple[int, int, bytes]]]:
+    """Give the lines, from 0, at which to cut, and first line, last line and name of each definition that counts."""
+    if found is None or not found.names:
+        return [], []
+    begins: list[int] = []
+    spans: list[tuple[int, int, bytes]] = []
+    inside: list[bool] = []
+    for name, row in zip(found.names, found.rows.tolist(), strict=True):
+        _, line, begin, end, parent, kind, _ = row
+        held = parent > 0 and inside[parent - 1]
+        inside.append(held or kind in _FUNCTIONS)
+        if held or kind in _LESSER:
+            continue
+        spans.append((line, end, name))
+        if kind in _CUTS:
+            begins.append(begin - 1)
+    return begins, spans
+
+
+def _merged(term: Numbers, chunk: Numbers, times: Numbers, weights: Numbers) -> Numbers:
+    """Sum times and weights of the entries of the same term and chunk."""
+    if not len(term):
+        return np.zeros((0, 4), dtype=np.int64)
+    key = (term << np.int64(32)) | chunk
+    order = np.argsort(key)
+    key = key[order]
+    first = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
+    key = key[first]
+    return np.stack(
+        [
+            key >> np.int64(32),
+            key & np.int64(0xFFFFFFFF),
+            np.add.reduceat(times[order], first),
+            np.add.reduceat(weights[order], first),
+        ],
+        axis=1,
+    )
+
+
+def _bounds(lengths: Iterable[int] | Array) -> NDArray[np.uint32]:
+    return np.concatenate(([0], np.cumsum(np.asarray(lengths, dtype=np.int64)))).astype(np.uint32)
+
+
+class TermsTable:
+    """A table of terms, read in place. Safe to share between threads; raises ValueError for another format."""
+
+    def __init__(self, source: Source) -> None:
+        facts = source.facts
+        if facts.get("table_format") != FORMAT:
+            raise ValueError(f"a table of format {facts.get('table_format')}, this version reads {FORMAT}")
+        self.source = source
+        self.rules: str = facts["rules"]
+        self.documents: int = facts["documents"]
+        self.chunks: int = facts["chunks"]
+        self._terms = source.bytes_of("terms")
+        self._start = source.array("term_start")
+        self._first = source.array("term_first")
+        self._chunk = source.array("chunk")
+        self._times = source.array("times")
+        self._weight = source.array("weight")
+        self.doc_chunk = source.array("doc_chunk")
+        self.begin_line = source.array("begin_line")
+        self.end_line = source.array("end_line")
+        self.length = source.array("length")
+        self.doc_language = source.array("doc_language")
+
+    @functools.cached_property
+    def by_key(self) -> dict[bytes, int]:
+        """The document of each key."""
+        data = bytes(self.source.bytes_of("keys"))
+        return {data[at : at + KEY_BYTES]: at // KEY_BYTES for at in range(0, len(data), KEY_BYTES)}
+
+    @functools.cached_property
+    def chunk_doc(self) -> NDArray[np.intp]:
+        """The document of each chunk."""
+        bounds = self.doc_chunk.astype(np.int64)
+        counts = bounds[1:] - bounds[:-1]
+        return np.repeat(np.arange(self.documents), counts)
+
+    def texts(self, numbers: NDArray[Any]) -> list[str]:
+        """Give terms by their numbers."""
+        pairs = zip(self._start[numbers].tolist(), self._start[numbers + 1].tolist(), strict=True)
+        return [str(self._terms[low : high - 1], "utf-8") for low, high in pairs]
+
+    def all_entries(self) -> tuple[Numbers, Numbers]:
+        """Give the term of every entry, and its chunk, times and weight as columns."""
+        first = self._first.astype(np.int64)
+        counts = first[1:] - first[:-1]
+        columns = [column.astype(np.int64) for column in (self._chunk, self._times, self._weight)]
+        return np.repeat(np.arange(len(counts)), counts), np.stack(columns, axis=1)
+
+    def number_of(self, term: str) -> int:
+        """Give the number of a term, -1 when no chunk has it."""
+        wanted = term.encode()
+        low, high = 0, len(self._start) - 1
+        while low < high:
+            middle = (low + high) // 2
+            if bytes(self._terms[int(self._start[middle]) : int(self._start[middle + 1]) - 1]) < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        if low == len(self._start) - 1:
+            return -1
+        found = bytes(self._terms[int(self._start[low]) : int(self._start[low + 1]) - 1])
+        return low if found == wanted else -1
+
+    def entries(self, term: str) -> tuple[Array, Array, Array] | None:
+        """Give the chunks that hold a term, ascending, how often, and the weight of definitions (in halves)."""
+        number = self.number_of(term)
+        if number < 0:
+            return None
+        held = slice(int(self._first[number]), int(self._first[number + 1]))
+        return self._chunk[held], self._times[held], self._weight[held]

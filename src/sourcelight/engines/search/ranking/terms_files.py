@@ -1,0 +1,227 @@
+"""Files of terms: one table beside each shard and its definitions, brought up to date and opened."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.errors import IndexDamaged, IndexWriteFailed, SourcelightError
+from sourcelight.engines.search.index.folder import Manifest, RepositoryFolder
+from sourcelight.engines.search.index.loose import LooseShard
+from sourcelight.engines.search.index.sections import SectionFile, write_sections
+from sourcelight.engines.search.index.shard import Shard
+from sourcelight.engines.search.index.view import View
+from sourcelight.engines.search.model import IndexProgress, IndexReport, Target
+from sourcelight.engines.search.ranking.table import PROSE, TermsBuilder, TermsTable, rules
+from sourcelight.engines.search.scan.snapshot import Snapshot
+from sourcelight.engines.search.store import IndexStore
+from sourcelight.engines.search.symbol_files import TableOrder, open_table
+from sourcelight.engines.search.symbol_update import Update
+from sourcelight.engines.symbols import SymbolTable
+
+KIND = "terms"
+
+_MOST_OPEN_TABLES = 400
+_TELL_BYTES = 1024 * 1024
+
+
+def build_table(folder: RepositoryFolder, order: TableOrder, loose: LooseShard | None = None) -> tuple[int, int] | None:
+    """Build the table of one shard, whose definitions are known; None when nobody needs the shard any more.
+
+    Gives the files and bytes read. Raises `IndexWriteFailed`, or what `order.stop` raises; the former tables then
+    stay as they were.
+    """
+    try:
+        manifest = folder.manifest()
+        shard = loose or Shard(folder.path / order.shard)
+        prose = _prose(folder, manifest, shard)
+    except FileNotFoundError:
+        return None
+    name = folder.symbol_tables().get(order.shard, "")
+    symbols = open_table(folder, name) if name else None
+    if symbols is None or symbols.documents != shard.documents:
+        raise IndexWriteFailed(str(folder.path), "the definitions of a shard are not known yet")
+    builder = TermsBuilder()
+    read = _fill(builder, shard, symbols, prose, _former_tables(folder), order)
+    with folder.locked(order.stop):
+        current = folder.manifest()
+        if order.shard not in current.names:
+            return None
+        name = write_sections(folder.path, "terms", builder.facts(), builder.sections())
+        path = folder.path / name
+        if order.room is not None and path.stat().st_size > order.room:
+            path.unlink(missing_ok=True)
+            raise IndexWriteFailed(str(folder.path), "the limit set for the index (max_bytes) is reached")
+        tables = folder.side_tables(KIND) | {order.shard: name}
+        if current.shard_names <= set(tables):
+            tables = {shard: table for shard, table in tables.items() if shard in current.shard_names}
+        folder.replace_side_tables(KIND, tables)
+        folder.discard_unneeded()
+    return read
+
+
+def _fill(
+    builder: TermsBuilder,
+    shard: Shard,
+    symbols: SymbolTable,
+    prose: NDArray[np.bool_],
+    former: Sequence[TermsTable],
+    order: TableOrder,
+) -> tuple[int, int]:
+    files = size = told = 0
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        for document, key in enumerate(shard.blob_ids()):
+            order.stop()
+            language = int(symbols.doc_language[document])
+            known = next((table for table in former if key in table.by_key), None)
+            if known is not None and int(known.doc_language[known.by_key[key]]) == language:
+                builder.take_over(key, language, known, known.by_key[key])
+                continue
+            text = shard.text(document)
+            found = symbols.definitions(document) if language else None
+            builder.add(key, language, text, found, prose=bool(prose[document]))
+            files, size = files + 1, size + len(text)
+            if size - told >= _TELL_BYTES:
+                told = size
+                order.tell(files, size)
+    finally:
+        if collecting:
+            gc.enable()
+    return files, size
+
+
+def _former_tables(folder: RepositoryFolder) -> list[TermsTable]:
+    """Open the tables there are that were made by the same rules; damaged ones don't count."""
+    opened = [_open(folder, name) for name in dict.fromkeys(folder.side_tables(KIND).values())]
+    return [table for table in opened if table is not None and table.rules == rules()]
+
+
+def _open(folder: RepositoryFolder, name: str) -> TermsTable | None:
+    """Open a table, every byte of it checked; None for one that is missing, damaged or of another format."""
+    try:
+        file = SectionFile(folder.path / name, "terms")
+        file.verify()
+        return TermsTable(file)
+    except (IndexDamaged, OSError, ValueError, KeyError):
+        return None
+
+
+def _prose(folder: RepositoryFolder, manifest: Manifest, shard: Shard) -> NDArray[np.bool_]:
+    """Tell which documents are texts with headings, by their first path in the newest view."""
+    found = np.zeros(shard.documents, dtype=np.bool_)
+    for entry in manifest.views:
+        view = View(folder.path / entry.name)
+        if shard.name in view.shards:
+            texts = np.array([name in PROSE for name, _ in view.languages] or [False])
+            held = np.flatnonzero(view.shard == view.shards.index(shard.name))[::-1]
+            found[view.document[held]] = texts[view.language[held]]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A target with all that ranking reads of it."""
+
+    target: Target
+    commit: str
+    snapshot: Snapshot
+    symbols: list[SymbolTable | None]
+    terms: list[TermsTable | None]
+
+    @property
+    def stale(self) -> list[int]:
+        """The shards whose terms are missing, were made by other rules, or without definitions known by now."""
+        found = []
+        for number, (table, symbols) in enumerate(zip(self.terms, self.symbols, strict=True)):
+            if (
+                table is None
+                or table.rules != rules()
+                or (symbols is not None and not np.array_equal(table.doc_language, symbols.doc_language))
+            ):
+                found.append(number)
+        return found
+
+
+@dataclass(slots=True)
+class TermsStore:
+    """The tables of terms of all repositories of an index. Safe to share between threads."""
+
+    store: IndexStore
+    _opened: OrderedDict[tuple[str, str], TermsTable] = field(default_factory=OrderedDict)
+    _guard: threading.Lock = field(default_factory=threading.Lock)
+
+    def open(self, target: Target) -> Opened:
+        """Open a target; raises as `IndexStore.open` does."""
+        snapshot, commit, symbols = self.store.open_symbols(target)
+        folder = self.store.repository_folder(target.repository.key)
+        names = folder.side_tables(KIND)
+        terms = [self._table(folder, names[s.name], s) if s.name in names else None for s in snapshot.shards]
+        return Opened(target, commit, snapshot, symbols, terms)
+
+    def _table(self, folder: RepositoryFolder, name: str, shard: Shard) -> TermsTable | None:
+        place = str(folder.path), name
+        with self._guard:
+            found = self._opened.get(place)
+            if found is not None:
+                self._opened.move_to_end(place)
+        if found is None:
+            found = _open(folder, name)
+            if found is None:
+                return None
+            with self._guard:
+                self._opened[place] = found
+                if len(self._opened) > _MOST_OPEN_TABLES:
+                    self._opened.popitem(last=False)
+        return found if found.documents == shard.documents else None
+
+    def is_current(self, target: Target) -> bool:
+        """Tell whether all words of a target are known; False, too, when its text is not indexed."""
+        try:
+            return self.store.symbols_current(target) and not self.open(target).stale
+        except (SourcelightError, OSError):
+            return False
+
+    def update(
+        self,
+        targets: Sequence[Target],
+        *,
+        progress: Callable[[IndexProgress], None] | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> IndexReport:
+        """Find the words that are missing for these targets, whose text is indexed by now; definitions first.
+
+        Files and bytes of the report are those whose words were read. What was finished stays when this is stopped or
+        killed.
+        """
+        stop = cancellation or Cancellation()
+        found = self.store.update_symbols(targets, progress=progress, cancellation=stop)
+        if found.cancelled:
+            return found
+        run = Update(self.store, _TermsWork(self), self.store.workers, progress, stop)
+        for target in targets:
+            run.consider(target)
+        return run.build()
+
+
+@dataclass(frozen=True, slots=True)
+class _TermsWork:
+    """What `Update` is told to do."""
+
+    terms: TermsStore
+    kind: str = KIND
+
+    def stale(self, target: Target) -> list[Shard]:
+        opened = self.terms.open(target)
+        return [opened.snapshot.shards[number] for number in opened.stale]
+
+    def build(self, folder: RepositoryFolder, order: TableOrder, loose: LooseShard | None) -> tuple[int, int] | None:
+        return build_table(folder, order, loose)

@@ -1,0 +1,250 @@
+"""What a file imports: modules, packages, crates, headers, as they are written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+LONGEST = 512
+"""Bytes above which a name in an import is not kept."""
+
+_ECMASCRIPT = """
+(import_statement source: (string)) @import
+(export_statement source: (string)) @import
+(call_expression function: [(identifier) (import)] @_f arguments: (arguments . (string))
+  (#any-of? @_f "require" "import")) @import
+"""
+_INCLUDE = "(preproc_include) @import"
+
+QUERIES: Mapping[str, str] = {
+    "C": _INCLUDE,
+    "C#": "(using_directive) @import",
+    "C++": _INCLUDE,
+    "Go": "(import_spec) @import",
+    "Java": "(import_declaration) @import",
+    "JavaScript": _ECMASCRIPT,
+    "Kotlin": "(import) @import",
+    "PHP": "(namespace_use_declaration) @import",
+    "Python": "(import_statement) @import (import_from_statement) @import",
+    "Ruby": """
+(call method: (identifier) @_f arguments: (argument_list . (string))
+  (#any-of? @_f "require" "require_relative")) @import
+""",
+    "Rust": "(use_declaration) @import (mod_item !body) @import (extern_crate_declaration) @import",
+    "Scala": "(import_declaration) @import",
+    "Shell": """
+(command name: (command_name) @_f . argument: (_) (#any-of? @_f "source" ".")) @import
+""",
+    "TSX": _ECMASCRIPT,
+    "TypeScript": _ECMASCRIPT,
+}
+"""Patterns, by display name of the language, that are added to those of definitions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One thing imported.
+
+    `module` is as written, without quotes; leading dots of Python and the angle brackets of headers stay. `member` is
+    what is taken from it, ``*`` for everything, empty for the module itself; `alias` the name it is given, empty
+    where it keeps its own. `line` is 1-based.
+    """
+
+    module: str
+    member: str
+    alias: str
+    line: int
+
+
+_Part = tuple[bytes, bytes, bytes]
+
+
+def read_imports(language: str, nodes: list[Node]) -> list[Import]:
+    """Read the captured nodes of a file, in order."""
+    reader = _READERS.get(language)
+    if reader is None:
+        return []
+    found = []
+    for node in sorted(nodes, key=lambda node: node.start_byte):
+        line = node.start_point[0] + 1
+        for module, member, alias in reader(node):
+            if module and max(len(module), len(member), len(alias)) <= LONGEST and b"\n" not in module + member + alias:
+                found.append(Import(_shown(module), _shown(member), _shown(alias), line))
+    return found
+
+
+def _shown(text: bytes) -> str:
+    return text.decode(errors="replace")
+
+
+def _text(node: Node | None) -> bytes:
+    return (node.text or b"") if node is not None else b""
+
+
+def _unquoted(node: Node | None) -> bytes:
+    return _text(node).strip(b"\"'`")
+
+
+def _python(node: Node) -> Iterator[_Part]:
+    source = node.child_by_field_name("module_name")
+    module = _text(source).replace(b" ", b"")
+    for child in node.named_children:
+        if source is not None and child.start_byte == source.start_byte:
+            continue
+        if child.type == "wildcard_import":
+            yield module, b"*", b""
+            continue
+        name = child.child_by_field_name("name") if child.type == "aliased_import" else child
+        alias = _text(child.child_by_field_name("alias"))
+        if child.type in {"aliased_import", "dotted_name"}:
+            yield (module, _text(name), alias) if source is not None else (_text(name), b"", alias)
+
+
+def _go(node: Node) -> Iterator[_Part]:
+    alias = _text(node.child_by_field_name("name"))
+    yield _unquoted(node.child_by_field_name("path")), b"*" if alias == b"." else b"", alias.replace(b".", b"")
+
+
+def _ecmascript(node: Node) -> Iterator[_Part]:
+    source = node.child_by_field_name("source")
+    if source is None:
+        arguments = node.child_by_field_name("arguments")
+        first = arguments.named_children[0] if arguments is not None and arguments.named_children else None
+        yield _unquoted(first), b"", b""
+        return
+    module = _unquoted(source)
+    clause = next((child for child in node.named_children if child.type in {"import_clause", "export_clause"}), None)
+    if clause is None:
+        star = next((child for child in node.named_children if child.type == "namespace_export"), None)
+        yield module, b"*" if node.type == "export_statement" else b"", _last(star)
+        return
+    parts = clause.named_children if clause.type == "import_clause" else [clause]
+    for part in parts:
+        if part.type == "identifier":
+            yield module, b"default", _text(part)
+        elif part.type == "namespace_import":
+            yield module, b"*", _last(part)
+        else:
+            for one in part.named_children:
+                name = one.child_by_field_name("name")
+                if name is not None:
+                    yield module, _text(name), _text(one.child_by_field_name("alias"))
+
+
+def _last(node: Node | None) -> bytes:
+    return _text(node.named_children[-1]) if node is not None and node.named_children else b""
+
+
+_SPACES = re.compile(rb"\s+")
+
+
+def _dotted(node: Node) -> Iterator[_Part]:
+    """Read ``import a.b.C;``, ``import static a.b.C.*``, ``using X = A.B;`` and ``import a.b.C as D``."""
+    text = _SPACES.sub(b" ", _text(node)).strip(b" ;")
+    words = text.split(b" ")
+    while words and words[0] in {b"import", b"static", b"using", b"global", b"unsafe"}:
+        words.pop(0)
+    text = b" ".join(words)
+    alias = b""
+    if b" as " in text:
+        text, _, alias = text.partition(b" as ")
+    elif b" = " in text:
+        alias, _, text = text.partition(b" = ")
+    text = text.replace(b" ", b"")
+    if node.type == "using_directive":
+        yield text, b"", alias.strip()
+        return
+    module, _, member = text.rpartition(b".")
+    yield (module, member, alias.strip()) if module else (member, b"", alias.strip())
+
+
+def _scala(node: Node) -> Iterator[_Part]:
+    text = _SPACES.sub(b" ", _text(node)).removeprefix(b"import ")
+    for part in re.split(rb",(?![^{]*\})", text):
+        module, _, member = part.strip().rpartition(b".")
+        for one in member.strip(b"{} ").split(b","):
+            name, _, alias = one.replace(b"=>", b" as ").partition(b" as ")
+            yield module, name.strip().replace(b"_", b"*") if name.strip() == b"_" else name.strip(), alias.strip()
+
+
+def _include(node: Node) -> Iterator[_Part]:
+    path = node.child_by_field_name("path")
+    yield _text(path).strip(b'"'), b"", b""
+
+
+def _php(node: Node) -> Iterator[_Part]:
+    for child in node.named_children:
+        if child.type == "namespace_use_clause":
+            name, _, alias = _SPACES.sub(b" ", _text(child)).partition(b" as ")
+            module, _, member = name.strip().rpartition(b"\\")
+            yield (module, member, alias) if module else (member, b"", alias)
+
+
+def _argument(node: Node) -> Iterator[_Part]:
+    arguments = node.child_by_field_name("arguments") or node
+    strings = arguments.named_children[1:] if node.type == "command" else arguments.named_children
+    relative = _text(node.child_by_field_name("method")) == b"require_relative"
+    yield (b"./" if relative else b"") + _unquoted(strings[0] if strings else None), b"", b""
+
+
+def _rust(node: Node) -> Iterator[_Part]:
+    if node.type == "mod_item":
+        yield b"self", _text(node.child_by_field_name("name")), b""
+        return
+    if node.type == "extern_crate_declaration":
+        yield _text(node.child_by_field_name("name")), b"", _text(node.child_by_field_name("alias"))
+        return
+    argument = node.child_by_field_name("argument")
+    waiting: list[tuple[bytes, Node]] = [(b"", argument)] if argument is not None else []
+    while waiting:
+        prefix, part = waiting.pop()
+        kind = part.type
+        if kind == "use_list":
+            waiting += [(prefix, child) for child in reversed(part.named_children)]
+        elif kind == "scoped_use_list":
+            path = _text(part.child_by_field_name("path"))
+            held = part.child_by_field_name("list")
+            if held is not None:
+                waiting.append((_joined(prefix, path), held))
+        elif kind == "use_as_clause":
+            module, member = _split(_joined(prefix, _text(part.child_by_field_name("path"))))
+            yield module, member, _text(part.child_by_field_name("alias"))
+        elif kind == "use_wildcard":
+            yield _joined(prefix, _text(part).removesuffix(b"*").removesuffix(b"::")), b"*", b""
+        elif kind not in {"line_comment", "block_comment"}:
+            whole = prefix if kind == "self" else _joined(prefix, _text(part))
+            module, member = (whole, b"") if kind == "self" else _split(whole)
+            yield module, member, b""
+
+
+def _joined(prefix: bytes, path: bytes) -> bytes:
+    return prefix + b"::" + path if prefix and path else prefix or path
+
+
+def _split(path: bytes) -> tuple[bytes, bytes]:
+    module, _, member = _SPACES.sub(b"", path).rpartition(b"::")
+    return (module, member) if module else (member, b"")
+
+
+_READERS: dict[str, Callable[[Node], Iterator[_Part]]] = {
+    "C": _include,
+    "C#": _dotted,
+    "C++": _include,
+    "Go": _go,
+    "Java": _dotted,
+    "JavaScript": _ecmascript,
+    "Kotlin": _dotted,
+    "PHP": _php,
+    "Python": _python,
+    "Ruby": _argument,
+    "Rust": _rust,
+    "Scala": _scala,
+    "Shell": _argument,
+    "TSX": _ecmascript,
+    "TypeScript": _ecmascript,
+}

@@ -1,0 +1,301 @@
+"""Answers of text searches: chunks of files, best files first, and the limits of a served answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sourcelight.core.batches import MatchBatch
+from sourcelight.core.batches.addresses import file_url
+from sourcelight.core.batches.answers import Answer, CallProgress
+from sourcelight.core.batches.found import NOT_LIMITING, chunk_heads, found_schema, found_table
+from sourcelight.core.batches.rows import Rows
+from sourcelight.core.query.files_query import files_query
+from sourcelight.core.wire.events import Alert, Progress, Skipped
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.tools.model import CallContext
+from sourcelight.engines.tools.rendering import NOTHING, numbered, tail, with_notices
+
+MOST_FILES = 15
+MOST_CHUNKS = 3
+MOST_CHUNK_CHARACTERS = 1024
+MOST_LINE_CHARACTERS = 256
+_CUT = "…"
+_PLACE = ("repository", "revision", "commit", "path")
+
+Places = NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class Chunk:
+    """One chunk of a file, or a file of which only the path matched (`first_line` 0).
+
+    `matches` is None where nobody counted. `found_at` maps lines to the code point at which their first match starts.
+    """
+
+    repository: str
+    revision: str
+    commit: str
+    path: str
+    first_line: int = 0
+    text: str = ""
+    matches: int | None = 0
+    terms: int = 0
+    score: float | None = None
+    found_at: dict[int, int] = field(default_factory=dict)
+    truncated: bool = False
+    left_out: int = 0
+
+    @property
+    def file(self) -> tuple[str, str, str, str]:
+        """What tells its file from others."""
+        return self.repository, self.revision, self.commit, self.path
+
+    @property
+    def last_line(self) -> int:
+        """Number of its last line."""
+        return self.first_line + self.text.count("\n")
+
+
+def keyword_answer(text: str, context: CallContext) -> Answer:
+    """Find the files that satisfy a keyword query.
+
+    Raises
+    ------
+    QueryError
+        When the query can't be read.
+    CallError
+        When it asks for something else than files.
+    """
+    query = files_query(text, everything=not context.served)
+    request = SearchRequest(query, pattern_type="keyword", chunk_matches=True, context_lines=1)
+    found = _Found(context)
+    events = context.engine.stream(request, context.viewer, context.cancellation)
+    with closing(events):  # type: ignore[type-var]  # the engine gives a generator
+        for event in events:
+            if isinstance(event, MatchBatch):
+                found.batches.append(event.batch)
+                found.files += len(Rows(event.batch).files())
+                if context.served and found.files > MOST_FILES:
+                    break
+            elif isinstance(event, Progress):
+                found.tell(event)
+            elif isinstance(event, Alert):
+                found.notices.append(f"{event.title}: {event.description}".rstrip(": "))
+    context.cancellation.check()
+    if not context.served:
+        return found.everything(text)
+    return served_answer(text, found.chunks(), found.notices, whole=found.whole and found.files <= MOST_FILES)
+
+
+@dataclass(slots=True)
+class _Found:
+    """What a stream has given so far."""
+
+    context: CallContext
+    batches: list[Any] = field(default_factory=list)
+    files: int = 0
+    notices: list[str] = field(default_factory=list)
+    whole: bool = True
+
+    def tell(self, event: Progress) -> None:
+        """Pass on how far the search is, and keep what it says of work left out."""
+        if self.context.observer is not None:
+            self.context.observer(CallProgress("searching", event.match_count, 0, "matches"))
+        if event.done:
+            limiting = [item for item in event.skipped if _limits(item)]
+            self.notices += [_sentence(item) for item in limiting]
+            self.whole = not limiting
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Chunks of all files in the order found."""
+        for batch in self.batches:
+            yield from chunks_of(batch)
+
+    def everything(self, text: str) -> Answer:
+        """All chunks as a table made from columns, which a million of them need."""
+        table = found_table(self.batches)
+        return Answer("found_chunks", table, {"query": text}, self.whole, tuple(dict.fromkeys(self.notices)))
+
+
+def _limits(item: Skipped) -> bool:
+    return item.reason not in NOT_LIMITING
+
+
+def _sentence(item: Skipped) -> str:
+    return " ".join(item.message.replace("\n", " ").split()) or item.title
+
+
+def chunks_of(batch: Any) -> Iterator[Chunk]:
+    """The chunks of a batch of matches with chunk columns, in its order."""
+    rows = Rows(batch)
+    if not len(rows):
+        return
+    heads = chunk_heads(rows).tolist()
+    where = list(zip(*(rows.texts(name, heads) for name in _PLACE), strict=True))
+    firsts, texts = rows.numbers("chunk_line_number"), rows.texts("chunk", heads)
+    lines, starts, ends = (rows.column(name).to_pylist() for name in ("line_number", "start", "end"))
+    words, counts = rows.texts("line"), rows.numbers("match_count")
+    for at, (low, high) in enumerate(zip(heads, [*heads[1:], len(rows)], strict=True)):
+        repository, revision, commit, path = (value or "" for value in where[at])
+        text = texts[at]
+        if text is None:
+            yield Chunk(repository, revision, commit, path)
+            continue
+        found: dict[int, int] = {}
+        terms: set[str] = set()
+        for row in range(low, high):
+            spans = list(zip(starts[row] or (), ends[row] or (), strict=True))
+            if spans:
+                found[lines[row]] = spans[0][0]
+                terms.update((words[row] or "")[a:b].casefold() for a, b in spans[:20])
+        yield Chunk(
+            repository,
+            revision,
+            commit,
+            path,
+            int(firsts[low]),
+            text,
+            int(counts[low:high].sum()),
+            len(terms),
+            found_at=found,
+        )
+
+
+def served_answer(query: str, chunks: Iterable[Chunk], notices: Sequence[str], *, whole: bool) -> Answer:
+    """The best chunks of the first files, cut as served answers are.
+
+    Parameters
+    ----------
+    query
+        What was asked.
+    chunks
+        Chunks with those of one file together, best file first.
+    notices
+        What is to be said besides.
+    whole
+        Whether `chunks` are all there are.
+    """
+    kept: list[Chunk] = []
+    files = left_out = 0
+    for _, group in groupby(chunks, key=lambda chunk: chunk.file):
+        if files == MOST_FILES:
+            whole = False
+            break
+        files += 1
+        # Chunks that hold more of the different terms come first, then those with more matches.
+        of_file = sorted(group, key=lambda c: (-(c.score or 0.0), -c.terms, -(c.matches or 0), c.first_line))
+        best = of_file[:MOST_CHUNKS]
+        left_out += len(of_file) - len(best)
+        for chunk in best:
+            _cut_chunk(chunk)
+            chunk.left_out = len(of_file) - len(best)
+        kept += best
+    said = list(notices)
+    if not whole and files == MOST_FILES:
+        said.append(f"Only the best {MOST_FILES} files are shown; more match. Narrow the query to see others.")
+    if left_out:
+        said.append(f"{left_out} further places in these files are not shown; read_file shows whole files.")
+    facts = {"query": query, "matches": sum(chunk.matches or 0 for chunk in kept), "files": files}
+    cut = left_out > 0 or any(chunk.truncated for chunk in kept)
+    return Answer("found_chunks", chunk_table(kept), facts, whole and not cut, tuple(dict.fromkeys(said)))
+
+
+def _cut_chunk(chunk: Chunk) -> None:
+    """Bring the text of a chunk within the limits of lines and chunks."""
+    lines = chunk.text.split("\n")
+    shown: list[str] = []
+    room = MOST_CHUNK_CHARACTERS
+    for number, line in enumerate(lines, chunk.first_line):
+        cut = _cut_line(line, chunk.found_at.get(number, 0))
+        room -= len(cut) + 1
+        if room < 0 and shown:
+            break
+        shown.append(cut)
+    text = "\n".join(shown)
+    chunk.truncated = text != chunk.text
+    chunk.text = text
+
+
+def _cut_line(line: str, match_at: int) -> str:
+    """A line cut to the limit, so that it shows its first match."""
+    if len(line) <= MOST_LINE_CHARACTERS:
+        return line
+    inner = MOST_LINE_CHARACTERS - 2 * len(_CUT)
+    begin = 0 if match_at < inner - 40 else min(match_at - 80, len(line) - inner)
+    piece = line[begin : begin + inner]
+    return f"{_CUT if begin else ''}{piece}{_CUT if begin + inner < len(line) else ''}"
+
+
+def chunk_table(chunks: Sequence[Chunk]) -> Any:
+    """Table ``found_chunks`` of chunks, in their order."""
+    import pyarrow as pa
+
+    found = [chunk.first_line > 0 for chunk in chunks]
+    values: dict[str, list[Any]] = {
+        "repository": [c.repository for c in chunks],
+        "revision": [c.revision for c in chunks],
+        "commit": [c.commit or None for c in chunks],
+        "path": [c.path for c in chunks],
+        "line_number": [c.first_line if f else None for c, f in zip(chunks, found, strict=True)],
+        "last_line_number": [c.last_line if f else None for c, f in zip(chunks, found, strict=True)],
+        "chunk": [c.text if f else None for c, f in zip(chunks, found, strict=True)],
+        "match_count": [c.matches for c in chunks],
+        "score": [c.score for c in chunks],
+        "truncated": [c.truncated for c in chunks],
+        "chunks_left_out": [c.left_out for c in chunks],
+        "url": [file_url("", c.repository, c.commit, c.path) for c in chunks],
+    }
+    schema = found_schema()
+    columns = [
+        pa.array(values[f.name], pa.string()).dictionary_encode().cast(f.type)
+        if pa.types.is_dictionary(f.type)
+        else pa.array(values[f.name], f.type)
+        for f in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def render_found(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:
+    """Blocks of files with their chunks, and the same as text."""
+    blocks: list[dict[str, Any]] = []
+    text: list[str] = []
+    rows = answer.table.to_pylist()
+    for place, group in groupby(rows, key=lambda row: [row[name] for name in _PLACE]):
+        repository, revision, _, path = place
+        of_file = list(group)
+        block: dict[str, Any] = {
+            "type": "file",
+            "repo": repository,
+            "file": path,
+            "rev": revision,
+            "url": context.base_url + of_file[0]["url"],
+        }
+        score = of_file[0]["score"]
+        if score is not None:
+            block["score"] = round(score, 4)
+        heading = f"# {repository} – {path}\n"  # noqa: RUF001 - the dash that readers of these texts look for
+        found = [row for row in of_file if row["chunk"] is not None]
+        chunks = [_chunk(row) for row in found]
+        block["chunks"] = chunks or None
+        if of_file[0]["chunks_left_out"]:
+            block["chunksLeftOut"] = of_file[0]["chunks_left_out"]
+        blocks.append(block)
+        text.append(heading + "".join(chunk["content"] for chunk in chunks))
+    payload = {"blocks": blocks, "matchCount": sum(row["match_count"] or 0 for row in rows), **tail(answer)}
+    return payload, with_notices("\n".join(text) or NOTHING, answer)
+
+
+def _chunk(row: dict[str, Any]) -> dict[str, Any]:
+    made = {
+        "startLine": row["line_number"],
+        "endLine": row["last_line_number"],
+        "content": numbered(row["line_number"], row["chunk"].split("\n")),
+    }
+    return made | ({"truncated": True} if row["truncated"] else {})

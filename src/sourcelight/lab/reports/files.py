@@ -1,0 +1,78 @@
+"""Files of a report: whole or not there at all, and no cell that a spreadsheet would run."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+_ENDINGS = {"csv": ".csv", "parquet": ".parquet", "jsonl": ".jsonl"}
+# What a spreadsheet runs as a formula, or that gets there after it strips blanks.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def save(frame: Any, name: str, folder: str | os.PathLike[str], format: str) -> str:  # noqa: A002 - the name users type
+    """Write a frame to ``folder/name.format`` and give that path.
+
+    Raises
+    ------
+    ValueError
+        For a format that is not known.
+    """
+    if format not in _ENDINGS:
+        raise ValueError(f"unknown format {format!r}; choose one of {', '.join(_ENDINGS)}")
+    path = Path(folder) / f"{name}{_ENDINGS[format]}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _replacing(path) as temporary:
+        if format == "parquet":
+            frame.to_parquet(temporary, index=False)
+        elif format == "jsonl":
+            frame.to_json(temporary, orient="records", lines=True, date_format="iso", date_unit="us", force_ascii=False)
+        else:
+            _harmless(frame).to_csv(temporary, index=False)
+    return str(path)
+
+
+def write_text(text: str, path: str | os.PathLike[str]) -> None:
+    """Write a text as UTF-8."""
+    with _replacing(Path(path)) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _harmless(frame: Any) -> Any:
+    """The frame with an apostrophe before text that would run as a formula."""
+    import pandas as pd
+
+    def harmless(value: Any) -> Any:
+        return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+    safe = {
+        column: values
+        if pd.api.types.is_numeric_dtype(values.dtype) or pd.api.types.is_datetime64_any_dtype(values.dtype)
+        else values.astype(object).map(harmless, na_action="ignore")
+        for column, values in frame.items()
+    }
+    return pd.DataFrame(safe).rename(columns=harmless)
+
+
+class _replacing:  # noqa: N801 - read as a verb in a with
+    """A path beside `path` to write to; it takes the place of `path` when the block ends well."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> Path:
+        handle, name = tempfile.mkstemp(prefix=f".{self._path.name}-", dir=self._path.parent)
+        os.close(handle)
+        self._temporary = Path(name)
+        return self._temporary
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            mask = os.umask(0)
+            os.umask(mask)
+            self._temporary.chmod(0o666 & ~mask)
+            self._temporary.replace(self._path)
+        else:
+            self._temporary.unlink(missing_ok=True)

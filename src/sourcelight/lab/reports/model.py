@@ -1,0 +1,88 @@
+"""The parts of a report: numbers, tables and figures, each with what it counts and what it leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Frame = Any
+MatplotlibFigure = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One number of the summary.
+
+    Attributes
+    ----------
+    name
+        What is counted: ``"commits"``.
+    value
+        The number; None where the service can't give it, and then `left_out` says so.
+    counted
+        What was counted, in words.
+    left_out
+        What was not, and why; empty when nothing was.
+    source
+        Source frame whose rows are behind the number; empty when there is none.
+    where
+        Columns of the source and the value that they have in the rows behind the number.
+    """
+
+    name: str
+    value: int | float | str | None
+    counted: str
+    left_out: str = ""
+    source: str = ""
+    where: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of a report.
+
+    Attributes
+    ----------
+    name, title
+        Name for programs, title for readers.
+    frame
+        The rows.
+    counted, left_out
+        What its numbers count, and what they don't.
+    source
+        Source frame whose rows are behind its numbers; empty when there is none.
+    keys
+        Columns that tell which rows of the source are behind a row of the table.
+    shown
+        Rows that a page shows; files and `frame` have all of them.
+    """
+
+    name: str
+    title: str
+    frame: Frame
+    counted: str
+    left_out: str = ""
+    source: str = ""
+    keys: tuple[str, ...] = ()
+    shown: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure of a report: drawn when it is asked for, and described in words for those who can't see it."""
+
+    name: str
+    title: str
+    description: str
+    draw: Callable[[], MatplotlibFigure]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading, a sentence or two, and what stands under it."""
+
+    title: str
+    text: str
+    tables: tuple[Table, ...] = ()
+    figures: tuple[Figure, ...] = ()

@@ -1,0 +1,175 @@
+"""A report: what was asked and found, to be looked at, taken apart, and written to files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sourcelight.lab.reports.model import Figure, Frame, MatplotlibFigure, Number, Section, Table
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Report:
+    """A finished report.
+
+    In a notebook it shows itself. `tables` and `figures` have its parts by name, `drill` the rows behind a number.
+
+    Attributes
+    ----------
+    title
+        What the report is about.
+    asked
+        What it was made from: repositories with their commits, dates, revisions; (name, text) pairs.
+    numbers
+        The summary.
+    sections
+        Tables and figures in reading order.
+    sources
+        Frames that the numbers were counted from, by name: ``commits`` with a row a commit, ``changes`` with a row a
+        changed file of a commit.
+    notices
+        What the reader has to know: limits, missing objects, what this service can't tell.
+    """
+
+    title: str
+    asked: tuple[tuple[str, str], ...]
+    numbers: tuple[Number, ...]
+    sections: tuple[Section, ...]
+    sources: Mapping[str, Frame] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether every number could be given, and nothing was limited."""
+        return not self.notices and all(number.value is not None for number in self.numbers)
+
+    @property
+    def summary(self) -> Frame:
+        """DataFrame of the numbers: columns name, value (object), counted and left_out (str)."""
+        import pandas as pd
+
+        rows = [(n.name, n.value, n.counted, n.left_out) for n in self.numbers]
+        return pd.DataFrame(rows, columns=["name", "value", "counted", "left_out"])
+
+    @property
+    def tables(self) -> dict[str, Frame]:
+        """All tables by name, whole."""
+        return {table.name: table.frame for table in self._tables()}
+
+    @property
+    def figures(self) -> dict[str, MatplotlibFigure]:
+        """All figures by name, drawn anew: matplotlib figures that no global state knows."""
+        return {figure.name: figure.draw() for figure in self._figures()}
+
+    def drill(self, name: str, **where: Any) -> Frame:
+        """Give the rows behind a number.
+
+        Parameters
+        ----------
+        name
+            A number of the summary, or a table.
+        where
+            For a table: values of its key columns, such as ``author="Ada"``; without any, the rows behind all of it.
+
+        Returns
+        -------
+        DataFrame
+            Rows of ``sources["commits"]`` or ``sources["changes"]``, with their columns.
+
+        Raises
+        ------
+        KeyError
+            For a name, a key or a value that the report does not have; says which there are.
+        """
+        for number in self.numbers:
+            if number.name == name and number.source:
+                return _rows(self.sources[number.source], {**number.where, **where})
+        for table in self._tables():
+            if table.name == name and table.source:
+                unknown = sorted(set(where) - set(table.keys))
+                if unknown:
+                    raise KeyError(f"{name} is not keyed by {', '.join(unknown)}; its keys are {', '.join(table.keys)}")
+                return _rows(self.sources[table.source], where)
+        known = [n.name for n in self.numbers if n.source] + [t.name for t in self._tables() if t.source]
+        raise KeyError(f"no rows are kept behind {name!r}; there are rows behind {', '.join(known)}")
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """One self-contained page that needs no network: text of the page, written to `path` if that is given."""
+        from sourcelight.lab.reports.html import page
+
+        return _written(page(self), path)
+
+    def to_markdown(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Text in Markdown; with `path`, figures are PNG files in a folder beside it, without it they are described."""
+        from sourcelight.lab.reports.markdown import document, save_figures
+
+        links = None if path is None else save_figures(self, path)
+        return _written(document(self, links), path)
+
+    def to_pdf(self, path: str | os.PathLike[str]) -> str:
+        """The page printed to a PDF by a Chromium on this machine; gives the path.
+
+        Raises
+        ------
+        MissingExtra
+            When no Chromium is found; says where one was looked for.
+        """
+        from sourcelight.lab.reports.pdf import print_page
+
+        return print_page(self.to_html(), path)
+
+    def save_tables(self, folder: str | os.PathLike[str], format: str = "csv") -> list[str]:  # noqa: A002 - the name users type
+        """Write each table and source to a file of `folder`, and give the paths.
+
+        `format` is ``csv``, in which no cell runs as a formula, ``parquet`` or ``jsonl``.
+        """
+        from sourcelight.lab.reports.files import save
+
+        frames = {"summary": self.summary.astype({"value": "str"}), **self.tables, **self.sources}
+        return [save(frame, name, folder, format) for name, frame in frames.items()]
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{n.name} {_number(n.value)}" for n in self.numbers[:6])
+        return f"<Report {self.title!r}: {parts}; tables {', '.join(self.tables)}>"
+
+    def _repr_html_(self) -> str:
+        from sourcelight.lab.reports.html import fragment
+
+        return fragment(self)
+
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
+
+    def _tables(self) -> Iterator[Table]:
+        for section in self.sections:
+            yield from section.tables
+
+    def _figures(self) -> Iterator[Figure]:
+        for section in self.sections:
+            yield from section.figures
+
+
+def _number(value: Any) -> str:
+    if value is None:
+        return "not known"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _rows(frame: Frame, where: Mapping[str, Any]) -> Frame:
+    for column, value in where.items():
+        values = list(value) if isinstance(value, (list, tuple, set, frozenset)) else [value]
+        chosen = frame[column].isin(values)
+        if not chosen.any() and len(frame) and not isinstance(value, bool):
+            raise KeyError(f"no row has {value!r} in {column}")
+        frame = frame[chosen]
+    return frame.reset_index(drop=True)
+
+
+def _written(text: str, path: str | os.PathLike[str] | None) -> str:
+    if path is not None:
+        from sourcelight.lab.reports.files import write_text
+
+        write_text(text, path)
+    return text

@@ -1,0 +1,226 @@
+"""What accounts have allowed OAuth clients: grants, and the codes and tokens that follow from each.
+
+All that follows from one consent is a family. A code or refresh token that comes a second time was stolen, or its
+answer got lost: the two can't be told apart, so the family ends (OAuth 2.1, 4.1.3 and 4.3.1).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from sourcelight.core.errors import StateError
+from sourcelight.repos.state.database import Database
+from sourcelight.repos.state.secrets_kept import digest_of, make_token
+
+CODE_S = 60
+ACCESS_S = 3600
+REFRESH_S = 30 * 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthGrant:
+    """One consent; times in seconds since 1970, UTC."""
+
+    id: int
+    account: str
+    client: str
+    client_name: str
+    scopes: tuple[str, ...]
+    resource: str
+    created_at: int
+    revoked_at: int | None
+    last_used_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A code or refresh token that is known: of which family, for what, until when, and whether it was used."""
+
+    family: int
+    client: str
+    account: int
+    scopes: tuple[str, ...]
+    resource: str
+    expires_at: int
+    used: bool
+    redirect_uri: str = ""
+    redirect_uri_given: bool = True
+    challenge: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPair:
+    """A new access token and the refresh token that renews it; `expires_in` in seconds."""
+
+    access: str
+    refresh: str
+    scopes: tuple[str, ...]
+    expires_in: int = ACCESS_S
+
+
+class Authorizations:
+    """The OAuth grants of one state file."""
+
+    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
+        self._database = database
+        self._clock = clock
+
+    def grant(
+        self,
+        account: int,
+        client: str,
+        scopes: Iterable[str],
+        *,
+        resource: str,
+        redirect_uri: str,
+        redirect_uri_given: bool,
+        challenge: str,
+    ) -> str:
+        """Note a consent and give its authorization code, good once and for a minute."""
+        code, now = make_token("k"), int(self._clock())
+        with self._database.write() as connection:
+            _forget(connection, now)
+            family = connection.execute(
+                "INSERT INTO oauth_grants (account, client, scopes, resource, created_at) VALUES (?, ?, ?, ?, ?)",
+                (account, client, " ".join(scopes), resource, now),
+            ).lastrowid
+            connection.execute(
+                "INSERT INTO oauth_codes VALUES (?, ?, ?, ?, ?, ?, NULL)",
+                (digest_of(code), family, redirect_uri, int(redirect_uri_given), challenge, now + CODE_S),
+            )
+        return code
+
+    def code(self, code: str) -> Issued | None:
+        """What a code stands for; None when there is none, or its family has ended."""
+        row = self._database.one(
+            "SELECT g.id, g.client, g.account, g.scopes, g.resource, c.expires_at, c.used_at IS NOT NULL, "
+            "c.redirect_uri, c.redirect_uri_given, c.challenge FROM oauth_codes c "
+            "JOIN oauth_grants g ON g.id = c.family WHERE c.digest = ? AND g.revoked_at IS NULL",
+            digest_of(code),
+        )
+        if row is None:
+            return None
+        family, client, account, scopes, resource, expires_at, used, redirect_uri, given, challenge = row
+        return Issued(
+            family,
+            client,
+            account,
+            tuple(scopes.split()),
+            resource,
+            expires_at,
+            bool(used),
+            redirect_uri,
+            bool(given),
+            challenge,
+        )
+
+    def refresh_token(self, token: str) -> Issued | None:
+        """What a refresh token stands for; None when there is none, or its family has ended."""
+        row = self._database.one(
+            "SELECT g.id, g.client, g.account, t.scopes, g.resource, t.expires_at, t.used_at IS NOT NULL "
+            "FROM oauth_tokens t JOIN oauth_grants g ON g.id = t.family "
+            "WHERE t.digest = ? AND t.kind = 'refresh' AND g.revoked_at IS NULL",
+            digest_of(token),
+        )
+        if row is None:
+            return None
+        family, client, account, scopes, resource, expires_at, used = row
+        return Issued(family, client, account, tuple(scopes.split()), resource, expires_at, bool(used))
+
+    def exchange_code(self, code: str) -> TokenPair | None:
+        """Tokens for a code; None, and the end of the family, when it was used before."""
+        found = self.code(code)
+        if found is None:
+            return None
+        digest, now = digest_of(code), int(self._clock())
+        with self._database.write() as connection:
+            used = connection.execute(
+                "UPDATE oauth_codes SET used_at = ? WHERE digest = ? AND used_at IS NULL", (now, digest)
+            ).rowcount
+            if not used:
+                _revoke(connection, found.family, now)
+                return None
+            return self._issue(connection, found.family, found.scopes, found.scopes)
+
+    def exchange_refresh_token(self, token: str, scopes: Iterable[str]) -> TokenPair | None:
+        """New tokens for a refresh token, which ends; None, and the end of the family, when it was used before.
+
+        `scopes` may be fewer than granted: they hold for the access token, while the refresh token keeps all.
+        """
+        found = self.refresh_token(token)
+        if found is None:
+            return None
+        digest, now = digest_of(token), int(self._clock())
+        with self._database.write() as connection:
+            used = connection.execute(
+                "UPDATE oauth_tokens SET used_at = ? WHERE digest = ? AND used_at IS NULL", (now, digest)
+            ).rowcount
+            if not used:
+                _revoke(connection, found.family, now)
+                return None
+            connection.execute("DELETE FROM oauth_tokens WHERE family = ? AND kind = 'access'", (found.family,))
+            return self._issue(connection, found.family, tuple(scopes), found.scopes)
+
+    def revoke(self, token: str, client: str) -> bool:
+        """End the family of an access or refresh token of `client`; False when it has no such token."""
+        row = self._database.one(
+            "SELECT g.id FROM oauth_tokens t JOIN oauth_grants g ON g.id = t.family "
+            "WHERE t.digest = ? AND g.client = ?",
+            digest_of(token),
+            client,
+        )
+        if row is not None:
+            self.end(row[0])
+        return row is not None
+
+    def end(self, family: int) -> None:
+        """End a family: none of its codes and tokens is good any more. Raises `StateError` when there is none."""
+        if self._database.one("SELECT 1 FROM oauth_grants WHERE id = ?", family) is None:
+            raise StateError(f"there is no OAuth grant {family}")
+        with self._database.write() as connection:
+            _revoke(connection, family, int(self._clock()))
+
+    def all(self, account: str | None = None) -> list[OAuthGrant]:
+        """All grants, or those of one account, oldest first."""
+        where, values = ("WHERE a.name = ?", (account,)) if account is not None else ("", ())
+        rows = self._database.all(
+            "SELECT g.id, a.name, g.client, c.name, g.scopes, g.resource, g.created_at, g.revoked_at, g.last_used_at "  # noqa: S608
+            "FROM oauth_grants g JOIN accounts a ON a.id = g.account JOIN oauth_clients c ON c.id = g.client "
+            f"{where} ORDER BY g.id",
+            *values,
+        )
+        return [
+            OAuthGrant(family, name, client, client_name, tuple(scopes.split()), resource, created, revoked, used)
+            for family, name, client, client_name, scopes, resource, created, revoked, used in rows
+        ]
+
+    def _issue(
+        self, connection: sqlite3.Connection, family: int, scopes: tuple[str, ...], all_scopes: tuple[str, ...]
+    ) -> TokenPair:
+        access, refresh, now = make_token("a"), make_token("r"), int(self._clock())
+        for token, kind, kept, lifetime in (
+            (access, "access", scopes, ACCESS_S),
+            (refresh, "refresh", all_scopes, REFRESH_S),
+        ):
+            connection.execute(
+                "INSERT INTO oauth_tokens VALUES (?, ?, ?, ?, ?, ?, NULL)",
+                (digest_of(token), family, kind, " ".join(kept), now, now + lifetime),
+            )
+        return TokenPair(access, refresh, scopes)
+
+
+def _revoke(connection: sqlite3.Connection, family: int, now: int) -> None:
+    connection.execute("UPDATE oauth_grants SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", (now, family))
+
+
+def _forget(connection: sqlite3.Connection, now: int) -> None:
+    """Forget what can't be used any more, and families of which nothing is left."""
+    connection.execute("DELETE FROM oauth_tokens WHERE expires_at < ?", (now,))
+    connection.execute("DELETE FROM oauth_codes WHERE expires_at < ?", (now - ACCESS_S,))
+    connection.execute(
+        "DELETE FROM oauth_grants WHERE created_at < ? AND id NOT IN (SELECT family FROM oauth_tokens) "
+        "AND id NOT IN (SELECT family FROM oauth_codes)",
+        (now - ACCESS_S,),
+    )

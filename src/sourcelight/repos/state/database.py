@@ -1,0 +1,193 @@
+"""How `state.sqlite` is opened, read and written: the one policy for connections.
+
+Write-ahead log, full synchronisation, foreign keys, one connection that reads and one that writes. Several processes
+may share the file (a service and ``sourcelight admin``); a killed process leaves the last whole transaction.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from typing import Any, Self
+
+from sourcelight.core.errors import StateUnusable
+from sourcelight.repos.state.migrations import MIGRATIONS
+
+BUSY_S = 10.0
+_APPLICATION_ID = 0x736C7374  # "slst", so that `file` and a careful operator can tell what it is
+
+
+class Database:
+    """One open state file; safe to use from several threads.
+
+    Parameters
+    ----------
+    path
+        The file; it and its folder are made for their user alone. Empty: in memory, for tests and trials.
+
+    Raises
+    ------
+    StateUnusable
+        If the file is damaged, written by a later version, or can't be read and written.
+    """
+
+    def __init__(self, path: str = "") -> None:
+        self.path = path
+        self._writing = threading.RLock()
+        # In memory there is but one connection, and so but one lock.
+        self._reading = threading.RLock() if path else self._writing
+        with self._mapped():
+            if path:
+                _make_private(path)
+            self._writer = self._connect()
+            self._reader = self._connect() if path else self._writer
+        self._closing = weakref.finalize(self, _close, [self._writer, self._reader])
+        try:
+            self._migrate()
+            if path:
+                self._reader.execute("PRAGMA query_only = ON")
+        except BaseException:
+            self._closing()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; closing twice is right."""
+        with self._writing, self._reading:
+            self._closing()
+
+    @contextlib.contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """A connection for single reads: none waits for a writer."""
+        with self._reading, self._mapped():
+            yield self._reader
+
+    @contextlib.contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """A transaction: kept whole at the end, undone when an exception leaves it.
+
+        `sqlite3.IntegrityError` passes through, for callers who know which rule it was.
+        """
+        with self._writing, self._mapped():
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._writer
+            except BaseException:
+                self._writer.execute("ROLLBACK")
+                raise
+            self._writer.execute("COMMIT")
+
+    def one(self, sql: str, *values: Any) -> tuple[Any, ...] | None:
+        """The first row of a query, or None."""
+        with self.read() as connection:
+            row: tuple[Any, ...] | None = connection.execute(sql, values).fetchone()
+            return row
+
+    def all(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """All rows of a query."""
+        with self.read() as connection:
+            return connection.execute(sql, values).fetchall()
+
+    def change(self, sql: str, *values: Any) -> int:
+        """One statement in a transaction of its own; the number of rows that it changed."""
+        with self.write() as connection:
+            return connection.execute(sql, values).rowcount
+
+    @property
+    def version(self) -> int:
+        """A number that differs after any process has written: what was read before may be kept while it stays."""
+        if not self.path:
+            return self._writer.total_changes
+        row = self.one("PRAGMA data_version")
+        return int(row[0]) if row else 0
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path or ":memory:", timeout=BUSY_S, isolation_level=None, check_same_thread=False
+        )
+        try:
+            for pragma in ("foreign_keys = ON", "trusted_schema = OFF", "secure_delete = ON", "synchronous = FULL"):
+                connection.execute(f"PRAGMA {pragma}")
+            _use_log(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _migrate(self) -> None:
+        with self._mapped():
+            if _version_of(self._reader) == len(MIGRATIONS):
+                return
+        with self.write() as connection:
+            have = _version_of(connection)
+            if have > len(MIGRATIONS):
+                raise StateUnusable(
+                    self.path,
+                    f"was written by a later version (its number is {have}, this version knows {len(MIGRATIONS)}); "
+                    "update sourcelight or restore a back-up",
+                )
+            for migration in MIGRATIONS[have:]:
+                for statement in migration.statements:
+                    connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+            connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+
+    @contextlib.contextmanager
+    def _mapped(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.IntegrityError:
+            raise
+        except sqlite3.Error as fault:
+            text = str(fault)
+            if "malformed" in text or "not a database" in text:
+                text += "; restore a back-up, or move it away to start anew"
+            raise StateUnusable(self.path or "state in memory", text) from fault
+        except OSError as fault:
+            if fault.filename is None or not str(fault.filename).startswith(os.path.dirname(self.path) or "."):
+                raise
+            raise StateUnusable(self.path, f"can't be used: {fault.strerror}") from fault
+
+
+def _use_log(connection: sqlite3.Connection) -> None:
+    """Switch to write-ahead logging; another process that does the same is not waited for by SQLite itself."""
+    until = time.monotonic() + BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as fault:
+            if "locked" not in str(fault) or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _version_of(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _make_private(path: str) -> None:
+    """The file with mode 0600 before anything is in it; SQLite gives the same to the files beside it."""
+    os.makedirs(os.path.dirname(path) or ".", mode=0o700, exist_ok=True)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    if os.name == "posix":
+        for name in (path, f"{path}-wal", f"{path}-shm"):
+            with contextlib.suppress(FileNotFoundError):
+                if os.stat(name).st_mode & 0o077:
+                    os.chmod(name, 0o600)
+
+
+def _close(connections: list[sqlite3.Connection]) -> None:
+    for connection in connections:
+        connection.close()

@@ -1,0 +1,132 @@
+"""What stands in `state.sqlite`, as the list of changes that led there.
+
+A migration that was released is never edited: the next change is a new entry at the end. Times are whole seconds since
+1970 in UTC. Secrets stand as SHA-256 of long random text, passwords as scrypt.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step: what it brings, and its statements, run in one transaction."""
+
+    name: str
+    statements: tuple[str, ...]
+
+
+_ACCOUNTS = Migration(
+    "accounts, roles, tokens, grants",
+    (
+        """CREATE TABLE accounts (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            name TEXT NOT NULL UNIQUE COLLATE NOCASE,
+            password TEXT NOT NULL DEFAULT '',
+            built_in INTEGER NOT NULL DEFAULT 0,
+            created_at INTEGER NOT NULL
+        ) STRICT""",
+        """CREATE TABLE roles (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            name TEXT NOT NULL UNIQUE COLLATE NOCASE,
+            built_in INTEGER NOT NULL DEFAULT 0,
+            created_at INTEGER NOT NULL
+        ) STRICT""",
+        """CREATE TABLE role_permissions (
+            role INTEGER NOT NULL REFERENCES roles ON DELETE CASCADE,
+            permission TEXT NOT NULL,
+            PRIMARY KEY (role, permission)
+        ) STRICT, WITHOUT ROWID""",
+        """CREATE TABLE account_roles (
+            account INTEGER NOT NULL REFERENCES accounts ON DELETE CASCADE,
+            role INTEGER NOT NULL REFERENCES roles ON DELETE CASCADE,
+            PRIMARY KEY (account, role)
+        ) STRICT, WITHOUT ROWID""",
+        """CREATE TABLE access_tokens (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            account INTEGER NOT NULL REFERENCES accounts ON DELETE CASCADE,
+            digest BLOB NOT NULL UNIQUE,
+            note TEXT NOT NULL,
+            scopes TEXT NOT NULL,
+            created_at INTEGER NOT NULL,
+            expires_at INTEGER,
+            revoked_at INTEGER,
+            last_used_at INTEGER
+        ) STRICT""",
+        "CREATE INDEX access_tokens_by_account ON access_tokens (account)",
+        """CREATE TABLE repository_grants (
+            repository TEXT NOT NULL,
+            account INTEGER REFERENCES accounts ON DELETE CASCADE,
+            role INTEGER REFERENCES roles ON DELETE CASCADE,
+            created_at INTEGER NOT NULL,
+            CHECK ((account IS NULL) <> (role IS NULL))
+        ) STRICT""",
+        "CREATE UNIQUE INDEX grants_of_accounts ON repository_grants (account, repository) WHERE account IS NOT NULL",
+        "CREATE UNIQUE INDEX grants_of_roles ON repository_grants (role, repository) WHERE role IS NOT NULL",
+        "INSERT INTO accounts (id, name, built_in, created_at) VALUES (1, 'owner', 1, unixepoch())",
+        "INSERT INTO roles (id, name, built_in, created_at) VALUES (1, 'User', 1, unixepoch())",
+        "INSERT INTO roles (id, name, built_in, created_at) VALUES (2, 'Site Administrator', 1, unixepoch())",
+        "INSERT INTO role_permissions VALUES (1, 'MCP#ACCESS')",
+        "INSERT INTO account_roles VALUES (1, 2)",
+    ),
+)
+
+_OAUTH = Migration(
+    "OAuth clients and tokens, sign-in sessions",
+    (
+        """CREATE TABLE oauth_clients (
+            id TEXT PRIMARY KEY,
+            name TEXT NOT NULL,
+            secret BLOB,
+            redirect_uris TEXT NOT NULL,
+            scopes TEXT NOT NULL,
+            dynamic INTEGER NOT NULL,
+            metadata TEXT NOT NULL DEFAULT '{}',
+            created_at INTEGER NOT NULL
+        ) STRICT""",
+        # A grant is what one consent gave; all tokens that follow from it are its family and end with it.
+        """CREATE TABLE oauth_grants (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            account INTEGER NOT NULL REFERENCES accounts ON DELETE CASCADE,
+            client TEXT NOT NULL REFERENCES oauth_clients ON DELETE CASCADE,
+            scopes TEXT NOT NULL,
+            resource TEXT NOT NULL,
+            created_at INTEGER NOT NULL,
+            revoked_at INTEGER,
+            last_used_at INTEGER
+        ) STRICT""",
+        "CREATE INDEX oauth_grants_by_account ON oauth_grants (account)",
+        "CREATE INDEX oauth_grants_by_client ON oauth_grants (client)",
+        """CREATE TABLE oauth_codes (
+            digest BLOB PRIMARY KEY,
+            family INTEGER NOT NULL REFERENCES oauth_grants ON DELETE CASCADE,
+            redirect_uri TEXT NOT NULL,
+            redirect_uri_given INTEGER NOT NULL,
+            challenge TEXT NOT NULL,
+            expires_at INTEGER NOT NULL,
+            used_at INTEGER
+        ) STRICT, WITHOUT ROWID""",
+        """CREATE TABLE oauth_tokens (
+            digest BLOB PRIMARY KEY,
+            family INTEGER NOT NULL REFERENCES oauth_grants ON DELETE CASCADE,
+            kind TEXT NOT NULL CHECK (kind IN ('access', 'refresh')),
+            scopes TEXT NOT NULL,
+            created_at INTEGER NOT NULL,
+            expires_at INTEGER NOT NULL,
+            used_at INTEGER
+        ) STRICT, WITHOUT ROWID""",
+        "CREATE INDEX oauth_tokens_by_family ON oauth_tokens (family)",
+        """CREATE TABLE sessions (
+            digest BLOB PRIMARY KEY,
+            account INTEGER NOT NULL REFERENCES accounts ON DELETE CASCADE,
+            token INTEGER REFERENCES access_tokens ON DELETE CASCADE,
+            created_at INTEGER NOT NULL,
+            expires_at INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID""",
+        "CREATE TABLE keys (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID",
+        "INSERT INTO keys VALUES ('pages', randomblob(32))",
+    ),
+)
+
+MIGRATIONS: tuple[Migration, ...] = (_ACCOUNTS, _OAUTH)

@@ -1,0 +1,67 @@
+"""The state of one installation: everything that `state.sqlite` keeps, by subject."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from typing import Self
+
+from sourcelight.core.errors import StateUnusable
+from sourcelight.repos.state.accounts import Accounts
+from sourcelight.repos.state.authorizations import Authorizations
+from sourcelight.repos.state.clients import OAuthClients
+from sourcelight.repos.state.credentials import Credentials
+from sourcelight.repos.state.database import Database
+from sourcelight.repos.state.grants import RepositoryGrants
+from sourcelight.repos.state.rights import RightsReader
+from sourcelight.repos.state.roles import Roles
+from sourcelight.repos.state.secrets_kept import Cost
+from sourcelight.repos.state.sessions import Sessions
+from sourcelight.repos.state.tokens import AccessTokens
+
+FILE_NAME = "state.sqlite"
+
+
+class State:
+    """One state file, open; safe to use from several threads, and the file from several processes.
+
+    Parameters
+    ----------
+    path
+        The file, made when it is not there; empty: in memory.
+    clock
+        Gives the time, in seconds since 1970.
+    cost
+        What a password costs to check; None: as much as is advised today.
+
+    Raises
+    ------
+    StateUnusable
+        If the file is damaged, written by a later version, or can't be used.
+    """
+
+    def __init__(self, path: str = "", *, clock: Callable[[], float] = time.time, cost: Cost | None = None) -> None:
+        self.database = Database(path)
+        self.clock = clock
+        self.accounts = Accounts(self.database, clock, cost or Cost())
+        self.roles = Roles(self.database, clock)
+        self.tokens = AccessTokens(self.database, clock)
+        self.grants = RepositoryGrants(self.database, clock)
+        self.rights = RightsReader(self.database)
+        self.clients = OAuthClients(self.database, clock)
+        self.authorizations = Authorizations(self.database, clock)
+        self.sessions = Sessions(self.database, clock)
+        self.credentials = Credentials(self.database, clock)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Write what is noted of last uses, and close the file; closing twice is right."""
+        with contextlib.suppress(StateUnusable):
+            self.credentials.flush()
+        self.database.close()

@@ -1,0 +1,38 @@
+"""Who asks: from the headers of a request to an account, its rights and what its credential allows.
+
+Every endpoint asks here and nowhere else. Nothing here answers a request: a refusal is data that an endpoint words.
+"""
+
+from sourcelight.server.identity.authenticator import Authenticator
+from sourcelight.server.identity.owner import (
+    OWNER_TOKEN_VARIABLE,
+    OwnerToken,
+    OwnerTokenState,
+    read_owner_token,
+)
+from sourcelight.server.identity.principal import (
+    FORBIDDEN,
+    INSUFFICIENT_SCOPE,
+    MALFORMED,
+    NO_CREDENTIAL,
+    SUDO,
+    WRONG_TOKEN,
+    Principal,
+    Refusal,
+)
+
+__all__ = [
+    "FORBIDDEN",
+    "INSUFFICIENT_SCOPE",
+    "MALFORMED",
+    "NO_CREDENTIAL",
+    "OWNER_TOKEN_VARIABLE",
+    "SUDO",
+    "WRONG_TOKEN",
+    "Authenticator",
+    "OwnerToken",
+    "OwnerTokenState",
+    "Principal",
+    "Refusal",
+    "read_owner_token",
+]

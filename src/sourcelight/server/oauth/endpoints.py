@@ -1,0 +1,164 @@
+"""The authorization server's addresses, as routes of the service."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from sourcelight.repos.state import State
+from sourcelight.server.identity import Authenticator
+from sourcelight.server.oauth import options as at
+from sourcelight.server.oauth import pages
+from sourcelight.server.oauth.metadata import server_metadata
+from sourcelight.server.oauth.options import OAuthOptions
+from sourcelight.server.oauth.sealing import Sealer
+from sourcelight.server.oauth.signing_in import SigningIn
+from sourcelight.server.oauth.throttle import Throttle
+
+if TYPE_CHECKING:
+    from sourcelight.server.oauth.handlers import Handlers
+
+MAX_BODY_BYTES = 64 * 1024
+_ANY_PAGE = {"Access-Control-Allow-Origin": "*"}
+_PREFLIGHT = {
+    **_ANY_PAGE,
+    "Access-Control-Allow-Methods": "POST, OPTIONS",
+    "Access-Control-Allow-Headers": "authorization, content-type, mcp-protocol-version",
+    "Access-Control-Max-Age": "600",
+}
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+class OAuthEndpoints:
+    """All endpoints of sign-in and authorization.
+
+    Parameters
+    ----------
+    state
+        Accounts, clients and grants.
+    authenticator
+        Recognises access tokens, which may stand in place of a password.
+    options
+        What the operator chose.
+    """
+
+    def __init__(self, state: State, authenticator: Authenticator, options: OAuthOptions) -> None:
+        self._state = state
+        self._options = options
+        self._sealer = Sealer(state.sessions.page_key, state.clock)
+        self._registrations = Throttle(options.registrations, 600.0)
+        self._signing_in = SigningIn(state, authenticator, self._sealer, options)
+        self._handlers: Handlers | None = None
+        self._loading = threading.Lock()
+
+    def routes(self) -> list[Route]:
+        """The routes, to be put into an application."""
+        pages_and_posts: Mapping[str, tuple[Endpoint, list[str]]] = {
+            at.SIGN_IN: (self._signing_in.sign_in, ["GET", "POST"]),
+            at.SIGN_OUT: (self._signing_in.sign_out, ["POST"]),
+            at.CONSENT: (self._signing_in.consent, ["GET", "POST"]),
+            at.AUTHORIZE: (self._authorize, ["GET", "POST"]),
+            at.TOKEN: (self._token, ["POST", "OPTIONS"]),
+            at.REVOKE: (self._revoke, ["POST", "OPTIONS"]),
+        }
+        return [
+            *(Route(path, _bounded(end), methods=methods) for path, (end, methods) in pages_and_posts.items()),
+            # No methods: whatever the method, an absent endpoint is absent.
+            Route(at.REGISTER, _bounded(self._register), methods=["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]),
+            Route(at.STYLE, _style),
+            *(Route(f"{path}{rest}", self._metadata) for path in at.METADATA for rest in ("", "/{rest:path}")),
+        ]
+
+    def load(self) -> Handlers:
+        """Load the SDK and make the handlers: a second of work that the first request else waits for."""
+        from sourcelight.server.oauth.handlers import Handlers
+
+        with self._loading:
+            if self._handlers is None:
+                self._handlers = Handlers(self._state, self._sealer, self._options)
+        return self._handlers
+
+    async def _loaded(self) -> Handlers:
+        return await anyio.to_thread.run_sync(self.load) if self._handlers is None else self._handlers
+
+    async def _authorize(self, request: Request) -> Response:
+        answer = await (await self._loaded()).authorize(request)
+        if answer.status_code < 400:
+            return answer
+        # Nothing here is sure enough to be sent to an address that the request named: its reader is the user.
+        text = "The application's request is not right, or the application is not known here."
+        return pages.fault_page("This request can't go on", f"{text} {described(answer)}", root="../../")
+
+    async def _token(self, request: Request) -> Response:
+        if request.method == "OPTIONS":
+            return Response(status_code=204, headers=_PREFLIGHT)
+        return _open(await (await self._loaded()).token(request))
+
+    async def _revoke(self, request: Request) -> Response:
+        if request.method == "OPTIONS":
+            return Response(status_code=204, headers=_PREFLIGHT)
+        return _open(await (await self._loaded()).revoke(request))
+
+    async def _register(self, request: Request) -> Response:
+        if not self._options.registration:
+            return PlainTextResponse("not found\n", 404)
+        if request.method == "OPTIONS":
+            return Response(status_code=204, headers=_PREFLIGHT)
+        if request.method != "POST":
+            return Response(status_code=405, headers={"Allow": "POST, OPTIONS"})
+        address = request.client.host if request.client else ""
+        wait_s = self._registrations.wait_s(address)
+        if wait_s > 0:
+            text = "Too many clients were registered from this address; try again later.\n"
+            return _open(PlainTextResponse(text, 429, {"Retry-After": str(round(wait_s) + 1)}))
+        self._registrations.count(address)
+        return _open(await (await self._loaded()).register(request))
+
+    async def _metadata(self, request: Request) -> Response:
+        base = self._options.base_of(request.scope)
+        document = server_metadata(base, registration=self._options.registration)
+        return JSONResponse(document, headers=_ANY_PAGE | {"Cache-Control": "no-store"})
+
+
+def described(answer: Response) -> str:
+    """The description in an OAuth error, as a sentence; "" when there is none."""
+    try:
+        text = json.loads(bytes(answer.body)).get("error_description") or ""
+    except (ValueError, AttributeError):
+        return ""
+    return f"({text.strip()[:300]})" if isinstance(text, str) and text.strip() else ""
+
+
+async def _style(_: Request) -> Response:
+    return Response(pages.STYLE, media_type="text/css", headers={"Cache-Control": "max-age=3600"})
+
+
+def _open(answer: Response) -> Response:
+    answer.headers.update(_ANY_PAGE)
+    return answer
+
+
+def _bounded(endpoint: Endpoint) -> Endpoint:
+    async def bounded(request: Request) -> Response:
+        size = 0
+        parts = []
+        async for part in request.stream():
+            size += len(part)
+            if size > MAX_BODY_BYTES:
+                return PlainTextResponse(f"The body is larger than {MAX_BODY_BYTES} bytes.\n", 413)
+            parts.append(part)
+        body = b"".join(parts)
+
+        async def again() -> dict[str, object]:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        return await endpoint(Request(request.scope, again))
+
+    return bounded

@@ -1,0 +1,101 @@
+"""Which redirect addresses a client may have, and which one it may use.
+
+Source: RFC 8252 (7.1 private-use schemes, 7.3 loopback with any port), RFC 9700 2.1 (exact comparison).
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import SplitResult, urlsplit
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+LONGEST = 2000
+# Schemes that a browser or desktop acts on by itself: what is sent there would be run, shown or mailed, not received.
+_FOREIGN = frozenset({
+    "about", "blob", "chrome", "chrome-extension", "data", "file", "filesystem", "ftp", "ftps", "gopher", "irc",
+    "jar", "javascript", "ldap", "mailto", "moz-extension", "ms-settings", "news", "nntp", "resource", "sftp",
+    "sms", "smb", "ssh", "tel", "telnet", "urn", "vbscript", "view-source", "ws", "wss",
+})  # fmt: skip
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
+_UNFIT = re.compile(r"[\x00-\x20\x7f-\uffff\"<>\\^`{|}]")
+
+
+def fault_of(uri: str) -> str:  # noqa: PLR0911 - one for each fault
+    """Why an address can't be a redirect address; "" when it can.
+
+    Accepted are ``https``, ``http`` on this machine (any port), and private-use schemes such as ``com.example.app:``.
+    """
+    parts = _parts(uri)
+    if parts is None:
+        return f"it is no absolute address of at most {LONGEST} plain ASCII characters"
+    if parts.fragment or uri.endswith("#"):
+        return "it has a fragment (#)"
+    if parts.username is not None or parts.password is not None:
+        return "it has a user name"
+    if parts.scheme == "https":
+        return "" if parts.hostname else "it names no host"
+    if parts.scheme == "http":
+        return "" if parts.hostname in LOOPBACK else "plain http is for addresses of the user's own machine alone"
+    if parts.scheme in _FOREIGN:
+        return f"the scheme {parts.scheme}: is no application's own"
+    return "" if parts.netloc or parts.path else "it names nothing behind its scheme"
+
+
+def matches(registered: str, asked: str) -> bool:
+    """Whether `asked` is the registered address: the same text, but for the port of plain http on this machine.
+
+    An empty path counts as ``/``, the case of scheme and host does not count.
+    """
+    mine, other = _parts(registered), _parts(asked)
+    if mine is None or other is None or fault_of(asked):
+        return False
+    if _text(mine) == _text(other):
+        return True
+    is_local = mine.scheme == "http" and mine.hostname in LOOPBACK
+    return is_local and _text(mine, port=False) == _text(other, port=False)
+
+
+def form_source(uri: str) -> str:
+    """What a content policy has to allow so that a form may lead to `uri`; "" for an unfit address."""
+    parts = _parts(uri)
+    if parts is None or fault_of(uri):
+        return ""
+    if parts.scheme not in {"http", "https"} or ":" in (parts.hostname or ""):
+        return f"{parts.scheme}:"  # a policy has no words for an address of IP version 6
+    return f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port is not None else "")
+
+
+def place_of(uri: str) -> str:
+    """Where a redirect leads, in few words for a reader: a host with its port, or a scheme."""
+    parts = _parts(uri)
+    if parts is None:
+        return ""
+    return parts.netloc if parts.scheme in {"http", "https"} else f"the application behind {parts.scheme}:"
+
+
+def is_local(uri: str) -> bool:
+    """Whether a redirect stays on the user's own machine."""
+    parts = _parts(uri)
+    return parts is not None and (parts.scheme not in {"http", "https"} or parts.hostname in LOOPBACK)
+
+
+def _parts(uri: str) -> SplitResult | None:
+    if not uri or len(uri) > LONGEST or _UNFIT.search(uri):
+        return None
+    try:
+        parts = urlsplit(uri)
+        _ = parts.port  # raises for a port that is no number
+    except ValueError:
+        return None
+    if not _SCHEME.fullmatch(parts.scheme) or (parts.hostname and re.search(r"[^a-z0-9.:_-]", parts.hostname)):
+        return None
+    return parts
+
+
+def _text(parts: SplitResult, *, port: bool = True) -> tuple[object, ...]:
+    default = {"http": 80, "https": 443}.get(parts.scheme)
+    number = (parts.port if parts.port is not None else default) if port else None
+    web = parts.scheme in {"http", "https"}
+    path = parts.path or ("/" if web else "")
+    user = (parts.username, parts.password)
+    return parts.scheme, parts.hostname, number, path, parts.query, parts.fragment, user

@@ -1,0 +1,86 @@
+"""What pages carry from one step to the next, sealed so that it comes back as it was given."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+PENDING_S = 600
+"""Seconds in which a user has to sign in and decide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """An authorization request that was found right and waits for its user.
+
+    Parameters
+    ----------
+    client
+        Client id.
+    redirect_uri, redirect_uri_given
+        Where the answer goes, and whether the request said so itself.
+    scopes
+        What is asked for.
+    challenge
+        PKCE challenge (RFC 7636, method S256).
+    state
+        The client's own mark, given back to it; None when it sent none.
+    resource
+        What the tokens are for (RFC 8707); "" when not said.
+    issuer
+        This service's address as the request used it (RFC 9207).
+    """
+
+    client: str
+    redirect_uri: str
+    redirect_uri_given: bool
+    scopes: tuple[str, ...]
+    challenge: str
+    state: str | None
+    resource: str
+    issuer: str
+
+
+class Sealer:
+    """Seals requests and forms with one key; nothing is kept between a page and its answer."""
+
+    def __init__(self, key: bytes, clock: Callable[[], float] = time.time) -> None:
+        self._key = key
+        self._clock = clock
+
+    def seal(self, pending: Pending) -> str:
+        """A text for an address; it is signed, not secret."""
+        body = json.dumps([int(self._clock()) + PENDING_S, asdict(pending)], separators=(",", ":"))
+        text = base64.urlsafe_b64encode(body.encode()).decode().rstrip("=")
+        return f"{text}.{self._mark('pending', text)}"
+
+    def open(self, sealed: str) -> Pending | None:
+        """The request that was sealed; None for an altered text or one that is too old."""
+        text, _, mark = sealed.partition(".")
+        if not hmac.compare_digest(mark.encode("utf-8", "replace"), self._mark("pending", text).encode()):
+            return None
+        try:
+            until, fields = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        except (binascii.Error, ValueError):
+            return None
+        if until < self._clock():
+            return None
+        return Pending(**(fields | {"scopes": tuple(fields["scopes"])}))
+
+    def mark(self, purpose: str, *parts: str) -> str:
+        """What a form must send back, so that no foreign page can send it (CSRF)."""
+        return self._mark(purpose, *parts)
+
+    def is_marked(self, given: str, purpose: str, *parts: str) -> bool:
+        """Whether a form sent back its mark; takes the same time whatever was given."""
+        return hmac.compare_digest(given.encode("utf-8", "replace"), self._mark(purpose, *parts).encode())
+
+    def _mark(self, purpose: str, *parts: str) -> str:
+        text = json.dumps([purpose, *parts]).encode()
+        return base64.urlsafe_b64encode(hmac.new(self._key, text, hashlib.sha256).digest()).decode().rstrip("=")

@@ -1,0 +1,237 @@
+"""The pages' endpoints: sign in, decide, sign out.
+
+A signed-in browser holds one cookie, for these pages alone; it is no credential elsewhere. Forms carry a mark that is
+bound to a cookie, and a request of a foreign page is refused by its Origin as well.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, urlsplit
+
+import anyio
+import anyio.to_thread
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from sourcelight.repos.state import MCP_ACCESS, OAuthClient, SignedIn, State
+from sourcelight.server.identity import Authenticator
+from sourcelight.server.oauth import pages
+from sourcelight.server.oauth.options import PREFIX, OAuthOptions
+from sourcelight.server.oauth.redirects import matches
+from sourcelight.server.oauth.sealing import Pending, Sealer
+from sourcelight.server.oauth.throttle import Throttle
+from sourcelight.server.oauth.words import with_query
+
+SESSION_COOKIE = "sourcelight-session"
+FORM_COOKIE = "sourcelight-form"
+_WINDOW_S = 300.0
+_WRONG = "Account and password do not fit. An access token needs the scope user:all."
+_OLD = "The form was too old. Go back and try again."
+_GONE = "The request is too old, or was changed on its way. Start again in the application."
+
+
+class SigningIn:
+    """The pages over one state.
+
+    Parameters
+    ----------
+    state
+        Accounts, sessions, clients and grants.
+    authenticator
+        Recognises an access token that is given in place of a password.
+    sealer
+        Opens what the authorization endpoint sealed.
+    options
+        What the operator chose.
+    """
+
+    def __init__(self, state: State, authenticator: Authenticator, sealer: Sealer, options: OAuthOptions) -> None:
+        self._state = state
+        self._authenticator = authenticator
+        self._sealer = sealer
+        self._options = options
+        self._by_pair = Throttle(options.failures, _WINDOW_S)
+        self._by_address = Throttle(4 * options.failures, _WINDOW_S)
+        self._by_name = Throttle(10 * options.failures, _WINDOW_S)
+        # Each check of a password takes 16 MiB and a core for a quarter of a second.
+        self._checks = anyio.CapacityLimiter(2)
+
+    async def sign_in(self, request: Request) -> Response:
+        """Show the form (GET), or try what was typed (POST)."""
+        if request.method != "POST":
+            sealed = request.query_params.get("request", "")
+            session = request.cookies.get(SESSION_COOKIE, "")
+            here = self._state.sessions.find(session)
+            if here is not None and sealed:
+                return _to(f"idp/oauth/consent?request={sealed}")
+            if here is not None:
+                return pages.signed_in_page(name=here.name, mark=self._sealer.mark("sign-out", session))
+            return self._form(request, sealed)
+        form = await _form_of(request)
+        cookie = request.cookies.get(FORM_COOKIE, "")
+        sealed = form.get("request", "")
+        if (
+            not self._is_own(request)
+            or not cookie
+            or not self._sealer.is_marked(form.get("mark", ""), "sign-in", cookie)
+        ):
+            return self._form(request, sealed, fault="The form was too old. Try again.", status=400)
+        return await self._try(request, form.get("name", "").strip(), form.get("password", ""), sealed)
+
+    async def sign_out(self, request: Request) -> Response:
+        """End the session (POST)."""
+        form = await _form_of(request)
+        session = request.cookies.get(SESSION_COOKIE, "")
+        if not self._is_own(request) or not self._sealer.is_marked(form.get("mark", ""), "sign-out", session):
+            return pages.fault_page("Not signed out", _OLD)
+        await anyio.to_thread.run_sync(self._state.sessions.end, session)
+        sealed = form.get("request", "")
+        answer = _to(f"sign-in?request={sealed}" if self._sealer.open(sealed) is not None else "sign-in")
+        answer.delete_cookie(SESSION_COOKIE, path=PREFIX)
+        return answer
+
+    async def consent(self, request: Request) -> Response:
+        """Show what a client asks for (GET), or take the decision (POST)."""
+        form = await _form_of(request) if request.method == "POST" else dict(request.query_params)
+        sealed = form.get("request", "")
+        pending = self._sealer.open(sealed)
+        client = self._client_of(pending, request)
+        if pending is None or client is None:
+            return pages.fault_page("This request can't go on", _GONE, root="../../")
+        session = request.cookies.get(SESSION_COOKIE, "")
+        here = self._state.sessions.find(session)
+        if here is None:
+            return _to(f"../../sign-in?request={sealed}")
+        if request.method != "POST":
+            return self._question(pending, client, here, sealed, session)
+        if not self._is_own(request) or not self._sealer.is_marked(form.get("mark", ""), "consent", session, sealed):
+            return pages.fault_page(
+                "Nothing was allowed", "The form was too old. Go back and try again.", root="../../"
+            )
+        return await self._decide(pending, here, form.get("decision", ""))
+
+    def _question(self, pending: Pending, client: OAuthClient, here: SignedIn, sealed: str, session: str) -> Response:
+        rights = self._state.rights.of(here.account)
+        return pages.consent_page(
+            pending=pending,
+            client=client.name,
+            dynamic=client.dynamic,
+            account=here.name,
+            lacks_access=rights is None or MCP_ACCESS not in rights.permissions,
+            request=sealed,
+            marks=(self._sealer.mark("consent", session, sealed), self._sealer.mark("sign-out", session)),
+        )
+
+    async def _decide(self, pending: Pending, here: SignedIn, decision: str) -> Response:
+        """Lead back to the client, with a code or with the refusal."""
+        answer = {"state": pending.state, "iss": pending.issuer}
+        if decision != "allow":
+            refused = {"error": "access_denied", "error_description": "the user denied the request"}
+            return _to(with_query(pending.redirect_uri, refused | answer))
+
+        def grant() -> str:
+            return self._state.authorizations.grant(
+                here.account,
+                pending.client,
+                pending.scopes,
+                resource=pending.resource,
+                redirect_uri=pending.redirect_uri,
+                redirect_uri_given=pending.redirect_uri_given,
+                challenge=pending.challenge,
+            )
+
+        return _to(with_query(pending.redirect_uri, {"code": await anyio.to_thread.run_sync(grant)} | answer))
+
+    async def _try(self, request: Request, name: str, password: str, sealed: str) -> Response:
+        address = request.client.host if request.client else ""
+        key = name.casefold()[:64]
+        counted = ((self._by_pair, f"{key} {address}"), (self._by_address, address), (self._by_name, key))
+        wait_s = max(throttle.wait_s(each) for throttle, each in counted)
+        if wait_s > 0:
+            text = f"Too many attempts. Try again in {round(wait_s / 60) or 1} min."
+            answer = self._form(request, sealed, name=name, fault=text, status=429)
+            answer.headers["Retry-After"] = str(round(wait_s) + 1)
+            return answer
+        found = await self._account_of(name, password)
+        if found is None:
+            for throttle, each in counted:
+                throttle.count(each)
+            return self._form(request, sealed, name=name, fault=_WRONG, status=403)
+        self._by_pair.forget(f"{key} {address}")
+        account, token = found
+        session = await anyio.to_thread.run_sync(self._state.sessions.begin, account, token)
+        answer = _to(f"idp/oauth/consent?request={sealed}" if sealed else "sign-in")
+        self._set_cookie(answer, request, SESSION_COOKIE, session, "lax")
+        answer.delete_cookie(FORM_COOKIE, path=PREFIX)
+        return answer
+
+    async def _account_of(self, name: str, password: str) -> tuple[str, int | None] | None:
+        """The account, and the access token that was given in place of a password, if it was one."""
+        principal = self._authenticator.own_token(password)
+        if principal is not None:
+            if principal.account.casefold() != name.casefold():
+                return None
+            number = principal.credential.removeprefix("token:")
+            return principal.account, int(number) if number.isdecimal() else None
+        async with self._checks:
+            account = await anyio.to_thread.run_sync(self._state.accounts.check_password, name, password)
+        return None if account is None else (account.name, None)
+
+    def _form(self, request: Request, sealed: str, *, name: str = "", fault: str = "", status: int = 200) -> Response:
+        pending = self._sealer.open(sealed) if sealed else None
+        if sealed and pending is None:
+            return pages.fault_page("This request can't go on", _GONE)
+        client = self._client_of(pending, request)
+        cookie = request.cookies.get(FORM_COOKIE, "") or secrets.token_urlsafe(24)
+        answer = pages.sign_in_page(
+            mark=self._sealer.mark("sign-in", cookie),
+            request=sealed,
+            name=name,
+            fault=fault,
+            status=status,
+            client="" if client is None else client.name,
+        )
+        self._set_cookie(answer, request, FORM_COOKIE, cookie, "strict")
+        return answer
+
+    def _client_of(self, pending: Pending | None, request: Request) -> OAuthClient | None:
+        """The client of a request that may still go on: it is served, and may use the address that it asked for."""
+        if pending is None or pending.issuer != self._options.base_of(request.scope):
+            return None
+        client = self._state.clients.find(pending.client)
+        if client is None or (client.dynamic and not self._options.registration):
+            return None
+        return client if any(matches(uri, pending.redirect_uri) for uri in client.redirect_uris) else None
+
+    def _is_own(self, request: Request) -> bool:
+        """Whether a form comes from our own page, as far as the browser says."""
+        site = request.headers.get("sec-fetch-site", "same-origin")
+        origin = request.headers.get("origin")
+        if site != "same-origin":
+            return False
+        own = urlsplit(self._options.base_of(request.scope))
+        return origin is None or origin == f"{own.scheme}://{own.netloc}"
+
+    def _set_cookie(self, answer: Response, request: Request, name: str, value: str, same_site: str) -> None:
+        secure = self._options.base_of(request.scope).startswith("https:")
+        # Not the whole site: on one machine, cookies are shared by all ports.
+        answer.set_cookie(
+            name,
+            value,
+            path=PREFIX,
+            secure=secure,
+            httponly=True,
+            samesite="strict" if same_site == "strict" else "lax",
+        )
+
+
+def _to(address: str) -> RedirectResponse:
+    """A redirect that makes a GET of a POST, and tells no one where it came from."""
+    return RedirectResponse(address, 303, {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"})
+
+
+async def _form_of(request: Request) -> Mapping[str, str]:
+    text = (await request.body()).decode("utf-8", "replace")
+    return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=20))

@@ -1,0 +1,157 @@
+"""Calls of tools as methods: arguments, frames, warnings, progress, interrupts; awaited and blocking."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import signal
+import threading
+import time
+import warnings
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import sourcelight as sl
+from client.scripted import ScriptedBackend, run
+from sourcelight.client import AsyncClient, Client
+from sourcelight.client.methods.calling import date_text, spelled, texts
+from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.tables import TABLES
+from sourcelight.core.errors import CallError, UnsupportedCall
+from sourcelight.display.frames import table_schema
+from sourcelight.display.notebook import Snapshot
+
+
+def answer(*, complete: bool = True, notices: tuple[str, ...] = (), **attributes: Any) -> Answer:
+    """Two files of a folder."""
+    rows = [
+        {"repository": "r1", "revision": "", "commit": "a" * 40, "path": p, "is_directory": p.endswith("/")}
+        for p in ("src/", "a.go")
+    ]
+    table = pa.Table.from_pylist(rows, schema=table_schema(TABLES["files"]))
+    return Answer("files", table, attributes, complete, notices)
+
+
+def test_a_call_gives_a_frame_that_says_what_it_is_of() -> None:
+    backend = ScriptedBackend([], answers=[answer(total=2, notices=("as of now",), repo="r1")])
+    frame = Client(backend).list_files("r1", path="src")
+    assert list(frame["path"]) == ["src/", "a.go"]
+    assert frame.attrs == {"total": 2, "repo": "r1", "status": "complete", "notices": ["as of now"]}
+    assert backend.calls == [("list_files", {"repo": "r1", "path": "src"})]
+
+
+def test_both_spellings_are_taken_but_not_at_once() -> None:
+    backend = ScriptedBackend([], answers=[answer(), answer()])
+    client = Client(backend)
+    client.read_file("r1", "a.go", startLine=2, end_line=9)
+    client.read_file("r1", "a.go", 2, 9)
+    assert backend.calls[0] == backend.calls[1]
+    assert backend.calls[0][1] == {"repo": "r1", "path": "a.go", "startLine": 2, "endLine": 9}
+    with pytest.raises(CallError, match="startLine is given twice"):
+        client.read_file("r1", "a.go", startLine=2, start_line=2)
+
+
+def test_an_answer_that_was_cut_warns_at_the_callers_line() -> None:
+    cut = answer(complete=False, notices=("15 files at most",))
+    with pytest.warns(sl.IncompleteAnswer, match="keyword_search: 15 files at most") as caught:
+        frame = Client(ScriptedBackend([], answers=[cut])).keyword_search("foo")
+    assert caught[0].filename == __file__
+    assert frame.attrs["status"] == "limited"
+
+    async def awaited() -> None:
+        await AsyncClient(ScriptedBackend([], answers=[cut])).keyword_search("foo")
+
+    with pytest.warns(sl.IncompleteAnswer) as caught:
+        run(awaited())
+    assert caught[0].filename == __file__
+
+
+def test_a_page_that_was_asked_for_warns_of_nothing() -> None:
+    client = Client(ScriptedBackend([], answers=[answer(complete=False, notices=("more follow",))]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        frame = client.list_repos("x", limit=1)
+    assert frame.attrs["status"] == "limited"
+
+
+def test_progress_goes_from_running_to_the_number_of_rows() -> None:
+    seen: list[Snapshot] = []
+    Client(ScriptedBackend([], answers=[answer()])).list_files("r1", progress=seen.append)
+    last = seen[-1]
+    assert (last.phase, last.done, last.unit, last.title) == ("complete", 2, "rows", "list_files(repo='r1')")
+
+    backend = ScriptedBackend([], answers=["wait"])
+    looks: list[Snapshot] = []
+    stop = threading.Event()
+
+    def look(snapshot: Snapshot) -> None:
+        looks.append(snapshot)
+        if snapshot.phase == "running" and backend.waiting.is_set() and snapshot.done and not stop.is_set():
+            stop.set()
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        Client(backend).list_files("r1", progress=look)
+    running = [s for s in looks if s.done]
+    assert (running[0].done, running[0].total, running[0].unit, running[0].doing) == (3, 12, "reading", "Working")
+    assert running[0].title.endswith("r1")
+    assert looks[-1].phase == "interrupted"
+
+
+def test_an_interrupt_cancels_the_call_at_once() -> None:
+    backend = ScriptedBackend([], answers=["wait"])
+
+    def press() -> None:
+        backend.waiting.wait(5)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press).start()
+    with pytest.raises(KeyboardInterrupt):
+        Client(backend).list_files("r1")
+    pressed = time.monotonic()
+    assert backend.closed.wait(0.3)
+    assert time.monotonic() - pressed < 0.3
+
+
+def test_cancelling_an_awaited_call_cancels_the_work() -> None:
+    backend = ScriptedBackend([], answers=["wait"])
+
+    async def awaited() -> None:
+        task = asyncio.create_task(AsyncClient(backend).list_files("r1"))
+        assert await asyncio.to_thread(backend.waiting.wait, 5)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert backend.closed.is_set()
+
+    run(awaited())
+
+
+def test_a_call_that_fails_says_so_on_screen_too() -> None:
+    seen: list[Snapshot] = []
+    client = Client(ScriptedBackend([]))
+    with pytest.raises(UnsupportedCall, match="no script for nls_search"):
+        client.nls_search("x", progress=seen.append)
+    assert (seen[-1].phase, seen[-1].notes) == ("failed", (("error", "no script for nls_search"),))
+
+
+def test_arguments_are_taken_as_python_people_write_them() -> None:
+    assert texts(None) is None
+    assert texts("r1") == ["r1"]
+    assert texts(answer().table.to_pandas()["repository"]) == ["r1", "r1"]
+    assert date_text("2 weeks ago") == "2 weeks ago"
+    assert date_text(date(2026, 1, 2)) == "2026-01-02"
+    assert date_text(datetime(2026, 1, 2, 3, tzinfo=timezone(timedelta(hours=2)))) == "2026-01-02T03:00:00+02:00"
+    assert date_text(datetime(2026, 1, 2, 3, tzinfo=UTC)) == "2026-01-02T03:00:00+00:00"
+    assert date_text(None) is None
+    assert spelled("x", aB=(None, None)) == {"aB": None}
+
+
+def test_methods_tell_their_signature() -> None:
+    signature = inspect.signature(Client.read_file)
+    assert list(signature.parameters)[:4] == ["self", "repo", "path", "startLine"]
+    assert "One row per line" in (Client.read_file.__doc__ or "")

@@ -1,0 +1,321 @@
+"""Ranking over real repositories: exact at every revision, the same on every run, and only for those who may see."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sourcelight.backends.embed import open_engine
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.batches.answers import CallProgress
+from sourcelight.core.errors import Cancelled, QueryError
+from sourcelight.engines.engine import Engine
+from sourcelight.engines.engine.natural import RankRequest, prepare, rank, split_filters, text_of
+from sourcelight.engines.search import Target
+from sourcelight.engines.search.ranking import Ranking
+from sourcelight.engines.search.ranking.bm25 import Weights, score
+from sourcelight.engines.search.ranking.space import make_space
+from sourcelight.engines.search.ranking.words import TOKEN, terms_of
+from sourcelight.repos import Viewer, resolve
+from sourcelight.testing import RepositoryBuilder
+
+LEDGER = '''"""Keeps accounts."""
+
+
+class Ledger:
+    """Balances of accounts."""
+
+    def post_entry(self, account, amount):
+        """Post an entry and update the balance of the account."""
+        self.balances[account] += amount
+        self.log.append((account, amount))
+        return self.balances[account]
+
+    def close_period(self):
+        """Close the period, carrying balances forward."""
+        for account in self.balances:
+            self.carry(account)
+        self.period += 1
+        self.log.clear()
+        return self.period
+'''
+MAIL = '''"""Sends mail."""
+
+
+def send_reminder(address, text):
+    """Send a reminder about an unpaid invoice."""
+    connection = connect(address)
+    connection.write(text)
+    return connection.close()
+'''
+FILES: dict[str | bytes, str | bytes | None] = {
+    "books/ledger.py": LEDGER,
+    "books/mail.py": MAIL,
+    "tests/test_ledger.py": "def test_post_entry():\n    assert Ledger().post_entry('a', 1) == 1\n",
+    "docs/ledger.md": "# Ledger\n\nHow to post an entry to the ledger and close a period.\n",
+    "CHANGELOG.md": "# Changes\n\nThe ledger can post an entry; the ledger closes periods.\n",
+    "empty.py": "",
+    "blob.bin": b"\0ledger",
+}
+
+
+@pytest.fixture(scope="module")
+def builder(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
+    repo = RepositoryBuilder(tmp_path_factory.mktemp("code") / "books", origin="https://example.org/team/books.git")
+    repo.commit(FILES)
+    repo.tag("v1")
+    repo.commit({"books/ledger.py": LEDGER.replace("post_entry", "record_entry"), "copy.py": MAIL})
+    return repo
+
+
+@pytest.fixture(scope="module")
+def engine(builder: RepositoryBuilder, tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    return open_engine([builder.path], index=tmp_path_factory.mktemp("index"), workers=1)
+
+
+def ask(engine: Engine, text: str, *, viewer: Viewer | None = None, limit: int | None = None) -> Ranking:
+    return rank(engine, RankRequest(text, limit=limit), viewer or Viewer.owner(), Cancellation())
+
+
+def paths(found: Ranking) -> list[str]:
+    return [file.path for file in found.files]
+
+
+def test_code_comes_before_tests_docs_and_change_logs(engine: Engine) -> None:
+    """Of files with the same words the code wins, and a change log comes last."""
+    found = ask(engine, "rev:v1 repo:books how does the ledger post an entry")
+    assert paths(found)[0] == "books/ledger.py"
+    assert paths(found)[-1] == "CHANGELOG.md"
+    best = found.chunks[0]
+    assert (best.path, best.score, best.kind) == ("books/ledger.py", 1.0, "code")
+    assert "post_entry" in best.symbols
+    assert "self.balances[account] += amount" in text_of(engine, best)
+    assert [file.score for file in found.files] == sorted((file.score for file in found.files), reverse=True)
+
+
+def test_stems_meet(engine: Engine) -> None:
+    """Other forms of a word find it too."""
+    assert paths(ask(engine, "sending reminders"))[:2] == ["books/mail.py", "copy.py"]
+
+
+def test_the_same_blob_at_two_paths_is_two_files(engine: Engine) -> None:
+    """Equal files come in the order of their paths, each with its own chunks."""
+    found = ask(engine, "unpaid invoice")
+    assert {chunk.path for chunk in found.chunks} == {"books/mail.py", "copy.py"}
+
+
+def naive_scores(engine: Engine, target: Target, terms: dict[str, float]) -> dict[tuple[str, int], float]:
+    """BM25F as the formula says, over the chunks that ranking cut, from their text and paths alone."""
+    weights = Weights()
+    opened = engine.terms.open(target)
+    view = opened.snapshot.view
+    chunks: dict[tuple[str, int], tuple[Counter[str], int, Counter[str]]] = {}
+    for file in range(view.files):
+        if int(view.reason[file]):
+            continue
+        path = view.path(file)
+        shard, document = int(view.shard[file]), int(view.document[file])
+        table = opened.terms[shard]
+        assert table is not None
+        lines = opened.snapshot.shards[shard].text(document).split(b"\n")
+        for row in range(int(table.doc_chunk[document]), int(table.doc_chunk[document + 1])):
+            begin, end = int(table.begin_line[row]), int(table.end_line[row])
+            words = [w.decode() for w in TOKEN.findall(b"\n".join(lines[begin - 1 : end]))]
+            body = Counter(term for word in words for term in terms_of(word))
+            named: Counter[str] = Counter()
+            definitions = engine.store.definitions_of(target, path)
+            assert definitions is not None
+            for each in definitions.each():
+                held = each.kind in {"class", "function", "method"} and (each.parent < 0 or each.container == "Ledger")
+                weight = 2 if begin <= each.line <= end else 1 if each.line < begin <= each.end_line else 0
+                if held and weight:
+                    for term in terms_of(each.name):
+                        named[term] += weight
+            chunks[path, begin] = body, sum(n for term, n in body.items() if term[0] != "="), named
+    mean = sum(length for _, length, _ in chunks.values()) / len(chunks)
+    scores: dict[tuple[str, int], float] = dict.fromkeys(chunks, 0.0)
+    for term, factor in terms.items():
+        times: dict[tuple[str, int], float] = {}
+        for (path, begin), (body, length, named) in chunks.items():
+            folder, _, name = path.rpartition("/")
+            in_path = float(term in {t for w in name.split(".") for t in terms_of(w)})
+            in_path += 0.5 * (term in {t for part in folder.split("/") if part for t in terms_of(part)})
+            norm = 1 - weights.b + weights.b * length / mean
+            tf = body[term] / norm + weights.definition * named[term] / 2 + weights.path * in_path
+            if tf:
+                times[path, begin] = tf
+        idf = math.log(1 + (len(chunks) - len(times) + 0.5) / (len(times) + 0.5))
+        for place, tf in times.items():
+            scores[place] += factor * idf * (weights.k1 + 1) * tf / (weights.k1 + tf)
+    return scores
+
+
+@pytest.mark.parametrize("revision", ["", "v1"])
+def test_scores_are_those_of_the_formula(engine: Engine, revision: str) -> None:
+    """The tables give, at any revision, what counting words in the text of that revision gives."""
+    repository = engine.catalog.repositories[0]
+    target = Target(repository, revision, resolve(repository, revision or "HEAD"))
+    prepare(engine, [target], Cancellation())
+    opened = engine.terms.open(target)
+    space = make_space([opened], [None])
+    terms = {"ledger": 1.0, "entri": 2.0, "=postentry": 1.0, "post": 1.0, "invoic": 1.0, "close": 1.0, "book": 0.5}
+    found = score(space, terms, Weights(), Cancellation())
+    mine: dict[tuple[str, int], float] = {}
+    for number, piece in enumerate(space.pieces):
+        for chunk in range(piece.chunks):
+            row = chunk if piece.source is None else int(piece.source[chunk])
+            path = opened.snapshot.view.path(int(piece.files[piece.file_of[chunk]]))
+            mine[path, int(piece.table.begin_line[row])] = float(found.chunks[space.chunk_base[number] + chunk])
+    wanted = naive_scores(engine, target, terms)
+    assert mine.keys() == wanted.keys()
+    assert np.allclose([mine[place] for place in sorted(mine)], [wanted[place] for place in sorted(mine)], rtol=1e-12)
+
+
+def test_a_revision_ranks_as_a_repository_that_has_only_it(
+    engine: Engine, builder: RepositoryBuilder, tmp_path: Path
+) -> None:
+    """Other revisions in the index change no score."""
+    alone = RepositoryBuilder(tmp_path / "alone", origin="https://example.org/team/books.git")
+    alone.commit(FILES)
+    fresh = open_engine([alone.path], index=tmp_path / "index", workers=1)
+    question = "how is an entry posted to the ledger"
+    old, new = ask(engine, f"repo:books rev:v1 {question}"), ask(fresh, question)
+    assert [(c.path, c.begin_line, c.end_line, c.score) for c in old.chunks] == [
+        (c.path, c.begin_line, c.end_line, c.score) for c in new.chunks
+    ]
+    assert old.chunks[0].target.commit == builder.git("rev-parse", "v1^{commit}").strip()
+
+
+def test_a_blob_is_read_once_for_all_revisions(tmp_path: Path) -> None:
+    """After a commit only the changed file's words are read, and damage to a table is mended."""
+    repo = RepositoryBuilder(tmp_path / "books")
+    repo.commit(FILES)
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    target = engine.target_of(engine.catalog.repositories[0])
+    engine.store.update([target])
+    assert engine.terms.update([target]).files == len(FILES) - 1
+    repo.commit({"books/mail.py": MAIL + "\n\ndef extra():\n    return 1\n"})
+    engine.refresh()
+    target = engine.target_of(engine.catalog.repositories[0])
+    assert not engine.terms.is_current(target)
+    assert engine.terms.update([target]).files == 1
+    before = ask(engine, "extra reminder")
+    assert paths(before)[0] == "books/mail.py"
+    folder = engine.store.repository_folder(target.repository.key)
+    for name in folder.side_tables("terms").values():
+        data = bytearray((folder.path / name).read_bytes())
+        data[-40] ^= 255
+        (folder.path / name).unlink()
+        (folder.path / name).write_bytes(data)
+    again = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    assert ask(again, "extra reminder").chunks == before.chunks
+
+
+def test_filters_choose_repositories_files_and_languages(engine: Engine) -> None:
+    """The filters of the query language hold, alternatives in parentheses included."""
+    assert split_filters('(repo:a OR repo:b) file:"x y" -lang:go how does it work: a test') == (
+        '(repo:a OR repo:b) file:"x y" -lang:go',
+        "how does it work: a test",
+    )
+    assert {f.path for f in ask(engine, "lang:markdown ledger").files} == {"docs/ledger.md", "CHANGELOG.md"}
+    assert "docs/ledger.md" not in paths(ask(engine, "-file:^docs/ ledger entry"))
+    assert {f.path for f in ask(engine, "(file:^docs/ OR file:^tests/) ledger").files} == {
+        "docs/ledger.md",
+        "tests/test_ledger.py",
+    }
+    assert ask(engine, "repo:books rev:nosuch ledger").failed == {
+        "example.org/team/books@nosuch": "there is no such revision"
+    }
+    with pytest.raises(QueryError):
+        ask(engine, "repo:books is it the")
+
+
+def test_unknown_words_and_coverage(engine: Engine) -> None:
+    """What no file has is named; words that nobody wrote cover nothing."""
+    found = ask(engine, "how does `QuantumFlux` regulate plumbum")
+    assert found.unknown == ("QuantumFlux", "regulate", "plumbum")
+    assert found.coverage == 0.0
+    assert found.chunks == ()
+    assert ask(engine, "post an entry to the ledger").coverage > 0.6
+
+
+def test_an_invisible_repository_changes_nothing(engine: Engine, builder: RepositoryBuilder, tmp_path: Path) -> None:
+    """For one who may not see a private repository, not even a score tells that it is there."""
+    secret = RepositoryBuilder(tmp_path / "secret", origin="https://example.org/team/secret.git")
+    secret.commit({"ledger.py": LEDGER})
+    config = tmp_path / "repos.toml"
+    config.write_text('[repositories."example.org/team/secret"]\nprivate = true\n')
+    both = open_engine([builder.path, secret.path], index=tmp_path / "index", config=config, workers=1)
+    question = "ledger entry"
+    seen = ask(both, question)
+    assert {file.target.repository.name for file in seen.files} == {"example.org/team/books", "example.org/team/secret"}
+    hidden = ask(both, question, viewer=Viewer.anonymous())
+    alone = ask(engine, question, viewer=Viewer.anonymous())
+    assert [(c.path, c.score) for c in hidden.chunks] == [(c.path, c.score) for c in alone.chunks]
+    asked = rank(
+        both,
+        RankRequest(question, targets=[both.target_of(r) for r in both.catalog.repositories]),
+        Viewer.anonymous(),
+        Cancellation(),
+    )
+    assert {file.target.repository.name for file in asked.files} == {"example.org/team/books"}
+
+
+def test_limits_of_chunks_files_and_chunks_of_a_file(engine: Engine) -> None:
+    """Fewer are the first of more; a limit of files keeps the others out."""
+    whole = ask(engine, "ledger entry period")
+    fewer = ask(engine, "ledger entry period", limit=3)
+    assert [(c.path, c.begin_line, c.score) for c in fewer.chunks] == [
+        (c.path, c.begin_line, c.score) for c in whole.chunks[:3]
+    ]
+    assert [fewer.files[c.file].path for c in fewer.chunks] == [c.path for c in fewer.chunks]
+    request = RankRequest("ledger entry period", limit=10, files=2, per_file=1)
+    found = rank(engine, request, Viewer.owner(), Cancellation())
+    assert [len(found.chunks), len(found.files)] == [2, 2]
+
+
+def test_first_use_tells_how_far_it_is_and_can_be_stopped(builder: RepositoryBuilder, tmp_path: Path) -> None:
+    """Words that are missing are read with progress; a stopped caller gets `Cancelled`."""
+    engine = open_engine([builder.path], index=tmp_path / "index", workers=1)
+    cancellation = Cancellation()
+    cancellation.cancel()
+    with pytest.raises(Cancelled):
+        rank(engine, RankRequest("ledger"), Viewer.owner(), cancellation)
+    told: list[CallProgress] = []
+    rank(engine, RankRequest("ledger"), Viewer.owner(), Cancellation(), told.append)
+    assert told
+    assert told[-1].stage == "reading words"
+
+
+SCRIPT = """
+import sys
+from sourcelight.backends.embed import open_engine
+from sourcelight.core.batches import Cancellation
+from sourcelight.engines.engine.natural import RankRequest, rank
+from sourcelight.repos import Viewer
+engine = open_engine([sys.argv[1]], index=sys.argv[2], workers=1)
+found = rank(engine, RankRequest("how does `Ledger` post an entry, close a period"), Viewer.owner(), Cancellation())
+print([(c.path, c.begin_line, c.score.hex()) for c in found.chunks], [f.lists for f in found.files], found.unknown)
+"""
+
+
+def test_two_runs_give_the_same_bytes(builder: RepositoryBuilder, tmp_path: Path) -> None:
+    """The seed of hashes makes no difference, with an index of each one's own."""
+    outputs = set()
+    for seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT, str(builder.path), str(tmp_path / seed)],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+            timeout=60,
+        )
+        outputs.add(done.stdout)
+    assert len(outputs) == 1

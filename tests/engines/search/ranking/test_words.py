@@ -1,0 +1,90 @@
+"""Words of code and of questions."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sourcelight.engines.search.ranking import chunks
+from sourcelight.engines.search.ranking.question import analyse
+from sourcelight.engines.search.ranking.words import parts_of, terms_of
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("getEnvironProxies", ["get", "environ", "proxies"]),
+        ("get_environ_proxies", ["get", "environ", "proxies"]),
+        ("HTTPServer2", ["http", "server", "2"]),
+        ("parseIDs", ["parse", "ids"]),
+        ("sha256sum", ["sha", "256", "sum"]),
+        ("größe_max", ["grösse", "max"]),
+    ],
+)
+def test_names_are_cut_at_case_digits_and_signs(name: str, parts: list[str]) -> None:
+    """Every way of writing a name of several words gives these words."""
+    assert parts_of(name) == parts
+
+
+@given(st.lists(st.sampled_from(["read", "write", "header", "lock", "file"]), min_size=2, max_size=5))
+def test_camel_and_snake_give_the_same_terms(parts: list[str]) -> None:
+    """The spelling of a name makes no difference."""
+    camel = parts[0] + "".join(part.title() for part in parts[1:])
+    assert terms_of(camel) == terms_of("_".join(parts)) == terms_of("_".join(parts).upper())
+
+
+@given(st.text(min_size=1).filter(lambda text: bool(text.strip())))
+def test_any_text_gives_terms_or_none(text: str) -> None:
+    """No text is an error."""
+    analyse(text)
+    for word in text.split():
+        terms_of(word)
+
+
+@pytest.mark.parametrize("name", ["0xdeadbeef", "1234567890", "9f8e7d6c5b"])
+def test_numbers_that_are_no_words_give_no_terms(name: str) -> None:
+    """Checksums and times fill no table."""
+    assert terms_of(name) == ()
+
+
+def test_a_question_gives_names_files_and_phrases() -> None:
+    """Marked and recognisable names, paths and quoted texts are told from prose."""
+    question = analyse(
+        'Why does `Session.send` in src/http/client.py raise "connection reset" from resolve_redirects()?'
+    )
+    assert question.names == ("Session", "send", "resolve_redirects")
+    assert question.files == ("src/http/client.py",)
+    assert question.phrases == ("connection reset",)
+    assert {"session", "send", "resolv", "redirect", "=resolveredirects", "client", "connect", "reset"} <= set(
+        question.terms
+    )
+    assert "why" not in question.terms
+
+
+def test_neighbouring_words_meet_joined_names() -> None:
+    """`write ahead log` finds WriteAheadLog, at less weight, and not finding it says nothing."""
+    question = analyse("where is the write ahead log truncated")
+    assert question.terms["=writeaheadlog"] == pytest.approx(0.6)
+    assert "=writeaheadlog" in question.optional
+    assert "=writeaheadlog" in terms_of("WriteAheadLog")
+
+
+@given(
+    st.lists(st.sampled_from([b"", b"# word", b"// word", b"def f():", b"    return 1"]), max_size=300),
+    st.sets(st.integers(0, 299)),
+    st.booleans(),
+)
+def test_chunks_cover_every_line_once(lines: list[bytes], begins: set[int], prose: bool) -> None:  # noqa: FBT001 - hypothesis gives it
+    """Whatever the definitions are, the chunks of a file join up, and none is too long."""
+    held = [begin for begin in sorted(begins) if begin < len(lines)]
+    found = chunks.cut(lines, held, prose=prose)
+    count = len(lines) - (1 if lines and not lines[-1] else 0)
+    assert [line for low, high in found for line in range(low, high)] == list(range(count))
+    assert all(0 < high - low <= chunks.MOST_LINES for low, high in found)
+
+
+def test_comments_stay_with_their_definition() -> None:
+    """A chunk begins where the comment above a definition does."""
+    lines = [b"x = 1"] * 10 + [b"", b"# Says why.", b"# Twice.", b"def f():", *[b"    y()"] * 9]
+    assert chunks.cut(lines, [13]) == [(0, 11), (11, 23)]

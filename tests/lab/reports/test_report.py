@@ -1,0 +1,140 @@
+"""A report shows, drills down and is written whole, whatever a repository put into its names."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from sourcelight.lab.reports import Figure, Number, Report, Section, Table
+from sourcelight.lab.reports.figures import bars, over_time, punch_card, sizes
+from sourcelight.lab.reports.pdf import find_browser
+
+HOSTILE = "<img src=x onerror=alert(1)>|$x$ [a](javascript:b) \u202e*c*"
+
+
+@pytest.fixture
+def report() -> Report:
+    """A small report with a hostile author."""
+    commits = pd.DataFrame(
+        {
+            "repository": ["r", "r", "s"],
+            "commit": ["a" * 40, "b" * 40, "c" * 40],
+            "author": ["Ada", HOSTILE, "Ada"],
+            "additions": [1, 20, 300],
+            "commit_date": pd.to_datetime(["2024-01-01T10:00Z", "2024-02-01T11:00Z", "2024-03-01T12:30Z"]),
+        }
+    )
+    table = pd.DataFrame({"author": ["Ada", HOSTILE], "commits": [2, 1], "share": [2 / 3, 1 / 3]})
+    return Report(
+        f"Contributors of {HOSTILE}",
+        (("repositories", "r, s"),),
+        (
+            Number("commits", 3, "Commits that a branch reaches.", source="commits"),
+            Number("commits by Ada", 2, "Commits by Ada.", source="commits", where={"author": "Ada"}),
+            Number("lines owned", None, "Lines at HEAD.", "this service does not tell"),
+        ),
+        (
+            Section(
+                "People",
+                "Who changed what.",
+                (Table("contributors", "Contributors", table, "Commits.", "Merges.", "commits", ("author",), shown=1),),
+                (Figure("people", "Commits", "Bars of commits.", lambda: bars(["Ada", HOSTILE], {"n": [2, 1]}, "n")),),
+            ),
+        ),
+        {"commits": commits},
+        ("1 repository could not be read.",),
+    )
+
+
+def test_a_number_leads_to_the_commits_behind_it(report: Report) -> None:
+    assert len(report.drill("commits")) == 3
+    assert report.drill("commits by Ada")["repository"].tolist() == ["r", "s"]
+    assert report.drill("contributors", author=HOSTILE)["additions"].tolist() == [20]
+    assert len(report.drill("contributors")) == 3
+
+
+def test_what_can_not_be_drilled_names_what_can(report: Report) -> None:
+    with pytest.raises(KeyError, match="contributors"):
+        report.drill("lines owned")
+    with pytest.raises(KeyError, match="its keys are author"):
+        report.drill("contributors", path="x")
+    with pytest.raises(KeyError, match="Bob"):
+        report.drill("contributors", author="Bob")
+
+
+def test_a_report_with_a_number_that_is_not_known_is_not_complete(report: Report) -> None:
+    assert not report.complete
+    assert report.summary["value"].tolist()[:2] == [3, 2]
+    assert "not known" in repr(report) + report.to_markdown()
+
+
+def test_the_page_is_one_file_that_runs_nothing(report: Report, tmp_path: Path) -> None:
+    text = report.to_html(tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == text
+    assert "<img src=x" not in text
+    assert "<script" not in text.lower()
+    assert "http" not in text.replace("http-equiv", "")
+    assert "1 of 2 rows" in text
+    assert "66.7%" in text
+    assert "Left out: Merges." in text
+    assert "1 repository could not be read." in text
+    assert "\u202e" not in text
+    assert "<img src=x" not in report._repr_html_()
+
+
+def test_the_page_is_the_same_for_the_same_report(report: Report) -> None:
+    assert report.to_html() == report.to_html()
+
+
+def test_markdown_shows_hostile_names_literally(report: Report, tmp_path: Path) -> None:
+    text = report.to_markdown(tmp_path / "report.md")
+    assert (tmp_path / "report_figures" / "people.png").read_bytes().startswith(b"\x89PNG")
+    assert "report_figures/people.png" in text
+    assert "<img" not in text.replace("\\<img", "")
+    assert "](javascript" not in text
+    assert "$x$" not in text
+
+
+@pytest.mark.parametrize("name", ["csv", "parquet", "jsonl"])
+def test_tables_are_files(report: Report, tmp_path: Path, name: str) -> None:
+    paths = report.save_tables(tmp_path, name)
+    assert sorted(Path(p).name for p in paths) == [f"commits.{name}", f"contributors.{name}", f"summary.{name}"]
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_no_cell_of_a_csv_runs_as_a_formula(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"author": ["=1+1", "Ada", None], "n": [-1, 2, 3]})
+    report = Report("t", (), (), (Section("s", "", (Table("t", "T", frame, "n"),)),))
+    report.save_tables(tmp_path)
+    with (tmp_path / "t.csv").open(encoding="utf-8", newline="") as file:
+        assert list(csv.reader(file)) == [["author", "n"], ["'=1+1", "-1"], ["Ada", "2"], ["", "3"]]
+
+
+def test_an_unknown_format_is_refused_by_name(report: Report, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="csv, parquet, jsonl"):
+        report.save_tables(tmp_path, "xls")
+
+
+def test_figures_are_drawn_without_the_global_state_of_pyplot() -> None:
+    drawn = [
+        bars(["a"], {"x": [1], "y": [2]}, "u"),
+        over_time(
+            [datetime(2024, 1, 1, tzinfo=UTC), datetime(2024, 2, 1, tzinfo=UTC)], {HOSTILE: [1, 2], "b": [0, 1]}, "u"
+        ),
+        punch_card([[0] * 24 for _ in range(7)]),
+        sizes([0, 5, 50_000]),
+    ]
+    assert all(figure.get_axes() for figure in drawn)
+    assert "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(find_browser() is None, reason="no Chromium here")
+def test_the_page_is_printed_to_a_pdf(report: Report, tmp_path: Path) -> None:
+    path = report.to_pdf(tmp_path / "report.pdf")
+    assert Path(path).read_bytes().startswith(b"%PDF")

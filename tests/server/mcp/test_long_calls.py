@@ -1,0 +1,205 @@
+"""Calls that take long: they tell how far they are, and stop when nobody waits any more."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+import uvicorn
+from mcp.client import Client
+from starlette.types import Receive, Scope, Send
+
+from server.mcp.calling import FAMILIES, connected, over, said
+from server.mcp.test_endpoints import MESSAGE
+from server.running_service import TOKEN, Serve
+from sourcelight.backends.embed import open_engine
+from sourcelight.core.batches.answers import Answer, CallProgress
+from sourcelight.core.batches.tables.building import table_of
+from sourcelight.core.errors import Cancelled
+from sourcelight.engines.engine import Engine
+from sourcelight.engines.tools import CallContext, Tool
+from sourcelight.repos import Viewer
+from sourcelight.server.mcp_server.calls import Caller, Calls
+from sourcelight.server.mcp_server.protocol import make_server, serve_request
+from sourcelight.server.service.running import address_of, bind
+from sourcelight.testing.repositories import RepositoryBuilder
+
+SCHEMA = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+
+
+@dataclass
+class Waiting:
+    """A tool that works until it is told to stop, or for as many steps as were asked for."""
+
+    steps: int = 0
+    begun: threading.Event = field(default_factory=threading.Event)
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+    def run(self, _: Any, context: CallContext) -> Answer:
+        self.begun.set()
+        if not self.steps:
+            while not context.cancellation.stopped:
+                time.sleep(0.01)
+            self.stopped.set()
+            context.cancellation.check()
+            raise Cancelled("time is over")
+        for stage in ("reading", "counting"):
+            for step in range(self.steps):
+                if context.observer is not None:
+                    context.observer(CallProgress(stage, step, self.steps, "things"))
+                time.sleep(0.02)
+        return Answer("file_lines", table_of("file_lines", 0))
+
+    @property
+    def tool(self) -> Tool:
+        return Tool("wait", "Wait", "Waits.", SCHEMA, self.run, lambda _, __: ({"done": True}, "done\n"))
+
+
+@contextmanager
+def serving(engine: Engine, waiting: Waiting, timeout_s: float | None = None) -> Iterator[str]:
+    """The address of a service with the one tool."""
+    server = make_server({"wait": waiting.tool}, Calls(engine, timeout_s=timeout_s), lambda _: Caller(Viewer.owner()))
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await serve_request(server, scope, receive, send)
+
+    listener = bind("127.0.0.1", 0)
+    running = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None, timeout_graceful_shutdown=3))
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        yield address_of(listener)
+    finally:
+        running.should_exit = True
+        thread.join(10)
+        listener.close()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_progress_only_grows(engine: Engine, family: str) -> None:
+    seen: list[tuple[float, float | None, str | None]] = []
+
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        seen.append((progress, total, message))
+
+    async def work(client: Client) -> Any:
+        return await client.call_tool("wait", {}, progress_callback=note)
+
+    with serving(engine, Waiting(steps=10)) as url:
+        assert over(url, TOKEN, work, family).structured_content == {"done": True}
+    assert len(seen) > 5
+    values = [progress for progress, _, _ in seen]
+    assert values == sorted(set(values))
+    assert all(total is None or total >= progress for progress, total, _ in seen)
+    assert seen[-1][2] == "counting 9 of 10 things"
+
+
+def test_real_work_tells_its_progress(tmp_path: Path, serve: Serve) -> None:
+    one = RepositoryBuilder(tmp_path / "one", origin="https://example.org/a/one.git")
+    one.commit({"a.py": "def lamp():\n    return 1\n"}, "start")
+    service = serve(open_engine([tmp_path], index=tmp_path / "index"))
+    stages: set[str] = set()
+
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        del progress, total
+        stages.add(message or "")
+
+    async def work(client: Client) -> Any:
+        return await client.call_tool("nls_search", {"query": "lamps"}, progress_callback=note)
+
+    assert not over(f"{service.url}/.api/mcp", TOKEN, work).is_error
+    assert any(stage.startswith("reading words") for stage in stages)
+
+
+def leave_by_closing(url: str, waiting: Waiting) -> None:
+    """A reader that goes away while it waits."""
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "wait", "arguments": {}}}
+    with (
+        httpx.Client(timeout=10, trust_env=False) as client,
+        client.stream("POST", url, json=call, headers=MESSAGE) as answer,
+    ):
+        assert answer.status_code == 200
+        assert waiting.begun.wait(5)
+
+
+def leave_by_cancelling(url: str, waiting: Waiting) -> None:
+    """The SDK's client, cancelled while it waits."""
+
+    async def main() -> None:
+        async with connected(url, TOKEN, "2026-07-28") as client, anyio.create_task_group() as tasks:
+            tasks.start_soon(said, client, "wait", {})
+            assert await anyio.to_thread.run_sync(waiting.begun.wait, 5)
+            tasks.cancel_scope.cancel()
+
+    anyio.run(main)
+
+
+@pytest.mark.parametrize("leave", [leave_by_closing, leave_by_cancelling])
+def test_work_ends_when_its_reader_is_gone(engine: Engine, leave: Callable[[str, Waiting], None]) -> None:
+    waiting = Waiting()
+    with serving(engine, waiting) as url:
+        leave(url, waiting)
+        assert waiting.stopped.wait(5)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_time_is_limited(engine: Engine, family: str) -> None:
+    waiting = Waiting()
+    with serving(engine, waiting, timeout_s=0.3) as url:
+        answer = over(url, TOKEN, lambda client: said(client, "wait", {}), family)
+    assert answer.failed
+    assert answer.text == "wait: the call was stopped before it had an answer; ask again"
+
+
+def test_stopping_ends_calls(engine: Engine) -> None:
+    waiting = Waiting()
+    calls = Calls(engine)
+
+    async def main() -> Any:
+        async with Client(make_server({"wait": waiting.tool}, calls, lambda _: Caller(Viewer.owner()))) as client:
+            await client.list_tools()
+
+            async def stop() -> None:
+                assert await anyio.to_thread.run_sync(waiting.begun.wait, 5)
+                calls.stop()
+
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(stop)
+                return await said(client, "wait", {})
+
+    answer = anyio.run(main)
+    assert answer.failed
+    assert "stopped before" in answer.text
+
+
+def test_a_stopping_service_takes_no_new_calls(engine: Engine, serve: Serve) -> None:
+    service = serve(engine)
+    service.app.state.mcp.stop()
+    headers = {**MESSAGE, "Authorization": f"token {TOKEN}"}
+    answer = service.client.post("/.api/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "ping"}, headers=headers)
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+
+
+def test_two_hundred_calls_at_once(engine: Engine, serve: Serve) -> None:
+    service = serve(engine)
+
+    async def main() -> list[bool]:
+        failed: list[bool] = []
+
+        async def one(number: int) -> None:
+            failed.append((await said(client, "keyword_search", {"query": f"lamp{number % 20:02}"})).failed)
+
+        async with connected(f"{service.url}/.api/mcp", TOKEN) as client, anyio.create_task_group() as tasks:
+            for number in range(200):
+                tasks.start_soon(one, number)
+        return failed
+
+    assert anyio.run(main) == [False] * 200

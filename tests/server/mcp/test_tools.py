@@ -1,0 +1,290 @@
+"""Every tool about files and text, over HTTP in both families of the protocol."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from mcp.client import Client
+from mcp.shared.exceptions import MCPError
+
+from server.mcp.calling import FAMILIES, Said, call, over, said
+from server.mcp.conftest import BIG_LINE, ONE, SECRET, Served
+
+SPEC = {
+    "commit_search", "compare_revisions", "deepsearch", "deepsearch_read", "diff_search", "find_references",
+    "get_contributor_repos", "go_to_definition", "keyword_search", "list_files", "list_repos", "nls_search",
+    "read_file",
+}  # fmt: skip
+
+
+def ask(served: Served, name: str, family: str = FAMILIES[0], *, who: str = "owner", **arguments: Any) -> Said:
+    return call(served.url, served.tokens[who], name, arguments, family)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_listed_tools_are_plain_and_described(served: Served, family: str) -> None:
+    async def work(client: Client) -> Any:
+        return (await client.list_tools()).tools
+
+    tools = over(served.url, served.tokens["owner"], work, family)
+    assert {tool.name for tool in tools} <= SPEC
+    for tool in tools:
+        schema = tool.input_schema
+        assert tool.description
+        assert set(schema) == {"type", "properties", "required", "additionalProperties"}
+        assert (schema["type"], schema["additionalProperties"]) == ("object", False)
+        assert set(schema["required"]) <= set(schema["properties"])
+        for each in schema["properties"].values():
+            assert each["type"] in {"string", "integer", "boolean", "array"}
+            assert each["description"]
+        assert tool.annotations.read_only_hint is (tool.name != "deepsearch")
+        assert (tool.annotations.destructive_hint, tool.annotations.open_world_hint) == (False, False)
+        assert tool.output_schema is None
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_file_is_read_with_line_numbers(served: Served, family: str) -> None:
+    answer = ask(served, "read_file", family, repo=ONE, path="README.md")
+    url = f"{served.service.url}/{ONE}@{served.commits[1]}/-/blob/README.md"
+    assert answer.content == {
+        "content": "1: # One\n2: \n3: A lamp in the tower.\n",
+        "url": url,
+        "repo": ONE,
+        "path": "README.md",
+        "revision": "",
+        "commit": served.commits[1],
+        "startLine": 1,
+        "endLine": 3,
+        "totalLines": 3,
+        "truncated": False,
+        "limitHit": False,
+    }
+    assert answer.text == f"URL: {url}\n1: # One\n2: \n3: A lamp in the tower.\n"
+
+
+def test_a_range_and_a_revision_are_read(served: Served) -> None:
+    answer = ask(served, "read_file", repo=ONE, path="/src//lamp.py", startLine=2, revision="HEAD~1")
+    assert answer.content["content"] == "2:     pass\n"
+    assert answer.content["url"].endswith(f"@{served.commits[0]}/-/blob/src/lamp.py?L2-2")
+    answer = ask(served, "read_file", repo=ONE, path="src/lamp.py", startLine=2, endLine=9_999)
+    assert (answer.content["startLine"], answer.content["endLine"], answer.content["totalLines"]) == (2, 63, 63)
+    assert ask(served, "read_file", repo=ONE, path="empty.txt").content["content"] == ""
+    assert ask(served, "read_file", repo=ONE, path="latin.txt").content["content"] == "1: caf\ufffd lamp\n"
+    assert ask(served, "read_file", repo=ONE, path="bad-\ufffd.txt").content["content"] == "1: lamp\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"path": "big.txt"}, ("154,000 bytes", "131,072", "startLine", "endLine")),
+        (
+            {"path": "big.txt", "startLine": 1, "endLine": 6_999},
+            ("lines 1 to 6999", "startLine", "lines 1 to 5957 fit"),
+        ),
+        ({"path": "wide.txt", "startLine": 1, "endLine": 1}, ("line 1 alone", "keyword_search")),
+        ({"path": "binary.bin"}, ("binary", "10 bytes")),
+        ({"path": "src"}, ("folder", "list_files")),
+        ({"path": "src/lamb.py"}, ("not found", "src/lamp.py")),
+        ({"path": "README.md/x"}, ("README.md is a file",)),
+        ({"path": "../one/README.md"}, ("not found",)),
+        ({"path": "README.md", "startLine": 9}, ("startLine is 9", "3 lines")),
+        ({"path": "README.md", "startLine": 3, "endLine": 2}, ("endLine 2", "before startLine 3")),
+        ({"path": "README.md", "startLine": 0}, ("startLine is 0", "1 or more")),
+        ({"path": "README.md", "startLine": "1"}, ("startLine", "integer", "str")),
+        ({"path": "README.md", "lines": 3}, ("no argument 'lines'", "startLine, endLine, revision")),
+        ({"path": "README.md", "revision": "v9"}, ("revision not found", f"{ONE}@v9")),
+        ({"path": "README.md", "repo": "example.org/team/none"}, ("repository not found: example.org/team/none",)),
+        ({}, ("needs the argument 'path'",)),
+    ],
+)
+def test_what_cannot_be_read_is_told(served: Served, arguments: dict[str, Any], words: tuple[str, ...]) -> None:
+    answer = ask(served, "read_file", **({"repo": ONE} | arguments))
+    assert answer.failed
+    assert answer.content is None
+    for word in words:
+        assert word in answer.text
+
+
+def test_the_largest_range_that_fits_is_read(served: Served) -> None:
+    answer = ask(served, "read_file", repo=ONE, path="big.txt", startLine=1, endLine=5957)
+    assert not answer.failed
+    assert answer.content["content"].count("\n") == 131_072 // len(BIG_LINE) == 5957
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_folder_is_listed_folders_first(served: Served, family: str) -> None:
+    answer = ask(served, "list_files", family, repo=ONE)
+    names = [entry["path"] for entry in answer.content["files"]]
+    folders = [entry["path"] for entry in answer.content["files"] if entry["isDirectory"]]
+    assert folders == ["docs/", "many/", "src/"] == names[:3]
+    assert names[3:] == sorted(names[3:])
+    assert {"README.md", "bad-\ufffd.txt", "latest"} <= set(names)
+    assert answer.text.splitlines() == names
+    assert answer.content["commit"] == served.commits[1]
+    below = ask(served, "list_files", family, repo=ONE, path="src/deep/")
+    assert below.content["files"] == [{"path": "src/deep/er/", "isDirectory": True, "kind": "directory"}]
+    former = ask(served, "list_files", family, repo=ONE, revision=served.commits[0], path="src")
+    assert former.content["files"] == [{"path": "src/lamp.py", "isDirectory": False, "kind": "file"}]
+
+
+def test_what_is_no_folder_is_told(served: Served) -> None:
+    assert "read_file reads it" in ask(served, "list_files", repo=ONE, path="README.md").text
+    assert "did you mean src" in ask(served, "list_files", repo=ONE, path="scr").text
+    link = ask(served, "read_file", repo=ONE, path="latest")
+    assert link.content["content"] == "1: src/lamp.py\n"
+    assert "symbolic link" in link.content["notice"]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_repositories_are_listed_in_pages(served: Served, family: str) -> None:
+    whole = ask(served, "list_repos", family, query="TEAM/")
+    assert [repo["name"] for repo in whole.content["repos"]] == [ONE, SECRET]
+    assert whole.content["repos"][0] == {
+        "name": ONE,
+        "description": "Lamps and\n towers",
+        "stars": 7,
+        "url": f"{served.service.url}/{ONE}",
+        "private": False,
+        "fork": False,
+        "archived": False,
+    }
+    assert whole.text.splitlines()[0] == f"{ONE} [★7] - Lamps and towers"
+    first = ask(served, "list_repos", family, query="team", limit=1)
+    page = first.content["pageInfo"]
+    assert (page["hasNextPage"], page["hasPreviousPage"], first.content["hasMoreResults"]) == (True, False, True)
+    assert "more results available" in first.text
+    second = ask(served, "list_repos", family, query="team", limit=1, after=page["endCursor"])
+    assert [repo["name"] for repo in second.content["repos"]] == [SECRET]
+    assert second.content["pageInfo"]["hasPreviousPage"]
+    back = ask(served, "list_repos", family, query="team", before=second.content["pageInfo"]["startCursor"])
+    assert [repo["name"] for repo in back.content["repos"]] == [ONE]
+    assert ask(served, "list_repos", family, query="nothing").text.startswith("No results.\n\nNo results found.")
+    assert "no cursor" in ask(served, "list_repos", family, query="", after="xx").text
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_keywords_are_found_with_their_surroundings(served: Served, family: str) -> None:
+    answer = ask(served, "keyword_search", family, query=f"repo:^{ONE}$ class lighthouse")
+    (block,) = answer.content["blocks"]
+    assert (block["type"], block["repo"], block["file"], block["rev"]) == ("file", ONE, "src/lamp.py", "")
+    assert block["url"] == f"{served.service.url}/{ONE}@{served.commits[1]}/-/blob/src/lamp.py"
+    assert block["chunks"] == [
+        {
+            "startLine": 1,
+            "endLine": 4,
+            "content": "1: class Lamp:\n2:     def light(self):\n3:         return 'lighthouse'\n4: # beam\n",
+        }
+    ]
+    assert (answer.content["matchCount"], answer.content["limitHit"]) == (2, False)
+    assert answer.text == f"# {ONE} – src/lamp.py\n{block['chunks'][0]['content']}"  # noqa: RUF001 - as rendered
+
+
+def test_the_language_of_keywords_is_the_services(served: Served) -> None:
+    def files(query: str) -> list[str]:
+        answer = ask(served, "keyword_search", query=query)
+        assert not answer.failed, answer.text
+        return sorted(block["file"] for block in answer.content["blocks"])
+
+    assert files("\"return 'lighthouse'\"") == ["src/lamp.py"]
+    assert files("/func Be[a]m/") == ["src/deep/er/beam.go"]
+    assert files("(motor OR package) -file:go$") == ["docs/guide.md"]
+    assert files(f"(repo:{ONE} OR repo:nothing) motor turned") == ["docs/guide.md"]
+    assert files(f"repo:{ONE} rev:HEAD~1 pass") == ["src/lamp.py"]
+    assert files("key.py") == ["key.py"]
+    assert ask(served, "keyword_search", query="file:guide").content["blocks"][0]["chunks"] is None
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("rev:HEAD x", ("rev:", "repo:")),
+        ("type:commit x", ("type:commit", "commit_search")),
+        ("/a(/", ("regexp", "missing closing")),
+        ("lang:nothing x", ("unknown language",)),
+        (" ", ("query is empty",)),
+        ("", ("query is empty",)),
+    ],
+)
+def test_queries_at_fault_are_told(served: Served, query: str, words: tuple[str, ...]) -> None:
+    answer = ask(served, "keyword_search", query=query)
+    assert answer.failed
+    for word in words:
+        assert word in answer.text
+
+
+def test_served_searches_are_limited_and_say_so(served: Served) -> None:
+    answer = ask(served, "keyword_search", query="lamp file:many")
+    blocks = answer.content["blocks"]
+    assert len(blocks) == 15
+    assert {len(block["chunks"]) for block in blocks} == {3}
+    assert blocks[0]["chunksLeftOut"] == 1
+    assert answer.content["limitHit"]
+    assert "15 files" in answer.content["notice"]
+    assert "15 files" in answer.text
+    (long,) = ask(served, "keyword_search", query="lantern").content["blocks"]
+    line = long["chunks"][0]["content"].removeprefix("1: ").rstrip("\n")
+    assert len(line) <= 256
+    assert "lantern" in line
+    assert line[0] == line[-1] == "…"
+    assert long["chunks"][0]["truncated"]
+    (lines,) = ask(served, "keyword_search", query="beam file:lamp").content["blocks"]
+    assert max(len(chunk["content"]) for chunk in lines["chunks"]) <= 1024 + 5 * 64
+    (wide,) = ask(served, "keyword_search", query="file:big lighthouse").content["blocks"]
+    assert len(wide["chunks"]) == 1
+    assert wide["chunks"][0]["truncated"]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_descriptions_are_found_in_other_forms(served: Served, family: str) -> None:
+    answer = ask(served, "nls_search", family, query="which motors rotate the beam")
+    assert answer.content["blocks"][0]["file"] == "docs/guide.md"
+    assert answer.content["blocks"][0]["score"] == 1.0
+    assert answer.content["blocks"][0]["chunks"][0]["content"] == "1: Rotating beams are turned by a motor.\n"
+    assert "no words" in ask(served, "nls_search", family, query="repo:one").text
+    assert ask(served, "nls_search", family, query="zzyzx").content["notice"] == "No file has these words: zzyzx."
+
+
+def test_an_invisible_repository_is_an_absent_one(served: Served) -> None:
+    for name, arguments in (
+        ("read_file", {"repo": SECRET, "path": "key.py"}),
+        ("list_files", {"repo": SECRET}),
+        ("keyword_search", {"query": f"repo:^{SECRET}$ lamp"}),
+        ("nls_search", {"query": f"repo:^{SECRET}$ lamp"}),
+        ("list_repos", {"query": SECRET}),
+    ):
+        absent = {key: value.replace("secret", "sacred") for key, value in arguments.items()}
+        hidden = call(served.url, served.tokens["user"], name, arguments)
+        missing = call(served.url, served.tokens["user"], name, absent)
+        assert hidden.text == missing.text.replace("sacred", "secret"), name
+        assert hidden.content == missing.content, name
+        seen = call(served.url, served.tokens["reader"], name, arguments)
+        assert SECRET in f"{seen.text}{seen.content}", name
+    everything = ask(served, "keyword_search", who="user", query="lighthouse").content["blocks"]
+    assert {block["repo"] for block in everything} == {ONE}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_old_names_are_understood_and_unknown_ones_refused(served: Served, family: str) -> None:
+    assert not ask(served, "sg_list_repos", family, query="").failed
+
+    async def work(client: Client) -> None:
+        with pytest.raises(MCPError, match="no tool 'read_files' here; there are read_file, ") as fault:
+            await client.call_tool("read_files", {})
+        assert fault.value.error.code == -32602
+
+    over(served.url, served.tokens["owner"], work, family)
+
+
+def test_deep_search_is_refused_by_name_where_there_is_none(served: Served) -> None:
+    for name, arguments in (("deepsearch", {"question": "why?"}), ("deepsearch_read", {"identifier": "x"})):
+        answer = ask(served, name, **arguments)
+        assert answer.failed
+        assert answer.text.startswith(f"{name}: deep search is not offered here")
+
+
+def test_many_calls_share_one_connection(served: Served) -> None:
+    async def work(client: Client) -> list[Said]:
+        return [await said(client, "list_repos", {"query": "one"}) for _ in range(20)]
+
+    assert len({answer.text for answer in over(served.url, served.tokens["mcp"], work)}) == 1
