@@ -23,6 +23,9 @@ _MOST = MAX_EVENT_BYTES - 1024
 # Matches of one line whose ranges (120 bytes each at most) leave room for the shortened line.
 _MOST_SPANS = _MOST // 480
 
+# A pair of numbers takes this many bytes where there are so many of them.
+_MANY_SPANS, _SPAN_BYTES = 100_000, 11
+
 _LINE = b'{"line":"'
 _NUMBER = b'","lineNumber":'
 _SPANS = b',"offsetAndLengths":[['
@@ -71,6 +74,11 @@ def _of_one_kind(rows: Rows, facts: Mapping[str, RepositoryFacts], options: rend
     files = rows.files()
     for start, stop in _groups(rows, files):
         part = rows.slice(start, stop)
+        spans = part.spans() if kind == "content" else 0
+        if spans > _MANY_SPANS and spans * _SPAN_BYTES > _MOST:
+            # It won't fit, so it isn't written in vain: a line of a megabyte may hold a million matches.
+            yield from _in_halves(part, facts, options)
+            continue
         if kind == "content":
             data = _chunk_payload(part, facts, options) if options.chunk_matches else _line_payload(part, facts)
         elif kind == "path":
@@ -80,16 +88,21 @@ def _of_one_kind(rows: Rows, facts: Mapping[str, RepositoryFacts], options: rend
             data = b"[" + b",".join(dump(encode_match(m, chunk_text=options.chunk_text)) for m in found) + b"]"
         if len(data) <= _MOST:
             yield data
-        elif len(part) > 1:
-            # Halve, at the border of a file where there is one.
-            middle = next((a for a, _ in part.files() if a >= len(part) // 2), 0) or len(part) // 2
-            yield from _of_one_kind(part.slice(0, middle), facts, options)
-            yield from _of_one_kind(part.slice(middle, len(part)), facts, options)
-        elif part.spans() > _MOST_SPANS:
-            for half in part.halved():
-                yield from _of_one_kind(half, facts, options)
         else:
-            yield from _of_one_kind(_shortened(part, options), facts, options)
+            yield from _in_halves(part, facts, options)
+
+
+def _in_halves(part: Rows, facts: Mapping[str, RepositoryFacts], options: render.Options) -> Iterator[bytes]:
+    if len(part) > 1:
+        # Halve, at the border of a file where there is one.
+        middle = next((a for a, _ in part.files() if a >= len(part) // 2), 0) or len(part) // 2
+        yield from _of_one_kind(part.slice(0, middle), facts, options)
+        yield from _of_one_kind(part.slice(middle, len(part)), facts, options)
+    elif part.spans() > _MOST_SPANS:
+        for half in part.halved():
+            yield from _of_one_kind(half, facts, options)
+    else:
+        yield from _of_one_kind(_shortened(part, options), facts, options)
 
 
 def _groups(rows: Rows, files: list[tuple[int, int]]) -> Iterable[tuple[int, int]]:
@@ -134,7 +147,10 @@ def _pairs(rows: Rows) -> list[bytes]:
         starts, length = starts[kept], length[kept]
         counts = np.bincount(row[kept], minlength=len(rows))
     table = np.ascontiguousarray(np.column_stack([starts, length]))
-    pairs = orjson.dumps(table, option=orjson.OPT_SERIALIZE_NUMPY)[2:-2].split(b"],[")
+    written = orjson.dumps(table, option=orjson.OPT_SERIALIZE_NUMPY)[2:-2]
+    if len(rows) == 1:
+        return [written]
+    pairs = written.split(b"],[")
     if (counts == 1).all():
         return pairs
     first = np.cumsum(counts) - counts

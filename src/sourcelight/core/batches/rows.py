@@ -142,7 +142,7 @@ class Rows:
 
     def spans(self) -> int:
         """How many matches the rows show."""
-        return sum(len(value or ()) for value in self._column("start").to_pylist()) if "start" in self else 0
+        return int(self.lists("start")[0].sum()) if "start" in self else 0
 
     def halved(self) -> tuple[Rows, Rows]:
         """A single row twice: with the first and with the second half of its matches."""
@@ -150,10 +150,12 @@ class Rows:
         first, second = self.batch, self.batch
         for name in (name for name in _SPANS if name in self):
             column = self._column(name)
-            values = column.to_pylist()[0]
+            if column.null_count:
+                continue
+            values = column.flatten()
             place = self.batch.schema.get_field_index(name)
-            first = first.set_column(place, name, pa.array([values and values[:middle]], column.type))
-            second = second.set_column(place, name, pa.array([values and values[middle:]], column.type))
+            first = first.set_column(place, name, _one_list(values.slice(0, middle), column.type))
+            second = second.set_column(place, name, _one_list(values.slice(middle), column.type))
         return Rows(first), Rows(second)
 
     def _column(self, name: str) -> Any:
@@ -164,7 +166,7 @@ _ASCII_END = 0x80
 _PROBE = 1 << 16
 
 
-def _values(column: Any) -> Any:
+def _values(column: Any) -> NDArray[Any]:
     """The numbers of a column without nulls, in place."""
     kind = np.dtype(column.type.to_pandas_dtype())
     data = column.buffers()[1]
@@ -173,7 +175,11 @@ def _values(column: Any) -> Any:
     return np.frombuffer(data, kind, len(column), column.offset * kind.itemsize)
 
 
-def _offsets(column: Any) -> Any:
+def _one_list(values: Any, kind: Any) -> Any:
+    return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values).cast(kind)
+
+
+def _offsets(column: Any) -> NDArray[np.int32]:
     """Where each text or list of a column begins, and where the last one ends."""
     data = column.buffers()[1]
     if data is None or not data.size:
@@ -181,7 +187,7 @@ def _offsets(column: Any) -> Any:
     return np.frombuffer(data, np.int32, len(column) + 1, column.offset * 4)
 
 
-def _is_ascii(column: Any, offsets: Any) -> bool:
+def _is_ascii(column: Any, offsets: NDArray[np.int32]) -> bool:
     data = column.buffers()[2]
     low, high = int(offsets[0]), int(offsets[-1])
     if data is None or low == high:

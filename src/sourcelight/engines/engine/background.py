@@ -26,7 +26,7 @@ def on_time(
 
     One step can be a call into a library that nothing stops: an expensive regular expression over a line of a megabyte
     takes a second. Steps run in `worker`, one when it is asked for; the one that is late is left behind and ends at
-    its next check. Without a time limit, or where every step is `brief` or looks at the time itself, `worker` is not used.
+    its next check. Without a time limit, or where steps are `brief` or look at the time themselves, `worker` rests.
     """
     if brief or cancellation.remaining_s is None:
         yield from parts

@@ -61,7 +61,8 @@ class Search:
     def events(self) -> Generator[Event, None, None]:
         """Events in the order of the wire: matches and progress, the final filters and progress, an alert, done."""
         engine = self.engine
-        engine.refresh(self.cancellation)
+        if self.hints:  # what is tried for a hint sees what the search has seen
+            engine.refresh(self.cancellation)
         plan = self.query.plan
         limit = max((a.count_limit(engine.limits.matches) or sys.maxsize for a in plan), default=engine.limits.matches)
         asked = [a.timeout_s() for a in plan]

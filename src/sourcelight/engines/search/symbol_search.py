@@ -278,8 +278,8 @@ def _batch(
         "container": pa.array(containers, pa.string()),
     }
     lengths = np.diff(np.append(first, size))
-    places = [Place(source, files, lengths)]
-    batch = pa.RecordBatch.from_pydict(where_columns(places, ("symbol",), None) | columns | name_columns(places))
+    of_files = [Place(source, files, lengths)]
+    batch = pa.RecordBatch.from_pydict(where_columns(of_files, ("symbol",), None) | columns | name_columns(of_files))
     revision = f"@{target.revision}" if target.revision else ""
     number_text = columns["line_number"].cast(pa.string())
     url = pc.binary_join_element_wise(

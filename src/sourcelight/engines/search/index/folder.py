@@ -129,7 +129,7 @@ class RepositoryFolder:
         file = self.path / MANIFEST if self._file is None else self._file
         self._file = file
         try:
-            info = os.stat(file)
+            info = file.stat()
             stamp = (info.st_ino, info.st_mtime_ns, info.st_size)
             with self._guard:
                 if stamp == self._stamp:

@@ -127,7 +127,7 @@ class Postings:
         self._shift = WINDOW_BITS - (len(self._window_starts) - 1).bit_length() + 1
         # One number out of a view costs a tenth of one out of an array.
         self._key_places, self._start_places, self._dense_places, self._window_places = (
-            memoryview(array) for array in (self._keys, self._starts, self._dense_keys, self._window_starts)
+            array.data for array in (self._keys, self._starts, self._dense_keys, self._window_starts)
         )
 
     def units_with(self, trigrams: Keys, windows: Keys) -> Units | None:

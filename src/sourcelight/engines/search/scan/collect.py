@@ -179,9 +179,9 @@ class Collector:
         if len(held) != len(content):
             all_lengths = np.ones(len(content), dtype=np.int64)
             all_lengths[in_content] = lengths
-        order: Places | None = runs(low, lengths)
-        if len(order) == len(piece.rows) and bool((order[1:] > order[:-1]).all()):
-            order = None
+        wanted = runs(low, lengths)
+        in_order = len(wanted) == len(piece.rows) and bool((wanted[1:] > wanted[:-1]).all())
+        order = None if in_order else wanted
         part = _Part(Place(piece.source, files, all_lengths), content)
         if len(held):
             part.fill(piece.shard, piece.rows, piece.row_document, order)

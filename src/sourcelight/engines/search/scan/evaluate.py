@@ -76,7 +76,7 @@ class RepositorySearch:
         self.path_hits: list[PathHits | None] = [
             snapshot.path_hits(atom.pattern, stopped) if atom.path else None for atom in plan.atoms
         ]
-        self._by_path = [hits is not None and hits.any for hits in self.path_hits]
+        self.by_path = [hits is not None and hits.any for hits in self.path_hits]
 
     def found(self, pace: Pace, *, ordered: bool = False) -> Iterator[Found]:
         """Yield matching files: shard by shard, then those without content.
@@ -122,12 +122,12 @@ class RepositorySearch:
                 known[number] = np.arange(shard.units) if found is None else found
             return known[number]
 
-        if not self.plan.possible(lambda number: self._by_path[number] or len(units(number)) > 0):
+        if not self.plan.possible(lambda number: self.by_path[number] or len(units(number)) > 0):
             return None
         return [units(number) for number in range(len(self.plan.atoms))]
 
     def _nameless(self) -> Iterator[Found]:
-        if not self.plan.possible(self._by_path.__getitem__):
+        if not self.plan.possible(self.by_path.__getitem__):
             return
         files = self.snapshot.remember("nameless", lambda: np.flatnonzero(self.snapshot.view.shard == NO_SHARD))
         if self.filter is not None:
@@ -158,7 +158,10 @@ class _ShardSearch:
         if search.filter is not None:
             passed = search.filter[self._files]
             self._files, self._documents = self._files[passed], self._documents[passed]
-        self._in_path = [search.in_path(number, self._files) for number in range(len(self._plan.atoms))]
+        none = np.zeros(len(self._files), dtype=np.bool_)
+        self._in_path = [
+            search.in_path(number, self._files) if any_path else none for number, any_path in enumerate(search.by_path)
+        ]
 
     def found(self, pace: Pace, lowest: Places | None = None, later: int = 0) -> Iterator[Found]:
         if not len(self._files):
@@ -167,6 +170,9 @@ class _ShardSearch:
         units = self._units
         upper: list[Mask] = []
         for number, possible in enumerate(units):
+            if not len(possible):
+                upper.append(self._in_path[number])
+                continue
             held = np.zeros(shard.documents, dtype=np.bool_)
             held[shard.unit_doc[possible]] = True
             upper.append(self._in_path[number] | held[self._documents])
@@ -217,13 +223,15 @@ class _ShardSearch:
         parts = [part[slice(*np.searchsorted(part, bounds).tolist())] for part in units]
         lower = [held[lo:hi] for held in self._in_path]
         upper = [
-            low | _holds(shard.unit_doc[part], first, last)[documents - first]
+            low | _holds(shard.unit_doc[part], first, last)[documents - first] if len(part) else low
             for low, part in zip(lower, parts, strict=True)
         ]
         hits: dict[int, Hits] = {}
         for number in sorted(range(len(plan.atoms)), key=lambda number: len(parts[number])):
             part = parts[number]
-            if len(part) and not plan.single:
+            if not len(part):
+                continue
+            if not plan.single:
                 alive = np.zeros(last - first, dtype=np.bool_)
                 alive[documents[plan.possible_files(lower, upper, len(files))] - first] = True
                 part = part[alive[shard.unit_doc[part] - first]]

@@ -96,5 +96,6 @@ def _bounds(node: _Node, lower: Sequence[Mask], upper: Sequence[Mask]) -> tuple[
 def _join(kind: str, parts: list[Mask], like: Sequence[Mask]) -> Mask:
     if not parts:
         return np.full(len(like[0]) if like else 0, kind == "all")
+    parts = list({id(part): part for part in parts}.values())  # of ten thousand terms most are nowhere, in one mask
     joined: Mask = np.logical_and.reduce(parts) if kind == "all" else np.logical_or.reduce(parts)
     return joined

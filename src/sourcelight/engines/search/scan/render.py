@@ -149,7 +149,8 @@ def name_columns(places: Sequence[Place]) -> dict[str, Any]:
 def runs(low: Places, lengths: Places) -> Places:
     """The numbers ``low[i]`` up to ``low[i] + lengths[i]``, one run after another."""
     total = np.cumsum(lengths)
-    return np.arange(int(total[-1]) if len(total) else 0) + np.repeat(low - (total - lengths), lengths)
+    numbers: Places = np.arange(int(total[-1]) if len(total) else 0) + np.repeat(low - (total - lengths), lengths)
+    return numbers
 
 
 def _languages(places: Sequence[Place], of_file: NDArray[np.int32]) -> Any:
