@@ -22,7 +22,7 @@ from sourcelight.engines.search.scan.snapshot import Snapshot
 _QUIET_S = 0.05
 """Longest time for which finished repositories without a match wait to be told of together."""
 
-_FIRST_S, _TOGETHER_S = 0.004, 0.02
+_FIRST_S, _TOGETHER_S = 0.004, 0.06
 """Longest time for which the first matches, and later ones, wait for others to share a batch with."""
 
 _COUNTED_UNITS = 128

@@ -232,7 +232,7 @@ class IndexStore:
             snapshot, _, tables = self.open_symbols(target)
         except (SourcelightError, OSError):
             return False
-        return not stale_shards(snapshot, tables)
+        return not snapshot.remember(("stale", tuple(tables)), lambda: stale_shards(snapshot, tables))
 
     def search_symbols(
         self,
