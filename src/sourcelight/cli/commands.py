@@ -8,6 +8,8 @@ from typing import Annotated, Optional
 
 import typer
 
+from sourcelight.cli.admin_commands import admin_app
+
 app = typer.Typer(
     name="sourcelight",
     help="Search, explore and report on git repositories.",
@@ -21,6 +23,7 @@ app = typer.Typer(
 
 query_app = typer.Typer(help="Look at queries without running them.", rich_markup_mode=None, no_args_is_help=True)
 app.add_typer(query_app, name="query")
+app.add_typer(admin_app, name="admin")
 
 
 class Format(StrEnum):
