@@ -15,7 +15,7 @@ from sourcelight.core.query import Query, parse
 from sourcelight.core.query.unsupported import refuse_unsupported
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine.changes import WorktreeChanges
-from sourcelight.engines.engine.commits.histories import Histories
+from sourcelight.engines.engine.commits.histories import Histories, Wanted
 from sourcelight.engines.engine.contexts import Scoped, scoped
 from sourcelight.engines.engine.definitions import DefinitionsUpdate
 from sourcelight.engines.engine.explain import Explanation, explain
@@ -112,6 +112,12 @@ class Engine:
         from sourcelight.engines.navigation import Navigator
 
         return Navigator(self.catalog, self.store, target_of=self.target_of)
+
+    @property
+    def default_histories(self) -> list[Wanted]:
+        """What `histories` has to read so that commits of every repository can be searched at its current commit."""
+        repositories = (one for one in self.catalog.repositories if one.kind == "git")
+        return [Wanted(one, (one.facts.commit,)) for one in repositories]
 
     @property
     def gone(self) -> list[str]:
