@@ -150,6 +150,7 @@ def render_commits(answer: Answer, context: CallContext) -> tuple[dict[str, Any]
                 "committerDate": stamp(row["commit_date"]),
                 "subject": subject,
                 "body": body,
+                **_exact(row, subject, body),
                 "parents": row["parents"],
                 "filesChanged": row["files"],
                 "additions": row["additions"],
@@ -161,6 +162,18 @@ def render_commits(answer: Answer, context: CallContext) -> tuple[dict[str, Any]
         text.append(heading(row) + (f"\n{_shortened(body)}\n" if body else ""))
     payload = {"commits": found, "totalCount": answer.attributes["total"], **echo(answer), **tail(answer)}
     return payload, with_notices("\n".join(text) or NOTHING, answer)
+
+
+def _exact(row: dict[str, Any], subject: str, body: str) -> dict[str, Any]:
+    """What else a remote client needs for the same rows; the message where subject and body do not give it back."""
+    exact = {
+        "authorUtcOffset": row["author_utc_offset"],
+        "commitUtcOffset": row["commit_utc_offset"],
+        "bot": row["bot"],
+    }
+    if row["message"] != (f"{subject}\n\n{body}" if body else subject):
+        exact["message"] = row["message"]
+    return exact
 
 
 def heading(row: dict[str, Any]) -> str:

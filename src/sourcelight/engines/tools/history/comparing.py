@@ -146,6 +146,10 @@ def render_comparison(answer: Answer, context: CallContext) -> tuple[dict[str, A
             "binary": row["binary"],
             "patch": row["patch"],
             "ordinal": row["ordinal"],
+            "mode": row["mode"],
+            "oldMode": row["old_mode"],
+            "objectId": row["object_id"],
+            "oldObjectId": row["old_object_id"],
         }
         file |= {"truncated": True} if row["truncated"] else {}
         file |= {"similarity": row["score"]} if row["score"] is not None else {}

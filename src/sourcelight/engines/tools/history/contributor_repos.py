@@ -91,6 +91,7 @@ def render_contributor_repos(answer: Answer, context: CallContext) -> tuple[dict
                 "firstCommit": first,
                 "lastCommit": last,
                 "authors": shown,
+                **({"authorsLeftOut": len(row["authors"]) - len(shown)} if len(shown) < len(row["authors"]) else {}),
             }
         )
         noun = "commit" if row["commits"] == 1 else "commits"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -11,11 +10,9 @@ from sourcelight.core.errors import CallError, PatternError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.patterns.compiled import PatternKind
 from sourcelight.core.query.dates import parse_date
-from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.core.query.globs import file_pattern
 from sourcelight.engines.history.search.model import Files, OneOf
 from sourcelight.engines.tools.model import Arguments
-
-_GLOB = re.compile(r"[*?\[]")
 
 
 def pattern_of(call: str, argument: str, text: str, *, regexp: bool, whole_text: bool = False) -> CompiledPattern:
@@ -48,49 +45,6 @@ def files_of(call: str, files: Sequence[str] | None, *, regexp: bool) -> Files:
     else:
         patterns = [pattern_of(call, "files", file_pattern(text), regexp=True, whole_text=True) for text in files]
     return Files((OneOf(tuple(patterns)),))
-
-
-def file_pattern(text: str) -> str:
-    """RE2 of a path prefix (whole names of folders) or of a glob.
-
-    In a glob ``*`` and ``?`` stay within one name and ``**`` goes over folders; one without a slash is for names in
-    any folder.
-    """
-    trimmed = text.removeprefix("./").lstrip("/")
-    if not trimmed:
-        return "^"
-    if _GLOB.search(trimmed) is None:
-        prefix = escape_regexp(trimmed.rstrip("/"))
-        return f"^{prefix}/" if trimmed.endswith("/") else f"^{prefix}(?:/|$)"
-    anchor = "^" if "/" in trimmed.rstrip("/") else "(?:^|/)"
-    ending = "" if trimmed.endswith("/") else "$"
-    return anchor + _glob(trimmed) + ending
-
-
-def _glob(text: str) -> str:
-    out = []
-    at = 0
-    while at < len(text):
-        if text.startswith("**/", at):
-            out.append("(?:.*/)?")
-            at += 3
-        elif text.startswith("**", at):
-            out.append(".*")
-            at += 2
-        elif text[at] == "*":
-            out.append("[^/]*")
-            at += 1
-        elif text[at] == "?":
-            out.append("[^/]")
-            at += 1
-        elif text[at] == "[" and (end := text.find("]", at + 2)) > 0:
-            inner = text[at + 1 : end].replace("\\", "\\\\").replace("[", "\\[")
-            out.append("[" + ("^" + inner[1:] if inner[0] in "!^" else inner) + "]")
-            at = end + 1
-        else:
-            out.append(escape_regexp(text[at]))
-            at += 1
-    return "".join(out)
 
 
 def dates_of(call: str, arguments: Arguments) -> tuple[int | None, int | None, dict[str, str]]:
