@@ -97,6 +97,10 @@ def index(
         Optional[int],  # noqa: UP045 - see Paths
         typer.Option(min=1, help="Most bytes that all indexes together may take on disk.  [default: no limit]"),
     ] = None,
+    scip: Annotated[
+        Optional[list[Path]],  # noqa: UP045 - see Paths
+        typer.Option(help="An index file of a compiler (SCIP) for the one repository below PATH; may be repeated."),
+    ] = None,
     worktree: Worktree = False,
 ) -> int:
     """Index repositories, so that the first search of them is fast; only what changed is read again.
@@ -110,7 +114,9 @@ def index(
         return indexing.show_status(names)
     if prune:
         return indexing.prune(names)
-    return indexing.index(names or ["."], workers=workers, max_bytes=max_bytes, worktree=worktree)
+    return indexing.index(
+        names or ["."], workers=workers, max_bytes=max_bytes, worktree=worktree, scip=[str(path) for path in scip or []]
+    )
 
 
 @app.command()

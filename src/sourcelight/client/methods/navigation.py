@@ -219,7 +219,8 @@ class NavigationMethods:
         Returns
         -------
         DataFrame
-            One row per line of the map; columns as in ``columns_of("repository_map")``; its ``text``, joined by newlines, is to be read.
+            One row per line of the map; columns as in ``columns_of("repository_map")``. Its ``text``, joined by
+            newlines, is to be read.
         """
         arguments = {"repo": repo, "budget_lines": budget_lines, "revision": revision}
         return await self._call("repo_map", arguments, progress)
