@@ -47,7 +47,7 @@ class FileEvidence:
 
 @dataclass(frozen=True, slots=True)
 class CommitEvidence:
-    """A commit: who, when, and what its message says. `date` is RFC 3339 in UTC."""
+    """A commit: who, when, and what its message says. `date` is RFC 3339 in UTC; `note` says why it was chosen."""
 
     repository: str
     commit: str
@@ -57,6 +57,7 @@ class CommitEvidence:
     text: str = ""
     role: str = "history"
     score: float = 0.0
+    note: str = ""
 
     @property
     def label(self) -> str:

@@ -51,7 +51,13 @@ _LANGUAGE = re.compile(
 )
 
 
-_CONTAINS = re.compile(r"\b(?:contain(?:s|ing)?|includ(?:es?|ing)|mention(?:s|ing)?|named|called)\s+(?:the\s+)?(?:word\s+)?")
+_CONTAINS = re.compile(
+    r"\b(?:contain(?:s|ing)?|includ(?:es?|ing)|mention(?:s|ing)?|named|called)\s+(?:the\s+)?(?:word\s+)?"
+)
+_OF = re.compile(
+    r"\b(?:calls?|uses?|usages?|occurrences?|references?|callers?|invocations?)\s+(?:of|to)\s+(?:the\s+)?",
+    re.IGNORECASE,
+)
 _QUOTES = re.compile(r"`[^`]*`|\"[^\"]*\"")
 _KNOWN_WORDS = """
 list show find enumerate give name names named number count total many every each all what which where how are
@@ -145,7 +151,7 @@ def _patterns(text: str) -> list[str]:
     found += [name for name in question.names if name not in known]
     found += [name for name in _CAPITALS.findall(text) if name not in _COMMON_CAPITALS and name not in known]
     found += [file for file in question.files if file not in known]
-    for marker in (_STARTS, _ENDS, _CONTAINS):
+    for marker in (_STARTS, _ENDS, _CONTAINS, _OF):
         place = marker.search(text)
         word = _PLAIN.match(text, place.end()) if place is not None else None
         if word is not None and word[0].lower() not in _UNDERSTOOD | FUNCTION_WORDS:

@@ -45,7 +45,11 @@ _BARE_VALUE = re.compile(
 _AUTHORIZATION = re.compile(r"(\b(?:bearer|basic|token)\s+)([0-9A-Za-z._~+/-]{16,}=*)", re.IGNORECASE)
 _KEYLIKE = re.compile(rf"(?:{_NAMES}|salt|hmac|sign)", re.IGNORECASE)
 _LONG = re.compile(r"[0-9A-Za-z+/_=-]{32,}")
-_LEAST_BITS = 4.0
+_PIECE = re.compile(r"[/_.~-]+")
+_LEAST_LENGTH = 16
+_LEAST_DIGITS = 0.06
+_LEAST_BITS = 3.2
+_LEAST_OF_MOST = 0.75
 
 _PLAIN_VALUES = re.compile(
     r"(?:none|null|nil|true|false|str|string|bytes|int|bool|self\..*|os\..*|env.*|config.*|args\..*|req.*|opts?.*|"
@@ -104,10 +108,11 @@ def _value(value: str, *, quoted: bool) -> str:
 
 
 def _is_random(text: str) -> bool:
-    """Tell whether a text has about as much disorder as an encoded key."""
-    if len(text) < 16:
+    """Tell whether a text has about as much disorder as an encoded key; names and paths of words have not."""
+    piece = max(_PIECE.split(text), key=len)
+    digits = sum(sign.isdigit() for sign in piece)
+    if len(piece) < _LEAST_LENGTH or digits < max(2, _LEAST_DIGITS * len(piece)) or digits == len(piece):
         return False
-    counts = Counter(text)
-    bits = -sum(n / len(text) * math.log2(n / len(text)) for n in counts.values())
-    kinds = sum(bool(re.search(part, text)) for part in ("[a-z]", "[A-Z]", "[0-9]"))
-    return bits >= min(_LEAST_BITS, math.log2(len(text)) * 0.8) and kinds >= 2
+    counts = Counter(piece)
+    bits = -sum(n / len(piece) * math.log2(n / len(piece)) for n in counts.values())
+    return bits >= min(_LEAST_BITS, _LEAST_OF_MOST * math.log2(len(piece)))
