@@ -35,9 +35,14 @@ def drill_down(attributes: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[s
         if value is None or value != value:  # noqa: PLR0124 - a missing value of pandas is not itself
             continue
         if isinstance(value, datetime):
-            arguments[name] = _instant(value, name)
-        elif name == "files" and value in {"/", ""}:
-            continue
+            instant = _instant(value, name)
+            narrower = max if name == "after" else min
+            arguments[name] = narrower(instant, arguments.get(name, instant))
+        elif name == "authors":
+            arguments[name] = attributes.get("aliases", {}).get(value, [value])
+        elif column == "directory":
+            # A folder less deep than asked for stands for the files that lie in it itself.
+            arguments[name] = [value if value != "/" and value.count("/") == rule["depth"] else f"{value}*"]
         else:
             arguments[name] = [str(value)] if name in _LISTS else value
     return rule["call"], arguments
