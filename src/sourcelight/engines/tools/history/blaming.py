@@ -144,8 +144,8 @@ def _owned(call: str, arguments: Arguments, context: CallContext, histories: His
     if path and not names:
         raise PathNotFound(", ".join(opened.name for opened in histories.opened), "", path, "it has no text file")
     merged = [np.concatenate(part) for part in zip(*parts, strict=True)] if parts else [np.zeros(0, np.int64)] * 6
-    history, file, person, time, lines, exact = merged
-    return _Owned(names, history, file, person, time, lines, exact.astype(np.bool_), left_out, inexact)
+    history, place, person, time, lines, exact = merged
+    return _Owned(names, history, place, person, time, lines, exact.astype(np.bool_), left_out, inexact)
 
 
 def _files(
