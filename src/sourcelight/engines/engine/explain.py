@@ -50,7 +50,7 @@ class FilterMeaning:
 class PatternMeaning:
     """A pattern and the work it is.
 
-    `where` lists ``content`` and ``path``, or one of ``symbol``, ``message`` and ``changed line``, of which all are read.
+    `where` lists ``content`` and ``path``, or one of ``symbol``, ``message``, ``changed line``, of which all are read.
     `required` is what every match must hold, empty when nothing is known; `evaluated` is ``line``, or ``document`` for
     a pattern that can cross lines. `candidate_units` of `units` pieces of text may hold a match as far as the index
     knows, with `candidate_bytes` bytes.

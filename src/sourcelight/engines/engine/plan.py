@@ -43,11 +43,12 @@ _LATER_SELECTS = ("file.owners",)
 
 
 def refuse_select(alternative: Alternative) -> None:
-    """Raise `UnsupportedQuery` for a ``select:`` whose results can't be had yet; it names the value."""
+    """Raise `UnsupportedQuery` for results that can't be had yet, by ``select:`` or of commits; it names the part."""
     path = ".".join(alternative.select())
     if any(path == name or path.startswith(f"{name}.") for name in _LATER_SELECTS):
         hint = "use select:repo, select:file, select:file.directory, select:content, select:symbol or select:commit"
         raise UnsupportedQuery(f"select:{path} is not supported here yet: {hint}", hint=hint)
+    asked_of(alternative)
 
 
 @dataclass(frozen=True, slots=True)
