@@ -19,6 +19,7 @@ from sourcelight.backends.remote.mcp_tools.payload import is_cut, notices
 from sourcelight.core.errors import ProtocolError
 
 _MOST_PAGES = 100_000
+_DOCUMENTED = {"commit_search": 100, "diff_search": 50}  # most that services give at once
 _USUAL_PAGES = frozenset({10, 20, 50, 100})  # sizes of pages of services that don't say whether they cut one
 Entry = Mapping[str, Any]
 
@@ -67,7 +68,8 @@ async def everything(asked: Asked, key: str, dated_by: Callable[[Entry], datetim
     for done, repo in enumerate(series):
         asked.tell("reading history", done, len(series) if len(series) > 1 else 0, f"{len(found.entries):,} found")
         given = {**arguments, **({} if repo is None else {"repos": repo})}
-        await _one_series(asked, key, dated_by, given, found, wanted, size, bounds(schema, size)[1] if size else None)
+        most = (bounds(schema, size)[1] or _DOCUMENTED.get(asked.name)) if size else None
+        await _one_series(asked, key, dated_by, given, found, wanted, size, most)
     return found
 
 

@@ -19,7 +19,7 @@ from sourcelight.engines.tools.rendering import NOTHING, tail, with_notices
 CALL = "get_contributor_repos"
 DEFAULT_LIMIT = 20
 MOST_LIMIT = 100
-_MOST_SHOWN = 8
+_MOST_SHOWN = 100
 
 
 def contributor_repos(arguments: Arguments, context: CallContext) -> Answer:
