@@ -21,8 +21,10 @@ if TYPE_CHECKING:
         SearchResult,
         aconnect,
         aopen,
+        asign_out,
         connect,
         open,  # noqa: A004 - users write sourcelight.open
+        sign_out,
     )
     from sourcelight.core.errors import (
         CallError,
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
         RevisionNotFound,
         SearchFailed,
         ServiceError,
+        SignInFailed,
         SourcelightError,
         StreamBroken,
         TimedOut,
@@ -71,8 +74,10 @@ _CLIENT = (
     "SearchResult",
     "aconnect",
     "aopen",
+    "asign_out",
     "connect",
     "open",
+    "sign_out",
 )
 _ELSEWHERE = {
     **{name: ("sourcelight.client", name) for name in _CLIENT},
@@ -110,6 +115,7 @@ __all__ = [
     "SearchFailed",
     "SearchResult",
     "ServiceError",
+    "SignInFailed",
     "SourcelightError",
     "StreamBroken",
     "TimedOut",
@@ -120,11 +126,13 @@ __all__ = [
     "__version__",
     "aconnect",
     "aopen",
+    "asign_out",
     "columns_of",
     "connect",
     "open",
     "parse_query",
     "q",
+    "sign_out",
 ]
 
 

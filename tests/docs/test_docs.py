@@ -13,7 +13,7 @@ import sourcelight as sl
 from sourcelight.core.errors import UnsupportedQuery
 from sourcelight.core.query import parse
 from sourcelight.core.query.unsupported import refuse_unsupported
-from sourcelight.engines.engine.plan import SUPPORTED
+from sourcelight.engines.engine.plan import SUPPORTED, refuse_select
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
@@ -58,6 +58,7 @@ def test_every_documented_query_is_understood_and_every_refused_one_refused() ->
         (alternative,) = parse(query).plan
         with pytest.raises(UnsupportedQuery):
             refuse_unsupported(alternative, SUPPORTED)
+            refuse_select(alternative)
 
 
 def test_the_readme_shows_code_early() -> None:

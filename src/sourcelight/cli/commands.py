@@ -8,6 +8,8 @@ from typing import Annotated, Optional
 
 import typer
 
+from sourcelight.cli.admin_commands import admin_app
+
 app = typer.Typer(
     name="sourcelight",
     help="Search, explore and report on git repositories.",
@@ -21,6 +23,7 @@ app = typer.Typer(
 
 query_app = typer.Typer(help="Look at queries without running them.", rich_markup_mode=None, no_args_is_help=True)
 app.add_typer(query_app, name="query")
+app.add_typer(admin_app, name="admin")
 
 
 class Format(StrEnum):
@@ -94,6 +97,10 @@ def index(
         Optional[int],  # noqa: UP045 - see Paths
         typer.Option(min=1, help="Most bytes that all indexes together may take on disk.  [default: no limit]"),
     ] = None,
+    scip: Annotated[
+        Optional[list[Path]],  # noqa: UP045 - see Paths
+        typer.Option(help="An index file of a compiler (SCIP) for the one repository below PATH; may be repeated."),
+    ] = None,
     worktree: Worktree = False,
 ) -> int:
     """Index repositories, so that the first search of them is fast; only what changed is read again.
@@ -107,7 +114,9 @@ def index(
         return indexing.show_status(names)
     if prune:
         return indexing.prune(names)
-    return indexing.index(names or ["."], workers=workers, max_bytes=max_bytes, worktree=worktree)
+    return indexing.index(
+        names or ["."], workers=workers, max_bytes=max_bytes, worktree=worktree, scip=[str(path) for path in scip or []]
+    )
 
 
 @app.command()

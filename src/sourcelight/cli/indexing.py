@@ -11,6 +11,7 @@ from sourcelight.cli.printing import StatusLine, print_table, size_text
 from sourcelight.core.batches import Cancellation
 
 if TYPE_CHECKING:
+    from sourcelight.engines.engine import Engine
     from sourcelight.engines.search import IndexProgress
 
 
@@ -26,8 +27,10 @@ def shown_on(line: StatusLine) -> Callable[[IndexProgress], None]:
     return paint
 
 
-def index(paths: Sequence[str], *, workers: int | None, max_bytes: int | None, worktree: bool) -> int:
-    """Index what is missing below `paths`; fails when a repository could not be indexed."""
+def index(
+    paths: Sequence[str], *, workers: int | None, max_bytes: int | None, worktree: bool, scip: Sequence[str] = ()
+) -> int:
+    """Index what is missing below `paths`; fails when a repository or an index file of a compiler could not be read."""
     from sourcelight.backends.embed import open_engine
 
     line = StatusLine()
@@ -36,6 +39,10 @@ def index(paths: Sequence[str], *, workers: int | None, max_bytes: int | None, w
         targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
         for missing in engine.definitions.wait(targets, Cancellation(), None):
             line.show(f"finding definitions, {missing} of {len(targets)} repositories left")
+        histories = engine.default_histories
+        for item in engine.histories.wait(histories, Cancellation()):
+            line.show(item.message.replace("\n- ", " ").replace("`", ""))
+        unread = engine.histories.failures(histories)
     finally:
         line.clear()
     for warning in engine.catalog.warnings:
@@ -47,11 +54,30 @@ def index(paths: Sequence[str], *, workers: int | None, max_bytes: int | None, w
         return FAILED
     for name, why in sorted(report.failures.items()):
         say(f"{name}: {why}")
+    for name, why in sorted(unread.items()):
+        say(f"{name}: its history could not be read: {why}")
     tell(
         f"{len(report.built)} repositories indexed ({report.files:,} files, {size_text(report.text_bytes)} of text), "
         f"{len(report.current)} already current, {len(report.failures)} failed"
     )
-    return FAILED if report.failures else DONE
+    kept = [_keep(engine, file) for file in scip]
+    return FAILED if report.failures or unread or not all(kept) else DONE
+
+
+def _keep(engine: Engine, file: str) -> bool:
+    """Keep an index file of a compiler for the commit that it fits: that of the repository of which it names files."""
+    reasons = []
+    for repository in engine.catalog.repositories:
+        try:
+            count, left_out = engine.navigation.keep_scip(repository, file)
+        except (ValueError, OSError) as error:
+            reasons.append(f"{repository.name}: {error}")
+            continue
+        said = "".join(f", {number:,} {what} left out" for what, number in sorted(left_out.items()))
+        tell(f"{file}: kept for {repository.name}, {count:,} files{said}")
+        return True
+    say(f"{file} can't be used: {'; '.join(reasons)}")
+    return False
 
 
 def show_status(paths: Sequence[str]) -> int:
@@ -87,13 +113,17 @@ def prune(paths: Sequence[str]) -> int:
     import typer
 
     from sourcelight.backends.embed import index_folder
+    from sourcelight.engines.history import LocalHistoryStore
     from sourcelight.engines.search import IndexStore
     from sourcelight.repos import Catalog
 
     if not paths:
         raise typer.BadParameter("--prune needs the PATHs whose indexes are kept")
     catalog = Catalog.open(paths)
-    freed = IndexStore(str(index_folder())).prune({repository.key for repository in catalog.repositories})
+    keep = {repository.key for repository in catalog.repositories}
+    folder = index_folder()
+    freed = IndexStore(str(folder)).prune(keep)
+    freed += LocalHistoryStore(folder.with_name(f"{folder.name}-history")).prune(keep)
     tell(f"{size_text(freed)} freed; the indexes of {len(catalog.repositories)} repositories are kept")
     return DONE
 

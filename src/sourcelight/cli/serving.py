@@ -39,6 +39,7 @@ def serve(paths: Sequence[str], *, host: str, port: int, config: str | None, wor
             )
             warm_up(engine)
             engine.definitions.start([engine.target_of(repository) for repository in engine.catalog.repositories])
+            engine.histories.start(engine.default_histories)
         finally:
             line.clear()
         logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)

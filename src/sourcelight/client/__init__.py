@@ -9,7 +9,7 @@ from sourcelight.client.backend import Backend
 from sourcelight.client.blocking import Client
 from sourcelight.client.explained import QueryExplanation
 from sourcelight.client.many import ManyResult
-from sourcelight.client.opening import aconnect, aopen, connect, open  # noqa: A004 - users write sourcelight.open
+from sourcelight.client.opening import aconnect, aopen, asign_out, connect, open, sign_out  # noqa: A004 - users write sourcelight.open
 from sourcelight.client.result import Export, SearchResult
 
 __all__ = [
@@ -24,6 +24,8 @@ __all__ = [
     "SearchResult",
     "aconnect",
     "aopen",
+    "asign_out",
     "connect",
     "open",
+    "sign_out",
 ]

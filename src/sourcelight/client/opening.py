@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from sourcelight.client.aio import AsyncClient
 from sourcelight.client.blocking import Client
 from sourcelight.client.painting import painting
 from sourcelight.client.portal import call
+from sourcelight.client.saying import say
 from sourcelight.core.batches import Cancellation
+from sourcelight.core.errors import ConfigurationError
 from sourcelight.display.notebook import IndexState, ProgressChoice
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://|[\w.-]+@[\w.-]+:", re.IGNORECASE)
@@ -110,14 +113,35 @@ async def _embedded(
 
 
 async def aconnect(
-    url: str | None = None, token: str | None = None, *, bearer: bool = False, **options: Any
+    url: str | None = None,
+    token: str | None = None,
+    *,
+    bearer: bool = False,
+    sign_in: bool = False,
+    client_id: str = "",
+    client_secret: str = "",
+    scope: str = "",
+    **options: Any,
 ) -> AsyncClient:
     """Connect to a service, for `await`; see `connect`."""
+    how = {"client_id": client_id, "client_secret": client_secret, "scope": scope}
+    if sign_in:
+        return AsyncClient(await _signed_in(url, token, how, options))
     return AsyncClient(_remote(url, token, bearer=bearer, **options))
 
 
-def connect(url: str | None = None, token: str | None = None, *, bearer: bool = False, **options: Any) -> Client:
-    """Connect to a service; nothing is sent before the first search.
+def connect(
+    url: str | None = None,
+    token: str | None = None,
+    *,
+    bearer: bool = False,
+    sign_in: bool = False,
+    client_id: str = "",
+    client_secret: str = "",
+    scope: str = "",
+    **options: Any,
+) -> Client:
+    """Connect to a service; with a token, nothing is sent before the first search or call.
 
     Parameters
     ----------
@@ -127,15 +151,72 @@ def connect(url: str | None = None, token: str | None = None, *, bearer: bool = 
         Access token; None: ``SRC_ACCESS_TOKEN``, or none at all where the service allows it.
     bearer
         Whether the token is an OAuth token.
+    sign_in
+        Sign in by OAuth in place of a token: the browser opens once, or the address to open is printed; the tokens
+        are kept in a file that only you can read, and renewed while they are used. See `sign_out`.
+    client_id, client_secret
+        With `sign_in`: an OAuth client that an administrator made, with the redirect address
+        ``http://localhost:3334/oauth/callback``. Without: this program registers itself, and the service restricts
+        what it signs in to its tools; `search` and its kin need a token, or a client with the scope ``user:all``.
+    scope
+        With `sign_in`: what to ask for; empty: ``mcp``, or with a `client_id` ``user:all``.
     options
-        Further ones of `sourcelight.backends.remote.RemoteBackend`.
+        Further ones of `sourcelight.backends.remote.RemoteBackend`, and with `sign_in` of
+        `sourcelight.backends.remote.sign_in.SignInOptions`, such as ``timeout_s``.
 
     Raises
     ------
     ConfigurationError
         When there is no usable address.
+    SignInFailed
+        When nobody signed in, or the service does not want it; `TransportError` when it can't be reached.
     """
+    how = {"client_id": client_id, "client_secret": client_secret, "scope": scope}
+    if sign_in:
+        return Client(call(_signed_in, url, token, how, options))
     return Client(_remote(url, token, bearer=bearer, **options))
+
+
+async def asign_out(url: str | None = None, *, client_id: str = "", scope: str = "") -> None:
+    """End a sign-in, for `await`; see `sign_out`."""
+    _, credential = _credential(url, {"client_id": client_id, "scope": scope}, {})
+    await credential.sign_out()
+
+
+def sign_out(url: str | None = None, *, client_id: str = "", scope: str = "") -> None:
+    """End a sign-in of `connect`: its tokens are revoked at the service and deleted here.
+
+    Parameters
+    ----------
+    url, client_id, scope
+        As in `connect`.
+    """
+    call(asign_out, url, client_id=client_id, scope=scope)
+
+
+async def _signed_in(url: str | None, token: str | None, how: Mapping[str, str], options: Mapping[str, Any]) -> Any:
+    from sourcelight.backends import remote
+
+    if token is not None:
+        raise ConfigurationError("a token and sign_in=True exclude each other: pass one of them")
+    left = dict(options)
+    endpoint, credential = _credential(url, how, left)
+    await credential.sign_in(say)
+    return remote.RemoteBackend(endpoint, credential=credential, **left)
+
+
+def _credential(url: str | None, how: Mapping[str, str], options: dict[str, Any]) -> tuple[Any, Any]:
+    """The endpoint and the sign-in for it; takes the options of signing in out of `options`."""
+    from sourcelight.backends import remote
+    from sourcelight.backends.remote.sign_in import SignedIn, SignInOptions
+
+    endpoint, _ = remote.resolve_endpoint(url)
+    client_id, secret = how["client_id"], how.get("client_secret")
+    own = {name: options.pop(name) for name in ("redirect_uri", "timeout_s", "open_browser") if name in options}
+    scope = how["scope"] or ("user:all" if client_id else "mcp")
+    return endpoint, SignedIn(
+        endpoint, SignInOptions(client_id, remote.Secret(secret) if secret else None, scope, **own)
+    )
 
 
 def _remote(url: str | None, token: str | None, *, bearer: bool, **options: Any) -> Any:

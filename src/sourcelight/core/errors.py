@@ -24,6 +24,7 @@ SourcelightError
 │  ├─ Forbidden          403
 │  ├─ NotFound           404
 │  └─ RateLimited        429: retry_after_s
+├─ SignInFailed          no tokens from a service's authorization server: code, description
 ├─ SearchFailed          the service reported a fault that stopped this search
 ├─ CallError             a tool or analysis that can't be answered as asked (also ValueError): call, argument, accepted
 │  └─ UnsupportedCall    a tool or analysis that this backend can't answer at all
@@ -225,6 +226,18 @@ class RateLimited(ServiceError):
     def __init__(self, message: str, *, status: int = 429, text: str = "", retry_after_s: float | None = None) -> None:
         super().__init__(message, status=status, text=text)
         self.retry_after_s = retry_after_s
+
+
+class SignInFailed(SourcelightError):
+    """Raised when signing in to a service, or staying signed in, fails.
+
+    `code` is that of RFC 6749 where the service gave one, such as ``access_denied``; `description` is its own text.
+    """
+
+    def __init__(self, message: str, *, code: str = "", description: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.description = description
 
 
 class SearchFailed(SourcelightError):

@@ -4,7 +4,7 @@ pygit2 reads; git is spawned for mirrors alone. Nothing here knows of queries, i
 repository's own configuration asks to run is never run: repositories are data here, and may be hostile.
 """
 
-from sourcelight.repos.ancestry import has_commit_after, newest_before
+from sourcelight.repos.ancestry import has_commit_after, is_ancestor, newest_before
 from sourcelight.repos.catalog import Catalog
 from sourcelight.repos.disk import worktree_tree
 from sourcelight.repos.folders import Entry, find_entry, list_folder
@@ -30,6 +30,7 @@ __all__ = [
     "clone",
     "find_entry",
     "has_commit_after",
+    "is_ancestor",
     "is_revision",
     "list_folder",
     "matching_refs",

@@ -49,6 +49,21 @@ def has_commit_after(
     return bool(_known[key])
 
 
+def is_ancestor(repository: Repository, commit: str, tip: str) -> bool:
+    """Tell whether `commit` is `tip` or one of its ancestors; False, too, for what the repository does not hold."""
+    if commit == tip:
+        return True
+    if repository.kind == "snapshot":
+        return False
+    import pygit2
+
+    try:
+        handle = open_handle(repository.git_dir)
+        return bool(handle.descendant_of(pygit2.Oid(hex=tip), pygit2.Oid(hex=commit)))
+    except (Unusable, KeyError, ValueError, pygit2.GitError):
+        return False
+
+
 _MOST_KNOWN = 10_000
 _known: dict[tuple[str, str, str, float], str] = {}
 

@@ -209,11 +209,9 @@ def test_no_repository_is_an_alert_with_what_would_help(engine: Engine) -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        "type:commit x",
-        "select:commit.diff x",
         "select:file.owners x",
-        "file:has.contributor(ada)",
-        "author:ada x type:diff",
+        "file:has.owner(ada) type:commit x",
+        "file:has.content(ada) type:diff x",
     ],
 )
 def test_what_is_not_supported_is_refused_by_name(engine: Engine, query: str) -> None:

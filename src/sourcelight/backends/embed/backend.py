@@ -163,3 +163,4 @@ class EmbeddedBackend:
         """Stop the threads and what goes on in the background; searches under way end at their next check."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         await asyncio.to_thread(self.engine.definitions.stop)
+        await asyncio.to_thread(self.engine.histories.stop)

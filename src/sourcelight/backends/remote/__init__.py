@@ -1,4 +1,4 @@
-"""The backend that asks a service over HTTP: the stream endpoint of any compatible service.
+"""The backend that asks a service over HTTP: the stream endpoint and the MCP tools of any compatible service.
 
 httpx stands here and nowhere else. Credentials stay inside `Secret` until the moment a header is written.
 """

@@ -2,10 +2,303 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from sourcelight.client.methods.calling import Caller, Texts, texts
+from sourcelight.client.methods.graph import DependencyGraph
+from sourcelight.client.twins import blocking
+from sourcelight.display.notebook import ProgressChoice
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 class NavigationMethods:
     """Awaited methods about navigation."""
 
+    async def go_to_definition(
+        self: Caller,
+        repo: str,
+        path: str,
+        symbol: str,
+        revision: str | None = None,
+        *,
+        line: int | None = None,
+        column: int | None = None,
+        progress: ProgressChoice = None,
+    ) -> DataFrame:
+        """Find where a symbol that a file uses is defined, in the same repository or another one.
+
+        Parameters
+        ----------
+        repo
+            Name of the repository.
+        path
+            The file in which the symbol is used.
+        symbol
+            Its plain name.
+        revision
+            Branch, tag or commit; None: the default branch.
+        line, column
+            Where it stands: 1-based line, and code points before it on that line. Without them every use in the file
+            votes, since one name may mean several things.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            Up to ten candidates, the best first; columns as in ``columns_of("definitions")``. ``how`` says how
+            each was found, ``precise`` whether an index file of a compiler says so.
+        """
+        arguments = {
+            "repo": repo, "path": path, "symbol": symbol, "revision": revision, "line": line, "column": column
+        }  # fmt: skip
+        return await self._call("go_to_definition", arguments, progress)
+
+    async def find_references(
+        self: Caller,
+        repo: str,
+        path: str,
+        symbol: str,
+        revision: str | None = None,
+        *,
+        line: int | None = None,
+        column: int | None = None,
+        limit: int | None = None,
+        progress: ProgressChoice = None,
+    ) -> DataFrame:
+        """Find the places that use a symbol, in its repository and in those that import it.
+
+        Parameters
+        ----------
+        repo, path, symbol, revision, line, column
+            As in `go_to_definition`; `path` is the file in which the symbol is defined.
+        limit
+            Most references to give; None: all.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per place, the definition itself included; columns as in ``columns_of("references")``.
+            ``attrs["left_out"]`` counts places of that name whose meaning is not known.
+        """
+        arguments = {
+            "repo": repo, "path": path, "symbol": symbol, "revision": revision, "line": line, "column": column,
+            "limit": limit,
+        }  # fmt: skip
+        return await self._call("find_references", arguments, progress)
+
+    async def symbols(
+        self: Caller,
+        repo: str,
+        kind: Texts | None = None,
+        path: str | None = None,
+        revision: str | None = None,
+        *,
+        progress: ProgressChoice = None,
+    ) -> DataFrame:
+        """List the definitions of a repository.
+
+        Parameters
+        ----------
+        repo
+            Name of the repository.
+        kind
+            Kinds to give, such as ``class`` or ``["function", "method"]``; None: all.
+        path
+            A file, or a folder with all below it; None: the whole repository.
+        revision
+            Branch, tag or commit; None: the default branch.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per definition, by path and line; columns as in ``columns_of("symbols")``.
+        """
+        arguments = {"repo": repo, "kind": texts(kind), "path": path, "revision": revision}
+        return await self._call("symbols", arguments, progress)
+
+    async def outline(
+        self: Caller, repo: str, path: str, revision: str | None = None, *, progress: ProgressChoice = None
+    ) -> DataFrame:
+        """List the definitions of one file with their depth.
+
+        Parameters
+        ----------
+        repo, path
+            The file.
+        revision
+            Branch, tag or commit; None: the default branch.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per definition, in order of the text; columns as in ``columns_of("symbols")``.
+        """
+        return await self._call("outline", {"repo": repo, "path": path, "revision": revision}, progress)
+
+    async def imports(
+        self: Caller,
+        repo: str,
+        path: str | None = None,
+        revision: str | None = None,
+        *,
+        progress: ProgressChoice = None,
+    ) -> DataFrame:
+        """List what the files of a repository import, and which file each import means.
+
+        Parameters
+        ----------
+        repo
+            Name of the repository.
+        path
+            A file, or a folder with all below it; None: the whole repository.
+        revision
+            Branch, tag or commit; None: the default branch.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per imported thing, by path and line; columns as in ``columns_of("imports")``.
+        """
+        return await self._call("imports", {"repo": repo, "path": path, "revision": revision}, progress)
+
+    async def dependency_graph(
+        self: Caller, repos: Texts | None = None, *, external: bool = True, progress: ProgressChoice = None
+    ) -> DependencyGraph:
+        """Find which repositories import which, from what their files import.
+
+        Parameters
+        ----------
+        repos
+            Repositories whose imports are read; None: all of them.
+        external
+            Whether modules that no repository here has are given too.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DependencyGraph
+            ``.edges`` is a DataFrame with columns as in ``columns_of("dependencies")``;
+            ``.to_networkx()`` makes a graph of it.
+        """
+        arguments = {"repos": texts(repos), "external": external}
+        return DependencyGraph(await self._call("dependency_graph", arguments, progress))
+
+    async def repo_map(
+        self: Caller,
+        repo: str,
+        budget_lines: int = 200,
+        revision: str | None = None,
+        *,
+        progress: ProgressChoice = None,
+    ) -> DataFrame:
+        """Show a repository on a page: the definitions that matter most, file by file.
+
+        Parameters
+        ----------
+        repo
+            Name of the repository.
+        budget_lines
+            Most lines to give.
+        revision
+            Branch, tag or commit; None: the default branch.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per line of the map; columns as in ``columns_of("repository_map")``. Its ``text``, joined by
+            newlines, is to be read.
+        """
+        arguments = {"repo": repo, "budget_lines": budget_lines, "revision": revision}
+        return await self._call("repo_map", arguments, progress)
+
+    async def callers(
+        self: Caller,
+        repo: str,
+        path: str,
+        symbol: str,
+        depth: int = 1,
+        revision: str | None = None,
+        *,
+        line: int | None = None,
+        progress: ProgressChoice = None,
+    ) -> DataFrame:
+        """Find who calls a function, and who calls these, to a depth.
+
+        Parameters
+        ----------
+        repo, path, symbol, revision, line
+            As in `find_references`.
+        depth
+            How many calls far.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per call, the nearest first; columns as in ``columns_of("calls")``.
+        """
+        arguments = {
+            "repo": repo, "path": path, "symbol": symbol, "depth": depth, "revision": revision, "line": line
+        }  # fmt: skip
+        return await self._call("callers", arguments, progress)
+
+    async def callees(
+        self: Caller,
+        repo: str,
+        path: str,
+        symbol: str,
+        depth: int = 1,
+        revision: str | None = None,
+        *,
+        line: int | None = None,
+        progress: ProgressChoice = None,
+    ) -> DataFrame:
+        """Find what a function calls, and what these call, to a depth.
+
+        Parameters
+        ----------
+        repo, path, symbol, revision, line
+            As in `find_references`.
+        depth
+            How many calls far.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per call, the nearest first; columns as in ``columns_of("calls")``.
+        """
+        arguments = {
+            "repo": repo, "path": path, "symbol": symbol, "depth": depth, "revision": revision, "line": line
+        }  # fmt: skip
+        return await self._call("callees", arguments, progress)
+
 
 class BlockingNavigationMethods:
     """Their twins."""
+
+    go_to_definition = blocking(NavigationMethods.go_to_definition)
+    find_references = blocking(NavigationMethods.find_references)
+    symbols = blocking(NavigationMethods.symbols)
+    outline = blocking(NavigationMethods.outline)
+    imports = blocking(NavigationMethods.imports)
+    dependency_graph = blocking(NavigationMethods.dependency_graph)
+    repo_map = blocking(NavigationMethods.repo_map)
+    callers = blocking(NavigationMethods.callers)
+    callees = blocking(NavigationMethods.callees)

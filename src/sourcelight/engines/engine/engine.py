@@ -15,6 +15,7 @@ from sourcelight.core.query import Query, parse
 from sourcelight.core.query.unsupported import refuse_unsupported
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine.changes import WorktreeChanges
+from sourcelight.engines.engine.commits.histories import Histories, Wanted
 from sourcelight.engines.engine.contexts import Scoped, scoped
 from sourcelight.engines.engine.definitions import DefinitionsUpdate
 from sourcelight.engines.engine.explain import Explanation, explain
@@ -23,13 +24,14 @@ from sourcelight.engines.engine.plan import SUPPORTED, Plan, make_plan, refuse_s
 from sourcelight.engines.engine.repository_predicates import check_dates
 from sourcelight.engines.engine.running import Search
 from sourcelight.engines.engine.scope import Scoper
+from sourcelight.engines.history import HistoryStore
+from sourcelight.engines.history.store.local import LocalHistoryStore
 from sourcelight.engines.search import IndexProgress, IndexReport, IndexStore, Target
 from sourcelight.engines.search.model import GroupBy
 from sourcelight.engines.search.ranking.terms_files import TermsStore
 from sourcelight.repos import Catalog, Repository, Viewer, resolve
 
 if TYPE_CHECKING:
-    from sourcelight.engines.history import HistoryStore
     from sourcelight.engines.navigation import Navigator
 
 WORKTREE = "WORKTREE"
@@ -48,10 +50,18 @@ class Engine:
         Bounds of every search.
     worktree
         Whether work trees are searched as they are on disk (revision ``WORKTREE``) in place of their HEAD.
+    history
+        Keeps histories; None: in a folder beside that of `store`. `histories` brings them up to date.
     """
 
     def __init__(
-        self, catalog: Catalog, store: IndexStore, *, limits: Limits | None = None, worktree: bool = False
+        self,
+        catalog: Catalog,
+        store: IndexStore,
+        *,
+        limits: Limits | None = None,
+        worktree: bool = False,
+        history: HistoryStore | None = None,
     ) -> None:
         self.catalog = catalog
         self.store = store
@@ -60,6 +70,8 @@ class Engine:
         self.report: IndexReport | None = None
         self.changes = WorktreeChanges()
         self.definitions = DefinitionsUpdate(store)
+        self.history = history or LocalHistoryStore(store.folder.with_name(f"{store.folder.name}-history"))
+        self.histories = Histories(self.history)
         self.terms = TermsStore(store)
         self._seen = {repository.facts.name for repository in catalog.repositories}
         self._updating = threading.Lock()
@@ -101,12 +113,11 @@ class Engine:
 
         return Navigator(self.catalog, self.store, target_of=self.target_of)
 
-    @functools.cached_property
-    def history(self) -> HistoryStore:
-        """Commits and changed lines of the same repositories, kept beside the text index; made when first asked for."""
-        from sourcelight.engines.history import LocalHistoryStore
-
-        return LocalHistoryStore(self.store.folder.with_name(f"{self.store.folder.name}-history"))
+    @property
+    def default_histories(self) -> list[Wanted]:
+        """What `histories` has to read so that commits of every repository can be searched at its current commit."""
+        repositories = (one for one in self.catalog.repositories if one.kind == "git")
+        return [Wanted(one, (one.facts.commit,)) for one in repositories]
 
     @property
     def gone(self) -> list[str]:
@@ -140,7 +151,7 @@ class Engine:
         query = self._parse(request)
         if len(query.plan) != 1 or query.plan[0].select():
             return None
-        if any(predicate.name == "has.owner" for predicate in query.plan[0].predicates("file")):
+        if any(predicate.name in {"has.owner", "has.contributor"} for predicate in query.plan[0].predicates("file")):
             return None
         self.refresh(cancellation)
         scoper = Scoper(self, viewer, cancellation)
@@ -154,6 +165,8 @@ class Engine:
             return None  # the stream names the repository that can't be searched
 
     def _counted(self, plan: Plan, by: Sequence[GroupBy], cancellation: Cancellation) -> Any | None:
+        if plan.commits is not None:
+            return None
         if plan.symbols is None:
             return None if plan.text is None else self.store.count(plan.targets, plan.text, by, cancellation)
         if plan.text is not None or plan.alternative.predicates("file"):

@@ -14,6 +14,7 @@ from sourcelight.core.query.outline import filter_text, tree_text
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine.advice import Advice, advise
 from sourcelight.engines.engine.plan import Plan
+from sourcelight.engines.history.search.matches import shown_patterns
 from sourcelight.engines.search.estimate import Estimate, Share, estimate
 from sourcelight.engines.search.model import Atom
 from sourcelight.engines.search.scan.plan import plan as numbered
@@ -26,9 +27,13 @@ LOOK_S = 3.0
 _FIXED = {
     "type": "which kinds of results", "select": "what results are turned into", "count": "matches after which to stop",
     "timeout": "longest time to search", "case": "whether case counts", "patterntype": "how patterns are read",
+    "author": "commits whose author matches", "committer": "commits whose committer matches",
+    "message": "commits whose message matches", "after": "commits with a later committer date",
+    "before": "commits with an earlier committer date",
     "rev": "revisions to search", "fork": "whether forks are searched", "archived": "whether archives are searched",
     "visibility": "private or public repositories", "context": "a named set of repositories",
 }  # fmt: skip
+_WITHOUT_INDEX = {("symbol",), ("message",), ("changed line",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,7 @@ class FilterMeaning:
 class PatternMeaning:
     """A pattern and the work it is.
 
-    `where` lists ``content`` and ``path``, or just ``symbol``: names of definitions, of which all are read.
+    `where` lists ``content`` and ``path``, or one of ``symbol``, ``message``, ``changed line``, of which all are read.
     `required` is what every match must hold, empty when nothing is known; `evaluated` is ``line``, or ``document`` for
     a pattern that can cross lines. `candidate_units` of `units` pieces of text may hold a match as far as the index
     knows, with `candidate_bytes` bytes.
@@ -164,6 +169,10 @@ def _alternative(engine: Engine, plan: Plan, cancellation: Cancellation) -> Alte
     if plan.symbols is not None:
         named = numbered(plan.symbols).atoms
         patterns += tuple(replace(_pattern(atom, Share(), 0), where=("symbol",)) for atom in named)
+    if plan.commits is not None:
+        where = "message" if plan.commits.kind == "commit" else "changed line"
+        terms = (Atom(pattern) for pattern in shown_patterns(plan.commits.query.tree))
+        patterns += tuple(replace(_pattern(atom, Share(), 0), where=(where,)) for atom in terms)
     names = sorted({target.repository.facts.name for target in plan.targets})
     return AlternativeMeaning(
         types=alternative.types,
@@ -267,12 +276,12 @@ def _alternative_lines(part: AlternativeMeaning) -> list[str]:
         lines.append(
             f"{pattern.kind} {pattern.text} in {' or '.join(pattern.where) or 'nothing'}, per {pattern.evaluated}"
         )
-        if pattern.where == ("symbol",):
+        if pattern.where in _WITHOUT_INDEX:
             continue
         lines.append(f"  every match holds: {pattern.required or 'nothing that the index knows'}")
         left = f"{pattern.candidate_units:,} of {pattern.units:,} pieces of text ({_size(pattern.candidate_bytes)})"
         lines.append(f"  index leaves {left}")
-    if any(pattern.where != ("symbol",) for pattern in part.patterns):
+    if any(pattern.where not in _WITHOUT_INDEX for pattern in part.patterns):
         lines.append(f"reads {_size(part.read_bytes)} of {_size(part.text_bytes)}")
     limit = "no limit of matches" if part.limit is None else f"stops after {part.limit:,} matches"
     timeout = "" if part.timeout_s is None else f" or {part.timeout_s:g} s"

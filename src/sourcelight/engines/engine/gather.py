@@ -16,6 +16,8 @@ from sourcelight.core.query import Pattern
 from sourcelight.core.query.plan import patterns_of
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine.background import on_time
+from sourcelight.engines.engine.commits.answers import HistoryAnswers
+from sourcelight.engines.engine.commits.contributors import Contributors
 from sourcelight.engines.engine.ownership import Ownership
 from sourcelight.engines.engine.plan import Plan, required_content
 from sourcelight.engines.engine.ranking import CANDIDATES, Ranking
@@ -33,6 +35,8 @@ class Gathering:
     ----------
     store
         The text index.
+    histories
+        Answers for commits.
     plans
         One for each alternative of the query.
     request
@@ -46,17 +50,20 @@ class Gathering:
     """
 
     store: IndexStore
+    histories: HistoryAnswers
     plans: Sequence[Plan]
     request: SearchRequest
     cancellation: Cancellation
     limit: int
     note: Callable[[SearchPart], None]
     ownership: Ownership = field(init=False)
+    contributors: Contributors = field(init=False)
     _given: set[Place] = field(init=False, default_factory=set)
     _worker: ThreadPoolExecutor = field(init=False)
 
     def __post_init__(self) -> None:
         self.ownership = Ownership(self.store.read)
+        self.contributors = Contributors(self.histories.store)
         self._worker = ThreadPoolExecutor(1, "sourcelight-timed")
 
     def batches(self) -> Iterator[Any]:
@@ -68,7 +75,10 @@ class Gathering:
 
     def _batches(self) -> Iterator[Any]:
         yield from self._repositories()
+        yield from self._commits()
         searching = [plan for plan in self.plans if plan.searches]
+        if not searching:
+            return
         found = self._of_one(searching[0]) if len(searching) == 1 else self._united(searching)
         if self.limit == sys.maxsize or not any(plan.ranked for plan in searching):
             yield from found
@@ -95,6 +105,19 @@ class Gathering:
             self._given.update((t.repository.facts.name, t.revision) for t, _ in hits)
             if hits:
                 yield repository_batch(hits)
+
+    def _commits(self) -> Iterator[Any]:
+        asked = [(plan.commits, plan.places) for plan in self.plans if plan.commits is not None]
+        for place, one, batch in self.histories.batches(asked):
+            if not one.repositories_only:
+                yield batch
+                continue
+            shown = {(t.repository.key, t.commit): t for plan in self.plans for t in plan.targets}
+            targets = [t for t in shown.values() if t.repository.key == place.repository.key]
+            hits = [t for t in targets if (t.repository.facts.name, t.revision) not in self._given]
+            self._given.update((t.repository.facts.name, t.revision) for t in hits)
+            if hits:
+                yield repository_batch([(target, ()) for target in hits])
 
     def _of_one(self, plan: Plan) -> Iterator[Any]:
         selector = self._selector(plan)
@@ -126,16 +149,20 @@ class Gathering:
 
     def _selected(self, plan: Plan, targets: Sequence[Target], selector: Selector) -> Iterator[Any]:
         owners = tuple(p for p in plan.alternative.predicates("file") if p.name == "has.owner")
-        of_place = {(t.repository.facts.name, t.revision): t for t in targets} if owners else {}
+        writers = tuple(p for p in plan.alternative.predicates("file") if p.name == "has.contributor")
+        of_place = {(t.repository.facts.name, t.revision): t for t in targets} if owners or writers else {}
         for part in on_time(self._parts(plan, targets, selector), self.cancellation, self._worker, brief=_brief(plan)):
             self.note(part)
-            whole = not (owners or selector.path)
+            whole = not (owners or writers or selector.path)
             for batch in part.batches if whole else (piece for b in part.batches for piece in by_place(b)):
                 kept = batch
-                if owners and batch.num_rows:
+                if (owners or writers) and batch.num_rows:
                     rows = Rows(batch)
                     target = of_place[rows.first("repository"), rows.first("revision")]
-                    kept = self.ownership.filtered(batch, target, owners)
+                    kept = self.ownership.filtered(batch, target, owners) if owners else batch
+                    sensitive = plan.alternative.case_sensitive()
+                    kept = self.contributors.filtered(kept, target, writers, case_sensitive=sensitive)
+                    self.histories.failed.update(self.contributors.failed)
                 selected = selector.apply(kept)
                 if selected is not None:
                     yield selected

@@ -59,6 +59,43 @@ class Indexing:
         )
 
 
+def without_history(failures: Mapping[str, str]) -> Iterator[Skipped]:
+    """Repositories of which no commits could be searched, with the reason."""
+    if failures:
+        yield Skipped(
+            reason="history-missing",
+            title=f"{amount(len(failures))} without history",
+            message="The commits of these repositories were not searched:\n"
+            + "\n".join(f"- `{name}`: {why}" for name, why in sorted(failures.items())[:_MOST_LISTED]),
+            severity="warn",
+        )
+
+
+def unread_commits(commits: Mapping[str, int]) -> Iterator[Skipped]:
+    """Commits whose changes can't be read, since a partial clone lacks them; their messages were searched."""
+    if commits:
+        total = sum(commits.values())
+        yield Skipped(
+            reason="history-incomplete",
+            title=f"{amount(total)} unread {'commit' if total == 1 else 'commits'}",
+            message=f"The changes of {total:,} commits are missing from these clones and were not searched:\n"
+            + names(list(commits)),
+            severity="warn",
+        )
+
+
+def cut_histories(repositories: Mapping[str, str]) -> Iterator[Skipped]:
+    """Clones whose history ends early, so that their oldest commits seem to add every file."""
+    if repositories:
+        yield Skipped(
+            reason="history-incomplete",
+            title=f"{amount(len(repositories))} cut short",
+            message="The history of these clones is not whole; their oldest commits may seem to add every file:\n"
+            + "\n".join(f"- `{name}`: {why}" for name, why in sorted(repositories.items())[:_MOST_LISTED]),
+            severity="warn",
+        )
+
+
 def unreadable(items: Sequence[SkippedRepository]) -> Iterator[Skipped]:
     """Folders that hold a repository which can't be searched; for the owner's eyes, since they are local paths."""
     if items:

@@ -27,7 +27,7 @@ from sourcelight.engines.search.ranking.question import analyse
 from sourcelight.engines.search.ranking.rank import Limits, Ranker
 from sourcelight.engines.search.ranking.space import Mask
 from sourcelight.engines.search.ranking.terms_files import Opened
-from sourcelight.repos import Viewer
+from sourcelight.repos import Viewer, resolve
 
 if TYPE_CHECKING:
     from sourcelight.engines.engine.engine import Engine
@@ -164,6 +164,25 @@ def _mask(opened: Opened, texts: Sequence[TextQuery]) -> Mask | None:
 
 def _label(target: Target) -> str:
     return f"{target.repository.name}@{target.revision}" if target.revision else target.repository.name
+
+
+def targets_of(
+    engine: Engine, filters: str, viewer: Viewer, cancellation: Cancellation
+) -> tuple[list[Target], dict[str, str]]:
+    """Give the repositories and commits that filters choose, by name, and what can't be searched and why.
+
+    Every target has its commit, so that what is asked of it later is asked of the same text.
+    """
+    places, failed = _places(engine, RankRequest(""), filters, viewer, cancellation)
+    found = []
+    for target, _ in places:
+        try:
+            commit = target.commit or resolve(target.repository, target.revision or "HEAD")
+        except SourcelightError as fault:
+            failed[_label(target)] = str(fault)
+            continue
+        found.append(replace(target, commit=commit))
+    return found, failed
 
 
 def prepare(

@@ -9,6 +9,8 @@ from sourcelight.core.errors import PatternError, QueryError, UnsupportedQuery
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern
 from sourcelight.core.query.languages import find_language
+from sourcelight.engines.engine.commits.answers import Place, places_of
+from sourcelight.engines.engine.commits.asked import Asked, asked_of
 from sourcelight.engines.engine.scope import Scope
 from sourcelight.engines.engine.selection import Selection
 from sourcelight.engines.search import (
@@ -30,29 +32,31 @@ _REPOSITORY_FIELDS = frozenset(
 )
 
 SUPPORTED = frozenset(
-    {"repo", "-repo", "file", "-file", "lang", "-lang", "content", "case", "count", "timeout", "fork", "archived"}
+    {"author", "committer", "message", "before", "after", "type:commit", "type:diff", "file:has.contributor"}
+    | {"repo", "-repo", "file", "-file", "lang", "-lang", "content", "case", "count", "timeout", "fork", "archived"}
     | {"visibility", "patterntype", "index", "context:global", "type:file", "type:path", "type:repo", "type:symbol"}
     | {"select", "file:has.content", "file:has.owner"}
     | {"repo@", "rev", "rev:at.time", "context", "repohasfile", "repohascommitafter"}
     | {f"repo:has.{name}" for name in ("path", "content", "file", "topic", "meta", "description", "commit.after")}
 )
-_LATER_SELECTS = ("commit", "file.owners")
+_LATER_SELECTS = ("file.owners",)
 
 
 def refuse_select(alternative: Alternative) -> None:
-    """Raise `UnsupportedQuery` for a ``select:`` whose results can't be had yet; it names the value."""
+    """Raise `UnsupportedQuery` for results that can't be had yet, by ``select:`` or of commits; it names the part."""
     path = ".".join(alternative.select())
     if any(path == name or path.startswith(f"{name}.") for name in _LATER_SELECTS):
-        hint = "use select:repo, select:file, select:file.directory, select:content or select:symbol"
+        hint = "use select:repo, select:file, select:file.directory, select:content, select:symbol or select:commit"
         raise UnsupportedQuery(f"select:{path} is not supported here yet: {hint}", hint=hint)
+    asked_of(alternative)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What one alternative asks.
 
-    Files of `targets` by `text` (None: no file search), definitions in them by `symbols` (None: no symbol search), and
-    repositories by name.
+    Files of `targets` by `text` (None: no file search), definitions in them by `symbols` (None: no symbol search),
+    commits of `places` by `commits` (None: no search of history), and repositories by name.
     """
 
     alternative: Alternative
@@ -61,10 +65,12 @@ class Plan:
     text: TextQuery | None
     repository_hits: tuple[tuple[Target, tuple[tuple[int, int], ...]], ...]
     symbols: TextQuery | None = None
+    commits: Asked | None = None
+    places: tuple[Place, ...] = ()
 
     @property
     def searches(self) -> bool:
-        """Whether anything but names of repositories is searched."""
+        """Whether files or definitions are searched."""
         return self.text is not None or self.symbols is not None
 
     @property
@@ -78,7 +84,8 @@ def make_plan(scope: Scope) -> Plan:
     alternative = scope.alternative
     types = set(alternative.types)
     has_file_filter = any(alternative.all(name) for name in ("file", "lang")) or bool(alternative.predicates("file"))
-    only_repositories = alternative.pattern is None and not has_file_filter and bool(types)
+    after_commits = bool(types & {"commit", "diff"})
+    only_repositories = alternative.pattern is None and not has_file_filter and bool(types) and not after_commits
     text = None
     if types & {"file", "path"} and not only_repositories:
         text = _text_query(alternative, types)
@@ -88,7 +95,9 @@ def make_plan(scope: Scope) -> Plan:
     hits: tuple[tuple[Target, tuple[tuple[int, int], ...]], ...] = ()
     if ("repo" in types or only_repositories) and _fields(alternative) <= _REPOSITORY_FIELDS:
         hits = _repository_hits(alternative, scope.targets)
-    return Plan(alternative, scope.selection, scope.targets, text, hits, symbols)
+    commits = asked_of(alternative)
+    places = () if commits is None else places_of(scope.targets, lambda r: scope.without.get(r.key, ()))
+    return Plan(alternative, scope.selection, scope.targets, text, hits, symbols, commits, places)
 
 
 def _fields(alternative: Alternative) -> set[str]:

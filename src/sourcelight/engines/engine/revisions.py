@@ -32,13 +32,29 @@ class Asked:
 
 def lists_of(alternative: Alternative, filters: Iterable[Filter]) -> list[tuple[str, ...]]:
     """Give the lists of revisions that `filters`, which name a repository, ask for; one without any asks for none."""
-    found = [alternative.revisions(item) for item in filters if not item.negated]
-    return list(dict.fromkeys(revisions for revisions in found if searched(revisions)))
+    found = [searched(alternative.revisions(item)) for item in filters if not item.negated]
+    return list(dict.fromkeys(revisions for revisions in found if revisions))
 
 
 def searched(revisions: Iterable[str]) -> tuple[str, ...]:
     """The revisions whose files are searched: ``^name`` only narrows a search of commits."""
     return tuple(revision for revision in revisions if revision and not revision.startswith("^"))
+
+
+def taken_out(
+    repository: Repository, alternative: Alternative, filters: Iterable[Filter]
+) -> tuple[tuple[str, ...], list[str]]:
+    """Resolve each ``^name`` that `filters`, which name the repository, ask for; and name those that are not there."""
+    found: list[str] = []
+    missing: list[str] = []
+    for item in filters:
+        for revision in () if item.negated else alternative.revisions(item):
+            if revision.startswith("^"):
+                try:
+                    found.append(resolve(repository, revision[1:]))
+                except RepositoryError:
+                    missing.append(revision[1:])
+    return tuple(dict.fromkeys(found)), missing
 
 
 def moment(alternative: Alternative) -> Predicate | None:

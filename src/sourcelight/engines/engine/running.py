@@ -19,6 +19,7 @@ from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine import alerts, hints, left_out
 from sourcelight.engines.engine import limits as limit_items
 from sourcelight.engines.engine.background import watched
+from sourcelight.engines.engine.commits.answers import HistoryAnswers, history_of
 from sourcelight.engines.engine.contexts import Scoped
 from sourcelight.engines.engine.cut import first_matches, match_count
 from sourcelight.engines.engine.definitions import WAIT_S, under_way
@@ -57,6 +58,10 @@ class Search:
     last_progress: float = 0.0
     gathering: Gathering | None = None
     hints: bool = True
+    histories: HistoryAnswers = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.histories = HistoryAnswers(self.engine.history, self.cancellation)
 
     def events(self) -> Generator[Event, None, None]:
         """Events in the order of the wire: matches and progress, the final filters and progress, an alert, done."""
@@ -83,7 +88,12 @@ class Search:
         most = limit if self.request.display < 0 else min(limit, self.request.display)
 
         self.last_progress = time.monotonic()
-        self.gathering = Gathering(engine.store, plans, self.request, self.cancellation, limit, self._note)
+        self.gathering = Gathering(
+            engine.store, self.histories, plans, self.request, self.cancellation, limit, self._note
+        )
+        for item in engine.histories.wait(history_of(plans), self.cancellation):
+            yield self._progress(done=False, skipped=(item,))
+        self.histories.failed.update(engine.histories.failures(history_of(plans)))
         defining = [target for p in plans if p.symbols is not None for target in p.targets]
         wait_s = None if limit == sys.maxsize else WAIT_S
         for missing in engine.definitions.wait(defining, self.cancellation, wait_s):
@@ -186,13 +196,18 @@ class Search:
         """Repositories of which a revision was not searched to its end."""
         sources = [targets for p in plans for targets in [p.targets] * ((p.text is not None) + (p.symbols is not None))]
         needed = Counter(t.repository.facts.name for targets in sources for t in targets)
-        return sorted({name for name, count in needed.items() if self.done[name] < count} | scoper.undecided)
+        late = {name for name, count in needed.items() if self.done[name] < count} | scoper.undecided
+        histories = {place.repository.name for p in plans for place in p.places}
+        return sorted(late | histories.difference(self.histories.done, self.histories.failed))
 
     def _left_out(self, plans: list[Plan], targets: dict[str, Repository], scoper: Scoper) -> Iterator[Skipped]:
         engine = self.engine
         failures = {} if engine.report is None else dict(engine.report.failures)
         yield from left_out.not_indexed({n: why for n, why in (failures | self.failed).items() if n in targets})
         yield from left_out.unsearchable(scoper.unsearchable)
+        yield from left_out.without_history(self.histories.failed)
+        yield from left_out.unread_commits(self.histories.unread)
+        yield from left_out.cut_histories(self.histories.shallow)
         if self.viewer.sees_private:
             yield from left_out.unreadable(engine.catalog.skipped)
             yield from left_out.gone(engine.gone)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import Cancelled, RepositoryError, SourcelightError
-from sourcelight.core.query import Alternative
+from sourcelight.core.query import Alternative, Filter
 from sourcelight.engines.engine import repository_predicates, revisions
 from sourcelight.engines.engine.contexts import Scoped
 from sourcelight.engines.engine.repository_predicates import FilePredicates, Place, place_of, predicates_of
@@ -22,11 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One alternative, its context resolved, with the repositories and the targets that it searches."""
+    """One alternative, its context resolved, with the repositories and the targets that it searches.
+
+    `without` has the commits, by the key of a repository, that ``@^revision`` takes out of a search of commits together
+    with what they have behind them.
+    """
 
     alternative: Alternative
     selection: Selection
     targets: tuple[Target, ...]
+    without: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -131,12 +136,21 @@ class Scoper:
             visible = [repository for repository in visible if repository.name in item.listed]
         chosen = select_repositories(alternative, visible, repository_predicates.facts_test(predicates))
         targets: list[Target] = []
+        without: dict[str, tuple[str, ...]] = {}
         for repository in chosen.repositories:
-            asked = revisions.lists_of(alternative, filters_matching(alternative, repository))
+            filters = list(filters_matching(alternative, repository))
+            asked = revisions.lists_of(alternative, filters)
+            without[repository.key] = self._without(repository, alternative, filters)
             listed = revisions.searched((item.listed or {}).get(repository.name, ()))
             own = self._targets(repository, [*asked, *([listed] if listed else [])], alternative)
             targets += (target for target in own if self._recent(target, alternative))
-        return Scope(alternative, chosen, tuple(targets))
+        return Scope(alternative, chosen, tuple(targets), without)
+
+    def _without(self, repository: Repository, alternative: Alternative, filters: Iterable[Filter]) -> tuple[str, ...]:
+        found, missing = revisions.taken_out(repository, alternative, filters)
+        for revision in missing:
+            self.unsearchable[f"{repository.name}@^{revision}"] = "there is no such revision"
+        return found
 
     def _targets(
         self, repository: Repository, lists: Sequence[Sequence[str]], alternative: Alternative
@@ -209,8 +223,10 @@ class Scoper:
 
 def _needs_index(alternative: Alternative) -> bool:
     """Whether files are read: not for a query that only lists repositories."""
-    about_files = any(alternative.all(name) for name in ("file", "lang")) or bool(alternative.predicates("file"))
     predicates = [item for item in predicates_of(alternative) if item.name != "has.commit.after"]
+    if alternative.types and set(alternative.types) <= {"commit", "diff"}:
+        return repository_predicates.reads_files(predicates)
+    about_files = any(alternative.all(name) for name in ("file", "lang")) or bool(alternative.predicates("file"))
     return alternative.pattern is not None or about_files or repository_predicates.reads_files(predicates)
 
 

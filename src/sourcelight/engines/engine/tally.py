@@ -19,6 +19,8 @@ _TYPES = {
     "path": ("type:path", "Paths"),
     "symbol": ("type:symbol", "Symbols"),
     "repo": ("type:repo", "Repositories"),
+    "commit": ("type:commit", "Commits"),
+    "diff": ("type:diff", "Diffs"),
 }
 _EXCLUDES = (
     ("Exclude _test.*", r"_test\.\w+$"),

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sourcelight.engines.symbols import Definition
-
-if TYPE_CHECKING:
-    from sourcelight.engines.navigation.model import Document
 
 MOST_SHOWN = 50
 """Lines of a definition that are shown."""
@@ -30,11 +25,6 @@ class Place:
     start: int
     end: int
     line: str
-
-
-@functools.lru_cache(maxsize=64)
-def _newlines(text: bytes) -> list[int]:
-    return [match.start() for match in re.finditer(b"\n", text)]
 
 
 def line_of(text: bytes, offset: int) -> int:
@@ -64,23 +54,23 @@ def offset_of(text: bytes, line_number: int, column: int) -> int | None:
     return low + len(line[:column].encode()) if column <= len(line) else None
 
 
-def lines_between(text: bytes, first: int, last: int) -> list[str]:
-    """Give lines by their 1-based numbers, at most `MOST_SHOWN`, long ones cut."""
-    last = min(last, first + MOST_SHOWN - 1)
-    low = 0
-    for _ in range(first - 1):
-        low = text.find(b"\n", low) + 1
-        if not low:
-            return []
-    found = []
-    for _ in range(last - first + 1):
-        high = text.find(b"\n", low)
-        part = text[low : len(text) if high < 0 else high]
-        found.append(part[:_LONGEST_LINE].decode(errors="replace").removesuffix("\r"))
-        if high < 0:
-            break
-        low = high + 1
-    return found
+class Lines:
+    """The lines of a text, by their 1-based numbers."""
+
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+        self._starts = [0, *(match.end() for match in re.finditer(b"\n", text))]
+
+    def between(self, first: int, last: int, most: int = MOST_SHOWN) -> list[str]:
+        """Give lines `first` to `last`, at most `most`; what is longer than 2,000 bytes is cut there."""
+        starts = self._starts
+        stop = min(last, first + most - 1, len(starts) - (starts[-1] == len(self._text)))
+        found = []
+        for number in range(first, stop + 1):
+            end = starts[number] - 1 if number < len(starts) else len(self._text)
+            part = self._text[starts[number - 1] : min(end, starts[number - 1] + _LONGEST_LINE)]
+            found.append(part.decode(errors="replace").removesuffix("\r"))
+        return found
 
 
 def signature_of(lines: list[str], kind: str) -> str:
@@ -116,15 +106,14 @@ def _folded(text: str) -> str:
     return text.replace("( ", "(").replace(",)", ")").replace(", )", ")").replace(" )", ")")
 
 
-def documentation_of(document: Document, one: Definition) -> str:
+def documentation_of(language: str, lines: Lines, one: Definition) -> str:
     """Give the documentation of a definition: a docstring in Python, else the comment above it; cut at 50 lines."""
-    text = document.text
-    if document.language == "Python":
-        return _docstring("\n".join(lines_between(text, one.line, one.end_line)))
+    if language == "Python":
+        return _docstring("\n".join(lines.between(one.line, one.end_line)))
     above: list[str] = []
     number = one.begin_line - 1
     while number > 0 and len(above) < MOST_SHOWN:
-        line = "".join(lines_between(text, number, number))
+        line = "".join(lines.between(number, number))
         if not _COMMENT.match(line.encode()):
             break
         above.append(_MARKS.sub("", line))

@@ -160,8 +160,9 @@ class References:
                 how = next(one.how for one in self.definitions if one.place == here)
                 yield Reference(document, occurrence, how, SCORES[how], "the definition", is_definition=True)
                 continue
-            if precise is not None and precise.get(occurrence.start):
-                yield Reference(document, occurrence, "scip", 1.0, "the index file names the same symbol")
+            if precise is not None and occurrence.start in precise:
+                if precise[occurrence.start]:
+                    yield Reference(document, occurrence, "scip", 1.0, "the index file names the same symbol")
                 continue
             answers: Sequence[Found] = by_rules(document, occurrence, self.workspace)
             met = next((one for one in answers[:2] if one.place in self._places), None)

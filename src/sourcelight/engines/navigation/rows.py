@@ -9,8 +9,8 @@ from sourcelight.core.batches.tables.building import table_of
 from sourcelight.engines.navigation.model import Document, Found
 from sourcelight.engines.navigation.named import enclosing, outline_of
 from sourcelight.engines.navigation.places import (
+    Lines,
     documentation_of,
-    lines_between,
     place_of,
     signature_of,
 )
@@ -47,7 +47,7 @@ def definition_rows(
     rows = []
     for rank, one in enumerate(found, 1):
         document, text = one.document, one.document.text
-        place = place_of(text, one.start, one.end)
+        place, lines = place_of(text, one.start, one.end), Lines(text)
         held = _definition_at(one, workspace)
         begin, last = (held.begin_line, held.end_line) if held else (place.line_number, place.line_number)
         rows.append(
@@ -61,10 +61,10 @@ def definition_rows(
                 "symbol": symbol,
                 "kind": held.kind if held and one.kind not in {"module", "parameter"} else one.kind,
                 "container": held.container if held else "",
-                **described(document, held),
+                **described(document.language, lines, held),
                 "begin_line": begin,
                 "end_line": last,
-                "code": "\n".join(lines_between(text, begin, last)),
+                "code": "\n".join(lines.between(begin, last)),
                 "how": one.how,
                 "precise": one.how == "scip",
                 "score": one.score,
@@ -80,12 +80,12 @@ def _definition_at(one: Found, workspace: Workspace) -> Definition | None:
     return next((row for row in outline_of(one.document, workspace) if row.offset == one.start), None)
 
 
-def described(document: Document, one: Definition | None) -> Row:
+def described(language: str, lines: Lines, one: Definition | None) -> Row:
     """Give signature and documentation of a definition; empty where it has none."""
     if one is None:
         return {"signature": "", "documentation": ""}
-    lines = lines_between(document.text, one.line, one.end_line)
-    return {"signature": signature_of(lines, one.kind), "documentation": documentation_of(document, one)}
+    head = signature_of(lines.between(one.line, one.end_line), one.kind)
+    return {"signature": head, "documentation": documentation_of(language, lines, one)}
 
 
 def reference_rows(
@@ -129,11 +129,10 @@ def name_of(document: Document, start: int, end: int) -> str:
     return document.text[start:end].decode(errors="replace")
 
 
-def symbol_rows(
-    document: Document, rows: Sequence[Definition], revision: str, *, described_too: bool = True
-) -> list[Row]:
+def symbol_rows(document: Document, rows: Sequence[Definition], revision: str) -> list[Row]:
     """Give the rows of `symbols` for definitions of one file."""
     where = file_columns(document, revision)
+    lines = Lines(document.text)
     depths: list[int] = []
     found = []
     for one in rows:
@@ -146,7 +145,7 @@ def symbol_rows(
                 "kind": one.kind,
                 "container": one.container,
                 "depth": depths[-1],
-                **(described(document, one) if described_too else {}),
+                **described(document.language, lines, one),
                 "begin_line": one.begin_line,
                 "end_line": one.end_line,
             }

@@ -150,6 +150,26 @@ class Navigator:
                     held -= len(oldest.paths)
         return found
 
+    def keep_scip(self, repository: Repository, file: str) -> tuple[int, dict[str, int]]:
+        """Keep an index file of a compiler for the default commit of a repository; it answers first from then on.
+
+        Gives how many files it covers, and what of it was left out, by what it is.
+
+        Raises
+        ------
+        ValueError
+            For a file that is no SCIP index, is cut off, or is of another repository.
+        OSError
+            When it can't be read or kept.
+        """
+        from sourcelight.engines.navigation.scip.index import keep
+
+        project = self.project(repository, "", Budget())
+        index = keep(project, file, self.store.folder)
+        with self._guard:
+            self._projects.pop((project.key, project.commit), None)
+        return len(index.spots), index.left_out
+
     def _open(self, target: Target, budget: Budget) -> Project:
         try:
             if not self.store.is_current(target):

@@ -292,6 +292,11 @@ class SymbolTable:
         names, containers = self.texts(self.name[low:high]), self.texts(self.container[low:high])
         return Definitions(names, containers, rows, self.state(document), self.imports(document))
 
+    @functools.cached_property
+    def importing(self) -> NDArray[np.bool_]:
+        """Which documents import anything."""
+        return np.asarray(self._doc_import[1:] > self._doc_import[:-1])
+
     def imports(self, document: int) -> list[Import]:
         """Give what a document imports, in order."""
         low, high = (int(at) for at in self._doc_import[document : document + 2])

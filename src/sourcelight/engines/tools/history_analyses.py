@@ -1,7 +1,162 @@
-"""Analyses of history: what clients offer beside the service's tools."""
+"""Analyses of history: what clients offer beside the service's tools.
+
+The work stands in `sourcelight.engines.tools.history`, which loads with the first call. Every answer names, in its
+attribute ``drill_down``, the call that lists the commits behind a row; `sourcelight.core.batches.drilling` reads it.
+"""
 
 from __future__ import annotations
 
-from sourcelight.engines.tools.model import Analysis
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
 
-ANALYSES: tuple[Analysis, ...] = ()
+from sourcelight.core.batches.answers import Answer
+from sourcelight.engines.tools.model import Analysis, Arguments, CallContext
+
+_ROOM = "sourcelight.engines.tools.history"
+_PERIODS = ["day", "week", "month", "quarter", "year"]
+
+
+def _analysis(name: str, module: str, properties: Mapping[str, Any], required: tuple[str, ...] = ()) -> Analysis:
+    def run(arguments: Arguments, context: CallContext) -> Answer:
+        answer: Answer = getattr(import_module(f"{_ROOM}.{module}"), name)(arguments, context)
+        return answer
+
+    schema = {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(required),
+        "additionalProperties": False,
+    }
+    return Analysis(name, schema, run)
+
+
+def _text(description: str, **more: Any) -> dict[str, Any]:
+    return {"type": "string", "description": description, **more}
+
+
+def _texts(description: str, choices: list[str] | None = None) -> dict[str, Any]:
+    items = {"type": "string"} | ({"enum": choices} if choices else {})
+    return {"type": "array", "items": items, "description": description}
+
+
+def _number(description: str, least: int = 1) -> dict[str, Any]:
+    return {"type": "integer", "minimum": least, "description": description}
+
+
+_REPO = _text("Name of the repository.", minLength=1)
+_REPOS = _texts("Exact names of repositories; none: all.")
+_PATH = _text("File or folder; none: everything.")
+_REVISION = _text("Branch, tag or commit; none: the default branch.")
+_REVISIONS = _texts("Branches, tags or commits; what is behind any of them counts. None: the default branch.")
+_DATES = {
+    "after": _text("Only commits after this committer date."),
+    "before": _text("Only commits before this committer date."),
+}
+_MAILMAP = _text("Lines of a mailmap that join identities, beside the repository's own.")
+_DEPTH = _number("How many names deep folders are told apart; default 1.")
+_LIMIT = _number("Most rows; none: all.")
+_USE_REGEX = {"type": "boolean", "description": "Read the pattern as RE2 with regard to case."}
+_EXACT = {"type": "boolean", "description": "Ask git blame about files that the replay does not prove."}
+_FILES = _texts("Globs or path prefixes.")
+
+ANALYSES: tuple[Analysis, ...] = (
+    _analysis(
+        "blame",
+        "blaming",
+        {"repo": _REPO, "path": _text("Path of the file.", minLength=1), "revision": _REVISION},
+        ("repo", "path"),
+    ),
+    _analysis(
+        "ownership",
+        "blaming",
+        {
+            "repo": _REPO,
+            "path": _PATH,
+            "revision": _REVISION,
+            "by": _text("What lines are counted for.", enum=["total", "directory", "file"]),
+            "depth": _DEPTH,
+            "exact": _EXACT,
+            "mailmap": _MAILMAP,
+        },
+        ("repo",),
+    ),
+    _analysis(
+        "bus_factor",
+        "blaming",
+        {"repo": _REPO, "path": _PATH, "revision": _REVISION, "depth": _DEPTH, "exact": _EXACT, "mailmap": _MAILMAP},
+        ("repo",),
+    ),
+    _analysis(
+        "survival",
+        "blaming",
+        {"repo": _REPO, "path": _PATH, "revision": _REVISION, "exact": _EXACT},
+        ("repo",),
+    ),
+    _analysis(
+        "contributors",
+        "contributors",
+        {
+            "repos": _REPOS,
+            "by": _texts("What is told apart beside authors.", ["repository", *_PERIODS]),
+            **_DATES,
+            "revisions": _REVISIONS,
+            "mailmap": _MAILMAP,
+        },
+    ),
+    _analysis(
+        "churn",
+        "churn",
+        {
+            "repos": _REPOS,
+            "by": _texts(
+                "What is told apart; default: directory.", ["repository", "directory", "path", "author", *_PERIODS]
+            ),
+            "depth": _DEPTH,
+            **_DATES,
+            "revisions": _REVISIONS,
+            "mailmap": _MAILMAP,
+        },
+    ),
+    _analysis(
+        "pickaxe",
+        "pickaxe",
+        {
+            "pattern": _text("Text to find within one changed line.", minLength=1),
+            "repos": _REPOS,
+            "by": _texts("What is told apart; default: month.", ["repository", "author", *_PERIODS]),
+            "files": _FILES,
+            **_DATES,
+            "useRegex": _USE_REGEX,
+            "revisions": _REVISIONS,
+            "mailmap": _MAILMAP,
+        },
+        ("pattern",),
+    ),
+    _analysis(
+        "hotspots",
+        "hotspots",
+        {"repos": _REPOS, "files": _FILES, **_DATES, "revisions": _REVISIONS, "limit": _LIMIT},
+    ),
+    _analysis(
+        "coupling",
+        "hotspots",
+        {
+            "repos": _REPOS,
+            **_DATES,
+            "revisions": _REVISIONS,
+            "minCommits": _number("Fewest commits together; default 5."),
+            "minDegree": {"type": "number", "minimum": 0, "maximum": 1, "description": "Least degree; default 0.3."},
+            "maxFiles": _number("Commits with more files count for no pair; default 30.", 2),
+            "limit": _LIMIT,
+        },
+    ),
+    _analysis("identities", "identities", {"repos": _REPOS, "mailmap": _MAILMAP}),
+    _analysis("identity_suggestions", "identities", {"repos": _REPOS, "mailmap": _MAILMAP}),
+    _analysis(
+        "commit_details",
+        "comparing",
+        {"repo": _REPO, "revision": _text("Commit, branch or tag.")},
+        ("repo", "revision"),
+    ),
+)

@@ -2,6 +2,299 @@
 
 from __future__ import annotations
 
-from sourcelight.engines.tools.model import Analysis
+import time
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
-ANALYSES: tuple[Analysis, ...] = ()
+from sourcelight.core.batches.answers import Answer, CallProgress
+from sourcelight.core.errors import CallError
+from sourcelight.engines.symbols import KINDS, kind_code
+from sourcelight.engines.tools.model import Analysis, Arguments, CallContext
+from sourcelight.engines.tools.navigation_tools import (
+    REPO,
+    REVISION,
+    asked_of,
+    begin,
+    document_of,
+    notices_of,
+    workspace_of,
+)
+
+if TYPE_CHECKING:
+    from sourcelight.engines.navigation import Document, Project, Workspace
+    from sourcelight.engines.navigation.calls import Call
+
+_TELL_S = 0.1
+_INCOMPLETE = frozenset({"time", "limit", "symbols-pending", "candidates", "not-indexed"})
+
+
+class _Teller:
+    """Tells the observer now and then."""
+
+    def __init__(self, context: CallContext, stage: str, total: int = 0) -> None:
+        self._context, self._stage, self._total = context, stage, total
+        self._last = 0.0
+
+    def tell(self, done: int, detail: str = "") -> None:
+        observer = self._context.observer
+        if observer is not None and time.monotonic() - self._last > _TELL_S:
+            self._last = time.monotonic()
+            observer(CallProgress(self._stage, done, self._total, detail))
+
+
+def _answer(columns: str, rows: Sequence[dict[str, Any]], facts: dict[str, Any], workspace: Workspace) -> Answer:
+    from sourcelight.engines.navigation.rows import table
+
+    complete = not (_INCOMPLETE & set(workspace.notices)) and not workspace.unparsed
+    return Answer(columns, table(columns, rows), facts, complete, notices_of(workspace))
+
+
+def _project_of(arguments: Arguments, context: CallContext, workspace: Workspace) -> Project:
+    project = workspace.project(arguments["repo"].strip("/"), arguments.get("revision", ""))
+    _wait(context, [project], workspace)
+    return project
+
+
+def _wait(context: CallContext, projects: Iterable[Project], workspace: Workspace) -> None:
+    """Wait for the tables of definitions: an analysis is of the whole repository, or says what is missing."""
+    targets = [project.target for project in projects if project.snapshot is not None]
+    seconds = 10.0 if context.served else None
+    for missing in context.engine.definitions.wait(targets, context.cancellation, seconds):
+        if context.observer is not None:
+            context.observer(CallProgress("finding definitions", len(targets) - missing, len(targets)))
+    workspace.budget.check()
+
+
+def _where(project: Project, arguments: Arguments) -> dict[str, Any]:
+    return {"repository": project.name, "revision": arguments.get("revision", ""), "commit": project.commit}
+
+
+def _documents(project: Project, prefix: str) -> list[Document]:
+    from sourcelight.engines.symbols import LANGUAGES
+
+    wanted = prefix.strip("/").encode()
+    found = [project.document_at(number) for number, path in enumerate(project.paths) if _below(path, wanted)]
+    return [document for document in found if document.language in LANGUAGES]
+
+
+def _below(path: bytes, folder: bytes) -> bool:
+    return not folder or path == folder or path.startswith(folder + b"/")
+
+
+def _symbols(arguments: Arguments, context: CallContext) -> Answer:
+    from sourcelight.engines.navigation.named import outline_of
+    from sourcelight.engines.navigation.rows import symbol_rows
+
+    kinds = {name for name in arguments.get("kind", ()) if kind_code(name) is not None}
+    if unknown := sorted(set(arguments.get("kind", ())) - kinds):
+        raise CallError(
+            f"symbols: {', '.join(unknown)} is no kind of symbol", call="symbols", argument="kind", accepted=KINDS
+        )
+    codes = {KINDS[code] for name in kinds if (code := kind_code(name)) is not None}
+    workspace = workspace_of(context)
+    project = _project_of(arguments, context, workspace)
+    documents = _documents(project, arguments.get("path", ""))
+    teller = _Teller(context, "reading definitions", len(documents))
+    rows: list[dict[str, Any]] = []
+    for number, document in enumerate(documents):
+        workspace.budget.check()
+        found = symbol_rows(document, outline_of(document, workspace), arguments.get("revision", ""))
+        rows += [row for row in found if not codes or row["kind"] in codes]
+        teller.tell(number, f"{len(rows):,} definitions")
+    facts = {**_where(project, arguments), "kind": sorted(codes), "path": arguments.get("path", "")}
+    return _answer("symbols", rows, facts, workspace)
+
+
+def _outline(arguments: Arguments, context: CallContext) -> Answer:
+    from sourcelight.engines.navigation.named import outline_of
+    from sourcelight.engines.navigation.rows import symbol_rows
+
+    workspace = workspace_of(context)
+    document = document_of("outline", arguments, workspace)
+    begin(context, document)
+    rows = symbol_rows(document, outline_of(document, workspace), arguments.get("revision", ""))
+    facts = {**_where(document.project, arguments), "path": document.shown_path, "language": document.language}
+    return _answer("symbols", rows, facts, workspace)
+
+
+def _imports(arguments: Arguments, context: CallContext) -> Answer:
+    from sourcelight.engines.navigation.dependencies import imports_in
+    from sourcelight.engines.navigation.rows import file_columns
+
+    workspace = workspace_of(context)
+    project = _project_of(arguments, context, workspace)
+    wanted = arguments.get("path", "").strip("/").encode()
+    teller = _Teller(context, "reading imports")
+    rows: list[dict[str, Any]] = []
+    for number, found in enumerate(imports_in(project, workspace)):
+        if not _below(found[0].document.path, wanted):
+            continue
+        where = file_columns(found[0].document, arguments.get("revision", ""))
+        rows += [
+            {
+                **where,
+                "line_number": one.stated.line,
+                "module": one.stated.module,
+                "member": one.stated.member,
+                "alias": one.stated.alias,
+                "target_repository": one.target.project.name if one.target is not None else None,
+                "target_path": one.target.shown_path if one.target is not None else None,
+            }
+            for one in found
+        ]
+        teller.tell(number, f"{len(rows):,} imports")
+    return _answer("imports", rows, {**_where(project, arguments), "path": arguments.get("path", "")}, workspace)
+
+
+def _dependency_graph(arguments: Arguments, context: CallContext) -> Answer:
+    from sourcelight.engines.navigation.dependencies import edges_of
+
+    workspace = workspace_of(context)
+    names = arguments.get("repos") or [repository.name for repository in workspace.repositories]
+    projects = [workspace.project(name.strip("/")) for name in dict.fromkeys(names)]
+    _wait(context, projects, workspace)
+    teller = _Teller(context, "reading imports", len(projects))
+    rows: list[dict[str, Any]] = []
+    for number, edges in enumerate(edges_of(projects, workspace), 1):
+        rows += [
+            {
+                "source": edge.source,
+                "target": edge.target,
+                "module": edge.module,
+                "external": edge.external,
+                "files": edge.files,
+                "imports": edge.imports,
+            }
+            for edge in edges
+            if arguments.get("external", True) or not edge.external
+        ]
+        teller.tell(number, edges[0].source if edges else "")
+    return _answer("dependencies", rows, {"repositories": [project.name for project in projects]}, workspace)
+
+
+def _repo_map(arguments: Arguments, context: CallContext) -> Answer:
+    from sourcelight.engines.navigation.overview import map_lines
+    from sourcelight.engines.navigation.rows import file_columns
+
+    workspace = workspace_of(context)
+    project = _project_of(arguments, context, workspace)
+    budget = arguments.get("budget_lines", 200)
+    rows = [
+        {
+            **file_columns(line.document, arguments.get("revision", "")),
+            "line_number": line.one.line if line.one is not None else None,
+            "text": line.text,
+            "kind": line.one.kind if line.one is not None else None,
+            "score": line.score,
+        }
+        for line in map_lines(project, budget, workspace)
+    ]
+    return _answer("repository_map", rows, {**_where(project, arguments), "budget_lines": budget}, workspace)
+
+
+def _calls(name: str, arguments: Arguments, context: CallContext) -> Answer:
+    from sourcelight.engines.navigation.calls import callees, callers
+
+    workspace = workspace_of(context)
+    document = document_of(name, arguments, workspace)
+    begin(context, document)
+    asked = asked_of(name, arguments, document)
+    find = callers if name == "callers" else callees
+    teller = _Teller(context, f"finding {name}")
+    rows: list[dict[str, Any]] = []
+    for one in find(asked, arguments.get("depth", 1), workspace):
+        rows.append(_call_row(one))
+        teller.tell(len(rows))
+    if not rows:
+        workspace.notice("none", f"No {name} of {asked.name} were found.")
+    facts = {**_where(document.project, arguments), "path": document.shown_path, "symbol": asked.name}
+    return _answer("calls", rows, {**facts, "depth": arguments.get("depth", 1)}, workspace)
+
+
+def _call_row(one: Call) -> dict[str, Any]:
+    from sourcelight.engines.navigation.places import line_of, place_of
+    from sourcelight.engines.navigation.rows import name_of
+
+    place = place_of(one.document.text, one.occurrence.start, one.occurrence.end)
+    caller, callee = one.caller, one.callee
+    return {
+        "depth": one.depth,
+        "caller": name_of(caller.document, caller.start, caller.end) if caller is not None else "",
+        "caller_kind": caller.kind if caller is not None else None,
+        "caller_repository": one.document.project.name,
+        "caller_path": one.document.shown_path,
+        "caller_line": caller.line if caller is not None else None,
+        "callee": name_of(callee.document, callee.start, callee.end),
+        "callee_kind": callee.kind,
+        "callee_repository": callee.document.project.name,
+        "callee_path": callee.document.shown_path,
+        "callee_line": line_of(callee.document.text, callee.start),
+        "line_number": place.line_number,
+        "line": place.line,
+        "how": one.how,
+        "score": one.score,
+    }
+
+
+def _callers(arguments: Arguments, context: CallContext) -> Answer:
+    return _calls("callers", arguments, context)
+
+
+def _callees(arguments: Arguments, context: CallContext) -> Answer:
+    return _calls("callees", arguments, context)
+
+
+_PATH = {"type": "string", "description": "A file, or a folder with all below it. Without it: the whole repository."}
+_FILE = {"type": "string", "minLength": 1, "description": "Path of the file."}
+
+
+def _schema(required: list[str], **properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+_CALLS = _schema(
+    ["repo", "path", "symbol"],
+    repo=REPO,
+    path=_FILE,
+    symbol={"type": "string", "minLength": 1, "description": "Name of the function or method."},
+    revision=REVISION,
+    line={"type": "integer", "minimum": 1, "description": "Line on which its name stands, counted from 1."},
+    depth={"type": "integer", "minimum": 1, "maximum": 20, "description": "How many calls far; 1 without it."},
+)
+
+ANALYSES: tuple[Analysis, ...] = (
+    Analysis(
+        "symbols",
+        _schema(
+            ["repo"],
+            repo=REPO,
+            path=_PATH,
+            revision=REVISION,
+            kind={"type": "array", "items": {"type": "string"}, "description": "Kinds to give, such as class."},
+        ),
+        _symbols,
+    ),
+    Analysis("outline", _schema(["repo", "path"], repo=REPO, path=_FILE, revision=REVISION), _outline),
+    Analysis("imports", _schema(["repo"], repo=REPO, path=_PATH, revision=REVISION), _imports),
+    Analysis(
+        "dependency_graph",
+        _schema(
+            [],
+            repos={"type": "array", "items": {"type": "string"}, "description": "Repositories; none: all of them."},
+            external={"type": "boolean", "description": "Whether modules that no repository has are given too."},
+        ),
+        _dependency_graph,
+    ),
+    Analysis(
+        "repo_map",
+        _schema(
+            ["repo"],
+            repo=REPO,
+            revision=REVISION,
+            budget_lines={"type": "integer", "minimum": 2, "description": "Most lines to give; 200 without it."},
+        ),
+        _repo_map,
+    ),
+    Analysis("callers", _CALLS, _callers),
+    Analysis("callees", _CALLS, _callees),
+)

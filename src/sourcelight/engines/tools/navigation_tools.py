@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches.addresses import file_url
 from sourcelight.core.batches.answers import Answer, CallProgress
@@ -15,6 +15,9 @@ from sourcelight.engines.tools.model import Arguments, CallContext, Tool
 from sourcelight.engines.tools.places import clean_path
 from sourcelight.engines.tools.rendering import NOTHING, numbered, tail, with_notices
 
+if TYPE_CHECKING:
+    from sourcelight.engines.navigation.definitions import Asked
+
 SERVED_REFERENCES = 100
 """References that a served call gives unless a limit is asked for."""
 
@@ -23,6 +26,13 @@ SERVED_SECONDS = 30.0
 
 _TELL_S = 0.1
 _ABOVE, _BELOW = 4, 2
+# What payloads carry beside places and code, so that a remote client makes the same rows.
+_CAMEL = {"begin_line": "beginLine", "end_line": "endLine"}
+_DEFINITION = (
+    *("kind", "how", "precise", "score", "start", "end", "container", "signature", "documentation"),
+    *("begin_line", "end_line", "reason"),
+)
+_REFERENCE = ("how", "precise", "role", "container", "score", "reason")
 
 REPO = {"type": "string", "minLength": 1, "description": "Name of the repository, such as github.com/owner/name."}
 REVISION = {
@@ -72,7 +82,8 @@ def begin(context: CallContext, document: Document) -> None:
     context.engine.definitions.start([document.project.target])
 
 
-def _asked(call: str, arguments: Arguments, document: Document) -> Any:
+def asked_of(call: str, arguments: Arguments, document: Document) -> Asked:
+    """Read what a call asks for; raises `CallError` for what names no symbol."""
     from sourcelight.engines.navigation.definitions import Asked
 
     line, column = arguments.get("line"), arguments.get("column")
@@ -86,7 +97,7 @@ def _asked(call: str, arguments: Arguments, document: Document) -> Any:
     return Asked(document, symbol, line, column)
 
 
-def _facts(asked: Any, arguments: Arguments) -> dict[str, Any]:
+def _facts(asked: Asked, arguments: Arguments) -> dict[str, Any]:
     project = asked.document.project
     return {
         "repository": project.name,
@@ -114,7 +125,7 @@ def _go_to_definition(arguments: Arguments, context: CallContext) -> Answer:
     workspace = workspace_of(context)
     document = document_of("go_to_definition", arguments, workspace)
     begin(context, document)
-    asked = _asked("go_to_definition", arguments, document)
+    asked = asked_of("go_to_definition", arguments, document)
     found = definitions_of(asked, workspace)
     revisions = {document.project.key: arguments.get("revision", "")}
     rows = definition_rows(asked.name, found, workspace, revisions)
@@ -135,10 +146,9 @@ def _render_definitions(answer: Answer, context: CallContext) -> tuple[dict[str,
                 "path": row["path"],
                 "rev": row["commit"],
                 "url": file_url(context.base_url, row["repository"], row["commit"], row["path"], (first, last)),
-                "kind": row["kind"],
-                "how": row["how"],
-                "precise": row["precise"],
-                "score": row["score"],
+                "line": row["line_number"],
+                "text": row["line"],
+                **{_CAMEL.get(name, name): row[name] for name in _DEFINITION if row[name] is not None},
                 "chunks": [{"startLine": first, "endLine": last, "content": content}],
             }
         )
@@ -154,7 +164,7 @@ def _find_references(arguments: Arguments, context: CallContext) -> Answer:
     workspace = workspace_of(context)
     document = document_of("find_references", arguments, workspace)
     begin(context, document)
-    asked = _asked("find_references", arguments, document)
+    asked = asked_of("find_references", arguments, document)
     limit = arguments.get("limit", SERVED_REFERENCES if context.served else None)
     search = References(asked, workspace)
     revisions = {document.project.key: arguments.get("revision", "")}
@@ -204,8 +214,7 @@ def _render_references(answer: Answer, context: CallContext) -> tuple[dict[str, 
                     "endLine": first + len(lines) - 1,
                     "content": numbered(first, lines),
                     "ranges": [span],
-                    "how": row["how"],
-                    "precise": row["precise"],
+                    **{name: row[name] for name in _REFERENCE if row[name] is not None},
                 }
             )
         url = file_url(context.base_url, name, commit, path)

@@ -166,6 +166,7 @@ def create_app(
     app.router.redirect_slashes = False
     app.state.search = search
     app.state.authenticator = authenticator
+    app.state.oauth = oauth
     app.state.mcp = mcp
     return app
 

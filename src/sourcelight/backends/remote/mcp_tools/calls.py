@@ -7,7 +7,7 @@ from typing import Any
 
 from sourcelight.backends.remote.credentials import Credential
 from sourcelight.backends.remote.endpoint import Endpoint
-from sourcelight.backends.remote.mcp_tools import files, found
+from sourcelight.backends.remote.mcp_tools import files, found, history, navigation
 from sourcelight.backends.remote.mcp_tools.asking import Asked, Stream
 from sourcelight.backends.remote.mcp_tools.payload import Payload
 from sourcelight.backends.remote.mcp_tools.session import ServerTool, ToolEndpoint
@@ -20,6 +20,8 @@ _DEEP_SEARCH = "/.api/mcp/deepsearch"
 _ANSWERS: Mapping[str, Callable[[Asked], Awaitable[Answer]]] = {
     **files.ANSWERS,
     **found.ANSWERS,
+    **history.ANSWERS,
+    **navigation.ANSWERS,
 }
 
 

@@ -41,13 +41,20 @@ class _Part:
         self.path = str(facts.get("path") or where.path or asked.arguments["path"])
         self.total: int | None = facts.get("totalLines")
         self.cut = is_cut(facts)
+        self.asked_to: int | None = None
         self.notices = notices(facts) if not typed else notes(text)
         if self.total is None and self.lines and self.lines[-1] == "":
             # Other services number what follows the last newline as a line of its own.
             self.lines.pop()
 
     @property
+    def is_full(self) -> bool:
+        """Whether it holds all lines that were asked for by their numbers, so that more may follow."""
+        return self.asked_to is not None and self.last >= self.asked_to
+
+    @property
     def last(self) -> int:
+        """Number of its last line."""
         return self.first + len(self.lines) - 1
 
 
@@ -56,8 +63,13 @@ async def _read_file(asked: Asked) -> Answer:
     first, last = given.get("startLine"), given.get("endLine")
     part = await _whole_or_first(asked)
     parts = [part]
-    while part.lines and part.last < _wanted(part, last) and (part.cut or part.total is not None or len(parts) > 1):
-        part = await _next_part(asked, part.last + 1, last)
+    while part.lines and part.last < _wanted(part, last) and (part.cut or part.total is not None or part.is_full):
+        try:
+            part = await _next_part(asked, part.last + 1, last)
+        except CallError:
+            if part.total is not None:
+                raise
+            break  # the service does not say how many lines there are: there is no next one
         if not part.lines:
             break
         parts.append(part)
@@ -115,13 +127,15 @@ async def _next_part(asked: Asked, first: int, last: int | None, fault: CallErro
         end = first + size - 1 if last is None else min(first + size - 1, last)
         asked.tell("reading lines", first - 1, last or 0)
         try:
-            return _Part(
-                asked, (await asked.ask({**asked.arguments, "startLine": first, "endLine": end})).read(("content",))
-            )
+            answer = await asked.ask({**asked.arguments, "startLine": first, "endLine": end})
         except CallError as exc:
             if not is_too_large(exc) or end <= first:
                 raise
             size = max((end - first + 1) // 4, 1)
+            continue
+        part = _Part(asked, answer.read(("content",)))
+        part.asked_to = end
+        return part
 
 
 # list_files

@@ -19,10 +19,16 @@ class Payload:
     structured: Mapping[str, Any] | None
     texts: Sequence[str] = ()
 
+    @property
+    def words(self) -> str:
+        """The text, of an answer that has nothing else: an error."""
+        value = self.read(("text",))
+        return value if isinstance(value, str) else str(value.get("text") or "")
+
     def read(self, keys: Collection[str]) -> Mapping[str, Any] | str:
         """The typed object if it has one of `keys`; else the text."""
         if self.structured is not None:
-            if not keys or any(key in self.structured for key in keys):
+            if any(key in self.structured for key in keys):
                 return self.structured
             if isinstance(text := self.structured.get("text"), str):
                 return _typed(text, keys) or text

@@ -63,6 +63,7 @@ class ToolEndpoint:
         self._ready: asyncio.Future[Any] | None = None
         self._closing: asyncio.Event | None = None
         self._tools: Mapping[str, ServerTool] | None = None
+        self._listing = asyncio.Lock()
         self._refusal: tuple[int, str, str] | None = None
 
     async def tools(self) -> Mapping[str, ServerTool]:
@@ -73,19 +74,22 @@ class ToolEndpoint:
         TransportError, ServiceError, ProtocolError
             As their names say; `NotFound` where there is no such endpoint.
         """
-        if self._tools is None:
-            found: dict[str, ServerTool] = {}
-            cursor = None
-            for _ in range(_MOST_PAGES):
-                page = await self._ask(lambda client, cursor=cursor: client.list_tools(cursor=cursor))
-                found.update(
-                    (tool.name.removeprefix("sg_"), ServerTool(tool.name, tool.input_schema)) for tool in page.tools
-                )
-                cursor = page.next_cursor
-                if cursor is None:
-                    break
-            self._tools = found
+        async with self._listing:
+            if self._tools is None:
+                self._tools = await self._listed()
         return self._tools
+
+    async def _listed(self) -> Mapping[str, ServerTool]:
+        found: dict[str, ServerTool] = {}
+        cursor = None
+        for _ in range(_MOST_PAGES):
+            page = await self._ask(lambda client, cursor=cursor: client.list_tools(cursor=cursor))
+            for tool in page.tools:
+                found[tool.name.removeprefix("sg_")] = ServerTool(tool.name, tool.input_schema)
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        return found
 
     async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> Payload:
         """Call a tool by its canonical name; cancelling hangs up, which stops the work.
@@ -112,10 +116,11 @@ class ToolEndpoint:
         except CallError as exc:
             raise type(exc)(f"{name}: {exc}", call=name) from None
         texts = [block.text for block in result.content if getattr(block, "type", "") == "text"]
-        if result.is_error:
-            raise tool_error(name, self._hidden("\n".join(texts).strip()))
         structured = result.structured_content
-        return Payload(structured if isinstance(structured, Mapping) else None, texts)
+        payload = Payload(structured if isinstance(structured, Mapping) else None, texts)
+        if result.is_error:
+            raise tool_error(name, self._hidden(payload.words.strip()))
+        return payload
 
     async def aclose(self) -> None:
         """Close the connection."""

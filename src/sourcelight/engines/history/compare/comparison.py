@@ -19,9 +19,13 @@ from sourcelight.repos.handles import Unusable, open_handle
 if TYPE_CHECKING:
     import pygit2
 
+EMPTY = ""
+"""As the base of a comparison: nothing, which is before a first commit."""
+
 PAGE_FILES = 300
 """Up to so many files are compared in this process; for more, one git process is faster."""
 
+_NO_FILES = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git knows the empty tree without storing it
 _KEPT_BYTES = 64 << 20
 _LIST_BYTES_PER_FILE = 400
 
@@ -158,8 +162,8 @@ def compare(repository: Repository, base: str, head: str, cancellation: Cancella
     repository
         Whose commits they are.
     base, head
-        The older and the newer commit, 40 hex digits, as `sourcelight.repos.resolve` gives them. The other way round,
-        and without a common history, they are compared too; a notice says so.
+        The older and the newer commit, 40 hex digits (or `EMPTY` for the base), as `sourcelight.repos.resolve` gives
+        them. The other way round, and without a common history, they are compared too; a notice says so.
     cancellation
         Looked at while git works.
 
@@ -185,7 +189,7 @@ def compare(repository: Repository, base: str, head: str, cancellation: Cancella
         changes, notice = list_changes(repository.git_dir, *trees, cancellation)
         entry = _Entry(trees, changes, notice, size=len(changes) * _LIST_BYTES_PER_FILE)
         _kept.put(entry)
-    relation, remark = _relation(handle, base, head)
+    relation, remark = ("ahead", "") if base == EMPTY else _relation(handle, base, head)
     notices = tuple(text for text in (remark, entry.notice) if text)
     return Comparison(repository, base, head, entry.changes, relation, notices, entry)
 
@@ -200,6 +204,8 @@ def _open(repository: Repository) -> pygit2.Repository:
 def _tree(handle: pygit2.Repository, repository: Repository, commit: str) -> str:
     import pygit2
 
+    if commit == EMPTY:
+        return _NO_FILES
     try:
         found = handle[pygit2.Oid(hex=commit)].peel(pygit2.Tree)
     except (KeyError, ValueError, pygit2.GitError) as error:

@@ -62,7 +62,7 @@ def find_diffs(history: History, query: DiffQuery, stopped: Stopped = never) -> 
         passing = passing & files
     if rows is None:
         changes = np.flatnonzero(passing)
-        rows = _of_sides(history, _rows_of(history, changes), query)
+        rows = _of_sides(history, _rows_of(history, changes if query.shown else changes[:0]), query)
     of_rows = changes_of(history, rows)
     kept = passing[of_rows]
     rows, of_rows = rows[kept], of_rows[kept]

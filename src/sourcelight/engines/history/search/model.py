@@ -118,6 +118,8 @@ class DiffQuery:
         None: every line.
     sides
         Lines that count.
+    shown
+        Whether rows are wanted where there is no tree: they are then all that the commits changed.
     changes
         ``lines``: a line that matches was added or removed (git's ``-G``). ``count``: the number of places that match
         went up or down in the file (``-S``), for a tree of one term.
@@ -128,3 +130,4 @@ class DiffQuery:
     tree: Tree | None = None
     sides: tuple[Side, ...] = ("added", "removed")
     changes: Literal["lines", "count"] = "lines"
+    shown: bool = True

@@ -324,10 +324,11 @@ class Types(Annotations):
         fixture = any(b"fixture" in (d.text or b"") for d in binding.decorators)
         annotation = node.child_by_field_name("return_type")
         if annotation is not None:
+            text = (annotation.text or b"").strip(b"\"'")
             if (
                 value.owner is not None
                 and value.owner.ref is not None
-                and (annotation.text or b"").strip(b"\"'") == b"Self"
+                and (text == b"Self" or text == _annotation_of_self(node))
             ):
                 return [Value("instance", value.owner.ref)]
             found = self.annotated(ref.document, scope, annotation)
@@ -404,6 +405,14 @@ def _may_use_fixtures(document: Document, function: Binding | None) -> bool:
 def _is_first_clause(clause: Node, comprehension: Node) -> bool:
     first = next((c for c in comprehension.named_children if c.type == "for_in_clause"), None)
     return first is not None and first.start_byte == clause.start_byte
+
+
+def _annotation_of_self(function: Node) -> bytes | None:
+    """Give the type variable that stands for the class itself: the annotation of a method's first parameter."""
+    parameters = function.child_by_field_name("parameters")
+    first = parameters.named_children[0] if parameters is not None and parameters.named_children else None
+    annotation = first.child_by_field_name("type") if first is not None else None
+    return (annotation.text or b"").strip(b"\"'") if annotation is not None else None
 
 
 _INNER = frozenset({"function_definition", "class_definition", "lambda"})

@@ -50,12 +50,8 @@ class Ranker:
         space = make_space(opened, masks)
         if not space.chunks:
             return Ranking(question, unknown=_unknown(question, {}))
-        words = score(space, question.terms, self.weights, cancellation)
-        lists = file_lists(space, words, question, self.lists)
-        for scorer in self.scorers:
-            cancellation.check()
-            self._add(scorer, _Order(space, words, lists), question, cancellation)
-        order = _Order(space, words, lists)
+        order = self._order(space, question, cancellation)
+        words = order.words
         numbers, files = order.best(limits)
         return Ranking(
             question,
@@ -67,6 +63,29 @@ class Ranker:
             _coverage(question, space, words, order.best(Limits(_COVERING))[0]),
             _unknown(question, words.idf),
         )
+
+    def rank_files(
+        self,
+        question: Question,
+        opened: Sequence[Opened],
+        masks: Sequence[Mask | None],
+        most: int,
+        cancellation: Cancellation,
+    ) -> list[RankedFile]:
+        """Rank files by their own scores, best first; those of score 0 are left out. Raises `Cancelled`."""
+        space = make_space(opened, masks)
+        if not space.chunks:
+            return []
+        order = self._order(space, question, cancellation)
+        return order.files(order.best_files(most))
+
+    def _order(self, space: Space, question: Question, cancellation: Cancellation) -> _Order:
+        words = score(space, question.terms, self.weights, cancellation)
+        lists = file_lists(space, words, question, self.lists)
+        for scorer in self.scorers:
+            cancellation.check()
+            self._add(scorer, _Order(space, words, lists), question, cancellation)
+        return _Order(space, words, lists)
 
     def _add(self, scorer: Scorer, order: _Order, question: Question, cancellation: Cancellation) -> None:
         space = order.space
@@ -138,6 +157,15 @@ class _Order:
         files = dict.fromkeys(self._place(chunk)[2] for chunk, _ in chosen)
         ordered = sorted(files, key=lambda file: (-self.file_scores[file], self._name(file)))
         return [(chunk, value / most) for chunk, value in chosen], ordered
+
+    def best_files(self, most: int) -> list[int]:
+        """Give the best files by their own scores; of equal ones by repository and path."""
+        scores = self.file_scores
+        some = np.flatnonzero(scores)
+        if most < len(some):
+            least = np.partition(scores[some], len(some) - most)[len(some) - most]
+            some = some[scores[some] >= least]
+        return sorted(some.tolist(), key=lambda file: (-scores[file], self._name(file)))[:most]
 
     def _sorted(self, count: int) -> list[tuple[int, float]]:
         """Give the `count` best chunks and those as good as the last, in order."""

@@ -1,0 +1,247 @@
+"""`commit_search`, `diff_search`, `compare_revisions` and `get_contributor_repos` of a service."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from sourcelight.backends.remote.mcp_tools.asking import Asked
+from sourcelight.backends.remote.mcp_tools.changed_lines import LineFilter, hunks_of
+from sourcelight.backends.remote.mcp_tools.dated import Entry, Found, everything, instant
+from sourcelight.backends.remote.mcp_tools.fitting import bounds, taken
+from sourcelight.backends.remote.mcp_tools.payload import is_cut, notices
+from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.tables import TABLES
+from sourcelight.core.batches.tables.building import table_of
+from sourcelight.core.errors import CallError, ProtocolError, RepositoryError
+
+_MOST_PAGES = 10_000
+_MOST_FILES = 100  # of a page, as services document it
+_MOST_REPOSITORIES = 100
+# Names of payloads that are not the camelCase of a column.
+_COLUMNS = {
+    "repo": "repository",
+    "name": "repository",
+    "oid": "commit",
+    "authorName": "author",
+    "committerName": "committer",
+    "committerDate": "commit_date",
+    "firstCommit": "first_date",
+    "lastCommit": "last_date",
+    "newPath": "path",
+    "filesChanged": "files",
+    "similarity": "score",
+}
+_HUMP = re.compile(r"(?<=[a-z0-9])([A-Z])")
+
+
+def _row(entry: Entry, columns: str) -> dict[str, Any]:
+    """Values of an entry by column, dates as moments in UTC."""
+    row: dict[str, Any] = {}
+    for column in TABLES[columns]:
+        row[column.name] = None
+    for key, value in entry.items():
+        name = _COLUMNS.get(key) or _HUMP.sub(lambda found: f"_{found[1].lower()}", key)
+        if name in row and value is not None:
+            row[name] = value
+    for column in TABLES[columns]:
+        if column.type == "timestamp" and isinstance(row[column.name], str):
+            row[column.name] = instant(row[column.name])
+    return row
+
+
+def _table(columns: str, rows: list[dict[str, Any]]) -> Any:
+    return table_of(columns, len(rows), **{c.name: [row[c.name] for row in rows] for c in TABLES[columns]})
+
+
+def _commit_date(entry: Entry) -> datetime | None:
+    return instant(entry.get("committerDate") or entry.get("commitDate"))
+
+
+async def _commit_search(asked: Asked) -> Answer:
+    found = await everything(asked, "commits", _commit_date)
+    rows = [_commit(asked, entry) for entry in found.entries]
+    rows.sort(key=lambda row: -row["commit_date"].timestamp() if row["commit_date"] else 0.0)
+    return Answer("commits", _table("commits", rows), _facts(asked, found), found.complete, tuple(found.notices))
+
+
+def _commit(asked: Asked, entry: Entry) -> dict[str, Any]:
+    row = _row(entry, "commits")
+    subject, body = str(entry.get("subject") or ""), str(entry.get("body") or "").strip("\n")
+    row["message"] = row["message"] or (f"{subject}\n\n{body}" if body else subject)
+    row["subject"] = subject
+    for date, offset in (("author_date", "author_utc_offset"), ("commit_date", "commit_utc_offset")):
+        moment = row[date]
+        if row[offset] is None and moment is not None and moment.utcoffset() is not None:
+            row[offset] = int(moment.utcoffset().total_seconds() // 60)
+    if isinstance(row["files"], list):
+        row["files"] = len(row["files"])
+    row["url"] = asked.relative(str(entry.get("url") or ""))
+    row["co_authors"] = row["co_authors"] or []
+    return row
+
+
+async def _diff_search(asked: Asked) -> Answer:
+    wanted = LineFilter.of(asked.arguments)
+    found = await everything(asked, "results", _commit_date)
+    rows: list[dict[str, Any]] = []
+    for done, entry in enumerate(found.entries):
+        if _is_cut(entry):
+            asked.tell("reading whole diffs", done, len(found.entries), str(entry.get("repo") or ""))
+            files = await _whole_diff(asked, entry, found)
+            entry = {**entry, "files": files}  # noqa: PLW2901 - the same commit with all of its files
+        rows += _lines(entry, wanted)
+    rows = _newest_first(rows, asked)
+    facts = {"pattern": asked.arguments["pattern"], **_facts(asked, found)}
+    return Answer("diff_lines", _table("diff_lines", rows), facts, found.complete, tuple(found.notices))
+
+
+def _is_cut(entry: Entry) -> bool:
+    files = entry.get("files") or ()
+    return bool(entry.get("filesLeftOut")) or any(
+        file.get("hunksLeftOut") or any(hunk.get("truncated") for hunk in file.get("hunks") or ()) for file in files
+    )
+
+
+async def _whole_diff(asked: Asked, entry: Entry, found: Found) -> list[Mapping[str, Any]]:
+    """Files of a commit with all of their hunks; those that the search gave where these can't be had."""
+    oid = str(entry["oid"])
+    try:
+        rows, _ = await _compared(asked, {"repo": entry["repo"], "base": f"{oid}~1", "head": oid})
+    except (CallError, RepositoryError) as exc:
+        found.complete = False
+        found.notices[f"{entry['repo']}@{oid[:7]} has more matching lines than the service gives ({exc})."] = None
+        return list(entry.get("files") or ())
+    if any(row["patch"] is None or row["truncated"] for row in rows):
+        found.complete = False
+        found.notices[f"{entry['repo']}@{oid[:7]} has files whose patch the service cuts; lines may be missing."] = None
+    return [{"oldPath": row["old_path"], "newPath": row["path"], "hunks": hunks_of(row["patch"] or "")} for row in rows]
+
+
+def _lines(entry: Entry, wanted: LineFilter) -> Iterator[dict[str, Any]]:
+    """Matched lines of a commit's diff."""
+    commit = _row(entry, "diff_lines")
+    for file in entry.get("files") or ():
+        path = str(file.get("newPath") or file.get("path") or file.get("oldPath"))
+        old_path = str(file.get("oldPath") or path)
+        if wanted.wants(path, old_path):
+            place = {**commit, "path": path, "old_path": old_path}
+            for line in wanted.rows(file.get("hunks") or ()):
+                yield {**place, **line}
+
+
+def _newest_first(rows: list[dict[str, Any]], asked: Asked) -> list[dict[str, Any]]:
+    """Rows in the order in which the repositories were asked for; the service gives its newest first over all."""
+    repos = asked.arguments.get("repos") or ()
+    order = {name: at for at, name in enumerate([repos] if isinstance(repos, str) else repos)}
+    return sorted(rows, key=lambda row: order.get(str(row["repository"]), len(order)))
+
+
+async def _compare_revisions(asked: Asked) -> Answer:
+    rows, value = await _compared(asked, dict(asked.arguments))
+    page = value.get("pageInfo") or {}
+    base, head, totals = (value.get(name) or {} for name in ("base", "head", "totals"))
+    facts = {
+        "repository": asked.arguments["repo"],
+        "base": base.get("oid", ""),
+        "head": head.get("oid", ""),
+        "base_revision": asked.arguments["base"],
+        "head_revision": asked.arguments["head"],
+        "relation": value.get("relation", ""),
+        "total_files": totals.get("files"),
+        "end_cursor": page.get("endCursor"),
+        "total_additions": totals.get("additions"),
+        "total_deletions": totals.get("deletions"),
+    }
+    missing = any(row["patch"] is None and not row["binary"] for row in rows)
+    complete = not page.get("hasNextPage") and not missing and not any(row["truncated"] for row in rows)
+    said = notices(value)
+    if asked.arguments.get("first") is None and not page.get("hasNextPage"):
+        said = tuple(text for text in said if "endCursor" not in text)  # of a page, and this is all of them
+    return Answer("file_diffs", _table("file_diffs", rows), facts, complete, said)
+
+
+async def _compared(asked: Asked, given: dict[str, Any]) -> tuple[list[dict[str, Any]], Mapping[str, Any]]:
+    """File diffs, page after page unless a number is wanted, and the last page."""
+    wanted: int | None = given.get("first")
+    size = taken(await asked.schema("compare_revisions"), "first")
+    if wanted is None and size is not None:
+        given[size] = bounds(await asked.schema("compare_revisions"), size)[1] or _MOST_FILES
+    rows: list[dict[str, Any]] = []
+    value: Mapping[str, Any] = {}
+    for _ in range(_MOST_PAGES):
+        read = (await asked.ask(given, "compare_revisions")).read(("fileDiffs",))
+        if isinstance(read, str):
+            raise ProtocolError(
+                "the service answered compare_revisions with text that is not known to this version", excerpt=read[:120]
+            )
+        value = read
+        rows += [_file_diff(given["repo"], value, entry, len(rows)) for entry in value.get("fileDiffs") or ()]
+        page = value.get("pageInfo") or {}
+        asked.tell("comparing", len(rows), int((value.get("totals") or {}).get("files") or 0), "files")
+        if wanted is not None or not page.get("hasNextPage") or not page.get("endCursor"):
+            break
+        given["after"] = page["endCursor"]
+    return rows, value
+
+
+def _file_diff(repo: str, value: Mapping[str, Any], entry: Entry, ordinal: int) -> dict[str, Any]:
+    row = _row(entry, "file_diffs")
+    path, old = entry.get("newPath"), entry.get("oldPath")
+    row |= {
+        "repository": repo,
+        "base": (value.get("base") or {}).get("oid", ""),
+        "head": (value.get("head") or {}).get("oid", ""),
+        "path": path or old,
+        "old_path": old or path,
+        "truncated": bool(entry.get("truncated")),
+        "binary": bool(entry.get("binary")),
+        "status": str(entry.get("status") or "modified"),
+    }
+    row["ordinal"] = ordinal if row["ordinal"] is None else row["ordinal"]
+    return row
+
+
+async def _get_contributor_repos(asked: Asked) -> Answer:
+    given = dict(asked.arguments)
+    schema = await asked.schema()
+    size = taken(schema, "limit")
+    if "limit" not in given and size is not None:
+        given[size] = bounds(schema, size)[1] or _MOST_REPOSITORIES
+    value = (await asked.ask(given)).read(("repos",))
+    if isinstance(value, str):
+        raise ProtocolError(
+            "the service answered get_contributor_repos with text that is not known to this version",
+            excerpt=value[:120],
+        )
+    entries = list(value.get("repos") or ())
+    rows = [_row(entry, "contributor_repositories") for entry in entries]
+    authors = given.get("authors") or ([given["author"]] if given.get("author") else [])
+    facts = {"authors": authors, "total": value.get("totalCount", len(rows))}
+    cut = is_cut(value) if "limitHit" in value else len(rows) == given.get(size or "limit", 20)
+    said = notices(value) or (("The service gives no more than these.",) if cut else ())
+    left_out = [str(entry.get("name")) for entry in entries if entry.get("authorsLeftOut")]
+    if left_out:
+        said = (*said, f"Only the first authors of {', '.join(left_out[:5])} are named.")
+        cut = True
+    return Answer("contributor_repositories", _table("contributor_repositories", rows), facts, not cut, said)
+
+
+def _facts(asked: Asked, found: Found) -> dict[str, Any]:
+    """What was asked as the service understood it, and how many commits there are."""
+    repos = asked.arguments.get("repos") or ()
+    told = {
+        name: found.facts[name] for name in ("after", "before") if asked.arguments.get(name) and name in found.facts
+    }
+    total = len(found.entries) if found.complete else found.facts.get("totalCount")
+    return {"repositories": [repos] if isinstance(repos, str) else list(repos), "total": total, **told}
+
+
+ANSWERS: Mapping[str, Callable[[Asked], Awaitable[Answer]]] = {
+    "commit_search": _commit_search,
+    "diff_search": _diff_search,
+    "compare_revisions": _compare_revisions,
+    "get_contributor_repos": _get_contributor_repos,
+}

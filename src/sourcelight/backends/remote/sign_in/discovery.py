@@ -1,0 +1,104 @@
+"""Where a service sends people to sign in (RFC 9728, RFC 8414), and how it wants to be asked. Pure but for `get`."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from sourcelight.core.errors import SignInFailed
+
+GetJson = Callable[[str], Awaitable[Mapping[str, Any] | None]]
+_LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationServer:
+    """What is needed of an authorization server's metadata."""
+
+    issuer: str
+    authorization_url: str
+    token_url: str
+    registration_url: str = ""
+    revocation_url: str = ""
+    resource: str = ""
+    names_itself: bool = False
+
+
+async def discover(url: str, resource: str, get: GetJson) -> AuthorizationServer:
+    """Find the authorization server of a service.
+
+    Parameters
+    ----------
+    url
+        Address of the service.
+    resource
+        Address of what tokens are for.
+    get
+        Gives the JSON object at an address, None where there is none.
+
+    Raises
+    ------
+    SignInFailed
+        When there is none, or it does what nobody should trust.
+    """
+    parts = urlsplit(resource)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    told = await get(f"{origin}/.well-known/oauth-protected-resource{parts.path}")
+    told = told or await get(f"{origin}/.well-known/oauth-protected-resource") or {}
+    named = str(told.get("resource") or "")
+    if named and not _is_within(resource, named):
+        raise SignInFailed(f"{url} says that its tokens are for {named}, which is something else")
+    servers = told.get("authorization_servers") or [url]
+    issuer = str(servers[0])
+    found = await _metadata(issuer, get)
+    if found is None:
+        raise SignInFailed(f"{url} offers no sign-in: it has no authorization server; use an access token")
+    if str(found.get("issuer", "")).rstrip("/") != issuer.rstrip("/"):
+        raise SignInFailed(f"the authorization server {issuer} gives itself out as {found.get('issuer')}")
+    methods = found.get("code_challenge_methods_supported")
+    if methods is None or "S256" not in methods:
+        raise SignInFailed(f"the authorization server {issuer} does not do PKCE with S256, which signing in needs")
+    return AuthorizationServer(
+        issuer=str(found["issuer"]),
+        authorization_url=_safe(found, "authorization_endpoint"),
+        token_url=_safe(found, "token_endpoint"),
+        registration_url=_safe(found, "registration_endpoint", needed=False),
+        revocation_url=_safe(found, "revocation_endpoint", needed=False),
+        resource=named or resource,
+        names_itself=bool(found.get("authorization_response_iss_parameter_supported")),
+    )
+
+
+async def _metadata(issuer: str, get: GetJson) -> Mapping[str, Any] | None:
+    parts = urlsplit(issuer)
+    origin, path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
+    for place in (
+        f"{origin}/.well-known/oauth-authorization-server{path}",
+        f"{origin}/.well-known/openid-configuration{path}",
+        f"{origin}{path}/.well-known/openid-configuration",
+    ):
+        found = await get(place)
+        if found is not None:
+            return found
+    return None
+
+
+def _safe(found: Mapping[str, Any], name: str, *, needed: bool = True) -> str:
+    value = found.get(name)
+    if not isinstance(value, str) or not value:
+        if needed:
+            raise SignInFailed(f"the authorization server names no {name}")
+        return ""
+    parts = urlsplit(value)
+    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOCAL):
+        raise SignInFailed(f"the {name} of the authorization server is not safe: {parts.scheme}://{parts.hostname}")
+    return value
+
+
+def _is_within(resource: str, named: str) -> bool:
+    mine, other = urlsplit(resource), urlsplit(named)
+    if (mine.scheme, mine.hostname, mine.port) != (other.scheme, other.hostname, other.port):
+        return False
+    return f"{mine.path.rstrip('/')}/".startswith(f"{other.path.rstrip('/')}/")

@@ -1,0 +1,97 @@
+"""The port on this machine to which the browser comes back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from urllib.parse import parse_qsl, urlsplit
+
+from sourcelight.core.errors import SignInFailed
+
+_READ_S = 5.0
+_MOST_HEAD = 16_384
+_PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>
+<body style="font-family:sans-serif;max-width:40rem;margin:4rem auto"><h1>{title}</h1><p>{text}</p></body></html>"""
+_DONE = _PAGE.format(title="Signed in", text="You can close this tab and go back to your notebook.")
+_FAILED = _PAGE.format(title="Not signed in", text="Your notebook says why. You can close this tab.")
+_HEAD = (
+    "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {size}\r\nConnection: close\r\n"
+    "Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\n"
+    "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n\r\n"
+)
+
+
+class Callback:
+    """Waits for one answer of the authorization server."""
+
+    def __init__(self, redirect_uri: str, state: str) -> None:
+        self.redirect_uri = redirect_uri
+        self._state = state
+        self._path = urlsplit(redirect_uri).path
+        self._answer: asyncio.Future[Mapping[str, str]] = asyncio.get_running_loop().create_future()
+
+    async def answer(self, timeout_s: float) -> Mapping[str, str]:
+        """Parameters of the answer; raises `SignInFailed` when none comes in time."""
+        try:
+            return await asyncio.wait_for(asyncio.shield(self._answer), timeout_s)
+        except TimeoutError:
+            raise SignInFailed(f"nobody signed in within {timeout_s:g} s") from None
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer one request; only one with the right state counts, whoever else may knock on the port."""
+        try:
+            async with asyncio.timeout(_READ_S):
+                head = await reader.readuntil(b"\r\n\r\n")
+            method, _, rest = head.decode("latin-1").partition(" ")
+            target = urlsplit(rest.partition(" ")[0])
+            found = dict(parse_qsl(target.query))
+            ours = method == "GET" and target.path == self._path and found.get("state") == self._state
+            if ours and not self._answer.done():
+                self._answer.set_result(found)
+            status, page = ("200 OK", _DONE if "code" in found else _FAILED) if ours else ("404 Not Found", "")
+            body = page.encode()
+            writer.write(_HEAD.format(status=status, size=len(body)).encode() + body)
+            await writer.drain()
+        except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+
+
+@asynccontextmanager
+async def listening(redirect_uri: str, state: str) -> AsyncIterator[Callback]:
+    """Listen on this machine alone, at the port of `redirect_uri`; port 0 or none: one that is free.
+
+    Raises
+    ------
+    OSError
+        When the port is taken.
+    """
+    parts = urlsplit(redirect_uri)
+    # A browser may take localhost for either address: listen on both where both are there.
+    hosts = ["127.0.0.1"] if parts.hostname == "127.0.0.1" else ["127.0.0.1", "::1"]
+    port = parts.port or 0
+    servers: list[asyncio.Server] = []
+    waiting: list[Callback] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await waiting[0].serve(reader, writer)
+
+    try:
+        for host in hosts:
+            try:
+                server = await asyncio.start_server(serve, host, port, limit=_MOST_HEAD)
+            except OSError:
+                if host == "::1":  # this machine has no such address
+                    continue
+                raise
+            servers.append(server)
+            port = server.sockets[0].getsockname()[1]
+        waiting.append(Callback(parts._replace(netloc=f"{parts.hostname}:{port}").geturl(), state))
+        yield waiting[0]
+    finally:
+        for server in servers:
+            server.close()

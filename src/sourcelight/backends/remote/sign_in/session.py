@@ -1,0 +1,339 @@
+"""Being signed in: the flow in the browser, and tokens that stay fresh."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import os
+import secrets
+import sys
+import webbrowser
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import httpx
+
+from sourcelight.backends.remote.credentials import hide
+from sourcelight.backends.remote.endpoint import Endpoint, Secret
+from sourcelight.backends.remote.sign_in.cache import TokenCache
+from sourcelight.backends.remote.sign_in.discovery import AuthorizationServer, discover
+from sourcelight.backends.remote.sign_in.loopback import Callback, listening
+from sourcelight.backends.remote.sign_in.tokens import Registration, Tokens
+from sourcelight.core.errors import ConnectFailed, SignInFailed, TimedOut
+
+MCP_PATH = "/.api/mcp"
+_OWN_REDIRECT = "http://127.0.0.1/oauth/callback"
+# The one that administrators are told to give to clients of this kind.
+_KNOWN_REDIRECT = "http://localhost:3334/oauth/callback"
+_REQUEST_S = 30.0
+_Form = Mapping[str, str | Secret]
+
+
+@dataclass(frozen=True, slots=True)
+class SignInOptions:
+    """How to sign in.
+
+    Parameters
+    ----------
+    client_id
+        A client that an administrator made, with the redirect address `redirect_uri`; empty: this program registers
+        itself, which the service restricts to its tools.
+    client_secret
+        Its secret, if it has one.
+    scope
+        What to ask for: ``mcp`` for the tools, ``user:all`` for searches, too, where the client may have it.
+    redirect_uri
+        Address on this machine to come back to; empty: any free port, or with a `client_id`
+        ``http://localhost:3334/oauth/callback``.
+    timeout_s
+        Longest wait for the person, in seconds.
+    open_browser
+        Opens an address in a browser, and says whether that worked; None: the user's own.
+    """
+
+    client_id: str = ""
+    client_secret: Secret | None = None
+    scope: str = "mcp"
+    redirect_uri: str = ""
+    timeout_s: float = 300.0
+    open_browser: Callable[[str], bool] | None = None
+
+
+class SignedIn:
+    """A `Credential` of a person who signed in.
+
+    Parameters
+    ----------
+    endpoint
+        The service.
+    options
+        How to sign in.
+    cache
+        Where tokens are kept; None: the user's file for this service.
+    """
+
+    def __init__(self, endpoint: Endpoint, options: SignInOptions, cache: TokenCache | None = None) -> None:
+        self._endpoint = endpoint
+        self._options = options
+        self._cache = cache or TokenCache(endpoint.url, options.client_id, options.scope)
+        self._tokens: Tokens | None = None
+        self._client: Registration | None = None
+        self._server: AuthorizationServer | None = None
+        self._lock = asyncio.Lock()
+
+    def __repr__(self) -> str:
+        return f"SignedIn({self._endpoint.url!r})"
+
+    # Credential
+
+    async def authorization(self) -> Secret | None:
+        """The access token, renewed if it is about to end.
+
+        Raises
+        ------
+        SignInFailed
+            When it can't be renewed: somebody has to sign in again.
+        """
+        if self._tokens is None or not self._tokens.fresh:
+            async with self._lock:
+                await self._renew(None)
+        return self._header()
+
+    async def renewed(self, refused: Secret) -> Secret | None:
+        """A new access token in the place of a refused one."""
+        async with self._lock:
+            if self._header() == refused:
+                await self._renew(refused)
+        return self._header()
+
+    def hidden(self, text: str) -> str:
+        """`text` without tokens."""
+        held = self._tokens
+        client = self._client.client_secret if self._client else None
+        return hide(text, *((held.access, held.refresh) if held else ()), client, self._options.client_secret)
+
+    def _header(self) -> Secret | None:
+        return None if self._tokens is None else Secret(f"Bearer {self._tokens.access.reveal()}")
+
+    # Signing in and out
+
+    async def sign_in(self, tell: Callable[[str], None]) -> None:
+        """Use the kept tokens, or have the person sign in.
+
+        Parameters
+        ----------
+        tell
+            Called with the address to open, where no browser could be opened.
+
+        Raises
+        ------
+        SignInFailed
+            When nobody signs in, or the service does not want it.
+        TransportError
+            When the service can't be reached.
+        """
+        async with self._lock:
+            try:
+                await self._renew(None)
+            except SignInFailed:
+                await self._ask_person(tell)
+
+    async def sign_out(self) -> None:
+        """Revoke what is kept, and forget it."""
+        client, tokens = await asyncio.to_thread(self._cache.load)
+        token = None if tokens is None else tokens.refresh or tokens.access
+        if client is not None and token is not None:
+            async with self._http() as http:
+                server = await self._discovered(http)
+                if server.revocation_url:
+                    await self._post(http, server.revocation_url, client, {"token": token})
+        await asyncio.to_thread(self._cache.forget)
+        self._tokens = None
+
+    async def _renew(self, refused: Secret | None) -> None:
+        """Take tokens that hold: those of the file, which another process may have renewed, or new ones."""
+        async with self._cache.locked():
+            client, tokens = await asyncio.to_thread(self._cache.load)
+            if client is None or tokens is None:
+                raise SignInFailed(f"not signed in to {self._endpoint.url}: connect with sign_in=True")
+            self._client, self._tokens = client, tokens
+            if tokens.fresh and self._header() != refused:
+                return
+            if tokens.refresh is None:
+                raise SignInFailed(f"the sign-in to {self._endpoint.url} has ended: connect with sign_in=True again")
+            async with self._http() as http:
+                server = await self._discovered(http)
+                form: _Form = {
+                    "grant_type": "refresh_token",
+                    "refresh_token": tokens.refresh,
+                    "resource": server.resource,
+                }
+                status, answer = await self._post(http, server.token_url, client, form)
+            if status != httpx.codes.OK:
+                refusal = self._refused("the sign-in has ended: connect with sign_in=True again", answer)
+                if status < httpx.codes.INTERNAL_SERVER_ERROR:
+                    await asyncio.to_thread(self._cache.store, client, None)
+                self._tokens = None
+                raise refusal
+            self._tokens = Tokens.read(answer, tokens)
+            await asyncio.to_thread(self._cache.store, client, self._tokens)
+
+    async def _ask_person(self, tell: Callable[[str], None]) -> None:
+        options = self._options
+        client, _ = await asyncio.to_thread(self._cache.load)
+        state, verifier = Secret(secrets.token_urlsafe(32)), Secret(secrets.token_urlsafe(64))
+        wanted = (
+            options.redirect_uri or (_KNOWN_REDIRECT if options.client_id else client and client.redirect_uri) or ""
+        )
+        async with self._http() as http:
+            server = await self._discovered(http)
+            async with AsyncExitStack() as stack:
+                try:
+                    callback = await stack.enter_async_context(listening(wanted or _OWN_REDIRECT, state.reveal()))
+                except OSError as exc:
+                    if options.client_id or options.redirect_uri:
+                        raise SignInFailed(f"the port of {wanted} is taken: {exc.strerror or exc}") from None
+                    callback = await stack.enter_async_context(listening(_OWN_REDIRECT, state.reveal()))
+                client = await self._registered(http, server, client, callback.redirect_uri)
+                address = self._address(server, client, callback, state, verifier)
+                if not await asyncio.to_thread(options.open_browser or _open_browser, address):
+                    tell(address)
+                answer = await callback.answer(options.timeout_s)
+            code = self._code(server, answer)
+            form: _Form = {
+                "grant_type": "authorization_code",
+                "code": code,
+                "redirect_uri": callback.redirect_uri,
+                "code_verifier": verifier,
+                "resource": server.resource,
+            }
+            status, found = await self._post(http, server.token_url, client, form)
+        if status != httpx.codes.OK:
+            raise self._refused("the service gave no token", found)
+        self._client, self._tokens = client, Tokens.read(found)
+        await asyncio.to_thread(self._cache.store, client, self._tokens)
+
+    async def _registered(
+        self, http: httpx.AsyncClient, server: AuthorizationServer, known: Registration | None, redirect_uri: str
+    ) -> Registration:
+        options = self._options
+        if options.client_id:
+            return Registration(options.client_id, options.client_secret, redirect_uri)
+        if known is not None and known.redirect_uri == redirect_uri:
+            return known
+        if not server.registration_url:
+            raise SignInFailed(
+                f"{self._endpoint.url} lets no program register itself: ask an administrator for a client, and pass "
+                f"its client_id (redirect address {_KNOWN_REDIRECT}); or use an access token"
+            )
+        asked = {
+            "client_name": "sourcelight",
+            "redirect_uris": [redirect_uri],
+            "grant_types": ["authorization_code", "refresh_token"],
+            "response_types": ["code"],
+            "token_endpoint_auth_method": "none",
+            "application_type": "native",
+            "scope": options.scope,
+        }
+        response = await self._sent(http.build_request("POST", server.registration_url, json=asked), http)
+        found = _json(response)
+        client_id = found.get("client_id")
+        if not response.is_success or not isinstance(client_id, str):
+            raise self._refused("the service does not register this program", found)
+        given = found.get("client_secret")
+        return Registration(client_id, Secret(given) if given else None, redirect_uri)
+
+    def _address(
+        self, server: AuthorizationServer, client: Registration, callback: Callback, state: Secret, verifier: Secret
+    ) -> str:
+        digest = hashlib.sha256(verifier.reveal().encode()).digest()
+        asked = {
+            "response_type": "code",
+            "client_id": client.client_id,
+            "redirect_uri": callback.redirect_uri,
+            "scope": self._options.scope,
+            "state": state.reveal(),
+            "code_challenge": base64.urlsafe_b64encode(digest).decode().rstrip("="),
+            "code_challenge_method": "S256",
+            "resource": server.resource,
+        }
+        joined = "&" if urlsplit(server.authorization_url).query else "?"
+        return f"{server.authorization_url}{joined}{urlencode(asked)}"
+
+    def _code(self, server: AuthorizationServer, answer: Mapping[str, str]) -> Secret:
+        issuer = answer.get("iss")
+        if (issuer is not None or server.names_itself) and issuer != server.issuer:
+            raise SignInFailed("the answer came from another authorization server than the one that was asked")
+        if "code" not in answer:
+            raise self._refused("the sign-in was not completed", answer)
+        return Secret(answer["code"])
+
+    # HTTP
+
+    async def _discovered(self, http: httpx.AsyncClient) -> AuthorizationServer:
+        if self._server is None:
+
+            async def get(url: str) -> Mapping[str, Any] | None:
+                response = await self._sent(http.build_request("GET", url), http)
+                return _json(response) or None if response.status_code == httpx.codes.OK else None
+
+            self._server = await discover(self._endpoint.url, self._endpoint.url + MCP_PATH, get)
+        return self._server
+
+    async def _post(
+        self, http: httpx.AsyncClient, url: str, client: Registration, form: _Form
+    ) -> tuple[int, Mapping[str, Any]]:
+        told = {name: value.reveal() if isinstance(value, Secret) else value for name, value in form.items()}
+        told["client_id"] = client.client_id
+        if client.client_secret is not None:
+            told["client_secret"] = client.client_secret.reveal()
+        request = http.build_request("POST", url, data=told)
+        del told
+        response = await self._sent(request, http)
+        return response.status_code, _json(response)
+
+    async def _sent(self, request: httpx.Request, http: httpx.AsyncClient) -> httpx.Response:
+        where = request.url.host
+        try:
+            return await http.send(request)
+        except httpx.TimeoutException:
+            raise TimedOut(f"{where} did not answer within {_REQUEST_S:g} s") from None
+        except (httpx.HTTPError, httpx.InvalidURL) as exc:
+            raise ConnectFailed(f"no connection to {where}: {self.hidden(str(exc) or type(exc).__name__)}") from None
+
+    def _http(self) -> httpx.AsyncClient:
+        proxy = self._endpoint.proxy
+        return httpx.AsyncClient(
+            headers={"User-Agent": "sourcelight", "Accept": "application/json"},
+            timeout=_REQUEST_S,
+            proxy=None if proxy is None else proxy.reveal(),
+            follow_redirects=False,
+        )
+
+    def _refused(self, what: str, answer: Mapping[str, Any]) -> SignInFailed:
+        code = str(answer.get("error") or "")[:100]
+        said = self.hidden(str(answer.get("error_description") or ""))[:300]
+        why = ": ".join(part for part in (code, said) if part)
+        return SignInFailed(f"{self._endpoint.url}: {what}{f' ({why})' if why else ''}", code=code, description=said)
+
+
+def _json(response: httpx.Response) -> Mapping[str, Any]:
+    try:
+        value = response.json()
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _open_browser(address: str) -> bool:
+    """Open the user's browser, if there is one with a window."""
+    if sys.platform.startswith("linux") and not any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))):
+        return False
+    try:
+        return webbrowser.open(address)
+    except (webbrowser.Error, OSError):
+        return False

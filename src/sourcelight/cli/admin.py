@@ -1,0 +1,235 @@
+"""`admin`: accounts, roles, tokens, OAuth clients and grants, straight in `state.sqlite`.
+
+A running service sees every change with its next request. Secrets go to standard output alone and are shown once.
+"""
+
+from __future__ import annotations
+
+import getpass
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from sourcelight.cli.outcomes import DONE, say, tell
+from sourcelight.cli.printing import print_table
+from sourcelight.core.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from sourcelight.repos.state import State
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+Row = Mapping[str, object]
+
+
+def run(work: Callable[[State], int | None]) -> int:
+    """Open the state, do `work`, close it."""
+    from sourcelight.backends.embed import data_home
+    from sourcelight.repos.state import FILE_NAME, State
+
+    with State(str(data_home() / FILE_NAME)) as state:
+        return work(state) or DONE
+
+
+def show(rows: Iterable[Row], columns: Sequence[str], *, as_json: bool) -> int:
+    """A table with the given columns, or a JSON array of objects with all keys."""
+    found = list(rows)
+    if as_json:
+        tell(json.dumps([dict(row) for row in found], indent=2, ensure_ascii=False))
+    else:
+        heads = [column.replace("_", " ") for column in columns]
+        print_table(heads, [[_cell(row[column]) for column in columns] for row in found])
+    return DONE
+
+
+def list_users(state: State, *, as_json: bool) -> int:
+    """All accounts."""
+    rows = [
+        {
+            "name": account.name,
+            "roles": ["User", *account.roles],
+            "password": account.has_password,
+            "tokens": sum(token.state(state.clock()) == "active" for token in state.tokens.all(account.name)),
+            "created": _moment(account.created_at),
+        }
+        for account in state.accounts.all()
+    ]
+    return show(rows, ("name", "roles", "password", "tokens", "created"), as_json=as_json)
+
+
+def create_user(state: State, name: str, *, with_password: bool) -> None:
+    """Make an account; its password is asked for."""
+    state.accounts.create(name, read_password() if with_password else "")
+    tell(f"created the account {name}")
+
+
+def set_password(state: State, name: str, *, remove: bool) -> None:
+    """Set or remove a password; sign-in sessions end."""
+    state.accounts.get(name)
+    state.accounts.set_password(name, "" if remove else read_password())
+    tell(f"{'removed' if remove else 'set'} the password of {name}; it is signed out everywhere")
+
+
+def list_roles(state: State, *, as_json: bool) -> int:
+    """All roles."""
+    rows = [
+        {
+            "name": role.name,
+            "built_in": role.built_in,
+            "permissions": list(role.permissions),
+            "accounts": ["everyone"] if role.name == "User" else list(role.accounts),
+        }
+        for role in state.roles.all()
+    ]
+    return show(rows, ("name", "built_in", "permissions", "accounts"), as_json=as_json)
+
+
+def list_tokens(state: State, account: str, *, as_json: bool) -> int:
+    """All access tokens, or those of one account."""
+    if account:
+        state.accounts.get(account)
+    rows = [
+        {
+            "id": token.id,
+            "account": token.account,
+            "scopes": list(token.scopes),
+            "state": token.state(state.clock()),
+            "created": _moment(token.created_at),
+            "expires": _moment(token.expires_at),
+            "last_used": _moment(token.last_used_at),
+            "note": token.note,
+        }
+        for token in state.tokens.all(account or None)
+    ]
+    columns = ("id", "account", "scopes", "state", "created", "expires", "last_used", "note")
+    return show(rows, columns, as_json=as_json)
+
+
+def create_token(state: State, account: str, scopes: Sequence[str], *, expires: str, note: str, as_json: bool) -> None:
+    """Make a token; its secret is the only line on standard output."""
+    lifetime = read_lifetime(expires) if expires else None
+    token, secret = state.tokens.create(account, scopes or ("user:all",), note=note, lifetime_s=lifetime)
+    if as_json:
+        made = {
+            "id": token.id,
+            "account": token.account,
+            "scopes": list(token.scopes),
+            "expires": _moment(token.expires_at),
+            "token": secret,
+        }
+        tell(json.dumps(made, indent=2))
+        return
+    until = f"until {_moment(token.expires_at)}" if token.expires_at is not None else "without end"
+    say(f"token {token.id} of {token.account}, scope {' '.join(token.scopes)}, {until}; it is shown this once")
+    tell(secret)
+
+
+def list_clients(state: State, *, as_json: bool) -> int:
+    """All OAuth clients."""
+    rows = [
+        {
+            "id": client.id,
+            "name": client.name,
+            "kind": "public" if client.secret is None else "confidential",
+            "registered_by": "itself" if client.dynamic else "administrator",
+            "scopes": list(client.scopes),
+            "redirect_uris": list(client.redirect_uris),
+            "created": _moment(client.created_at),
+        }
+        for client in state.clients.all()
+    ]
+    columns = ("id", "name", "kind", "registered_by", "scopes", "redirect_uris", "created")
+    return show(rows, columns, as_json=as_json)
+
+
+def create_client(
+    state: State,
+    name: str,
+    redirects: Sequence[str],
+    scopes: Sequence[str],
+    *,
+    confidential: bool,
+    as_json: bool,
+) -> None:
+    """Make a client; the id of a public one, or id and secret of a confidential one, on standard output."""
+    from sourcelight.server.oauth.redirects import fault_of
+
+    for uri in redirects:
+        if fault := fault_of(uri):
+            raise ConfigurationError(f"the redirect address {uri!r} can't be used: {fault}")
+    client, secret = state.clients.create(name, redirects, scopes=scopes or ("mcp",), confidential=confidential)
+    if as_json:
+        made = {"client_id": client.id} | ({"client_secret": secret} if secret else {})
+        tell(json.dumps(made, indent=2))
+        return
+    tell(f"client id: {client.id}")
+    if secret:
+        tell(f"client secret (shown this once): {secret}")
+
+
+def list_client_grants(state: State, account: str, *, as_json: bool) -> int:
+    """What accounts have allowed OAuth clients."""
+    if account:
+        state.accounts.get(account)
+    rows = [
+        {
+            "id": grant.id,
+            "account": grant.account,
+            "client": grant.client,
+            "client_name": grant.client_name,
+            "scopes": list(grant.scopes),
+            "resource": grant.resource,
+            "state": "ended" if grant.revoked_at is not None else "active",
+            "created": _moment(grant.created_at),
+            "last_used": _moment(grant.last_used_at),
+        }
+        for grant in state.authorizations.all(account or None)
+    ]
+    columns = ("id", "account", "client_name", "scopes", "state", "created", "last_used")
+    return show(rows, columns, as_json=as_json)
+
+
+def list_repository_grants(state: State, repository: str, *, as_json: bool) -> int:
+    """Which private repositories are granted to whom."""
+    rows = [
+        {
+            "repository": grant.repository,
+            "user": grant.account,
+            "role": grant.role,
+            "granted": _moment(grant.created_at),
+        }
+        for grant in state.grants.all(repository or None)
+    ]
+    return show(rows, ("repository", "user", "role", "granted"), as_json=as_json)
+
+
+def read_password() -> str:
+    """A password: typed twice at a terminal, else the first line of standard input."""
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().rstrip("\r\n")
+    first = getpass.getpass("Password: ")
+    if getpass.getpass("Again: ") != first:
+        raise ConfigurationError("the two passwords differ")
+    return first
+
+
+def read_lifetime(text: str) -> float:
+    """Seconds of a lifetime such as ``90d``, ``12h``, ``30m``, ``2w``."""
+    match = re.fullmatch(r"([1-9][0-9]{0,5})([smhdw])", text.strip())
+    if match is None:
+        raise ConfigurationError(f"{text!r} is no lifetime; accepted: a number with s, m, h, d or w, such as 90d")
+    return float(int(match[1]) * _UNITS[match[2]])
+
+
+def _moment(seconds: int | None) -> str | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(str(each) for each in value)
+    return value

@@ -1,0 +1,167 @@
+"""Checking citations against git: repository, commit, path, lines, and the quoted text itself."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+from sourcelight.core.errors import SourcelightError
+from sourcelight.engines.deepsearch.citations.pins import Pins
+from sourcelight.engines.deepsearch.evidence.model import MOST_LINES, CommitEvidence, Evidence, FileEvidence
+from sourcelight.repos import Catalog, ObjectReader, Repository, Viewer, find_entry, is_ancestor
+
+_MOST_FILES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A piece of evidence as an answer cites it.
+
+    Attributes
+    ----------
+    evidence
+        What is cited; of a moved one, with the lines where the text was found.
+    status
+        ``verified``, ``moved`` (the text stands on other lines of the same file, which are cited now) or ``rejected``.
+    reason
+        Why it was moved or rejected.
+    """
+
+    evidence: Evidence
+    status: str
+    reason: str = ""
+
+    @property
+    def accepted(self) -> bool:
+        """Whether it may stand in an answer."""
+        return self.status != "rejected"
+
+    @property
+    def quote_sha256(self) -> str:
+        """Hash of the quoted text, by which it can be checked later without keeping it."""
+        return hashlib.sha256(self.evidence.text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+@dataclass(slots=True)
+class Checker:
+    """Checks citations for one question and one viewer, reading git and not the index.
+
+    Parameters
+    ----------
+    catalog, viewer
+        A repository that the viewer may not see counts as absent.
+    pins
+        The commits that may be cited; of commits, also their ancestors.
+    """
+
+    catalog: Catalog
+    viewer: Viewer
+    pins: Pins
+    _readers: dict[str, ObjectReader] = field(default_factory=dict)
+    _files: OrderedDict[tuple[str, str, str], list[str] | None] = field(default_factory=OrderedDict)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for reader in self._readers.values():
+            reader.close()
+
+    def check(self, item: Evidence) -> Citation:
+        """Check one piece of evidence."""
+        repository = self._repository(item.repository)
+        if repository is None:
+            return Citation(item, "rejected", "the repository is not in the scope of the question")
+        if isinstance(item, CommitEvidence):
+            return self._commit(repository, item)
+        return self._file(repository, item)
+
+    def _repository(self, name: str) -> Repository | None:
+        if not self.pins.of_any(name):
+            return None
+        visible = self.catalog.visible(self.viewer)
+        return next((each for each in visible if each.name == name), None)
+
+    def _commit(self, repository: Repository, item: CommitEvidence) -> Citation:
+        tips = [target.commit for target in self.pins.of_any(repository.name)]
+        if any(is_ancestor(repository, item.commit, tip) for tip in tips):
+            return Citation(item, "verified")
+        return Citation(item, "rejected", "the commit is not behind the pinned one")
+
+    def _file(self, repository: Repository, item: FileEvidence) -> Citation:
+        if self.pins.of(item.repository, item.commit) is None:
+            return Citation(item, "rejected", "the commit is not the pinned one")
+        lines = self._lines(repository, item.commit, item.path)
+        if lines is None:
+            return Citation(item, "rejected", "there is no such file at the pinned commit")
+        quoted = _bare(item.text.split("\n"))
+        inside = 1 <= item.begin_line <= item.end_line <= len(lines)
+        if inside and item.end_line - item.begin_line < MOST_LINES:
+            if _bare(lines[item.begin_line - 1 : item.end_line]) == quoted:
+                return Citation(item, "verified")
+        elif item.end_line - item.begin_line >= MOST_LINES:
+            return Citation(item, "rejected", f"it has more than {MOST_LINES} lines")
+        places = _find(lines, quoted)
+        if len(places) == 1 and any(quoted):
+            moved = replace(item, begin_line=places[0] + 1, end_line=places[0] + len(quoted))
+            return Citation(moved, "moved", f"the text stands on lines {moved.begin_line} to {moved.end_line}")
+        return Citation(item, "rejected", "the file does not say that")
+
+    def _lines(self, repository: Repository, commit: str, path: str) -> list[str] | None:
+        key = repository.key, commit, path
+        if key not in self._files:
+            self._files[key] = self._read(repository, commit, path)
+            if len(self._files) > _MOST_FILES:
+                self._files.popitem(last=False)
+        return self._files[key]
+
+    def _read(self, repository: Repository, commit: str, path: str) -> list[str] | None:
+        reader = self._readers.setdefault(repository.key, ObjectReader(repository))
+        data = read_path(reader, commit, path)
+        return None if data is None else lines_of(data)
+
+
+def read_path(reader: ObjectReader, commit: str, path: str) -> bytes | None:
+    """Read a file of a commit straight from git; None when there is no such file or it can't be read."""
+    try:
+        entry = find_entry(reader, commit, path)
+        if entry.kind != "file":
+            return None
+        if entry.object_id:
+            return reader.read(entry.object_id)
+        tree = reader.tree(commit)
+        return reader.read(tree.blob_id(tree.paths.index(path.encode())))
+    except (SourcelightError, ValueError):
+        return None
+
+
+def lines_of(data: bytes) -> list[str]:
+    """Give the lines of a file as text, invalid UTF-8 as U+FFFD, without carriage returns at their ends."""
+    lines = [line.removesuffix(b"\r").decode("utf-8", "replace") for line in data.split(b"\n")]
+    if lines and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def _bare(lines: list[str]) -> list[str]:
+    """Drop the indentation that all lines share, and blanks at their ends."""
+    lines = [line.rstrip() for line in lines]
+    margins = [len(line) - len(line.lstrip()) for line in lines if line]
+    margin = min(margins, default=0)
+    return [line[margin:] for line in lines]
+
+
+def _find(lines: list[str], quoted: list[str]) -> list[int]:
+    """Give the places at which the quoted lines stand."""
+    size = len(quoted)
+    anchor = next((at for at, line in enumerate(quoted) if line), None)
+    if anchor is None:
+        return []
+    wanted = quoted[anchor].strip()
+    return [
+        at
+        for at in range(len(lines) - size + 1)
+        if lines[at + anchor].strip() == wanted and _bare(lines[at : at + size]) == quoted
+    ]

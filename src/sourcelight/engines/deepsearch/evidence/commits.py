@@ -1,0 +1,135 @@
+"""Commits ranked by what their messages say: votes for the files they changed, and evidence of who, when and why."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
+from sourcelight.engines.history import History
+from sourcelight.engines.search.ranking.words import TOKEN, terms_of
+
+MOST_FILES = 30
+"""Files beyond which a commit is a sweep that says nothing of any of them."""
+
+TOP = 40
+_TRAILERS = re.compile(
+    r"^(?:signed-off-by|co-authored-by|reviewed-by|acked-by|tested-by|reported-by|suggested-by|cc|change-id|"
+    r"reviewed-on|bug|link|git-svn-id|approved-by|backport[\w-]*|refs?|see-also)\s*:.*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(slots=True)
+class CommitRanker:
+    """The commits behind one pin.
+
+    Parameters
+    ----------
+    history
+        The repository's history.
+    tip
+        The pinned commit; later ones are not looked at.
+    """
+
+    history: History
+    tip: str
+    _index: MessageIndex | None = None
+    _commits: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def _prepared(self, check: Callable[[], None]) -> MessageIndex:
+        if self._index is None:
+            history = self.history
+            commits = history.commits
+            starts = commits.change_starts
+            sizes = starts[1:] - starts[:-1]
+            held = history.reachable(self.tip) & ~commits.is_merge & (sizes > 0) & (sizes <= MOST_FILES)
+            self._commits = np.flatnonzero(held)
+            texts = [_TRAILERS.sub("", history.message(number)) for number in self._commits.tolist()]
+            self._index = MessageIndex.of(texts, check)
+        return self._index
+
+    def best(self, terms: Mapping[str, float], most: int, check: Callable[[], None]) -> list[tuple[int, float]]:
+        """Give the commits whose messages fit best, with their scores; of equal ones the newer first."""
+        scores = self._prepared(check).scores(terms)
+        some = np.flatnonzero(scores > 0.0)
+        order = some[np.lexsort((-self._commits[some], -scores[some]))][:most]
+        return [(int(self._commits[at]), float(scores[at])) for at in order.tolist()]
+
+    def votes(self, terms: Mapping[str, float], check: Callable[[], None]) -> Iterator[tuple[bytes, float]]:
+        """Give the files that the best commits changed: (score of the best)^3 / sqrt(files) each."""
+        ranked = self.best(terms, TOP, check)
+        changes, starts = self.history.changes, self.history.commits.change_starts
+        for number, score in ranked:
+            low, high = int(starts[number]), int(starts[number + 1])
+            vote = (score / ranked[0][1]) ** 3 / math.sqrt(high - low)
+            for path in changes.path[low:high].tolist():
+                yield self.history.paths[path], vote
+
+    def evidence(self, number: int, score: float) -> CommitEvidence:
+        """Describe a commit."""
+        history = self.history
+        message = history.message(number)
+        subject, _, body = message.partition("\n\n")
+        when = datetime.fromtimestamp(int(history.commits.commit_time[number]), UTC)
+        author = history.identities.mapped_names[int(history.commits.author[number])]
+        subject = " ".join(subject.split())
+        return CommitEvidence(
+            history.repository, history.oid(number), subject, author, when.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            _TRAILERS.sub("", body).strip(), "history", score,
+        )  # fmt: skip
+
+
+@dataclass(slots=True)
+class MessageIndex:
+    """BM25 over texts, in memory: a term's texts and counts."""
+
+    lengths: Floats
+    postings: dict[str, tuple[NDArray[np.int64], Floats]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, texts: Sequence[str], check: Callable[[], None]) -> MessageIndex:
+        """Read texts."""
+        held: dict[str, list[tuple[int, int]]] = {}
+        lengths = np.zeros(len(texts))
+        known: dict[bytes, tuple[str, ...]] = {}
+        for number, text in enumerate(texts):
+            if number % 1000 == 0:
+                check()
+            counts: Counter[str] = Counter()
+            for token in TOKEN.findall(text.encode()):
+                terms = known.get(token)
+                if terms is None:
+                    terms = known[token] = terms_of(token.decode("utf-8", "replace")) if len(token) <= 64 else ()
+                counts.update(terms)
+            lengths[number] = sum(count for term, count in counts.items() if not term.startswith("="))
+            for term, count in counts.items():
+                held.setdefault(term, []).append((number, count))
+        postings = {}
+        for term, pairs in held.items():
+            columns = np.array(pairs, dtype=np.int64)
+            postings[term] = columns[:, 0], columns[:, 1].astype(np.float64)
+        return cls(lengths, postings)
+
+    def scores(self, terms: Mapping[str, float], k1: float = 1.2, b: float = 0.5) -> Floats:
+        """Score all texts for weighted terms."""
+        found = np.zeros(len(self.lengths))
+        mean = float(self.lengths.mean()) if len(found) else 1.0
+        for term, weight in terms.items():
+            held = self.postings.get(term)
+            if held is None:
+                continue
+            places, counts = held
+            idf = math.log(1.0 + (len(found) - len(places) + 0.5) / (len(places) + 0.5))
+            times = counts / (1.0 - b + b * self.lengths[places] / max(mean, 1.0))
+            found[places] += weight * idf * (k1 + 1.0) * times / (k1 + times)
+        return found

@@ -1,0 +1,134 @@
+"""Further lists of scores for ranking files: what commits said, what the best chunks use, which repository is named."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sourcelight.core.batches import Cancellation
+from sourcelight.engines.search.ranking import FileSpace
+from sourcelight.engines.search.ranking.model import Scores
+from sourcelight.engines.search.ranking.words import TOKEN
+
+if TYPE_CHECKING:
+    from sourcelight.engines.deepsearch.evidence.commits import CommitRanker
+    from sourcelight.engines.engine import Engine
+    from sourcelight.engines.search import Target
+    from sourcelight.engines.search.scan.snapshot import Snapshot
+    from sourcelight.engines.symbols import SymbolTable
+
+MOST_DEFINING = 3
+"""Files beyond which a name says nothing about where its definition is."""
+
+_TRACEBACK = re.compile(
+    r"Traceback \(most recent call last\)|^\s+at \S+\(.*:\d+\)|\bpanic: |goroutine \d+", re.MULTILINE
+)
+_TRACEBACK_WEIGHT = 0.15
+_MOST_ROWS = 50
+
+
+@dataclass(slots=True)
+class HistoryScorer:
+    """Commits whose messages meet the question vote for the files they changed."""
+
+    ranker: Callable[[Target], CommitRanker | None]
+    name: str = "history"
+    weight: float = 0.35
+
+    def scores(self, space: FileSpace, cancellation: Cancellation) -> Sequence[Scores] | None:
+        """Give each file its share of the votes."""
+        found = []
+        best = 0.0
+        for target, snapshot in zip(space.targets, space.snapshots, strict=True):
+            cancellation.check()
+            scores = np.zeros(snapshot.view.files)
+            ranker = self.ranker(target)
+            if ranker is not None:
+                for path, vote in ranker.votes(space.question.terms, cancellation.check):
+                    place = snapshot.view.place_of(path)
+                    if place is not None:
+                        scores[place] += vote
+            best = max(best, float(scores.max()) if len(scores) else 0.0)
+            found.append(scores)
+        if best <= 0.0:
+            return None
+        factor = _TRACEBACK_WEIGHT / self.weight if _TRACEBACK.search(space.question.text) else 1.0
+        return [scores * (factor / best) for scores in found]
+
+
+@dataclass(slots=True)
+class GraphScorer:
+    """Names used in the best chunks vote for the few files that define them."""
+
+    engine: Engine
+    name: str = "graph"
+    weight: float = 0.1
+
+    def scores(self, space: FileSpace, cancellation: Cancellation) -> Sequence[Scores] | None:
+        """Give each file its share of the votes."""
+        opened = [self.engine.store.open_symbols(target) for target in space.targets]
+        places = {(t.repository.key, t.commit): number for number, t in enumerate(space.targets)}
+        votes: Counter[bytes] = Counter()
+        chosen: dict[bytes, set[int]] = {}
+        for chunk in space.chunks:
+            cancellation.check()
+            number = places[chunk.target.repository.key, chunk.target.commit]
+            text = opened[number][0].text_of(chunk.path) or b""
+            lines = text.split(b"\n")[chunk.begin_line - 1 : chunk.end_line]
+            for name in dict.fromkeys(TOKEN.findall(b"\n".join(lines))):
+                votes[name] += 1
+                chosen.setdefault(name, set()).add(number)
+        scores = [np.zeros(snapshot.view.files) for snapshot in space.snapshots]
+        for name in sorted(votes):
+            for number in sorted(chosen[name]):
+                files = _defining(opened[number], name)
+                if 0 < len(files) <= MOST_DEFINING:
+                    scores[number][files] += votes[name] / len(files)
+        best = max((float(each.max()) for each in scores if len(each)), default=0.0)
+        return [each / best for each in scores] if best > 0.0 else None
+
+
+def _defining(opened: tuple[Snapshot, str, list[SymbolTable | None]], name: bytes) -> NDArray[np.int64]:
+    snapshot, _, tables = opened
+    found: list[int] = []
+    for shard, table in enumerate(tables):
+        if table is None:
+            continue
+        rows = table.rows_of_name(name)
+        if 0 < len(rows) <= _MOST_ROWS:
+            placed = snapshot.placement(shard)
+            documents = np.unique(table.documents_of(rows))
+            for document in documents.tolist():
+                found += placed.files[placed.first[document] : placed.first[document + 1]].tolist()
+    return np.array(found, dtype=np.int64)
+
+
+@dataclass(slots=True)
+class RepositoryScorer:
+    """Repositories whose name the question has come first, where there is more than one."""
+
+    name: str = "repository"
+    weight: float = 0.3
+
+    def scores(self, space: FileSpace, cancellation: Cancellation) -> Sequence[Scores] | None:
+        """Give all files of a named repository the same score."""
+        cancellation.check()
+        if len(space.targets) < 2:
+            return None
+        words = {word.strip(".,;:?!()`\"'").casefold() for word in space.question.text.split()}
+        named = [_short(target) in words for target in space.targets]
+        if not any(named) or all(named):
+            return None
+        return [
+            np.where(scores > 0.0, 1.0 if hit else 0.0, 0.0) for hit, scores in zip(named, space.scores, strict=True)
+        ]
+
+
+def _short(target: Target) -> str:
+    return target.repository.name.rpartition("/")[2].partition(" ")[0].casefold()

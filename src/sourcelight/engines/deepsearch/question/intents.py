@@ -1,0 +1,68 @@
+"""What sort of answer a question wants, by its words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sourcelight.engines.search.ranking.question import Question, analyse
+
+SHORT = 6
+"""Content words below which a follow-up leans on the answer before it."""
+
+FOLLOW_UP_WEIGHT = 0.3
+"""What a name or path cited by the answer before counts in a follow-up."""
+
+_HISTORY = re.compile(
+    r"\b(?:who|when|why (?:was|were|did|is it that|has|have)|commits?|author(?:s|ed)?|introduced?|blame|history|"
+    r"changed|added in|removed|deleted|broke|regress(?:ed|ion)|since (?:when|which)|recent(?:ly)?|last)\b",
+    re.IGNORECASE,
+)
+_USAGE = re.compile(
+    r"\b(?:callers?|called (?:by|from)|calls?|used (?:by|in|where)|uses?|usages?|references?|invoked|"
+    r"depends? on|consumers?)\b",
+    re.IGNORECASE,
+)
+_COMPARE = re.compile(r"\b(?:compare|comparison|differen(?:ce|t|ces)|versus|vs\.?|as opposed to)\b", re.IGNORECASE)
+_WHERE = re.compile(r"\b(?:where|which (?:file|function|class|method|module)|locate|find)\b", re.IGNORECASE)
+_POINTING = re.compile(r"\b(?:it|its|that|this|there|they|them|these|those|he|she)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Intents:
+    """What is wanted beside the code itself."""
+
+    where: bool = False
+    history: bool = False
+    tests: bool = False
+    docs: bool = False
+    usage: bool = False
+    compare: bool = False
+
+
+def intents_of(question: Question) -> Intents:
+    """Read the intents of a question."""
+    text = question.text
+    return Intents(
+        where=bool(_WHERE.search(text)),
+        history=bool(_HISTORY.search(text)),
+        tests=question.asks_tests,
+        docs=question.asks_docs,
+        usage=bool(_USAGE.search(text)),
+        compare=bool(_COMPARE.search(text)),
+    )
+
+
+def with_follow_up(question: Question, cited: Sequence[str]) -> Question:
+    """Let a short or pointing question lean on what the answer before it cited: names and paths, at less weight."""
+    own = [term for term in question.terms if term not in question.optional]
+    if not cited or (len(own) >= SHORT and not _POINTING.search(question.text)):
+        return question
+    before = analyse(" ".join(f"`{name}`" for name in cited))
+    terms = dict(question.terms)
+    for term, weight in before.terms.items():
+        terms.setdefault(term, FOLLOW_UP_WEIGHT * weight)
+    shown = {**before.shown, **question.shown}
+    optional = question.optional | frozenset(term for term in before.terms if term not in question.terms)
+    return replace(question, terms=terms, shown=shown, optional=optional)

@@ -1,0 +1,17 @@
+"""Researchers: what turns a question into a draft whose citations are then checked.
+
+The extractive one is always there and needs nothing; the model one is loaded only when it is chosen.
+"""
+
+from sourcelight.engines.deepsearch.researchers.extractive import ExtractiveResearcher
+from sourcelight.engines.deepsearch.researchers.protocol import (
+    Budget,
+    Draft,
+    Emit,
+    Happening,
+    Inquiry,
+    Previous,
+    Researcher,
+)
+
+__all__ = ["Budget", "Draft", "Emit", "ExtractiveResearcher", "Happening", "Inquiry", "Previous", "Researcher"]

@@ -1,0 +1,275 @@
+"""The researcher that needs nothing: it ranks, chooses and quotes, and says nothing that is not in the code."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sourcelight.core.errors import RepositoryError, SourcelightError
+from sourcelight.engines.deepsearch.evidence.around import Defined, definitions_asked, paragraph_of
+from sourcelight.engines.deepsearch.evidence.choose import QUOTES, Chooser, Texts
+from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, FileEvidence, Ledger
+from sourcelight.engines.deepsearch.evidence.past import Past
+from sourcelight.engines.deepsearch.evidence.scorers import GraphScorer, HistoryScorer, RepositoryScorer
+from sourcelight.engines.deepsearch.question import Intents, counted_query, intents_of, with_follow_up
+from sourcelight.engines.deepsearch.researchers.counting import count
+from sourcelight.engines.deepsearch.researchers.followups import followups
+from sourcelight.engines.deepsearch.researchers.markdown import code, inline
+from sourcelight.engines.deepsearch.researchers.protocol import (
+    Budget,
+    Draft,
+    Emit,
+    Happening,
+    Heading,
+    Inquiry,
+    Paragraph,
+    Quote,
+)
+from sourcelight.engines.engine import natural
+from sourcelight.engines.search.ranking import RankedChunk, Ranking
+from sourcelight.engines.search.ranking.question import Question, analyse
+from sourcelight.engines.tools import TOOLS, call
+
+WEAK = 0.25
+"""Share of the question's weight in the best chunks below which there is no answer."""
+
+_RANKED = 400
+_TESTS, _DOCS, _USES, _COMMITS = 2, 2, 5, 3
+_KEPT_LINES = 32
+_QUOTES_BESIDE_HISTORY = 4
+_NO_ANSWER = "No direct answer found; closest code:"
+
+
+@dataclass(slots=True)
+class Findings:
+    """What was found for a question, before it is laid out."""
+
+    ranking: Ranking
+    intents: Intents
+    weak: bool
+    quotes: list[FileEvidence] = field(default_factory=list)
+    defined: list[Defined] = field(default_factory=list)
+    uses: list[FileEvidence] = field(default_factory=list)
+    tests: list[FileEvidence] = field(default_factory=list)
+    docs: list[FileEvidence] = field(default_factory=list)
+    past: Past | None = None
+
+
+@dataclass(slots=True)
+class ExtractiveResearcher:
+    """Deterministic: the same index, question and pins give the same bytes."""
+
+    budget: Budget = field(default_factory=Budget)
+
+    def research(self, inquiry: Inquiry, budget: Budget | None, emit: Emit) -> Draft:
+        """Research a question; see `Researcher.research`."""
+        began = time.monotonic()
+        draft = Draft()
+        counted = count(inquiry, draft, emit) if counted_query(inquiry.question) is not None else False
+        if not counted:
+            findings = self.find(inquiry, budget or self.budget, emit)
+            _lay_out(findings, inquiry, draft)
+            draft.followups = followups(findings.ranking, findings.defined, findings.intents)
+        draft.stats["time_millis"] = round((time.monotonic() - began) * 1000)
+        draft.stats.setdefault("tool_calls", 1)
+        return draft
+
+    def find(self, inquiry: Inquiry, budget: Budget, emit: Emit) -> Findings:
+        """Find evidence; also the first pack that a model is given."""
+        context = inquiry.context
+        engine = context.engine
+        question = analyse(inquiry.question)
+        if inquiry.previous:
+            question = with_follow_up(question, inquiry.previous[-1].cited)
+        intents = intents_of(question)
+        past = Past(engine, inquiry.pins, context.cancellation, context.observer)
+        if intents.history:
+            past.prepare()
+        scorers = (RepositoryScorer(), HistoryScorer(past.ranker), GraphScorer(engine))
+        request = natural.RankRequest(
+            inquiry.question, limit=_RANKED, targets=inquiry.pins.targets, scorers=scorers, question=question,
+            filters=inquiry.filters,
+        )  # fmt: skip
+        ranking = natural.rank(engine, request, context.viewer, context.cancellation, context.observer)
+        best = f"{ranking.files[0].path} first of {ranking.matched_files:,} files" if ranking.files else "nothing"
+        emit(Happening("turn", {"tool": "nls_search", "query": inquiry.question, "result": best}))
+        context.cancellation.check()
+        findings = Findings(ranking, intents, _is_weak(ranking), past=past)
+        if intents.history:
+            paths = [(file.target, file.path) for file in ranking.files[:3]]
+            past.find(question, paths, _COMMITS)
+            emit(Happening("turn", {"tool": "commit_search", "result": f"{len(past.found)} commits chosen"}))
+        texts = Texts(engine)
+        weights = _weights(question, ranking)
+        chooser = Chooser(texts, weights, budget.quoted_lines - _KEPT_LINES)
+        code_chunks = [chunk for chunk in ranking.chunks if _is_body(chunk, intents)]
+        most = _QUOTES_BESIDE_HISTORY if past.found else QUOTES
+        findings.quotes = chooser.choose(code_chunks or ranking.chunks, "body", most)
+        chooser.most_lines = budget.quoted_lines
+        own = [chunk for chunk in code_chunks if chunk.kind == "code"][:20]
+        findings.defined = definitions_asked(texts, own, weights, question.names, 2)
+        if not findings.weak:
+            if not intents.tests:
+                tests = [chunk for chunk in ranking.chunks if chunk.kind == "test"]
+                findings.tests = chooser.choose(tests, "test", _TESTS, window=8)
+            if not intents.docs:
+                docs = [chunk for chunk in ranking.chunks if chunk.kind == "docs"]
+                findings.docs = chooser.choose(docs, "doc", _DOCS, window=8)
+            if findings.defined and (intents.usage or question.names):
+                findings.uses = _uses(findings.defined[0], inquiry, texts, emit)
+        return findings
+
+
+def _is_body(chunk: RankedChunk, intents: Intents) -> bool:
+    wanted = (
+        {"code", "config", "vendored"} | ({"test"} if intents.tests else set()) | ({"docs"} if intents.docs else set())
+    )
+    return chunk.kind in wanted
+
+
+def _is_weak(ranking: Ranking) -> bool:
+    names = ranking.question.names
+    absent = bool(names) and all(name in ranking.unknown for name in names)
+    return not ranking.chunks or ranking.coverage < WEAK or absent
+
+
+def _weights(question: Question, ranking: Ranking) -> Mapping[str, float]:
+    """Give each term of the question what it weighs here: rare ones much, those that nobody has nothing."""
+    return {term: weight * ranking.idf.get(term, 0.0) for term, weight in question.terms.items() if term in ranking.idf}
+
+
+def _uses(defined: Defined, inquiry: Inquiry, texts: Texts, emit: Emit) -> list[FileEvidence]:
+    """Give uses of a definition outside tests."""
+    if "find_references" not in TOOLS:
+        return []
+    name = defined.definition.name
+    arguments = {"repo": defined.target.repository.name, "path": defined.path, "symbol": name, "limit": 60}
+    if defined.target.revision:
+        arguments["revision"] = defined.target.commit
+    try:
+        answer = call("find_references", arguments, replace(inquiry.context, served=False))
+    except (RepositoryError, SourcelightError):
+        inquiry.context.cancellation.check()
+        return []
+    rows = answer.table.to_pylist()
+    emit(Happening("turn", {"tool": "find_references", "query": name, "result": f"{len(rows)} places"}))
+    found: list[FileEvidence] = []
+    per_file: dict[str, int] = {}
+    for row in rows:
+        target = inquiry.pins.of(row["repository"], row["commit"] or "")
+        if target is None or row["role"] in {"definition", "import"} or len(found) == _USES:
+            continue
+        if natural.kind_of(row["path"]) != "code" or per_file.get(row["path"], 0) >= 2:
+            continue
+        per_file[row["path"]] = per_file.get(row["path"], 0) + 1
+        line = row["line_number"]
+        container = (row["container"],) if row["container"] else ()
+        found.append(texts.evidence(target, row["path"], line, line, "usage", row["score"] or 0.0, container))
+    return found
+
+
+def _lay_out(findings: Findings, inquiry: Inquiry, draft: Draft) -> None:
+    """Put what was found in the order of an answer."""
+    parts, ledger, ranking = draft.parts, draft.ledger, findings.ranking
+    draft.confident = not findings.weak
+    past = findings.past.found if findings.past is not None else []
+    parts.append(Paragraph(_lead(findings, past, ledger)))
+    if past:
+        parts.append(Heading("History"))
+        parts.append(Paragraph("\n".join(_commit(item, ledger) for item in past)))
+    if findings.defined and not findings.weak:
+        parts.append(Heading("Definition"))
+        parts.append(Paragraph("\n".join(_definition(each, ledger) for each in findings.defined)))
+    if findings.quotes:
+        parts.append(Heading("Closest code" if findings.weak else "How it works"))
+        parts += [Quote(ledger.add(quote)) for quote in findings.quotes]
+    if findings.uses:
+        parts.append(Heading("Used by"))
+        parts.append(Paragraph("\n".join(_use(use, ledger) for use in findings.uses)))
+    if findings.tests:
+        parts.append(Heading("Tests"))
+        parts += [Quote(ledger.add(quote)) for quote in findings.tests]
+    if findings.docs:
+        parts.append(Heading("Documentation"))
+        parts.append(Paragraph("\n".join(_document(each, ledger) for each in findings.docs)))
+    if ranking.unknown:
+        parts.append(Heading("Not found"))
+        parts.append(Paragraph("Nothing searched has " + ", ".join(code(word) for word in ranking.unknown) + "."))
+    parts.append(Heading("Searched"))
+    parts.append(Paragraph("\n".join(_searched(findings, inquiry))))
+    draft.searches.append(" ".join(inquiry.question.split()))
+    draft.stats |= {
+        "coverage": round(ranking.coverage, 4),
+        "files_searched": ranking.searched_files,
+        "files_matched": ranking.matched_files,
+        "confident": not findings.weak,
+    }
+
+
+def _commit(item: CommitEvidence, ledger: Ledger) -> str:
+    why = f", {item.note}" if item.note else ""
+    return f"- {item.date[:10]}, {inline(item.author, 80)}: “{inline(item.subject)}”{why} [{ledger.add(item)}]"
+
+
+def _lead(findings: Findings, past: Sequence[CommitEvidence], ledger: Ledger) -> str:
+    ranking = findings.ranking
+    if past and not findings.weak:
+        first = past[0]
+        return (
+            f"The commit that fits best is of {first.date[:10]}, by {inline(first.author, 80)} [{ledger.add(first)}]."
+        )
+    if not findings.quotes and not findings.defined:
+        return "No direct answer found: no file searched shares a word with the question."
+    if findings.weak:
+        return (
+            f"{_NO_ANSWER} {code(findings.quotes[0].path)} [{ledger.add(findings.quotes[0])}]."
+            if (findings.quotes)
+            else "No direct answer found."
+        )
+    if findings.defined:
+        best = findings.defined[0]
+        where = f"{code(best.path)} of {code(best.target.repository.name)}"
+        return f"The closest answer is {code(best.definition.name)} in {where} [{ledger.add(best.evidence)}]."
+    first = findings.quotes[0]
+    more = (
+        f", first of {ranking.matched_files:,} files that share words with the question"
+        if ranking.matched_files
+        else ""
+    )
+    return f"The closest answer is in {code(first.path)} of {code(first.repository)}{more} [{ledger.add(first)}]."
+
+
+def _definition(each: Defined, ledger: Ledger) -> str:
+    said = f": “{inline(each.said)}”" if each.said else ""
+    held = f" of {code(each.definition.container)}" if each.definition.container else ""
+    return f"- {code(each.definition.name)}, a {each.definition.kind}{held}{said} [{ledger.add(each.evidence)}]"
+
+
+def _use(use: FileEvidence, ledger: Ledger) -> str:
+    inside = f" in {code(use.symbols[0])}" if use.symbols else ""
+    return f"- {code(use.text.strip()[:160])}{inside} [{ledger.add(use)}]"
+
+
+def _document(each: FileEvidence, ledger: Ledger) -> str:
+    said = paragraph_of(each)
+    told = f"“{inline(said, 400)}”" if said else code(each.path)
+    return f"- {told} [{ledger.add(each)}]"
+
+
+def _searched(findings: Findings, inquiry: Inquiry) -> list[str]:
+    ranking, pins = findings.ranking, list(inquiry.pins)
+    words = inline(inquiry.question, 200)
+    counts = f"{ranking.matched_chunks:,} places in {ranking.matched_files:,} of {ranking.searched_files:,} files"
+    lines = [f"- “{words}”: {counts} share words with it."]
+    shown = [f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:10]]
+    more = f" and {len(pins) - 10:,} further repositories" if len(pins) > 10 else ""
+    lines.append(f"- Searched {', '.join(shown)}{more}.")
+    lines += [f"- {inline(name)} could not be searched: {inline(why)}." for name, why in sorted(ranking.failed.items())]
+    lines += [
+        f"- {inline(name)} could not be searched: {inline(why)}." for name, why in sorted(inquiry.pins.failed.items())
+    ]
+    if findings.past is not None:
+        lines += [f"- {note}" for note in findings.past.notes]
+    lines.append("- No model was asked; nothing left this machine.")
+    return lines

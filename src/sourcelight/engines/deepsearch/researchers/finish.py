@@ -1,0 +1,229 @@
+"""From a draft to an answer: citations checked, text written, sources listed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote as percent
+
+from sourcelight.core.batches.addresses import repository_url
+from sourcelight.engines.deepsearch.citations import Checker, Citation
+from sourcelight.engines.deepsearch.evidence.model import FileEvidence
+from sourcelight.engines.deepsearch.researchers import markdown
+from sourcelight.engines.deepsearch.researchers.protocol import (
+    Draft,
+    Emit,
+    Happening,
+    Heading,
+    Inquiry,
+    Paragraph,
+    Table,
+)
+from sourcelight.engines.deepsearch.safety import redact
+
+_SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?](?=\s|$)|\n|$)")
+UNVERIFIED = "(unverified)"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Something that an answer rests on: ``search``, ``file``, ``repository`` or ``commit``."""
+
+    type: str
+    label: str
+    link: str
+    repository: str = ""
+    commit: str = ""
+    path: str = ""
+    begin_line: int = 0
+    end_line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A heading, a line or a block of an answer, and the repositories that it speaks of or cites.
+
+    By these, what a reader may not see is left out when an answer is read.
+    """
+
+    kind: str
+    text: str
+    repositories: tuple[str, ...] = ()
+
+
+def joined(segments: Iterable[Segment]) -> str:
+    """Write segments as Markdown; a heading with nothing below it is left out."""
+    blocks: list[str] = []
+    heading = ""
+    for segment in segments:
+        if segment.kind == "heading":
+            heading = segment.text
+            continue
+        if heading:
+            blocks.append(f"{heading}\n")
+            heading = ""
+        blocks.append(segment.text if segment.kind == "line" else f"{segment.text}\n")
+    return "\n".join(_spaced(blocks)).strip("\n") + "\n" if blocks else ""
+
+
+def _spaced(blocks: Sequence[str]) -> list[str]:
+    """Put an empty line between the last of some lines and what follows them."""
+    found: list[str] = []
+    for at, block in enumerate(blocks):
+        single = not block.endswith("\n")
+        last = at + 1 == len(blocks) or blocks[at + 1].endswith("\n")
+        found.append(f"{block}\n" if single and last else block)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """An answer as it is kept. `rejected` are citations that were taken out."""
+
+    segments: tuple[Segment, ...]
+    citations: tuple[Citation, ...]
+    rejected: tuple[Citation, ...]
+    sources: tuple[Source, ...]
+    followups: tuple[str, ...]
+    tables: tuple[Table, ...]
+    stats: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def markdown(self) -> str:
+        """The answer."""
+        return joined(self.segments)
+
+
+def finish(draft: Draft, inquiry: Inquiry, emit: Emit) -> Finished:
+    """Check every citation of a draft and write its Markdown; nothing that was rejected is in it."""
+    context = inquiry.context
+    wanted = _cited(draft)
+    checked: dict[str, Citation] = {}
+    with Checker(context.engine.catalog, context.viewer, inquiry.pins) as checker:
+        for name in wanted:
+            item = draft.ledger.get(name)
+            if item is None:
+                continue
+            checked[name] = checker.check(item)
+            if checked[name].accepted:
+                emit(Happening("evidence", {"id": name, "label": item.label, "status": checked[name].status}))
+    segments = _written(draft, checked, inquiry)
+    accepted = tuple(citation for citation in checked.values() if citation.accepted)
+    rejected = tuple(citation for citation in checked.values() if not citation.accepted)
+    stats = {
+        **draft.stats,
+        "citations": len(accepted),
+        "citations_moved": sum(citation.status == "moved" for citation in accepted),
+        "citations_rejected": len(rejected) + sum(name not in checked for name in wanted),
+        "unverified_sentences": sum(segment.text.count(UNVERIFIED) for segment in segments),
+    }
+    return Finished(
+        tuple(segments),
+        accepted,
+        rejected,
+        tuple(_sources(draft, inquiry, accepted)),
+        tuple(draft.followups),
+        tuple(draft.tables),
+        stats,
+    )
+
+
+def _cited(draft: Draft) -> list[str]:
+    found: list[str] = []
+    for part in draft.parts:
+        if isinstance(part, Paragraph):
+            for match in markdown.CITED.finditer(part.text):
+                found += [name.strip().upper() for name in match[1].split(",")]
+        elif not isinstance(part, Heading):
+            found.append(part.evidence)
+    return list(dict.fromkeys(found))
+
+
+def _written(draft: Draft, checked: Mapping[str, Citation], inquiry: Inquiry) -> list[Segment]:
+    found: list[Segment] = []
+    names = sorted({pin.repository for pin in inquiry.pins})
+    base_url = inquiry.context.base_url
+    for part in draft.parts:
+        if isinstance(part, Heading):
+            found.append(Segment("heading", f"## {part.text}"))
+        elif isinstance(part, Paragraph):
+            text = part.text if draft.researcher == "extractive" else redact(_marked(part.text, checked))
+            for kind, piece in _pieces(text):
+                cited = [
+                    name.strip().upper() for match in markdown.CITED.finditer(piece) for name in match[1].split(",")
+                ]
+                about = {checked[name].evidence.repository for name in cited if name in checked}
+                about |= {name for name in names if name in piece}
+                shown = markdown.with_citations(piece, checked, base_url)
+                found.append(Segment(kind, shown, tuple(sorted(about))))
+        else:
+            citation = checked.get(part.evidence)
+            if citation is not None and citation.accepted:
+                found.append(Segment("block", markdown.quote(citation, base_url), (citation.evidence.repository,)))
+    return found
+
+
+def _pieces(text: str) -> list[tuple[str, str]]:
+    """Cut a paragraph where it may be cut: lists and tables at lines, the rest between paragraphs."""
+    if "```" in text:
+        return [("block", text)]
+    found: list[tuple[str, str]] = []
+    for block in re.split(r"\n{2,}", text.strip("\n")):
+        lines = block.split("\n")
+        if len(lines) > 1 and all(line.startswith(("- ", "* ", "|")) for line in lines):
+            found += [("line", line) for line in lines]
+        elif block.startswith("#"):
+            found.append(("heading", block))
+        elif block.strip():
+            found.append(("line" if block.startswith(("- ", "* ")) else "block", block))
+    return found
+
+
+def _marked(text: str, checked: Mapping[str, Citation]) -> str:
+    """Mark sentences none of whose citations held; code in fences is left as it is."""
+
+    def judge(found: re.Match[str]) -> str:
+        sentence = found[0]
+        names = [name.strip().upper() for match in markdown.CITED.finditer(sentence) for name in match[1].split(",")]
+        if not names or any(name in checked and checked[name].accepted for name in names):
+            return sentence
+        bare = markdown.CITED.sub("", sentence).rstrip()
+        ending = sentence[len(sentence.rstrip()) :]
+        return f"{bare} {UNVERIFIED}{ending}"
+
+    pieces = re.split(r"(```.*?(?:```|\Z))", text, flags=re.DOTALL)
+    return "".join(piece if piece.startswith("```") else _SENTENCE.sub(judge, piece) for piece in pieces)
+
+
+def _sources(draft: Draft, inquiry: Inquiry, accepted: tuple[Citation, ...]) -> list[Source]:
+    base = inquiry.context.base_url
+    found = [
+        Source("search", query, f"{base}/search?q={percent('patterntype:nls ' + query)}") for query in draft.searches
+    ]
+    cited = {citation.evidence.repository for citation in accepted}
+    found += [
+        Source("repository", pin.repository, repository_url(base, pin.repository), pin.repository, pin.commit)
+        for pin in inquiry.pins
+        if pin.repository in cited
+    ]
+    for citation in accepted:
+        item = citation.evidence
+        if isinstance(item, FileEvidence):
+            label = f"{item.repository}/{item.path}@{item.commit[:7]}?L{item.begin_line}-{item.end_line}"
+            found.append(
+                Source(
+                    "file",
+                    label,
+                    item.link(base),
+                    item.repository,
+                    item.commit,
+                    item.path,
+                    item.begin_line,
+                    item.end_line,
+                )
+            )
+        else:
+            found.append(Source("commit", item.label, item.link(base), item.repository, item.commit))
+    return list(dict.fromkeys(found))

@@ -1,0 +1,91 @@
+"""Markdown of answers: text of repositories shown as text, citations as links, quotes in fences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from sourcelight.core.markup import visible
+from sourcelight.engines.deepsearch.citations.check import Citation
+from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, FileEvidence
+from sourcelight.engines.deepsearch.safety import redact
+
+CITED = re.compile(r"\[(E\d{1,6}(?:\s*,\s*E\d{1,6})*)\]", re.IGNORECASE)
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|!~])")
+_FENCE_NAMES = {
+    "py": "python", "pyi": "python", "js": "javascript", "ts": "typescript", "rb": "ruby", "rs": "rust", "go": "go",
+    "c": "c", "h": "c", "cc": "cpp", "cpp": "cpp", "hpp": "cpp", "java": "java", "kt": "kotlin", "scala": "scala",
+    "cs": "csharp", "php": "php", "sh": "bash", "md": "markdown", "rst": "rst", "json": "json", "yml": "yaml",
+    "yaml": "yaml", "toml": "toml", "jsx": "jsx", "tsx": "tsx", "sql": "sql", "html": "html", "css": "css",
+}  # fmt: skip
+
+
+def inline(text: str, most: int = 300) -> str:
+    """Show text of a repository within a line of Markdown: one line, nothing in it acts, secrets are gone."""
+    plain = " ".join(visible(redact(text)).split())
+    if len(plain) > most:
+        plain = plain[: most - 1].rstrip() + "…"
+    return _SPECIAL.sub(r"\\\1", plain)
+
+
+def code(text: str) -> str:
+    """Show a name or a short text in a code span."""
+    plain = " ".join(visible(text).split())
+    fence = "`"
+    while fence in plain:
+        fence += "`"
+    space = " " if plain.startswith("`") or plain.endswith("`") else ""
+    return f"{fence}{space}{plain}{space}{fence}" if plain else "` `"
+
+
+def fenced(text: str, path: str) -> str:
+    """Show lines of a file."""
+    shown = visible(redact(text))
+    fence = "```"
+    while fence in shown:
+        fence += "`"
+    extension = path.rpartition("/")[2].rpartition(".")[2].lower()
+    return f"{fence}{_FENCE_NAMES.get(extension, '')}\n{shown}\n{fence}"
+
+
+def link_to(citation: Citation, base_url: str) -> str:
+    """Show a citation as a link."""
+    item = citation.evidence
+    return f"[{_SPECIAL.sub(_escaped, item.label)}]({_address(item.link(base_url))})"
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[0] if found[0] in "#_~!" else f"\\{found[0]}"
+
+
+def _address(url: str) -> str:
+    """Make an address that Markdown takes whole."""
+    return url.replace(" ", "%20").replace("(", "%28").replace(")", "%29").replace("<", "%3C").replace(">", "%3E")
+
+
+def quote(citation: Citation, base_url: str) -> str:
+    """Show evidence with its lines."""
+    item = citation.evidence
+    head = link_to(citation, base_url)
+    if isinstance(item, CommitEvidence):
+        told = f"{head} {inline(item.author, 80)}, {item.date[:10]}: “{inline(item.subject)}”"
+        return f"- {told}"
+    names = ", ".join(code(name) for name in item.symbols[:3])
+    return f"{head}{f' {names}' if names else ''}\n\n{fenced(item.text, item.path)}"
+
+
+def with_citations(text: str, citations: Mapping[str, Citation], base_url: str) -> str:
+    """Put links in the place of ``[E7]``; ids of what was rejected, or is not known, go."""
+
+    def links(found: re.Match[str]) -> str:
+        names = [name.strip().upper() for name in found[1].split(",")]
+        held = [citations[name] for name in names if name in citations and citations[name].accepted]
+        return " ".join(link_to(each, base_url) for each in held)
+
+    return CITED.sub(links, text)
+
+
+def first_lines(item: FileEvidence) -> str:
+    """The first line of evidence that says something."""
+    return next((line.strip() for line in item.text.split("\n") if line.strip()), "")

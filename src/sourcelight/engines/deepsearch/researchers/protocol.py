@@ -1,0 +1,169 @@
+"""What a researcher is given, what it tells on the way, and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+from sourcelight.engines.deepsearch.citations.pins import Pins
+from sourcelight.engines.deepsearch.evidence.model import Ledger
+from sourcelight.engines.tools import CallContext
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """Something that happened while a question was worked on.
+
+    `kind` is ``turn`` (a tool was called: its name, what with, what it gave in a line), ``evidence`` (a citation was
+    accepted) or ``answer_delta`` (some text of the answer).
+    """
+
+    kind: str
+    payload: Mapping[str, Any]
+
+
+Emit: TypeAlias = Callable[[Happening], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a question may take; 0 or None: no limit.
+
+    `cost` is in dollars as the provider's price list says.
+    """
+
+    wall_s: float = 20.0
+    tool_calls: int = 40
+    model_requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    request_tokens: int = 0
+    quoted_lines: int = 120
+    citations: int = 20
+    cost: float | None = None
+
+    @classmethod
+    def of_model(cls) -> Budget:
+        """What a model may take by default."""
+        return cls(240.0, 60, 25, 400_000, 16_000, 60_000, 300, 40)
+
+
+@dataclass(frozen=True, slots=True)
+class Previous:
+    """An earlier question of the conversation and its answer; `cited` are names and paths that it cited."""
+
+    question: str
+    answer: str
+    cited: tuple[str, ...] = ()
+    messages: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """A question to be researched.
+
+    Parameters
+    ----------
+    question
+        In words, without filters.
+    filters
+        Filters of files (and of repositories, which the pins already hold) as a query.
+    pins
+        The commits that count.
+    context
+        For whom; its permissions hold for every tool.
+    previous
+        Earlier questions of the conversation, oldest first.
+    """
+
+    question: str
+    filters: str
+    pins: Pins
+    context: CallContext
+    previous: Sequence[Previous] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Markdown in which ``[E7]`` stands for a citation."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Evidence shown with its lines."""
+
+    evidence: str
+
+
+Part: TypeAlias = Heading | Paragraph | Quote
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A whole table that belongs to an answer: what was asked of the engine, and every row."""
+
+    title: str
+    query: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    total: int
+
+
+@dataclass(slots=True)
+class Draft:
+    """An answer before its citations are checked.
+
+    Attributes
+    ----------
+    parts
+        The text.
+    ledger
+        The evidence that `parts` speak of.
+    followups
+        Questions that could be asked next.
+    tables
+        Tables of counted questions.
+    confident
+        Whether it claims to answer.
+    stats
+        Counts: ``tool_calls``, ``input_tokens`` and the like.
+    researcher, model
+        Who wrote it.
+    messages
+        What the model's library needs to go on; kept for follow-ups.
+    error
+        Why it is not what was asked for, such as a budget that ended: kind and message.
+    """
+
+    parts: list[Part] = field(default_factory=list)
+    ledger: Ledger = field(default_factory=Ledger)
+    followups: list[str] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    confident: bool = True
+    stats: dict[str, Any] = field(default_factory=dict)
+    researcher: str = "extractive"
+    model: str = ""
+    messages: bytes = b""
+    error: Mapping[str, str] = field(default_factory=dict)
+    searches: list[str] = field(default_factory=list)
+
+
+class Researcher(Protocol):
+    """Writes drafts."""
+
+    def research(self, inquiry: Inquiry, budget: Budget | None, emit: Emit) -> Draft:
+        """Research a question; None: the researcher's own budget.
+
+        Raises `Cancelled`, and errors of `sourcelight.core.errors` that are the asker's to mend.
+        """
+        ...

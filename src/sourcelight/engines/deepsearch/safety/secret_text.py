@@ -1,0 +1,118 @@
+"""Secrets in text, replaced before it goes to a model's provider, into the store or onto a page.
+
+Lines stay where they are, so that citations hold. What is looked for: formats that issuers document (cloud keys,
+tokens with a prefix), private key blocks, values given to names such as ``password``, users in addresses, and long
+text without order beside such names.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+
+REDACTED = "[redacted]"
+
+_MARKED = re.compile(
+    r"\b(?:AKIA|ASIA|AROA|AIDA)[0-9A-Z]{16}\b"  # AWS key ids
+    r"|\bgh[pousr]_[0-9A-Za-z]{20,255}\b|\bgithub_pat_[0-9A-Za-z_]{20,255}\b"
+    r"|\bglpat-[0-9A-Za-z_-]{20,}\b"
+    r"|\bxox[abeoprs]-[0-9A-Za-z-]{10,}\b|\bxapp-[0-9A-Za-z-]{10,}\b"
+    r"|\bsk-(?:ant-|proj-|or-)?[0-9A-Za-z_-]{20,}\b"
+    r"|\b(?:sk|pk|rk)_(?:live|test)_[0-9A-Za-z]{16,}\b"
+    r"|\bAIza[0-9A-Za-z_-]{35}\b|\bya29\.[0-9A-Za-z_-]{20,}"
+    r"|\bnpm_[0-9A-Za-z]{36}\b|\bpypi-[0-9A-Za-z_-]{50,}\b|\bhf_[0-9A-Za-z]{30,}\b"
+    r"|\bdop_v1_[0-9a-f]{64}\b|\bSG\.[0-9A-Za-z_-]{16,}\.[0-9A-Za-z_-]{16,}\b"
+    r"|\bsl[a-z]_[0-9A-Za-z_-]{43}\b"
+    r"|\beyJ[0-9A-Za-z_-]{8,}\.eyJ[0-9A-Za-z_-]{8,}\.[0-9A-Za-z_-]*"  # JSON web tokens
+)
+_BLOCK_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----")
+_BLOCK_END = re.compile(r"-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----")
+_BLOCK_BODY = re.compile(r"[0-9A-Za-z+/=]{24,}")
+_USER = re.compile(r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@'\"<>]*:)([^\s/@'\"<>]+)(?=@)", re.IGNORECASE)
+_NAMES = (
+    r"pass(?:word|wd|phrase)?|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|client[_-]?secret|auth|"
+    r"credential"
+)
+_QUOTED_VALUE = re.compile(
+    rf"((?:\b|_)[\w.-]*(?:{_NAMES})[\w.-]*[\"']?\]?\s*(?:[:=]|=>|:=)\s*[bruf]?[\"'])([^\"'\s]{{4,}})(?=[\"'])",
+    re.IGNORECASE,
+)
+_BARE_VALUE = re.compile(
+    rf"^(\s*(?:export\s+|set\s+|-\s+)?[\w.-]*(?:{_NAMES})[\w.-]*\s*[=:]\s*)([^\s\"'#;,(){{}}\[\]<>$]+)\s*$",
+    re.IGNORECASE,
+)
+_AUTHORIZATION = re.compile(r"(\b(?:bearer|basic|token)\s+)([0-9A-Za-z._~+/-]{16,}=*)", re.IGNORECASE)
+_KEYLIKE = re.compile(rf"(?:{_NAMES}|salt|hmac|sign)", re.IGNORECASE)
+_LONG = re.compile(r"[0-9A-Za-z+/_=-]{32,}")
+_PIECE = re.compile(r"[/_.~-]+")
+_LEAST_LENGTH = 16
+_LEAST_DIGITS = 0.06
+_LEAST_BITS = 3.2
+_LEAST_OF_MOST = 0.75
+
+_PLAIN_VALUES = re.compile(
+    r"(?:none|null|nil|true|false|str|string|bytes|int|bool|self\..*|os\..*|env.*|config.*|args\..*|req.*|opts?.*|"
+    r"[a-z]+(?:[._-][a-z]+)*|[A-Z][A-Za-z]*|%\w|\*+|x+|\.{3}|\d{1,3})",
+    re.IGNORECASE,
+)
+
+_HIDDEN_NAME = re.compile(
+    r"^\.env(?:\..*)?$|^\.?(?:netrc|pgpass|htpasswd|npmrc|pypirc|dockercfg)$|^id_(?:rsa|dsa|ecdsa|ed25519)$|"
+    r"\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ppk|asc|gpg|der)$|^(?:credentials|secrets?)(?:\.(?:json|ya?ml|toml|ini|txt))?$",
+    re.IGNORECASE,
+)
+_SAMPLE = re.compile(r"^\.env\.(?:example|sample|template|dist)$", re.IGNORECASE)
+
+
+def is_hidden_file(path: str) -> bool:
+    """Tell whether a file is of a sort that holds secrets, and so is never quoted."""
+    name = path.rpartition("/")[2]
+    return bool(_HIDDEN_NAME.search(name)) and not _SAMPLE.match(name)
+
+
+def redact(text: str) -> str:
+    """Replace secrets in a text; it keeps its number of lines."""
+    lines = text.split("\n")
+    inside = False
+    for at, line in enumerate(lines):
+        if inside:
+            if _BLOCK_END.search(line):
+                inside = False
+            else:
+                lines[at] = REDACTED
+            continue
+        if _BLOCK_BEGIN.search(line):
+            inside = not _BLOCK_END.search(line)
+            lines[at] = _BLOCK_BODY.sub(REDACTED, line)
+            continue
+        lines[at] = _line(line)
+    return "\n".join(lines)
+
+
+def _line(line: str) -> str:
+    line = _MARKED.sub(REDACTED, line)
+    line = _USER.sub(rf"\1{REDACTED}", line)
+    line = _AUTHORIZATION.sub(lambda found: found[1] + (REDACTED if _is_random(found[2]) else found[2]), line)
+    line = _QUOTED_VALUE.sub(lambda found: found[1] + _value(found[2], quoted=True), line)
+    line = _BARE_VALUE.sub(lambda found: found[1] + _value(found[2], quoted=False), line)
+    if _KEYLIKE.search(line):
+        line = _LONG.sub(lambda found: REDACTED if _is_random(found[0]) else found[0], line)
+    return line
+
+
+def _value(value: str, *, quoted: bool) -> str:
+    if value == REDACTED or (_PLAIN_VALUES.fullmatch(value) and not (quoted and _is_random(value))):
+        return value
+    return REDACTED
+
+
+def _is_random(text: str) -> bool:
+    """Tell whether a text has about as much disorder as an encoded key; names and paths of words have not."""
+    piece = max(_PIECE.split(text), key=len)
+    digits = sum(sign.isdigit() for sign in piece)
+    if len(piece) < _LEAST_LENGTH or digits < max(2, _LEAST_DIGITS * len(piece)) or digits == len(piece):
+        return False
+    counts = Counter(piece)
+    bits = -sum(n / len(piece) * math.log2(n / len(piece)) for n in counts.values())
+    return bits >= min(_LEAST_BITS, _LEAST_OF_MOST * math.log2(len(piece)))

@@ -1,0 +1,179 @@
+"""What the plans of a search find in histories, repository after repository, as record batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.errors import RepositoryError, SourcelightError
+from sourcelight.core.patterns.halting import Halted
+from sourcelight.engines.engine.commits.asked import Asked
+from sourcelight.engines.engine.commits.histories import Wanted
+from sourcelight.engines.history import History, HistoryStore
+from sourcelight.engines.history.search.commits import find_commits, newest_first
+from sourcelight.engines.history.search.diffs import DiffHits, find_diffs, removed_rows
+from sourcelight.engines.history.search.matches import commit_matches, diff_matches
+from sourcelight.engines.history.search.model import AnyOf, CommitQuery, DiffQuery, Tree
+from sourcelight.engines.search import Target
+from sourcelight.repos import Repository, resolve
+
+if TYPE_CHECKING:
+    from sourcelight.engines.engine.plan import Plan
+
+WORKTREE = "WORKTREE"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A repository, the commits whose history is searched, and those whose history is left out."""
+
+    repository: Repository
+    revisions: tuple[str, ...]
+    without: tuple[str, ...] = ()
+
+    @property
+    def wanted(self) -> Wanted:
+        """What must have been read before."""
+        return Wanted(self.repository, tuple(dict.fromkeys((*self.revisions, *self.without))))
+
+
+def history_of(plans: Sequence[Plan]) -> list[Wanted]:
+    """The histories that `plans` need: of commits, and of the files whose contributors they ask for."""
+    found = [place.wanted for plan in plans for place in plan.places]
+    for plan in plans:
+        if any(predicate.name == "has.contributor" for predicate in plan.alternative.predicates("file")):
+            found += [place.wanted for place in places_of(plan.targets, lambda _: ())]
+    return list({one.key: one for one in found}.values())
+
+
+def places_of(targets: Sequence[Target], without: Callable[[Repository], Sequence[str]]) -> tuple[Place, ...]:
+    """Bring the revisions of each repository together: they are searched as one."""
+    found: dict[str, list[Target]] = {}
+    for target in targets:
+        found.setdefault(target.repository.key, []).append(target)
+    return tuple(
+        Place(own[0].repository, tuple(dict.fromkeys(_commit(t) for t in own)), tuple(without(own[0].repository)))
+        for own in found.values()
+    )
+
+
+def _commit(target: Target) -> str:
+    """A work tree has the history of its HEAD."""
+    if target.revision != WORKTREE or target.repository.kind != "git":
+        return target.commit
+    try:
+        return resolve(target.repository, "")
+    except RepositoryError:
+        return target.repository.facts.commit
+
+
+@dataclass(slots=True)
+class HistoryAnswers:
+    """Asks histories for what the plans want.
+
+    Attributes
+    ----------
+    unread
+        Repositories whose commits could not all be read, and how many of those were searched.
+    shallow
+        Repositories whose oldest commits seem to add every file, and why.
+    done
+        Repositories that were searched to the end.
+    """
+
+    store: HistoryStore
+    cancellation: Cancellation
+    unread: dict[str, int] = field(default_factory=dict)
+    shallow: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    done: list[str] = field(default_factory=list)
+
+    def batches(self, asked: Sequence[tuple[Asked, Sequence[Place]]]) -> Iterator[tuple[Place, Asked, Any]]:
+        """Batches of all plans, each commit once for each kind of result."""
+        places: dict[str, list[tuple[Asked, Place]]] = {}
+        for one, of_plan in asked:
+            for place in of_plan:
+                places.setdefault(place.repository.key, []).append((one, place))
+        for own in sorted(places.values(), key=lambda own: own[0][1].repository.name):
+            if self.cancellation.stopped:
+                return
+            name = own[0][1].repository.name
+            if name in self.failed:
+                continue
+            try:
+                yield from self._of_repository(own)
+            except (Halted, KeyError):  # out of time, or its history was not read in time
+                continue
+            except (SourcelightError, OSError) as fault:
+                self.failed[name] = str(fault)
+            self.done.append(name)
+
+    def _of_repository(self, own: Sequence[tuple[Asked, Place]]) -> Iterator[tuple[Place, Asked, Any]]:
+        place = own[0][1]
+        history = self.store.open(place.repository)
+        facts = place.repository.facts
+        self._note(history, place)
+        stopped = lambda: self.cancellation.stopped  # noqa: E731 - what scans ask every 10 ms
+        for kind in ("commit", "diff"):
+            mine = [(one, at) for one, at in own if one.kind == kind]
+            if not mine:
+                continue
+            if kind == "commit":
+                asked = [one.at(at.revisions, at.without) for one, at in mine]
+                found = [find_commits(history, q, stopped) for q in asked if isinstance(q, CommitQuery)]
+                trees = [q.tree for q in asked if isinstance(q, CommitQuery) and q.tree is not None]
+                commits = found[0] if len(found) == 1 else newest_first(history, np.unique(np.concatenate(found)))
+                batches = commit_matches(history, facts, commits, _either(trees))
+            else:
+                hits = [self._diffs(history, one, at) for one, at in mine]
+                batches = diff_matches(history, facts, _united(history, hits), stopped)
+            for batch in batches:
+                yield place, mine[0][0], batch
+                if all(one.repositories_only for one, _ in mine):
+                    break
+                if self.cancellation.stopped:
+                    raise Halted
+
+    def _diffs(self, history: History, asked: Asked, place: Place) -> DiffHits:
+        query = asked.at(place.revisions, place.without)
+        if not isinstance(query, DiffQuery):
+            raise TypeError(f"no query of changed lines: {query!r}")
+        query = replace(query, shown=asked.side is not None)
+        hits = find_diffs(history, query, lambda: self.cancellation.stopped)
+        if asked.side is None:
+            return hits
+        kept = removed_rows(history, hits.rows) == (asked.side == "removed")
+        rows, changes = hits.rows[kept], hits.row_changes[kept]
+        commits = hits.commits[np.isin(hits.commits, history.changes.commit[changes])]
+        return replace(hits, commits=commits, changes=np.unique(changes), rows=rows, row_changes=changes)
+
+    def _note(self, history: History, place: Place) -> None:
+        if history.commits.unread.any():
+            reached = np.logical_or.reduce([history.reachable(oid) for oid in place.revisions])
+            unread = int((history.commits.unread & reached).sum())
+            if unread:
+                self.unread[place.repository.name] = unread
+        if history.shallow:
+            self.shallow[place.repository.name] = history.shallow
+
+
+def _either(trees: Sequence[Tree]) -> Tree | None:
+    return None if not trees else trees[0] if len(trees) == 1 else AnyOf(tuple(trees))
+
+
+def _united(history: History, found: Sequence[DiffHits]) -> DiffHits:
+    if len(found) == 1:
+        return found[0]
+    commits = newest_first(history, np.unique(np.concatenate([hits.commits for hits in found])))
+    rows, first = np.unique(np.concatenate([hits.rows for hits in found]), return_index=True)
+    changes = np.concatenate([hits.row_changes for hits in found])[first]
+    rank = np.zeros(len(history.commits), np.int64)
+    rank[commits] = np.arange(len(commits))
+    order = np.argsort(rank[history.changes.commit[changes]], kind="stable")
+    every = np.unique(np.concatenate([hits.changes for hits in found]))
+    patterns = tuple(dict.fromkeys(pattern for hits in found for pattern in hits.patterns))
+    return DiffHits(commits, every, rows[order], changes[order], patterns)

@@ -1,0 +1,127 @@
+"""From an alternative of a query to what is asked of histories."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from sourcelight.core.errors import PatternError, QueryError, UnsupportedQuery
+from sourcelight.core.patterns import CompiledPattern, compile_pattern
+from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern
+from sourcelight.core.query.dates import parse_date
+from sourcelight.core.query.fields import present
+from sourcelight.core.query.languages import find_language, path_regex
+from sourcelight.engines.history.search.model import (
+    AllOf,
+    AnyOf,
+    CommitQuery,
+    Commits,
+    DiffQuery,
+    Files,
+    Not,
+    OneOf,
+    Side,
+    Term,
+    Tree,
+)
+
+SIDES: dict[str, Side] = {"added": "added", "removed": "removed"}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an alternative asks of the history of each repository that it searches.
+
+    `query` has no revisions yet. `side` is the one that ``select:commit.diff.…`` keeps, None for both.
+    `repositories_only` says that ``select:repo`` wants to know where there is a result at all.
+    """
+
+    kind: Literal["commit", "diff"]
+    query: CommitQuery | DiffQuery
+    side: Side | None = None
+    repositories_only: bool = False
+
+    def at(self, revisions: Sequence[str], without: Sequence[str]) -> CommitQuery | DiffQuery:
+        """The query over what `revisions` have behind them and `without` have not (40 hex digits each)."""
+        commits = replace(self.query.commits, revisions=tuple(revisions), without=tuple(without))
+        return replace(self.query, commits=commits)
+
+
+def asked_of(alternative: Alternative) -> Asked | None:
+    """Say what is asked; None for a query that is not after commits.
+
+    Of ``type:commit type:diff`` the second alone counts (query-language reference, commits and diffs).
+
+    Raises `UnsupportedQuery` for predicates that can't be told of commits.
+    """
+    types = set(alternative.types)
+    kind: Literal["commit", "diff"] = "diff" if "diff" in types else "commit"
+    if kind not in types:
+        return None
+    for predicate in alternative.predicates("file"):
+        what, hint = f"file:{predicate.name}(…) with type:{kind}", "leave it out, or search files alone"
+        raise UnsupportedQuery(f"{what} is not supported here yet: {hint}", hint=hint)
+    select = alternative.select()
+    if select[:1] not in {(), ("repo",), ("commit",)} or (select[1:2] == ("diff",) and kind != "diff"):
+        return None
+    sensitive = alternative.case_sensitive()
+    tree = None if alternative.pattern is None else _tree(alternative.pattern, sensitive=sensitive)
+    files = Files(tuple(_paths(alternative, sensitive=sensitive)))
+    commits = Commits(
+        authors=_tests(alternative, "author"),
+        committers=_tests(alternative, "committer"),
+        messages=_tests(alternative, "message"),
+        after=max((math.floor(_instant(f)) for f in alternative.all("after") if f.value), default=None),
+        before=min((math.ceil(_instant(f)) for f in alternative.all("before") if f.value), default=None),
+    )
+    query = DiffQuery(commits, files, tree) if kind == "diff" else CommitQuery(commits, tree, files)
+    return Asked(kind, query, SIDES.get(".".join(select[2:])), select == ("repo",))
+
+
+def _instant(item: Filter) -> float:
+    return parse_date(item.value, present()).timestamp()
+
+
+def _tests(alternative: Alternative, name: str) -> tuple[OneOf, ...]:
+    sensitive = alternative.case_sensitive()
+    return tuple(
+        OneOf((_compiled(Pattern(f.value, "regexp"), sensitive=sensitive),), negated=f.negated)
+        for f in alternative.all(name)
+        if f.value
+    )
+
+
+def _paths(alternative: Alternative, *, sensitive: bool) -> list[OneOf]:
+    found = [
+        OneOf((_compiled(Pattern(f.value, "regexp"), sensitive=sensitive, whole_text=True),), negated=f.negated)
+        for f in alternative.all("file")
+        if f.value
+    ]
+    for item in alternative.all("lang"):
+        if item.value:
+            regexp = path_regex(find_language(item.value) or item.value)
+            pattern = compile_pattern(regexp, kind="regexp", case_sensitive=True, whole_text=True)
+            found.append(OneOf((pattern,), negated=item.negated))
+    return found
+
+
+def _tree(node: Node, *, sensitive: bool) -> Tree:
+    if isinstance(node, And):
+        return AllOf(tuple(_tree(arg, sensitive=sensitive) for arg in node.args))
+    if isinstance(node, Or):
+        return AnyOf(tuple(_tree(arg, sensitive=sensitive) for arg in node.args))
+    if isinstance(node, Pattern):
+        found = Term(_compiled(node, sensitive=sensitive))
+        return Not(found) if node.negated else found
+    raise TypeError(f"no pattern: {node!r}")
+
+
+def _compiled(pattern: Pattern, *, sensitive: bool, whole_text: bool = False) -> CompiledPattern:
+    kind: Literal["regexp", "literal"] = "regexp" if pattern.kind == "regexp" else "literal"
+    try:
+        return compile_pattern(pattern.value, kind=kind, case_sensitive=sensitive, whole_text=whole_text)
+    except PatternError as error:
+        # The parser has let it pass: only with case folded does it outgrow RE2's memory.
+        raise QueryError(str(error), query=pattern.value, hint="make the pattern smaller, or add case:yes") from error

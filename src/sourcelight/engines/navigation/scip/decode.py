@@ -1,0 +1,158 @@
+"""Reading SCIP index files: protobuf by hand, one document after another.
+
+Field numbers are those of ``scip.proto``: Index.metadata=1, documents=2; Metadata.project_root=3,
+text_document_encoding=4; Document.relative_path=1, occurrences=2, position_encoding=6; Occurrence.range=1, symbol=2,
+symbol_roles=3.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+DEFINITION = 1
+"""Bit of `ScipOccurrence.roles` for a definition."""
+
+UTF8, UTF16, UTF32 = 1, 2, 3
+"""Values of `ScipDocument.encoding`: what columns count. 0: not said."""
+
+_LARGEST = 1 << 31
+
+
+class ScipError(ValueError):
+    """Raised for bytes that are no SCIP index, or are cut off; says at which byte."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScipOccurrence:
+    """A symbol at a place: 0-based lines and columns, the end exclusive."""
+
+    start_line: int
+    start_column: int
+    end_line: int
+    end_column: int
+    symbol: str
+    roles: int
+
+    @property
+    def is_definition(self) -> bool:
+        """Whether the symbol is defined here."""
+        return bool(self.roles & DEFINITION)
+
+
+@dataclass(slots=True)
+class ScipDocument:
+    """A file of the index."""
+
+    path: str = ""
+    encoding: int = 0
+    occurrences: list[ScipOccurrence] = field(default_factory=list)
+
+
+def read_documents(data: bytes) -> Iterator[ScipDocument]:
+    """Yield the documents of an index file.
+
+    Raises
+    ------
+    ScipError
+        For what is no index: truncated, of another format, or without any document.
+    """
+    seen = False
+    for number, value, low, high in _fields(data, 0, len(data)):
+        if number == 2 and value is None:
+            seen = True
+            yield _document(data, low, high)
+        elif number not in {1, 3}:
+            raise ScipError(f"byte {low:,} is of field {number}, which an index does not have")
+    if not seen:
+        raise ScipError("it holds no document")
+
+
+def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
+    value = shift = 0
+    while at < end and shift < 70:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+        shift += 7
+    raise ScipError(f"it is cut off or no index: a number at byte {at:,} does not end")
+
+
+def _fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int | None, int, int]]:
+    """Yield number, value (None for bytes), and the range of bytes of each field."""
+    while at < end:
+        key, at = _varint(data, at, end)
+        number, kind = key >> 3, key & 7
+        if kind == 0:
+            value, following = _varint(data, at, end)
+            yield number, value, at, following
+            at = following
+        elif kind == 2:
+            length, at = _varint(data, at, end)
+            if length > end - at:
+                raise ScipError(f"it is cut off: byte {at:,} announces {length:,} bytes, and {end - at:,} are left")
+            yield number, None, at, at + length
+            at += length
+        elif kind in {1, 5}:
+            size = 8 if kind == 1 else 4
+            if size > end - at:
+                raise ScipError(f"it is cut off at byte {at:,}")
+            yield number, 0, at, at + size
+            at += size
+        else:
+            raise ScipError(f"byte {at:,} starts with a kind of field that is not in use")
+
+
+def _document(data: bytes, at: int, end: int) -> ScipDocument:
+    found = ScipDocument()
+    for number, value, low, high in _fields(data, at, end):
+        if number == 1 and value is None:
+            found.path = _text(data, low, high)
+        elif number == 2 and value is None:
+            one = _occurrence(data, low, high)
+            if one is not None:
+                found.occurrences.append(one)
+        elif number == 6 and value is not None:
+            found.encoding = value
+    return found
+
+
+def _occurrence(data: bytes, at: int, end: int) -> ScipOccurrence | None:
+    numbers: list[int] = []
+    symbol, roles = "", 0
+    for number, value, low, high in _fields(data, at, end):
+        if number == 1:
+            if value is not None:
+                numbers.append(value)
+            at = low
+            while value is None and at < high:
+                part, at = _varint(data, at, high)
+                numbers.append(part)
+        elif number == 2 and value is None:
+            symbol = _text(data, low, high)
+        elif number == 3 and value is not None:
+            roles = value
+    if len(numbers) == 3:
+        numbers = [numbers[0], numbers[1], numbers[0], numbers[2]]
+    if len(numbers) != 4 or not symbol or max(numbers) > _LARGEST:
+        return None
+    return ScipOccurrence(numbers[0], numbers[1], numbers[2], numbers[3], symbol, roles)
+
+
+def _text(data: bytes, low: int, high: int) -> str:
+    return data[low:high].decode(errors="replace")
+
+
+_DESCRIPTOR = re.compile(
+    r"(?:`((?:[^`]|``)+)`|([\w$+-]+))"  # the name, escaped or plain
+    r"(?:\([^()]*\)\.|[.#/:!\])])?$"  # a method, or another suffix
+)
+
+
+def last_descriptor(symbol: str) -> str:
+    """Give the name that a symbol ends in: ``pkg `mod`/Class#method().`` names ``method``; empty for none."""
+    found = None if symbol.startswith("local ") else _DESCRIPTOR.search(symbol)
+    return "" if found is None else (found[1] or found[2]).replace("``", "`")

@@ -1,0 +1,146 @@
+"""An index file turned around: from places to symbols, and from symbols to their definitions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sourcelight.engines.navigation.scip.decode import UTF8, UTF32, ScipDocument, ScipError, read_documents
+
+if TYPE_CHECKING:
+    from sourcelight.engines.navigation.project import Project
+
+NAMES = (b"index.scip", b".scip/index.scip", b"dump.scip")
+"""Where an index file may lie in a repository."""
+
+LARGEST_FILE = 256 * 1024 * 1024
+"""Bytes of an index file that are read."""
+
+FOLDER = "scip"
+
+_UTF16_BY_DEFAULT = frozenset({"Python", "TypeScript", "TSX", "JavaScript"})
+"""Languages whose indexers count UTF-16 units and don't say so; the others count bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """An occurrence in a file of the project, as bytes."""
+
+    start: int
+    end: int
+    symbol: str
+    is_definition: bool
+
+
+@dataclass(slots=True)
+class ScipIndex:
+    """What an index file says of one project.
+
+    `left_out` counts what could not be used: files that the commit does not have, and places beyond their text.
+    """
+
+    project: Project
+    spots: dict[bytes, dict[int, Spot]] = field(default_factory=dict)
+    definitions: Mapping[str, list[tuple[bytes, Spot]]] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, project: Project, data: bytes) -> ScipIndex:
+        """Read an index file for a project; raises `ScipError`."""
+        index = cls(project)
+        found: dict[str, list[tuple[bytes, Spot]]] = defaultdict(list)
+        counts: dict[str, int] = defaultdict(int)
+        for one in read_documents(data):
+            path = one.path.encode().replace(b"\\", b"/").removeprefix(b"./")
+            document = project.document(path)
+            if document is None:
+                counts["files"] += 1
+                continue
+            spots = index.spots.setdefault(path, {})
+            for spot in _spots(one, document.text, document.language):
+                if spot is None:
+                    counts["places"] += 1
+                    continue
+                spots[spot.start] = spot
+                if spot.is_definition:
+                    # What is called local is so in one document only.
+                    key = f"{spot.symbol} {one.path}" if spot.symbol.startswith("local ") else spot.symbol
+                    found[key].append((path, spot))
+        if not index.spots:
+            raise ScipError("none of its files is in the repository at this commit")
+        index.definitions, index.left_out = dict(found), dict(counts)
+        return index
+
+    def at(self, path: bytes, offset: int) -> Spot | None:
+        """Give the occurrence that begins at a byte offset."""
+        return self.spots.get(path, {}).get(offset)
+
+    def defined(self, path: bytes, spot: Spot) -> list[tuple[bytes, Spot]]:
+        """Give where the symbol of an occurrence is defined."""
+        return self.definitions.get(self.key(path, spot), [])
+
+    @staticmethod
+    def key(path: bytes, spot: Spot) -> str:
+        """Give what identifies a symbol in the whole index."""
+        return f"{spot.symbol} {path.decode(errors='replace')}" if spot.symbol.startswith("local ") else spot.symbol
+
+
+def _spots(one: ScipDocument, text: bytes, language: str) -> Iterable[Spot | None]:
+    lines = text.split(b"\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    wide = one.encoding not in {UTF8, UTF32} if one.encoding else language in _UTF16_BY_DEFAULT
+    for occurrence in one.occurrences:
+        if occurrence.start_line != occurrence.end_line or occurrence.start_line >= len(lines):
+            yield None
+            continue
+        line = lines[occurrence.start_line]
+        columns = (occurrence.start_column, occurrence.end_column)
+        if not line.isascii() and (wide or one.encoding == UTF32):
+            low, high = (_byte_column(line, column, wide=wide) for column in columns)
+        else:
+            low, high = columns
+        if high > len(line) or low > high:
+            yield None
+            continue
+        base = starts[occurrence.start_line]
+        yield Spot(base + low, base + high, occurrence.symbol, occurrence.is_definition)
+
+
+def _byte_column(line: bytes, column: int, *, wide: bool) -> int:
+    text = line.decode(errors="replace")
+    if not wide:
+        return len(text[:column].encode())
+    return len(text.encode("utf-16-le")[: 2 * column].decode("utf-16-le", errors="ignore").encode())
+
+
+def given_path(store_folder: Path, key: str, commit: str) -> Path:
+    """Give where an index file that was handed over for a commit is kept."""
+    return store_folder / key / FOLDER / f"{commit}.scip"
+
+
+def keep(project: Project, file: str | Path, store_folder: Path) -> ScipIndex:
+    """Check an index file against a project and keep it for that commit.
+
+    Raises
+    ------
+    ScipError
+        For a file that is no index, or of another repository.
+    OSError
+        When it can't be read or kept.
+    """
+    source = Path(file)
+    if source.stat().st_size > LARGEST_FILE:
+        raise ScipError(f"it has {source.stat().st_size:,} bytes; at most {LARGEST_FILE:,} are read")
+    data = source.read_bytes()
+    index = ScipIndex.read(project, data)
+    place = given_path(store_folder, project.key, project.commit)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    temporary = place.with_suffix(".tmp")
+    temporary.write_bytes(data)
+    temporary.replace(place)
+    return index

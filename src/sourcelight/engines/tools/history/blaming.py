@@ -1,0 +1,355 @@
+"""`blame`, `ownership`, `bus_factor` and `survival`: whose lines today's text is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sourcelight.core.batches.answers import Answer, CallProgress
+from sourcelight.core.errors import CallError, PathNotFound
+from sourcelight.engines.history.blame import OwnedFile, blame_file, own
+from sourcelight.engines.history.identity import BOT_RULE, is_bot
+from sourcelight.engines.tools.history import columns
+from sourcelight.engines.tools.history.grouping import Numbers, People, bounds, group, total
+from sourcelight.engines.tools.history.opening import Histories, Opened, open_histories
+from sourcelight.engines.tools.history.paths import directories
+from sourcelight.engines.tools.model import Arguments, CallContext
+from sourcelight.engines.tools.places import clean_path
+from sourcelight.repos import ObjectReader, find_entry, resolve
+
+_YEAR_S = 1970
+
+
+def blame(arguments: Arguments, context: CallContext) -> Answer:
+    """Which commit brought each line of a file, by git blame."""
+    repository = context.engine.catalog.get(arguments["repo"].strip("/"), context.viewer)
+    revision = arguments.get("revision", "")
+    commit = resolve(repository, revision)
+    path = clean_path(arguments["path"])
+    if repository.kind != "git":
+        raise CallError(f"blame: {repository.name} is a folder without git and has no history", call="blame")
+    with ObjectReader(repository) as reader:
+        entry = find_entry(reader, commit, path, revision)
+        if entry.kind in {"directory", "submodule"}:
+            raise CallError(f"blame: {path or '/'} is no file but a {entry.kind}", call="blame", argument="path")
+        data = reader.read(entry.object_id)
+        raw = _raw_path(reader, commit, entry.path)
+    if data is None:
+        raise PathNotFound(repository.name, revision, path, "this clone does not hold the content of the file")
+    lines = data.split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    observer = context.observer
+
+    def tell(done: int, of: int) -> None:
+        if observer is not None:
+            observer(CallProgress("blaming", done, of, path))
+
+    found = blame_file(repository, commit, raw, len(lines), progress=tell, cancellation=context.cancellation)
+    commits = found.commits
+    codes = np.array(found.commit, np.int64)
+    people = [(each.author, each.author_email) for each in commits]
+    table = columns.table(
+        "blame_lines",
+        {
+            "repository": repository.name,
+            "revision": revision,
+            "path": entry.path,
+            "line_number": list(range(1, len(lines) + 1)),
+            "line": [line.decode("utf-8", "replace") for line in lines],
+            "commit": columns.coded([each.oid for each in commits], codes),
+            "author": columns.coded([name for name, _ in people], codes),
+            "author_email": columns.coded([email for _, email in people], codes),
+            "author_date": columns.times([each.author_time for each in commits]).take(pa.array(codes)),
+            "commit_date": columns.times([each.commit_time for each in commits]).take(pa.array(codes)),
+            "subject": columns.coded([each.summary for each in commits], codes),
+            "original_path": [each.decode("utf-8", "replace") for each in found.path],
+            "original_line_number": found.line_number,
+            "boundary": pa.array(np.array([each.boundary for each in commits] or [False], np.bool_)[codes]),
+            "bot": pa.array(np.array([is_bot(*person) for person in people] or [False], np.bool_)[codes]),
+        },
+        len(lines),
+    )
+    facts = {
+        "repository": repository.name,
+        "revision": revision,
+        "commit": commit,
+        "path": entry.path,
+        "drill_down": {
+            "call": "commit_details",
+            "arguments": {"repo": repository.name},
+            "columns": {"revision": "commit"},
+        },
+    }
+    incomplete = bool(repository.incomplete) and any(each.boundary for each in commits)
+    notices = (f"This is a {repository.incomplete} clone: boundary lines may be older.",) if incomplete else ()
+    return Answer("blame_lines", table, facts, not incomplete, notices)
+
+
+def _raw_path(reader: ObjectReader, commit: str, path: str) -> bytes:
+    """The bytes of a path; a name that is not UTF-8 is known by its text with U+FFFD."""
+    raw = path.encode("utf-8", "surrogateescape")
+    if "\ufffd" in path:
+        raw = next((each for each in reader.tree(commit).paths if each.decode("utf-8", "replace") == path), raw)
+    return raw
+
+
+@dataclass(slots=True)
+class _Owned:
+    """Lines of the files of some histories, a row each run of lines that one commit brought to a file.
+
+    Arrays: history, file (number in `names`), person, seconds of the commit, lines, whether exact.
+    """
+
+    names: list[str]
+    history: Numbers
+    file: Numbers
+    person: Numbers
+    time: Numbers
+    lines: Numbers
+    exact: Any
+    left_out: int
+    inexact: int
+
+
+def _owned(call: str, arguments: Arguments, context: CallContext, histories: Histories, people: People) -> _Owned:
+    path = clean_path(arguments.get("path", ""))
+    parts: list[list[Any]] = []
+    names: list[str] = []
+    left_out = inexact = 0
+    for number, opened in enumerate(histories.opened):
+        files, skipped = _files(call, opened, context, exact=arguments.get("exact", False), path=path)
+        left_out += skipped
+        persons = people.of_identities(opened.history)
+        authors, times = opened.history.commits.author, opened.history.commits.commit_time
+        for name, file in files.items():
+            commits, counts = np.unique(file.lines, return_counts=True)
+            size = len(commits)
+            inexact += not file.exact
+            parts.append(
+                [
+                    np.full(size, number),
+                    np.full(size, len(names)),
+                    persons[authors[commits]],
+                    times[commits],
+                    counts,
+                    np.full(size, file.exact),
+                ]
+            )
+            names.append(name)
+    if path and not names:
+        raise PathNotFound(", ".join(opened.name for opened in histories.opened), "", path, "it has no text file")
+    merged = [np.concatenate(part) for part in zip(*parts, strict=True)] if parts else [np.zeros(0, np.int64)] * 6
+    history, place, person, time, lines, exact = merged
+    return _Owned(names, history, place, person, time, lines, exact.astype(np.bool_), left_out, inexact)
+
+
+def _files(
+    call: str, opened: Opened, context: CallContext, *, exact: bool, path: str
+) -> tuple[Mapping[str, OwnedFile], int]:
+    """Files below a path with the commits of their lines; with `exact`, git blame decides where it is not proven."""
+    observer = context.observer
+
+    def tell(stage: str, done: int, of: int) -> None:
+        if observer is not None and done % 1000 < 200:
+            observer(CallProgress(stage, done, of, opened.name))
+
+    history, commit = opened.history, opened.commits[0]
+    owned = own(
+        history,
+        opened.repository,
+        commit,
+        progress=lambda done, of: tell("replaying history", done, of),
+        cancellation=context.cancellation,
+    )
+    inside = {raw: file for raw, file in owned.files.items() if _below(raw, path)}
+    if exact:
+        unproven = [raw for raw, file in inside.items() if not file.exact]
+        for done, raw in enumerate(unproven):
+            tell("blaming", done, len(unproven))
+            file = inside[raw]
+            found = blame_file(opened.repository, commit, raw, len(file.lines), cancellation=context.cancellation)
+            numbers = [history.position(each.oid) for each in found.commits]
+            if None in numbers:
+                raise CallError(f"{call}: git blame names commits that the history of {opened.name} lacks", call=call)
+            inside[raw] = OwnedFile(file.blob, np.array(numbers, np.int32)[found.commit], exact=True)
+    named = {raw.decode("utf-8", "replace"): file for raw, file in inside.items()}
+    return named, owned.left_out if not path else 0
+
+
+def _below(raw: bytes, path: str) -> bool:
+    prefix = path.encode("utf-8", "surrogateescape")
+    return not path or raw == prefix or raw.startswith(prefix + b"/")
+
+
+def ownership(arguments: Arguments, context: CallContext) -> Answer:
+    """Lines of today's text by author, for each file, folder, or in all."""
+    call = "ownership"
+    histories = _opened(call, arguments, context)
+    people = People(call, arguments.get("mailmap"))
+    owned = _owned(call, arguments, context, histories, people)
+    by = arguments.get("by", "total")
+    depth = arguments.get("depth", 1)
+    top = clean_path(arguments.get("path", ""))
+    shown, place = _places(owned, by, depth, f"{top}/" if top and top not in owned.names else top or "/")
+    codes, (history, path, person) = group([owned.history, place[owned.file], owned.person])
+    count = len(person)
+    lines = total(codes, owned.lines, count)
+    of_path, _ = group([history, path]) if count else (codes, [])
+    sums = total(of_path, lines, int(of_path.max()) + 1 if count else 0)
+    oldest, newest = bounds(codes, owned.time, count)
+    proven = total(codes, ~owned.exact, count) == 0
+    table = {
+        "repository": columns.coded([opened.name for opened in histories.opened] or [""], history),
+        "path": columns.coded(shown or [""], path),
+        "author": columns.coded(people.names or [""], person),
+        "author_email": columns.coded(people.emails or [""], person),
+        "lines": pa.array(lines),
+        "share": pa.array(lines / np.maximum(sums[of_path], 1) if count else np.zeros(0)),
+        "oldest_date": columns.times(oldest),
+        "newest_date": columns.times(newest),
+        "bot": pa.array(people.bots[person]),
+        "exact": pa.array(proven),
+    }
+    order = np.lexsort((-lines, path, history))
+    facts = _facts(histories, people, depth) | {"inexact_files": owned.inexact, "left_out_files": owned.left_out}
+    made = columns.table("ownership", table, count).take(pa.array(order))
+    return Answer("ownership", made, facts, histories.complete, (*histories.notices, *_said(owned)))
+
+
+def _places(owned: _Owned, by: str, depth: int, top: str) -> tuple[list[str], Numbers]:
+    """What each file is counted under."""
+    if by == "file":
+        shown = owned.names
+    elif by == "directory":
+        shown = directories(owned.names, depth)
+    else:
+        shown = [top] * len(owned.names)
+    known: dict[str, int] = {}
+    place = np.array([known.setdefault(name, len(known)) for name in shown] or [0], np.int64)
+    return list(known), place
+
+
+def bus_factor(arguments: Arguments, context: CallContext) -> Answer:
+    """For each folder the fewest authors who own more than half of its lines."""
+    call = "bus_factor"
+    histories = _opened(call, arguments, context)
+    people = People(call, arguments.get("mailmap"))
+    owned = _owned(call, arguments, context, histories, people)
+    depth = arguments.get("depth", 1)
+    below, at_depth = _places(owned, "directory", depth, "/")
+    top = clean_path(arguments.get("path", ""))
+    bots = people.bots[owned.person] if len(owned.person) else np.zeros(0, np.bool_)
+    kept = np.flatnonzero(~bots)
+    rows: list[dict[str, Any]] = []
+    names, emails = people.names, people.emails
+    for number, opened in enumerate(histories.opened):
+        of_history = kept[owned.history[kept] == number]
+        folders: dict[str, Numbers] = {f"{top}/" if top else "/": of_history}
+        places = at_depth[owned.file[of_history]]
+        for at in np.unique(places).tolist():
+            folders.setdefault(below[at], of_history[places == at])
+        for folder, chosen in folders.items():
+            codes, found = group([owned.person[chosen]])
+            lines = total(codes, owned.lines[chosen], len(found[0]))
+            order = np.argsort(-lines, kind="stable")
+            running = np.cumsum(lines[order])
+            whole = int(running[-1]) if len(running) else 0
+            factor = int(np.searchsorted(running, whole / 2, side="right")) + 1 if whole else 0
+            owners = found[0][order[:factor]].tolist()
+            rows.append(
+                {
+                    "repository": opened.name,
+                    "path": folder,
+                    "bus_factor": factor,
+                    "lines": whole,
+                    "authors": len(order),
+                    "owners": [f"{names[at]} <{emails[at]}>" for at in owners],
+                    "share": float(running[factor - 1] / whole) if factor else 0.0,
+                    "exact": bool(owned.exact[chosen].all()),
+                }
+            )
+    rows.sort(
+        key=lambda row: (
+            row["repository"],
+            row["path"] != (f"{top}/" if top else "/"),
+            row["bus_factor"],
+            -row["lines"],
+        )
+    )
+    bot_lines = int(owned.lines[bots].sum()) if len(bots) else 0
+    said = (f"{bot_lines:,} lines of bots are left out; {BOT_RULE}.",) if bot_lines else ()
+    facts = _facts(histories, people, depth)
+    facts["drill_down"]["columns"].pop("authors")
+    table = columns.table(
+        "bus_factor", {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}, len(rows)
+    )
+    return Answer("bus_factor", table, facts, histories.complete, (*histories.notices, *said, *_said(owned)))
+
+
+def survival(arguments: Arguments, context: CallContext) -> Answer:
+    """Lines of today's text, and lines ever added, by year of birth."""
+    call = "survival"
+    histories = _opened(call, arguments, context)
+    people = People(call)
+    owned = _owned(call, arguments, context, histories, people)
+    top = clean_path(arguments.get("path", ""))
+    rows: list[tuple[Any, ...]] = []
+    for number, opened in enumerate(histories.opened):
+        own_rows = owned.history == number
+        years = _years(owned.time[own_rows])
+        history = opened.history
+        inside = np.array([_below(raw, top) for raw in history.paths] or [False], np.bool_)
+        kept = opened.mask[history.changes.commit] & inside[history.changes.path]
+        born = _years(history.commits.commit_time[history.changes.commit[kept]])
+        added = np.maximum(history.changes.additions[kept], 0)
+        alive = owned.lines[own_rows]
+        whole = max(1, int(alive.sum()))
+        for year in np.union1d(years, born).tolist():
+            living = int(alive[years == year].sum())
+            proven = bool(owned.exact[own_rows][years == year].all())
+            rows.append((opened.name, year, int(added[born == year].sum()), living, living / whole, proven))
+    names = ("repository", "year", "added", "alive", "share", "exact")
+    table = columns.table("survival", {name: [row[at] for row in rows] for at, name in enumerate(names)}, len(rows))
+    facts = _facts(histories, people, 1)
+    facts["drill_down"] = {
+        "call": "ownership",
+        "arguments": {"path": top} if top else {},
+        "columns": {"repo": "repository"},
+    }
+    notices = (*histories.notices, "Lines that merges alone brought count as alive, not as added.", *_said(owned))
+    return Answer("survival", table, facts, histories.complete, notices)
+
+
+def _years(seconds: Any) -> Numbers:
+    return np.asarray(seconds, np.int64).astype("datetime64[s]").astype("datetime64[Y]").astype(np.int64) + _YEAR_S
+
+
+def _opened(call: str, arguments: Arguments, context: CallContext) -> Histories:
+    revision = arguments.get("revision")
+    return open_histories(call, context, [arguments["repo"]], [revision] if revision else ())
+
+
+def _facts(histories: Histories, people: People, depth: int) -> dict[str, Any]:
+    commits = {opened.name: opened.commits[0] for opened in histories.opened}
+    drill = {
+        "call": "commit_search",
+        "arguments": {"revisions": list(commits.values())},
+        "columns": {"repos": "repository", "authors": "author", "files": "path"},
+        "depth": depth,
+    }
+    facts: dict[str, Any] = {"commits": commits, "drill_down": drill}
+    return facts | ({"aliases": people.aliases} if people.aliases else {})
+
+
+def _said(owned: _Owned) -> list[str]:
+    said = []
+    if owned.left_out:
+        said.append(f"{owned.left_out:,} files are left out: they are binary, or their content is missing.")
+    if owned.inexact:
+        said.append(f"{owned.inexact:,} files are not proven to be as git blame has them; exact recomputes these.")
+    return said

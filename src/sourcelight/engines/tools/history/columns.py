@@ -1,0 +1,151 @@
+"""Arrow columns of commits and changed lines, made from the numbers of a history without a Python object a row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sourcelight.core.batches import Column
+from sourcelight.core.batches.schema import arrow_type
+from sourcelight.core.batches.tables import TABLES
+from sourcelight.engines.history import History
+from sourcelight.engines.history.identity import is_bot
+from sourcelight.engines.history.snapshot import UNKNOWN, Ints
+from sourcelight.engines.history.store.segment import LINE
+
+Table = Any
+Array = Any
+
+
+def table(name: str, columns: dict[str, Any], rows: int | None = None) -> Table:
+    """A table of `TABLES` from arrays, lists or one value for every row; a column that is not given is null."""
+    count = rows if rows is not None else next(len(v) for v in columns.values() if not isinstance(v, str))
+    made = [_column(column, columns.get(column.name), count) for column in TABLES[name]]
+    fields = [pa.field(column.name, arrow_type(column.type)) for column in TABLES[name]]
+    return pa.Table.from_arrays(made, schema=pa.schema(fields))
+
+
+def _column(column: Column, values: Any, rows: int) -> Array:
+    kind = arrow_type(column.type)
+    if values is None:
+        return pa.nulls(rows, kind)
+    if isinstance(values, (str, bool, int)):
+        return constant(values, rows, kind)
+    if not isinstance(values, (pa.Array, pa.ChunkedArray)):
+        plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+        values = pa.array(values, plain)
+    if pa.types.is_dictionary(kind) and not pa.types.is_dictionary(values.type):
+        values = values.dictionary_encode()
+    return values if values.type == kind else values.cast(kind)
+
+
+def constant(value: Any, rows: int, kind: Any) -> Array:
+    """One value for every row."""
+    if pa.types.is_dictionary(kind):
+        codes = pa.array(np.zeros(rows, np.int8), kind.index_type)
+        return pa.DictionaryArray.from_arrays(codes, pa.array([value], kind.value_type))
+    return pa.array([value] * rows, kind)
+
+
+def joined(name: str, parts: Sequence[Table]) -> Table:
+    """Tables of one kind, one behind the other, equal values with equal codes."""
+    if not parts:
+        return table(name, {}, 0)
+    return pa.concat_tables(parts).unify_dictionaries().combine_chunks() if len(parts) > 1 else parts[0]
+
+
+def times(seconds: Any) -> Array:
+    """Instants of seconds since 1970."""
+    return pa.array(np.asarray(seconds, np.int64) * 1_000_000).cast(pa.timestamp("us", tz="UTC"))
+
+
+def coded(values: Sequence[str], codes: Any) -> Array:
+    """A dictionary column of ``values[code]``; equal values have one code."""
+    return pa.array(list(values), pa.string()).dictionary_encode().take(pa.array(np.asarray(codes, np.int64)))
+
+
+def oids(history: History, commits: Any) -> list[str]:
+    """40 hex digits of commits."""
+    text = np.ascontiguousarray(history.commits.oid[commits]).tobytes().hex()
+    return [text[at : at + 40] for at in range(0, len(text), 40)]
+
+
+def people(history: History, identities: Any) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """Mailmapped names and addresses of identities by number, and whether they are bots."""
+    known = history.identities
+    persons = known.person[identities]
+    bots = history.memory("bots", lambda: np.array([
+        is_bot(name, email) for name, email in zip(known.person_names, known.person_emails, strict=True)
+    ] or [False], np.bool_))  # fmt: skip
+    return coded(known.person_names, persons), coded(known.person_emails, persons), bots[persons]
+
+
+def subject_of(message: str) -> str:
+    """The first paragraph of a message on one line, as git's own subject."""
+    return " ".join(message.split("\n\n", 1)[0].split("\n"))
+
+
+def sizes(history: History) -> tuple[Ints, Ints, Ints, NDArray[np.bool_]]:
+    """For each commit its files, additions and deletions, and whether some of these are not known."""
+
+    def make() -> tuple[Ints, Ints, Ints, NDArray[np.bool_]]:
+        changes, starts = history.changes, history.commits.change_starts
+        summed = []
+        unknown = changes.additions == UNKNOWN
+        for column in (changes.additions, changes.deletions, unknown):
+            running = np.concatenate(([0], np.cumsum(np.maximum(column.astype(np.int64), 0))))
+            summed.append(running[starts[1:]] - running[starts[:-1]])
+        return np.diff(starts), summed[0], summed[1], (summed[2] > 0) | history.commits.unread
+
+    return history.memory("sizes", make)
+
+
+def line_texts(history: History, rows: Ints) -> Array:
+    """The texts of rows as an Arrow column, invalid UTF-8 as U+FFFD."""
+    parts = []
+    of_segment = np.searchsorted(history.bases.rows, rows, side="right") - 1
+    for at, segment in enumerate(history.segments):
+        own = np.flatnonzero(of_segment == at)
+        if len(own):
+            local = segment["rows"][rows[own] - history.bases.rows[at]] & LINE
+            starts = segment["line_starts"]
+            low, high = starts[local].astype(np.int64), starts[local + np.uint32(1)].astype(np.int64) - 1
+            parts.append((own, np.frombuffer(segment.bytes_of("lines"), np.uint8), low, high))
+    if not parts:
+        return pa.array([], pa.string())
+    texts = [(own, gathered(raw, low, high)) for own, raw, low, high in parts]
+    if len(texts) == 1:
+        return texts[0][1]
+    order = np.argsort(np.concatenate([own for own, _ in texts]), kind="stable")
+    return pa.concat_arrays([text for _, text in texts]).take(pa.array(order))
+
+
+def gathered(raw: NDArray[np.uint8], low: Ints, high: Ints) -> Array:
+    """Pieces of a buffer as a column of text."""
+    lengths = high - low
+    bounds = np.concatenate(([0], np.cumsum(lengths)))
+    place = np.arange(int(bounds[-1])) + np.repeat(low - bounds[:-1], lengths)
+    data = raw[place].tobytes()
+    try:
+        data.decode("utf-8")
+        cut = any(128 <= data[at] < 192 for at in bounds[:-1][lengths > 0].tolist())
+    except UnicodeDecodeError:
+        cut = True
+    if cut:  # some line is not UTF-8 by itself
+        return pa.array([data[a:b].decode("utf-8", "replace") for a, b in pairwise(bounds.tolist())], pa.string())
+    offsets = pa.py_buffer(bounds.astype(np.int32))
+    return pa.StringArray.from_buffers(len(low), offsets, pa.py_buffer(data))
+
+
+def line_numbers(history: History, rows: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+    """1-based line of each row in its file (the old one, for a removed line), and whether it was removed."""
+    blocks = history.blocks
+    at = np.searchsorted(blocks.row, rows, side="right") - 1
+    offset = rows - blocks.row[at]
+    gone = offset < blocks.removed[at]
+    return np.where(gone, blocks.old[at] + offset, blocks.new[at] + offset - blocks.removed[at]), gone

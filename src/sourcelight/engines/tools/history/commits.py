@@ -1,0 +1,204 @@
+"""`commit_search`: commits by message, author, changed lines, files and dates."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sourcelight.core.batches.addresses import repository_url
+from sourcelight.core.batches.answers import Answer
+from sourcelight.core.patterns.halting import Halted
+from sourcelight.engines.history import History
+from sourcelight.engines.history.identity import co_authors
+from sourcelight.engines.history.search.commits import find_commits
+from sourcelight.engines.history.search.model import CommitQuery, Commits
+from sourcelight.engines.history.snapshot import Ints
+from sourcelight.engines.tools.history import columns
+from sourcelight.engines.tools.history.filters import dates_of, files_of, one_of
+from sourcelight.engines.tools.history.opening import Histories, Opened, open_histories
+from sourcelight.engines.tools.model import Arguments, CallContext
+from sourcelight.engines.tools.rendering import NOTHING, tail, with_notices
+
+CALL = "commit_search"
+DEFAULT_COUNT = 50
+MOST_COUNT = 100
+_BODY_CHARACTERS = 2000
+
+
+def search_commits(arguments: Arguments, context: CallContext) -> Answer:
+    """Find commits; without a count, and not served, all of them. Newest first over all repositories."""
+    regexp = arguments.get("useRegex", False)
+    after, before, echoed = dates_of(CALL, arguments)
+    which = Commits(
+        authors=one_of(CALL, "authors", arguments.get("authors"), regexp=regexp),
+        messages=one_of(CALL, "messageTerms", arguments.get("messageTerms"), regexp=regexp),
+        after=after,
+        before=before,
+    )
+    query = CommitQuery(
+        which,
+        files=files_of(CALL, arguments.get("files"), regexp=regexp),
+        changed=one_of(CALL, "contentTerms", arguments.get("contentTerms"), regexp=regexp),
+    )
+    histories = open_histories(CALL, context, arguments["repos"], arguments.get("revisions", ()))
+    found: list[tuple[Opened, Ints]] = []
+    for opened in histories.opened:
+        try:
+            numbers = find_commits(opened.history, query, lambda: context.cancellation.cancelled)
+        except Halted:
+            context.cancellation.check()
+            raise
+        found.append((opened, numbers[opened.mask[numbers]]))
+    limit = limit_of(arguments, context, DEFAULT_COUNT)
+    chosen, total = newest(found, limit)
+    parts = [commit_rows(opened, numbers) for opened, numbers in chosen]
+    table = columns.joined("commits", parts)
+    if len(parts) > 1:
+        order = np.argsort(-table.column("commit_date").cast(pa.int64()).to_numpy(), kind="stable")
+        table = table.take(pa.array(order))
+    cut = table.num_rows < total
+    if cut:
+        histories.lack(f"Only the newest {table.num_rows:,} of {total:,} commits are shown; raise count or narrow.")
+    facts = {
+        "repositories": [opened.name for opened in histories.opened],
+        "total": total,
+        "commits": {opened.name: list(opened.commits) for opened in histories.opened},
+        **echoed,
+    }
+    return Answer("commits", table, facts, histories.complete, tuple(histories.notices))
+
+
+def limit_of(arguments: Arguments, context: CallContext, default: int) -> int | None:
+    """How many to give: what was asked; None for all."""
+    count: int | None = arguments.get("count")
+    return default if count is None and context.served else count
+
+
+def newest(found: list[tuple[Opened, Ints]], limit: int | None) -> tuple[list[tuple[Opened, Ints]], int]:
+    """The newest `limit` commits of all (newest first in each repository), and how many there were."""
+    total = sum(len(numbers) for _, numbers in found)
+    if limit is None or total <= limit:
+        return found, total
+    heads = [(opened, numbers[:limit]) for opened, numbers in found]
+    stamps = np.concatenate([opened.history.commits.commit_time[numbers] for opened, numbers in heads])
+    owners = np.repeat(np.arange(len(heads)), [len(numbers) for _, numbers in heads])
+    kept = np.bincount(owners[np.argsort(-stamps, kind="stable")[:limit]], minlength=len(heads))
+    return [(opened, numbers[:count]) for (opened, numbers), count in zip(heads, kept.tolist(), strict=True)], total
+
+
+def commit_rows(opened: Opened, numbers: Ints) -> Any:
+    """Rows of the table ``commits`` for commits of one repository."""
+    history: History = opened.history
+    commits = history.commits
+    names = columns.oids(history, numbers)
+    messages = [history.message(number) for number in numbers.tolist()]
+    author, email, bots = columns.people(history, commits.author[numbers])
+    committer, committer_email, _ = columns.people(history, commits.committer[numbers])
+    files, additions, deletions, unknown = (values[numbers] for values in columns.sizes(history))
+    prefix = f"{repository_url('', opened.name)}/-/commit/"
+    return columns.table(
+        "commits",
+        {
+            "repository": opened.name,
+            "commit": names,
+            "subject": [columns.subject_of(message) for message in messages],
+            "author": author,
+            "author_email": email,
+            "author_date": columns.times(commits.author_time[numbers]),
+            "author_utc_offset": pa.array(commits.author_offset[numbers].astype(np.int32)),
+            "committer": committer,
+            "committer_email": committer_email,
+            "commit_date": columns.times(commits.commit_time[numbers]),
+            "commit_utc_offset": pa.array(commits.commit_offset[numbers].astype(np.int32)),
+            "message": messages,
+            "parents": _parents(history, numbers),
+            "files": pa.array(files.astype(np.int32)),
+            "additions": pa.array(additions, mask=unknown),
+            "deletions": pa.array(deletions, mask=unknown),
+            "co_authors": [[f"{name} <{mail}>" for name, mail in co_authors(message)] for message in messages],
+            "bot": pa.array(bots),
+            "url": [prefix + name for name in names],
+        },
+        len(numbers),
+    )
+
+
+def _parents(history: History, numbers: Ints) -> list[list[str]]:
+    starts, parents = history.commits.parent_starts, history.commits.parents
+    bounds = list(zip(starts[numbers].tolist(), starts[numbers + 1].tolist(), strict=True))
+    return [columns.oids(history, [p for p in parents[low:high].tolist() if p >= 0]) for low, high in bounds]
+
+
+def render_commits(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:
+    """Commits as objects, and as headings with their messages."""
+    rows = answer.table.to_pylist()
+    found, text = [], []
+    for row in rows:
+        subject, body = row["subject"], _body(row["message"])
+        found.append(
+            {
+                "repo": row["repository"],
+                "oid": row["commit"],
+                "authorName": row["author"],
+                "authorEmail": row["author_email"],
+                "authorDate": stamp(row["author_date"]),
+                "committerName": row["committer"],
+                "committerEmail": row["committer_email"],
+                "committerDate": stamp(row["commit_date"]),
+                "subject": subject,
+                "body": body,
+                **_exact(row, subject, body),
+                "parents": row["parents"],
+                "filesChanged": row["files"],
+                "additions": row["additions"],
+                "deletions": row["deletions"],
+                "coAuthors": row["co_authors"],
+                "url": context.base_url + row["url"],
+            }
+        )
+        text.append(heading(row) + (f"\n{_shortened(body)}\n" if body else ""))
+    payload = {"commits": found, "totalCount": answer.attributes["total"], **echo(answer), **tail(answer)}
+    return payload, with_notices("\n".join(text) or NOTHING, answer)
+
+
+def _exact(row: dict[str, Any], subject: str, body: str) -> dict[str, Any]:
+    """What else a remote client needs for the same rows; the message where subject and body do not give it back."""
+    exact = {
+        "authorUtcOffset": row["author_utc_offset"],
+        "commitUtcOffset": row["commit_utc_offset"],
+        "bot": row["bot"],
+    }
+    if row["message"] != (f"{subject}\n\n{body}" if body else subject):
+        exact["message"] = row["message"]
+    return exact
+
+
+def heading(row: dict[str, Any]) -> str:
+    """The lines that name a commit in texts."""
+    author = f"{row['author']} <{row['author_email']}>"
+    first = f"## {row['repository']}@{row['commit'][:7]} {row['subject']}"
+    return f"{first}\nAuthor: {author}\nDate: {stamp(row['author_date'])}\n"
+
+
+def stamp(time: datetime | None) -> str | None:
+    """RFC 3339 in UTC."""
+    return None if time is None else time.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def echo(answer: Answer) -> dict[str, str]:
+    """The instants that dates of the call were understood as."""
+    return {name: answer.attributes[name] for name in ("after", "before") if name in answer.attributes}
+
+
+def _body(message: str) -> str:
+    return message.split("\n\n", 1)[1].strip("\n") if "\n\n" in message else ""
+
+
+def _shortened(body: str) -> str:
+    return body if len(body) <= _BODY_CHARACTERS else body[:_BODY_CHARACTERS] + "…"
+
+
+__all__ = ["Histories", "commit_rows", "echo", "heading", "limit_of", "newest", "render_commits", "search_commits"]

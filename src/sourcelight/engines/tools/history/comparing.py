@@ -1,0 +1,212 @@
+"""`compare_revisions`, and what one commit did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from sourcelight.core.batches.answers import Answer, CallProgress
+from sourcelight.core.errors import RevisionNotFound
+from sourcelight.engines.history.compare import Comparison, FileDiff, compare, read_cursor, write_cursor
+from sourcelight.engines.history.compare.comparison import EMPTY
+from sourcelight.engines.history.identity import trailers_of
+from sourcelight.engines.tools.history import columns
+from sourcelight.engines.tools.history.commits import commit_rows, stamp
+from sourcelight.engines.tools.history.opening import open_histories
+from sourcelight.engines.tools.model import Arguments, CallContext
+from sourcelight.engines.tools.rendering import tail, with_notices
+from sourcelight.repos import resolve
+
+CALL = "compare_revisions"
+DEFAULT_FIRST = 50
+MOST_FIRST = 100
+_MOST_PATCH = 100_000
+_MOST_PAGE = 400_000
+_TELL_EVERY = 20
+
+
+def compare_revisions(arguments: Arguments, context: CallContext) -> Answer:
+    """Compare two revisions: a page of files when served or asked for, else all of them."""
+    repository = context.engine.catalog.get(arguments["repo"].strip("/"), context.viewer)
+    base, head = (resolve(repository, arguments[name]) for name in ("base", "head"))
+    cursor = arguments.get("after")
+    start = read_cursor(cursor, base, head) if cursor else 0
+    comparison = compare(repository, base, head, context.cancellation)
+    first = arguments.get("first")
+    if first is None and context.served:
+        first = DEFAULT_FIRST
+    total = len(comparison.changes)
+    if first is None and not start:
+        diffs = _told(comparison.whole(context.cancellation), total, context)
+    else:
+        chosen = comparison.changes[start:] if first is None else comparison.changes[start : start + first]
+        diffs = _told(comparison.diffs(chosen, context.cancellation), len(chosen), context)
+    if context.served:
+        diffs, cut = _fitting(diffs)
+    else:
+        cut = [False] * len(diffs)
+    end = start + len(diffs)
+    notices = list(comparison.notices)
+    missing = sum(diff.patch is None for diff in diffs)
+    if missing:
+        notices.append(f"The contents of {missing:,} files are missing from this clone; they have no patch.")
+    whole = end >= total
+    if not whole:
+        notices.append(f"Files {start + 1:,} to {end:,} of {total:,} are shown; pass endCursor as after for the next.")
+    facts: dict[str, Any] = {
+        "repository": repository.name,
+        "base": base,
+        "head": head,
+        "base_revision": arguments["base"],
+        "head_revision": arguments["head"],
+        "relation": comparison.relation,
+        "total_files": total,
+        "end_cursor": None if whole else write_cursor(base, head, end),
+    }
+    if whole and not start:
+        facts["total_additions"] = sum(diff.additions or 0 for diff in diffs)
+        facts["total_deletions"] = sum(diff.deletions or 0 for diff in diffs)
+    elif context.served:
+        facts["total_additions"], facts["total_deletions"] = comparison.totals(context.cancellation)
+    complete = whole and not missing and not any(cut)
+    return Answer("file_diffs", diff_table(comparison, diffs, cut), facts, complete, tuple(notices))
+
+
+def _told(diffs: Iterable[FileDiff], total: int, context: CallContext) -> list[FileDiff]:
+    found = []
+    for diff in diffs:
+        found.append(diff)
+        if context.observer is not None and len(found) % _TELL_EVERY == 0:
+            context.observer(CallProgress("comparing", len(found), total, "files"))
+    return found
+
+
+def _fitting(diffs: Sequence[FileDiff]) -> tuple[list[FileDiff], list[bool]]:
+    """As many diffs as a served page holds, at least one, and which of their patches have to be cut."""
+    room = _MOST_PAGE
+    kept: list[FileDiff] = []
+    for diff in diffs:
+        room -= min(len(diff.patch or b""), _MOST_PATCH)
+        if kept and room < 0:
+            break
+        kept.append(diff)
+    return kept, [len(diff.patch or b"") > _MOST_PATCH for diff in kept]
+
+
+def diff_table(comparison: Comparison, diffs: Sequence[FileDiff], cut: Sequence[bool]) -> Any:
+    """Rows of the table ``file_diffs``."""
+    changes = [diff.change for diff in diffs]
+    patches = [_text(diff.patch, cut=short) for diff, short in zip(diffs, cut, strict=True)]
+    return columns.table(
+        "file_diffs",
+        {
+            "repository": comparison.repository.name,
+            "base": comparison.base,
+            "head": comparison.head,
+            "ordinal": [change.ordinal for change in changes],
+            "path": [change.path.decode("utf-8", "replace") for change in changes],
+            "old_path": [change.old_path.decode("utf-8", "replace") for change in changes],
+            "status": [change.status for change in changes],
+            "score": [change.score for change in changes],
+            "additions": [diff.additions for diff in diffs],
+            "deletions": [diff.deletions for diff in diffs],
+            "binary": [diff.binary for diff in diffs],
+            "mode": [change.mode for change in changes],
+            "old_mode": [change.old_mode for change in changes],
+            "object_id": [change.object_id for change in changes],
+            "old_object_id": [change.old_object_id for change in changes],
+            "patch": pa.array(patches, pa.string()),
+            "truncated": list(cut),
+        },
+        len(diffs),
+    )
+
+
+def _text(patch: bytes | None, *, cut: bool) -> str | None:
+    if patch is None:
+        return None
+    if cut:
+        patch = patch[: patch.rfind(b"\n", 0, _MOST_PATCH) + 1] or patch[:_MOST_PATCH]
+    return patch.decode("utf-8", "replace")
+
+
+def render_comparison(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:  # noqa: ARG001 - a renderer
+    """File diffs as objects, and as fenced diffs."""
+    facts = answer.attributes
+    files, text = [], []
+    for row in answer.table.to_pylist():
+        file = {
+            "oldPath": row["old_path"],
+            "newPath": row["path"],
+            "status": row["status"],
+            "additions": row["additions"],
+            "deletions": row["deletions"],
+            "binary": row["binary"],
+            "patch": row["patch"],
+            "ordinal": row["ordinal"],
+            "mode": row["mode"],
+            "oldMode": row["old_mode"],
+            "objectId": row["object_id"],
+            "oldObjectId": row["old_object_id"],
+        }
+        file |= {"truncated": True} if row["truncated"] else {}
+        file |= {"similarity": row["score"]} if row["score"] is not None else {}
+        files.append(file)
+        name = row["path"] if row["path"] == row["old_path"] else f"{row['old_path']} → {row['path']}"
+        text.append(f"{name} ({row['status']}, +{row['additions']} -{row['deletions']})")
+        if row["patch"]:
+            cut = "(the patch is longer and was cut)\n" if row["truncated"] else ""
+            text.append(f"```diff\n{row['patch'].rstrip(chr(10))}\n```\n{cut}")
+    totals = {
+        "files": facts["total_files"],
+        "additions": facts["total_additions"],
+        "deletions": facts["total_deletions"],
+    }
+    payload = {
+        "repo": facts["repository"],
+        "base": {"rev": facts["base_revision"], "oid": facts["base"]},
+        "head": {"rev": facts["head_revision"], "oid": facts["head"]},
+        "relation": facts["relation"],
+        "fileDiffs": files,
+        "totals": totals,
+        "pageInfo": {"endCursor": facts["end_cursor"], "hasNextPage": facts["end_cursor"] is not None},
+        **tail(answer),
+    }
+    title = (
+        f"Comparing {facts['base_revision']}..{facts['head_revision']} in {facts['repository']} "
+        f"({totals['files']} files, +{totals['additions']} -{totals['deletions']})"
+    )
+    more = [f"endCursor: {facts['end_cursor']}"] if facts["end_cursor"] else []
+    return payload, with_notices("\n".join([title, "", *text, *more]) + "\n", answer)
+
+
+def commit_details(arguments: Arguments, context: CallContext) -> Answer:
+    """What one commit did, against its first parent: its files, and the facts of the commit as attributes."""
+    histories = open_histories("commit_details", context, [arguments["repo"]], [arguments["revision"]])
+    if not histories.opened:
+        raise RevisionNotFound(arguments["repo"], arguments["revision"])
+    opened = histories.opened[0]
+    history, (oid,) = opened.history, opened.commits
+    number = history.position(oid)
+    assert number is not None  # noqa: S101 - opened histories hold their commits
+    (row,) = commit_rows(opened, _one(number)).to_pylist()
+    base = row["parents"][0] if row["parents"] else EMPTY
+    comparison = compare(opened.repository, base, oid, context.cancellation)
+    diffs = _told(comparison.whole(context.cancellation), len(comparison.changes), context)
+    notices = list(histories.notices)
+    if len(row["parents"]) > 1:
+        notices.append("This is a merge: its files are compared with its first parent.")
+    facts = {name: stamp(value) if name.endswith("_date") else value for name, value in row.items()}
+    facts["trailers"] = [{"token": t.token, "value": t.value} for t in trailers_of(row["message"])]
+    facts["revision"] = arguments["revision"]
+    complete = histories.complete and all(diff.patch is not None for diff in diffs)
+    table = diff_table(comparison, diffs, [False] * len(diffs))
+    return Answer("file_diffs", table, facts, complete, tuple(notices))
+
+
+def _one(number: int) -> Any:
+    import numpy as np
+
+    return np.array([number])

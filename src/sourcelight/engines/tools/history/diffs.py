@@ -1,0 +1,270 @@
+"""`diff_search`: added and removed lines that match."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.columns import lists
+from sourcelight.core.batches.points import Points, text_of
+from sourcelight.core.errors import CallError
+from sourcelight.core.patterns import CompiledPattern
+from sourcelight.core.patterns.halting import Halted
+from sourcelight.engines.history import History
+from sourcelight.engines.history.compare import FileChange
+from sourcelight.engines.history.compare.patches import make_patch
+from sourcelight.engines.history.search.diffs import DiffHits, find_diffs
+from sourcelight.engines.history.search.model import Commits, DiffQuery, Side, Term
+from sourcelight.engines.history.snapshot import Ints
+from sourcelight.engines.tools.history import columns
+from sourcelight.engines.tools.history.commits import echo, heading, limit_of, newest, stamp
+from sourcelight.engines.tools.history.filters import dates_of, files_of, one_of, pattern_of
+from sourcelight.engines.tools.history.opening import Opened, open_histories
+from sourcelight.engines.tools.model import Arguments, CallContext
+from sourcelight.engines.tools.rendering import NOTHING, tail, with_notices
+from sourcelight.repos.handles import Unusable, open_handle
+
+CALL = "diff_search"
+DEFAULT_COUNT = 20
+MOST_COUNT = 50
+_ROWS_AT_ONCE = 500_000
+_MOST_FILES, _MOST_HUNKS, _MOST_LINES = 5, 3, 40
+_STATUS = {"A": "added", "C": "copied", "D": "deleted", "M": "modified", "R": "renamed", "T": "type changed"}
+_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
+
+
+def search_diffs(arguments: Arguments, context: CallContext) -> Answer:
+    """Find changed lines; `count` counts commits. Newest commit first in each repository."""
+    regexp = arguments.get("useRegex", False)
+    after, before, echoed = dates_of(CALL, arguments)
+    pattern = pattern_of(CALL, "pattern", arguments["pattern"], regexp=regexp)
+    if pattern.multi_line:
+        raise CallError(
+            f"{CALL}: pattern can match a newline, and lines are searched one by one", call=CALL, argument="pattern"
+        )
+    added, removed = arguments.get("added", False), arguments.get("removed", False)
+    sides: tuple[Side, ...] = ("added", "removed") if added == removed else ("added",) if added else ("removed",)
+    authors = [*arguments.get("authors", ()), *([arguments["author"]] if arguments.get("author") else [])]
+    query = DiffQuery(
+        Commits(authors=one_of(CALL, "authors", authors, regexp=regexp), after=after, before=before),
+        files_of(CALL, arguments.get("files"), regexp=regexp),
+        Term(pattern),
+        sides,
+        arguments.get("changes", "lines"),
+    )
+    histories = open_histories(CALL, context, arguments["repos"], arguments.get("revisions", ()))
+    found: list[tuple[Opened, DiffHits]] = []
+    for opened in histories.opened:
+        try:
+            hits = find_diffs(opened.history, query, lambda: context.cancellation.cancelled)
+        except Halted:
+            context.cancellation.check()
+            raise
+        found.append((opened, hits))
+    limit = limit_of(arguments, context, DEFAULT_COUNT)
+    chosen, total = newest([(opened, hits.commits[opened.mask[hits.commits]]) for opened, hits in found], limit)
+    parts: list[Any] = []
+    shown: list[tuple[Opened, Ints]] = []
+    for (opened, hits), (_, commits) in zip(found, chosen, strict=True):
+        kept = np.zeros(len(opened.history.commits), np.bool_)
+        kept[commits] = True
+        own = kept[opened.history.changes.commit[hits.row_changes]]
+        rows, changes = hits.rows[own], hits.row_changes[own]
+        for low in range(0, len(rows), _ROWS_AT_ONCE):
+            part = slice(low, low + _ROWS_AT_ONCE)
+            parts.append(diff_rows(opened, rows[part], changes[part], hits.patterns))
+        shown.append((opened, changes))
+    table = columns.joined("diff_lines", parts)
+    given = sum(len(commits) for _, commits in chosen)
+    if given < total:
+        histories.lack(f"Only the newest {given:,} of {total:,} commits are shown; raise count or narrow the search.")
+    facts: dict[str, Any] = {
+        "pattern": arguments["pattern"],
+        "repositories": [opened.name for opened in histories.opened],
+        "total": total,
+        **echoed,
+    }
+    if context.served:
+        facts["results"] = [result for part in shown for result in _results(*part, pattern, sides)]
+    return Answer("diff_lines", table, facts, histories.complete, tuple(histories.notices))
+
+
+def diff_rows(opened: Opened, rows: Ints, changes: Ints, patterns: tuple[CompiledPattern, ...]) -> Any:
+    """Rows of the table ``diff_lines`` for rows of one history, `changes` being the change of each."""
+    history = opened.history
+    commits = history.changes.commit[changes]
+    used, places = np.unique(commits, return_inverse=True)
+    names = columns.oids(history, used)
+    subjects = [columns.subject_of(history.message(number)) for number in used.tolist()]
+    author, email, _ = columns.people(history, history.commits.author[commits])
+    numbers, gone = columns.line_numbers(history, rows)
+    lines = columns.line_texts(history, rows)
+    starts, ends = _spans(lines, patterns)
+    return columns.table(
+        "diff_lines",
+        {
+            "repository": opened.name,
+            "commit": columns.coded(names, places),
+            "subject": columns.coded(subjects, places),
+            "author": author,
+            "author_email": email,
+            "author_date": columns.times(history.commits.author_time[commits]),
+            "commit_date": columns.times(history.commits.commit_time[commits]),
+            "path": _paths(history, history.changes.path[changes]),
+            "old_path": _paths(history, history.changes.old_path[changes]),
+            "side": columns.coded(["added", "removed"], gone.astype(np.int64)),
+            "line_number": pa.array(numbers.astype(np.int32)),
+            "line": lines,
+            "start": starts,
+            "end": ends,
+        },
+        len(rows),
+    )
+
+
+def _paths(history: History, numbers: Any) -> Any:
+    used, places = np.unique(numbers, return_inverse=True)
+    return columns.coded([history.paths.text(number) for number in used.tolist()], places)
+
+
+def _spans(lines: Any, patterns: tuple[CompiledPattern, ...]) -> tuple[Any, Any]:
+    """Starts and ends of the matches in each line, in code points."""
+    if not len(lines):
+        return lists(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32))
+    bounds, data = text_of(lines)
+    points = Points(data)
+    rows, starts, ends = [], [], []
+    for pattern in patterns:
+        row, start, end = pattern.spans(data.tobytes(), bounds[:-1], bounds[1:])
+        rows.append(row)
+        starts.append(points.before(bounds[row] + start) - points.before(bounds[row]))
+        ends.append(points.before(bounds[row] + end) - points.before(bounds[row]))
+    row, start, end = (np.concatenate(part) for part in (rows, starts, ends))
+    order = np.lexsort((start, row))
+    counts = np.bincount(row, minlength=len(lines)).astype(np.int32)
+    return lists(counts, start[order].astype(np.int32), end[order].astype(np.int32))
+
+
+def _results(opened: Opened, changes: Ints, pattern: CompiledPattern, sides: tuple[Side, ...]) -> Iterator[Any]:
+    """One object a commit with the hunks of its files that hold matches, as a served answer shows them."""
+    history = opened.history
+    try:
+        handle = open_handle(opened.repository.git_dir)
+    except Unusable:
+        return
+    signs = {"added": "+", "removed": "-"}
+    by_commit: dict[int, list[int]] = {}
+    for change in dict.fromkeys(changes.tolist()):
+        by_commit.setdefault(int(history.changes.commit[change]), []).append(change)
+    for commit, own in by_commit.items():
+        author, email, _ = columns.people(history, history.commits.author[[commit]])
+        (oid,) = columns.oids(history, [commit])
+        files = []
+        for change in own[:_MOST_FILES]:
+            diff = make_patch(handle, file_change(history, change))
+            hunks = _hunks((diff.patch or b"").decode("utf-8", "replace"))
+            kept = [h for h in hunks if _holds(h, pattern, tuple(signs[side] for side in sides))]
+            files.append(
+                {
+                    "oldPath": history.paths.text(int(history.changes.old_path[change])),
+                    "newPath": history.paths.text(int(history.changes.path[change])),
+                    "hunks": [_cut(hunk) for hunk in kept[:_MOST_HUNKS]],
+                    "hunksLeftOut": max(0, len(kept) - _MOST_HUNKS),
+                }
+            )
+        yield {
+            "repo": opened.name,
+            "oid": oid,
+            "authorName": author[0].as_py(),
+            "authorEmail": email[0].as_py(),
+            "authorDate": stamp(columns.times(history.commits.author_time[[commit]])[0].as_py()),
+            "committerDate": stamp(columns.times(history.commits.commit_time[[commit]])[0].as_py()),
+            "subject": columns.subject_of(history.message(commit)),
+            "files": files,
+            "filesLeftOut": max(0, len(own) - _MOST_FILES),
+        }
+
+
+def file_change(history: History, change: int) -> FileChange:
+    """A stored change as the comparison knows changes."""
+    changes = history.changes
+    status = chr(int(changes.status[change]))
+    return FileChange(
+        ordinal=0,
+        status=_STATUS.get(status, "modified"),
+        score=int(changes.score[change]) if status in "RC" else None,
+        path=history.paths[int(changes.path[change])],
+        old_path=history.paths[int(changes.old_path[change])],
+        mode=f"{int(changes.new_mode[change]):06o}",
+        old_mode=f"{int(changes.old_mode[change]):06o}",
+        object_id=changes.new_blob[change].tobytes().hex(),
+        old_object_id=changes.old_blob[change].tobytes().hex(),
+    )
+
+
+def _hunks(patch: str) -> Iterator[dict[str, Any]]:
+    hunk: dict[str, Any] | None = None
+    for line in patch.split("\n"):
+        head = _HUNK.match(line)
+        if head is not None:
+            if hunk is not None:
+                yield hunk
+            hunk = {
+                "oldStart": int(head[1]),
+                "oldLines": int(head[2] or 1),
+                "newStart": int(head[3]),
+                "newLines": int(head[4] or 1),
+                "section": head[5],
+                "lines": [],
+            }
+        elif hunk is not None and line[:1] in {"+", "-", " ", "\\"}:
+            hunk["lines"].append(line)
+    if hunk is not None:
+        yield hunk
+
+
+def _holds(hunk: dict[str, Any], pattern: CompiledPattern, signs: tuple[str, ...]) -> bool:
+    return any(line.startswith(signs) and pattern.find(line[1:].encode()) for line in hunk["lines"])
+
+
+def _cut(hunk: dict[str, Any]) -> dict[str, Any]:
+    if len(hunk["lines"]) <= _MOST_LINES:
+        return hunk
+    return {**hunk, "lines": hunk["lines"][:_MOST_LINES], "truncated": True}
+
+
+def render_diffs(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:
+    """Commits with their hunks as objects, and as fenced diffs."""
+    results, text = [], []
+    for result in answer.attributes.get("results", []):
+        url = f"{context.base_url}/{result['repo']}/-/commit/{result['oid']}"
+        results.append({**result, "url": url})
+        row = {
+            "author": result["authorName"],
+            "author_email": result["authorEmail"],
+            "repository": result["repo"],
+            "commit": result["oid"],
+            "subject": result["subject"],
+        }
+        lines = [_title(row, result["authorDate"])]
+        for file in result["files"]:
+            lines += ["```diff", f"--- {file['oldPath']}", f"+++ {file['newPath']}"]
+            for hunk in file["hunks"]:
+                where = f"@@ -{hunk['oldStart']},{hunk['oldLines']} +{hunk['newStart']},{hunk['newLines']} @@"
+                lines += [f"{where} {hunk['section']}".rstrip(), *hunk["lines"]]
+                lines += ["(the hunk goes on)"] if hunk.get("truncated") else []
+            lines.append("```")
+            lines += [f"({file['hunksLeftOut']} further hunks match)"] if file["hunksLeftOut"] else []
+        lines += [f"({result['filesLeftOut']} further files match)"] if result["filesLeftOut"] else []
+        text.append("\n".join(lines) + "\n")
+    payload = {"results": results, "totalCount": answer.attributes["total"], **echo(answer), **tail(answer)}
+    return payload, with_notices("\n".join(text) or NOTHING, answer)
+
+
+def _title(row: dict[str, Any], date: str | None) -> str:
+    return heading({**row, "author_date": None}).replace("Date: None", f"Date: {date}").rstrip("\n")

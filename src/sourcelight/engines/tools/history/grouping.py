@@ -1,0 +1,168 @@
+"""Counting by people, periods, folders: numbers in, groups out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.errors import CallError
+from sourcelight.core.patterns import compile_pattern
+from sourcelight.engines.history import History
+from sourcelight.engines.history.identity import BOT_RULE, Mailmap, check_mailmap, co_authors, is_bot, parse_mailmap
+from sourcelight.engines.history.search.texts import found_in
+from sourcelight.engines.tools.history.opening import Opened
+
+Numbers = NDArray[np.int64]
+PERIODS = ("day", "week", "month", "quarter", "year")
+_DAY_S = 86_400
+
+
+def periods(seconds: Any, period: str) -> tuple[Numbers, Numbers]:
+    """Start and end of the period of each instant, in seconds since 1970, UTC; a week begins on Monday."""
+    times = np.asarray(seconds, np.int64)
+    if period in {"day", "week"}:
+        days = times // _DAY_S
+        if period == "week":
+            days = (days + 3) // 7 * 7 - 3  # 1970 began on a Thursday
+        return days * _DAY_S, (days + (7 if period == "week" else 1)) * _DAY_S
+    months = times.astype("datetime64[s]").astype("datetime64[M]").astype(np.int64)
+    length = {"month": 1, "quarter": 3, "year": 12}[period]
+    first = months // length * length
+    return _seconds(first), _seconds(first + length)
+
+
+def _seconds(months: Numbers) -> Numbers:
+    return months.astype("datetime64[M]").astype("datetime64[s]").astype(np.int64)
+
+
+def period_of(call: str, by: Sequence[str]) -> str | None:
+    """The period that `by` names; raises `CallError` when it names two."""
+    named = [name for name in by if name in PERIODS]
+    if len(named) > 1:
+        raise CallError(f"{call}: by names two periods, {' and '.join(named)}", call=call, argument="by")
+    return named[0] if named else None
+
+
+def group(keys: Sequence[Numbers]) -> tuple[Numbers, list[Numbers]]:
+    """Number the distinct combinations of keys; gives the number of each row, and the keys of each number, sorted."""
+    codes = np.zeros(len(keys[0]), np.int64)
+    for key in keys:
+        values, places = np.unique(key, return_inverse=True)
+        codes = codes * max(1, len(values)) + places
+        _, codes = np.unique(codes, return_inverse=True)
+    first = np.full(int(codes.max()) + 1 if len(codes) else 0, -1, np.int64)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    return codes, [np.asarray(key)[first] for key in keys]
+
+
+def total(codes: Numbers, weights: Any, groups: int) -> Numbers:
+    """Sum of weights in each group."""
+    return np.bincount(codes, np.asarray(weights, np.float64), groups).round().astype(np.int64)
+
+
+def bounds(codes: Numbers, values: Any, groups: int) -> tuple[Numbers, Numbers]:
+    """Least and greatest value of each group; there is one in each."""
+    low = np.full(groups, np.iinfo(np.int64).max)
+    high = np.full(groups, np.iinfo(np.int64).min)
+    np.minimum.at(low, codes, values)
+    np.maximum.at(high, codes, values)
+    return low, high
+
+
+def count_distinct(codes: Numbers, values: Numbers, groups: int) -> Numbers:
+    """How many distinct values each group has; values are not negative."""
+    if not len(codes):
+        return np.zeros(groups, np.int64)
+    width = int(values.max()) + 1
+    return np.bincount(np.unique(codes * width + values) // width, minlength=groups).astype(np.int64)
+
+
+class People:
+    """Persons of several repositories under one set of numbers, by the mailmaps and by lines that the reader accepted.
+
+    Parameters
+    ----------
+    call
+        Name of the call, for errors.
+    lines
+        Lines of a mailmap; they are looked up after the repository's own.
+    """
+
+    def __init__(self, call: str, lines: str | None = None) -> None:
+        try:
+            self._accepted = parse_mailmap(lines or "")
+        except ValueError as error:
+            raise CallError(f"{call}: mailmap: {error}", call=call, argument="mailmap") from error
+        self._numbers: dict[tuple[str, str], int] = {}
+        self.aliases: dict[str, list[str]] = {}
+
+    @property
+    def accepted(self) -> Mailmap:
+        """The lines that the reader accepted."""
+        return self._accepted
+
+    @property
+    def names(self) -> list[str]:
+        """Name of each person by number."""
+        return [name for name, _ in self._numbers]
+
+    @property
+    def emails(self) -> list[str]:
+        """Address of each person by number."""
+        return [email for _, email in self._numbers]
+
+    @property
+    def bots(self) -> NDArray[np.bool_]:
+        """Whether each person is a bot."""
+        return np.array([is_bot(name, email) for name, email in self._numbers] or [False], np.bool_)
+
+    def number(self, name: str, email: str) -> int:
+        """The number of someone whom the repository's mailmap calls so."""
+        proper = self._accepted.map(name, email)
+        if proper != (name, email):
+            known = self.aliases.setdefault(f"{proper[0]} <{proper[1]}>", [f"{proper[0]} <{proper[1]}>"])
+            if f"{name} <{email}>" not in known:
+                known.append(f"{name} <{email}>")
+        return self._numbers.setdefault(proper, len(self._numbers))
+
+    def of_identities(self, history: History) -> Numbers:
+        """The person of each identity of a history."""
+        known = history.identities
+        persons = [self.number(*pair) for pair in zip(known.person_names, known.person_emails, strict=True)]
+        return np.array(persons, np.int64)[known.person] if persons else np.zeros(0, np.int64)
+
+    def co_authors(self, opened: Opened, cancellation: Cancellation) -> tuple[Numbers, Numbers]:
+        """Commits with Co-authored-by trailers and the person of each trailer, authors of the commit left out."""
+        found = opened.history.memory("co-authors", lambda: _co_authored(opened, cancellation))
+        persons = self.of_identities(opened.history)
+        kept = [(commit, self.number(*person)) for commit, person in found]
+        authors = opened.history.commits.author
+        kept = [(commit, person) for commit, person in kept if persons[authors[commit]] != person]
+        pairs = np.array(list(dict.fromkeys(kept)) or np.zeros((0, 2)), np.int64)
+        return pairs[:, 0], pairs[:, 1]
+
+    def said(self, people: Any, commits: Any) -> list[str]:
+        """A notice on bots among some people with commits."""
+        bots = self.bots[people]
+        if not bots.any():
+            return []
+        count, of = int(np.asarray(commits)[bots].sum()), len(np.unique(np.asarray(people)[bots]))
+        return [f"{count:,} commits are by {of:,} bots (rows with bot); {BOT_RULE}."]
+
+
+def _co_authored(opened: Opened, cancellation: Cancellation) -> list[tuple[int, tuple[str, str]]]:
+    """Commits and the people of their trailers, as the repository's mailmap has these."""
+    history = opened.history
+    pattern = compile_pattern("co-authored-by", kind="literal", case_sensitive=False)
+    found: list[tuple[int, tuple[str, str]]] = []
+    for base, segment in zip(history.bases.commits, history.segments, strict=False):
+        starts = segment["message_starts"].view(np.int64)
+        for local in found_in(pattern, segment.bytes_of("messages"), starts).tolist():
+            found += [(base + local, person) for person in co_authors(history.message(base + local))]
+    distinct = list(dict.fromkeys(person for _, person in found))
+    mapped = dict(zip(distinct, check_mailmap(opened.repository.git_dir, distinct, cancellation), strict=True))
+    return [(commit, mapped[person]) for commit, person in found]

@@ -1,0 +1,179 @@
+"""`hotspots` and `coupling`: files that change often, and files that change together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sourcelight.core.batches.answers import Answer
+from sourcelight.engines.history import History
+from sourcelight.engines.history.blame.mixing import is_binary, line_count
+from sourcelight.engines.history.search.commits import changes_passing
+from sourcelight.engines.tools.history import columns
+from sourcelight.engines.tools.history.counting import chosen
+from sourcelight.engines.tools.history.filters import dates_of, files_of
+from sourcelight.engines.tools.history.grouping import Numbers, bounds, count_distinct, total
+from sourcelight.engines.tools.history.opening import Opened, open_histories
+from sourcelight.engines.tools.model import Arguments, CallContext
+from sourcelight.repos import ObjectReader, Tree
+
+_LARGE = 30
+
+
+def hotspots(arguments: Arguments, context: CallContext) -> Answer:
+    """Today's files by how often they changed and how long they are."""
+    call = "hotspots"
+    after, before, echoed = dates_of(call, arguments)
+    histories = open_histories(call, context, arguments.get("repos", ()), arguments.get("revisions", ()))
+    parts = []
+    for opened in histories.opened:
+        context.cancellation.check()
+        history = opened.history
+        changes = history.changes
+        mask = chosen(opened, after, before)[changes.commit]
+        passing = changes_passing(history, files_of(call, arguments.get("files"), regexp=False))
+        kept = np.flatnonzero(mask if passing is None else mask & passing)
+        newest, tree, places = _today(opened)
+        of = places[newest[changes.path[kept]]]
+        kept, of = kept[of >= 0], of[of >= 0]
+        used, codes = np.unique(of, return_inverse=True)
+        count = len(used)
+        commit = changes.commit[kept].astype(np.int64)
+        commits = count_distinct(codes, commit, count)
+        people = history.identities.person[history.commits.author[commit]].astype(np.int64)
+        lines = _lines(opened, tree, used, context)
+        scores = commits * np.log1p(np.maximum(lines, 0))
+        first, last = _times(history, codes, commit, count)
+        parts.append(
+            (
+                scores,
+                columns.table(
+                    "hotspots",
+                    {
+                        "repository": opened.name,
+                        "path": [tree.paths[at].decode("utf-8", "replace") for at in used.tolist()],
+                        "commits": pa.array(commits),
+                        "authors": pa.array(count_distinct(codes, people, count)),
+                        "additions": pa.array(total(codes, np.maximum(changes.additions[kept], 0), count)),
+                        "deletions": pa.array(total(codes, np.maximum(changes.deletions[kept], 0), count)),
+                        "lines": pa.array(lines, mask=lines < 0),
+                        "score": pa.array(np.zeros(count)),
+                        "first_date": columns.times(first),
+                        "last_date": columns.times(last),
+                    },
+                    count,
+                ),
+            )
+        )
+    table = columns.joined("hotspots", [part for _, part in parts])
+    scores = np.concatenate([np.zeros(0), *(score for score, _ in parts)])
+    most = float(scores.max()) if len(scores) and scores.max() > 0 else 1.0
+    place = table.schema.get_field_index("score")
+    table = table.set_column(place, table.schema.field(place), pa.array(scores / most))
+    order = np.argsort(-scores, kind="stable")
+    limit = arguments.get("limit")
+    notices = [*histories.notices, "Merges and files that are gone are left out; renamed files keep their commits."]
+    facts = {**echoed, "total": len(order), "drill_down": _drill(echoed)}
+    table = table.take(pa.array(order[:limit] if limit else order))
+    return Answer("hotspots", table, facts, histories.complete, tuple(notices))
+
+
+def coupling(arguments: Arguments, context: CallContext) -> Answer:
+    """Pairs of today's files that commits change together."""
+    call = "coupling"
+    after, before, echoed = dates_of(call, arguments)
+    least, degree = arguments.get("minCommits", 5), arguments.get("minDegree", 0.3)
+    most = arguments.get("maxFiles", _LARGE)
+    histories = open_histories(call, context, arguments.get("repos", ()), arguments.get("revisions", ()))
+    rows: list[tuple[Any, ...]] = []
+    skipped = 0
+    for opened in histories.opened:
+        context.cancellation.check()
+        history = opened.history
+        newest, tree, places = _today(opened)
+        starts = history.commits.change_starts
+        together: Counter[tuple[int, int]] = Counter()
+        alone: Counter[int] = Counter()
+        latest: dict[tuple[int, int], int] = {}
+        numbers = np.flatnonzero(chosen(opened, after, before) & (np.diff(starts) > 0))
+        files = places[newest[history.changes.path]].tolist()
+        sizes, low = np.diff(starts)[numbers].tolist(), starts[numbers].tolist()
+        for number, size, begin in zip(numbers.tolist(), sizes, low, strict=True):
+            of = sorted({file for file in files[begin : begin + size] if file >= 0})
+            alone.update(of)
+            if size > most:
+                skipped += 1
+                continue
+            for pair in combinations(of, 2):
+                together[pair] += 1
+                latest[pair] = number
+        times = history.commits.commit_time
+        for (one, other), count in together.items():
+            share = 2 * count / (alone[one] + alone[other])
+            if count >= least and share >= degree:
+                pair_names = [tree.paths[at].decode("utf-8", "replace") for at in (one, other)]
+                row = (opened.name, *pair_names, count, alone[one], alone[other], share, int(times[latest[one, other]]))
+                rows.append(row)
+    rows.sort(key=lambda row: (-row[3] * row[6], row[:3]))
+    total_rows = len(rows)
+    rows = rows[: arguments.get("limit") or total_rows]
+    names = ("repository", "path", "other_path", "commits_together", "commits", "other_commits", "degree")
+    table: dict[str, Any] = {name: [row[at] for row in rows] for at, name in enumerate(names)}
+    table["last_date"] = columns.times([row[7] for row in rows])
+    notices = [
+        *histories.notices,
+        f"Pairs need {least} commits together and a degree of {degree}; merges are left out.",
+        f"{skipped:,} commits with more than {most} files count for no pair.",
+    ]
+    facts = {**echoed, "total": total_rows, "drill_down": _drill(echoed)}
+    return Answer("coupling", columns.table("coupling", table, len(rows)), facts, histories.complete, tuple(notices))
+
+
+def _drill(echoed: dict[str, str]) -> dict[str, Any]:
+    return {
+        "call": "commit_search",
+        "arguments": dict(echoed),
+        "columns": {"repos": "repository", "files": "path"},
+    }
+
+
+def _today(opened: Opened) -> tuple[Numbers, Tree, Numbers]:
+    """The newest name of each path (by number), today's files, and the place of each path among these or -1."""
+    history = opened.history
+    newest = np.arange(len(history.paths) or 1)
+    with ObjectReader(opened.repository) as reader:
+        tree = reader.tree(opened.commits[0])
+    known = history.paths.numbers
+    places = np.full(len(newest), -1, np.int64)
+    for at, path in enumerate(tree.paths):
+        number = known.get(path)
+        if number is not None:
+            places[number] = at
+    changes = history.changes
+    renamed = np.flatnonzero((changes.status == ord("R")) & opened.mask[changes.commit])
+    # From the newest rename back, so that each older name leads to the last one; a name that is in use stays its own.
+    olds, news = changes.old_path[renamed[::-1]].tolist(), changes.path[renamed[::-1]].tolist()
+    for old, new in zip(olds, news, strict=True):
+        if places[old] < 0 and newest[old] == old:
+            newest[old] = newest[new]
+    return newest, tree, places
+
+
+def _lines(opened: Opened, tree: Tree, files: Numbers, context: CallContext) -> Numbers:
+    """Lines of some files of a tree; -1 for binary and missing ones."""
+    found = np.full(len(files), -1, np.int64)
+    with ObjectReader(opened.repository) as reader:
+        for at, file in enumerate(files.tolist()):
+            context.cancellation.check()
+            data = reader.read(tree.blob_ids[file * 20 : file * 20 + 20])
+            if data is not None and not is_binary(data):
+                found[at] = line_count(data)
+    return found
+
+
+def _times(history: History, codes: Numbers, commits: Numbers, count: int) -> tuple[Numbers, Numbers]:
+    return bounds(codes, history.commits.commit_time[commits], count)

@@ -1,0 +1,235 @@
+"""Signing in by OAuth against a strict authorization server on a loopback port."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import socket
+import stat
+import threading
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import sourcelight as sl
+from backends.loopback_app import served
+from backends.scripted_authorization import Authorization, person
+from sourcelight.backends.remote.sign_in import TokenCache
+from sourcelight.backends.remote.sign_in.discovery import discover
+from sourcelight.backends.remote.sign_in.loopback import listening
+from sourcelight.core.errors import SignInFailed
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home of its own for each test: tokens are kept there."""
+    monkeypatch.setenv("SOURCELIGHT_HOME", str(tmp_path))
+    return tmp_path
+
+
+@contextlib.contextmanager
+def running(authorization: Authorization) -> Iterator[str]:
+    listener = socket.create_server(("127.0.0.1", 0))
+    with served(authorization.app(listener), listener) as url:
+        yield url
+
+
+def files(home: Path) -> list[Path]:
+    return sorted((home / "sign-in").glob("*.json"))
+
+
+def test_signing_in_once_is_enough_until_the_tokens_are_revoked(home: Path) -> None:
+    server = Authorization()
+    seen: list[int] = []
+    with running(server) as url:
+        with sl.connect(url, sign_in=True, open_browser=person(lambda r: seen.append(r.status_code))) as code:
+            assert len(code.search("x").matches) == 0
+            assert code.search("x").status == "complete"
+        assert seen == [200]
+        assert server.clients["client-0"]["scope"] == "mcp"
+
+        def nobody(address: str) -> bool:
+            raise AssertionError(address)
+
+        with sl.connect(url, sign_in=True, open_browser=nobody) as code:
+            code.search("x")
+        (kept,) = files(home)
+        assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+        assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
+        sl.sign_out(url)
+        assert (files(home), server.refresh) == ([], set())
+
+
+def test_a_token_that_ends_is_renewed_and_each_refresh_token_used_once() -> None:
+    server = Authorization(lasts_s=1)
+    with running(server) as url, sl.connect(url, sign_in=True, open_browser=person()) as code:
+        for _ in range(3):
+            assert code.search("x").status == "complete"
+    assert len(server.used) >= 3
+    assert len(set(server.used)) == len(server.used)
+
+
+def test_a_refused_token_is_renewed_by_one_of_many_searches_at_once() -> None:
+    server = Authorization()
+    with running(server) as url, sl.connect(url, sign_in=True, open_browser=person()) as code:
+        server.access.clear()
+        found = code.search_many([f"q{k}" for k in range(6)], at_once=6)
+        assert found.status == "complete"
+    assert server.used == ["refresh-1-do-not-show"]
+
+
+def test_what_another_process_renewed_is_taken_from_the_file(home: Path) -> None:
+    server = Authorization()
+    with (
+        running(server) as url,
+        sl.connect(url, sign_in=True, open_browser=person()) as first,
+        sl.connect(url, sign_in=True) as second,
+    ):
+        server.access.clear()
+        assert first.search("x").status == "complete"
+        assert second.search("x").status == "complete"
+    assert server.used == ["refresh-1-do-not-show"]
+    assert len(files(home)) == 1
+
+
+def test_an_ended_sign_in_says_so_without_a_secret() -> None:
+    server = Authorization()
+    with running(server) as url:
+        with sl.connect(url, sign_in=True, open_browser=person()) as code:
+            server.access.clear()
+            server.refresh.clear()
+            with pytest.raises(SignInFailed, match="sign_in=True again") as caught:
+                code.search("x")
+            shown = "".join(traceback.format_exception(caught.value)) + repr(vars(caught.value)) + repr(code.backend)
+            assert "do-not-show" not in shown
+        with sl.connect(url, sign_in=True, open_browser=person()) as code:
+            assert code.search("x").status == "complete"
+    assert server.given == 2
+
+
+def test_without_a_browser_the_address_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    server = Authorization()
+    told = threading.Event()
+    address: list[str] = []
+
+    def no_browser(wanted: str) -> bool:
+        address.append(wanted)
+        told.set()
+        return False
+
+    def later() -> None:
+        assert told.wait(5)
+        person()(address[0])
+
+    thread = threading.Thread(target=later)
+    with running(server) as url:
+        thread.start()
+        sl.connect(url, sign_in=True, open_browser=no_browser).close()
+        thread.join(5)
+    assert f"Open this address to sign in:\n{address[0]}" in capsys.readouterr().out
+
+
+def test_it_works_inside_a_running_loop_and_awaited() -> None:
+    server = Authorization()
+
+    async def cell(url: str) -> None:
+        code = sl.connect(url, sign_in=True, open_browser=person())  # blocking, inside the loop
+        assert code.search("x").status == "complete"
+        code.close()
+        await sl.asign_out(url)
+        async with await sl.aconnect(url, sign_in=True, open_browser=person()) as awaited:
+            assert (await awaited.search("x")).status == "complete"
+
+    with running(server) as url, asyncio.Runner() as runner:
+        runner.run(cell(url))
+
+
+FAULTS: dict[str, tuple[dict[str, Any], str]] = {
+    "refused": ({"answers_with": {"code": "", "error": "access_denied"}}, "access_denied"),
+    "of another server": ({"answers_with": {"iss": "https://evil.example"}}, "another authorization server"),
+    "of a server that hides": ({"answers_with": {"iss": ""}}, "another authorization server"),
+    "without registration": ({"registers": False}, "ask an administrator"),
+    "without PKCE": ({"metadata": {"code_challenge_methods_supported": ["plain"]}}, "PKCE"),
+    "of a false issuer": ({"metadata": {"issuer": "https://evil.example"}}, "gives itself out as"),
+    "at an unsafe address": ({"metadata": {"token_endpoint": "http://evil.example/token"}}, "not safe"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_what_nobody_should_trust_is_refused(name: str, home: Path) -> None:
+    options, said = FAULTS[name]
+    with running(Authorization(**options)) as url, pytest.raises(SignInFailed, match=said):
+        sl.connect(url, sign_in=True, open_browser=person(), timeout_s=5)
+    assert files(home) == []
+
+
+def test_nobody_signing_in_is_an_error_in_time() -> None:
+    with running(Authorization()) as url, pytest.raises(SignInFailed, match=r"within 0\.05 s"):
+        sl.connect(url, sign_in=True, open_browser=lambda _: True, timeout_s=0.05)
+
+
+def test_a_service_without_sign_in_says_what_to_do() -> None:
+    async def none(url: str) -> None:
+        del url
+
+    with asyncio.Runner() as runner, pytest.raises(SignInFailed, match="use an access token"):
+        runner.run(discover("https://host", "https://host/.api/mcp", none))
+
+
+def test_tokens_for_something_else_are_not_asked_for() -> None:
+    async def other(url: str) -> Any:
+        del url
+        return {"resource": "https://elsewhere/.api/mcp", "authorization_servers": ["https://elsewhere"]}
+
+    with asyncio.Runner() as runner, pytest.raises(SignInFailed, match="something else"):
+        runner.run(discover("https://host", "https://host/.api/mcp", other))
+
+
+def test_only_the_right_state_is_taken_for_the_answer() -> None:
+    async def knock() -> None:
+        async with listening("http://127.0.0.1/oauth/callback", "right") as callback:
+            async with httpx.AsyncClient(trust_env=False) as http:
+                for query in ("code=a&state=wrong", "code=a"):
+                    assert (await http.get(f"{callback.redirect_uri}?{query}")).status_code == 404
+                assert (await http.get(f"{callback.redirect_uri}?code=b&state=right")).status_code == 200
+            assert (await callback.answer(1))["code"] == "b"
+
+    with asyncio.Runner() as runner:
+        runner.run(knock())
+
+
+def test_a_damaged_or_foreign_file_counts_as_none(home: Path) -> None:
+    cache = TokenCache("https://host")
+    assert cache.load() == (None, None)
+    (home / "sign-in").mkdir()
+    for text in ("", "[]", "{}", json.dumps({"url": "https://other", "client": {"client_id": "x"}}), '{"url": 3}'):
+        cache.path.write_text(text)
+        assert cache.load() == (None, None)
+    assert "host" in repr(cache)
+
+
+def test_the_lock_of_a_process_that_died_is_broken(home: Path) -> None:
+    cache = TokenCache("https://host")
+    (home / "sign-in").mkdir()
+    lock = cache.path.with_suffix(".lock")
+    lock.touch()
+    os.utime(lock, (1, 1))
+
+    async def take() -> None:
+        async with asyncio.timeout(5), cache.locked():
+            assert lock.exists()
+
+    with asyncio.Runner() as runner:
+        runner.run(take())
+    assert not lock.exists()
+
+
+def test_a_token_and_a_sign_in_exclude_each_other() -> None:
+    with pytest.raises(sl.ConfigurationError, match="exclude each other"):
+        sl.connect("http://127.0.0.1:1", "token", sign_in=True)

@@ -1,0 +1,165 @@
+"""The file itself: one policy for connections, crashes, versions, several processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from sourcelight.core.errors import StateUnusable
+from sourcelight.repos.state import FILE_NAME, Database, State
+from sourcelight.repos.state.migrations import MIGRATIONS
+
+WRITER = """
+import sys
+from sourcelight.repos.state import State
+with State(sys.argv[1]) as state:
+    print("ready", flush=True)
+    number = 0
+    while True:
+        with state.database.write() as connection:
+            connection.execute("INSERT INTO accounts (name, created_at) VALUES (?, 1)", (f"left{number}",))
+            connection.execute("INSERT INTO roles (name, created_at) VALUES (?, 1)", (f"left{number}",))
+        number += 1
+        print(number, flush=True)
+"""
+
+
+def test_the_file_is_for_its_user_alone(tmp_path: Path) -> None:
+    path = tmp_path / "home" / FILE_NAME
+    with State(str(path)) as state:
+        state.accounts.create("ann")
+        assert {file.stat().st_mode & 0o777 for file in path.parent.iterdir()} == {0o600}
+        assert path.parent.stat().st_mode & 0o077 == 0
+    path.chmod(0o644)
+    with State(str(path)):
+        assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_policy_holds_for_both_connections(tmp_path: Path) -> None:
+    with Database(str(tmp_path / FILE_NAME)) as database, database.read() as reader, database.write() as writer:
+        for connection in (reader, writer):
+            settings = {
+                name: connection.execute(f"PRAGMA {name}").fetchone()[0]
+                for name in ("journal_mode", "synchronous", "foreign_keys")
+            }
+            assert settings == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
+        with pytest.raises(sqlite3.OperationalError):
+            reader.execute("DELETE FROM accounts")
+
+
+def test_a_write_is_whole_or_nothing() -> None:
+    with Database() as database:
+        with pytest.raises(sqlite3.IntegrityError), database.write() as connection:
+            connection.executemany("INSERT INTO accounts (name, created_at) VALUES (?, 1)", [("ann",), ("ann",)])
+        assert database.one("SELECT count(*) FROM accounts") == (1,)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills as POSIX does")
+def test_a_process_killed_while_writing_leaves_whole_transactions(tmp_path: Path) -> None:
+    path = str(tmp_path / FILE_NAME)
+    for _ in range(3):
+        with subprocess.Popen([sys.executable, "-c", WRITER, path], stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            told = int(process.stdout.readline())
+            os.kill(process.pid, signal.SIGKILL)
+        with State(path) as state:
+            accounts = {each.name for each in state.accounts.all() if not each.built_in}
+            roles = {role.name for role in state.roles.all() if not role.built_in}
+            assert accounts == roles
+            assert len(accounts) >= told
+            assert state.database.one("PRAGMA integrity_check") == ("ok",)
+            with state.database.write() as connection:
+                connection.execute("DELETE FROM accounts WHERE built_in = 0")
+                connection.execute("DELETE FROM roles WHERE built_in = 0")
+
+
+def test_many_openers_at_once_make_one_file(tmp_path: Path) -> None:
+    path = str(tmp_path / FILE_NAME)
+    barrier = threading.Barrier(6)
+    faults: list[BaseException] = []
+
+    def open_and_write(number: int) -> None:
+        try:
+            barrier.wait(10)
+            with State(path) as state:
+                state.accounts.create(f"user{number}")
+        except BaseException as fault:  # noqa: BLE001 - told by the test's own thread
+            faults.append(fault)
+
+    threads = [threading.Thread(target=open_and_write, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert faults == []
+    with State(path) as state:
+        assert len(state.accounts.all()) == 7
+
+
+def test_what_one_process_writes_another_sees_at_once(tmp_path: Path) -> None:
+    path = str(tmp_path / FILE_NAME)
+    with State(path) as one, State(path) as other:
+        account = one.accounts.create("ann")
+        assert other.accounts.get("ann") == account
+        rights = other.rights.of(account.id)
+        assert rights is not None
+        assert rights.repositories == frozenset()
+        one.grants.add("a/b", account="ann")
+        rights = other.rights.of(account.id)
+        assert rights is not None
+        assert rights.repositories == {"a/b"}
+
+
+def test_a_file_of_a_later_version_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    with State(str(path)) as state, state.database.write() as connection:
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+    before = path.read_bytes()
+    with pytest.raises(StateUnusable, match="later version"):
+        State(str(path))
+    assert path.read_bytes() == before
+
+
+def test_an_earlier_version_is_brought_forward(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    early = sqlite3.connect(path, isolation_level=None)
+    for statement in MIGRATIONS[0].statements:
+        early.execute(statement)
+    early.execute("INSERT INTO accounts (name, created_at) VALUES ('ann', 1)")
+    early.execute("PRAGMA user_version = 1")
+    early.close()
+    with State(str(path)) as state:
+        assert [account.name for account in state.accounts.all()] == ["owner", "ann"]
+        assert state.clients.all() == []
+        assert state.database.one("PRAGMA user_version") == (len(MIGRATIONS),)
+
+
+@pytest.mark.parametrize("content", [b"not a database, but long enough to look like one" * 100, b"\0" * 5000])
+def test_a_damaged_file_is_named_and_never_replaced(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / FILE_NAME
+    path.write_bytes(content)
+    with pytest.raises(StateUnusable, match=FILE_NAME):
+        State(str(path))
+    assert path.read_bytes() == content
+
+
+def test_a_place_that_can_not_be_used_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="ascii")
+    with pytest.raises(StateUnusable, match="can't be used"):
+        State(str(tmp_path / "file" / FILE_NAME))
+
+
+def test_a_closed_state_says_so() -> None:
+    state = State()
+    state.close()
+    state.close()
+    with pytest.raises(StateUnusable):
+        state.accounts.all()
