@@ -23,8 +23,8 @@ _MOST = MAX_EVENT_BYTES - 1024
 # Matches of one line whose ranges (120 bytes each at most) leave room for the shortened line.
 _MOST_SPANS = _MOST // 480
 
-# A pair of numbers takes this many bytes where there are so many of them.
-_MANY_SPANS, _SPAN_BYTES = 100_000, 11
+# A pair of numbers, or a range of a chunk, takes at least this many bytes where there are so many of them.
+_MANY_SPANS, _SPAN_BYTES, _RANGE_BYTES = 100_000, 11, 90
 
 _LINE = b'{"line":"'
 _NUMBER = b'","lineNumber":'
@@ -75,7 +75,7 @@ def _of_one_kind(rows: Rows, facts: Mapping[str, RepositoryFacts], options: rend
     for start, stop in _groups(rows, files):
         part = rows.slice(start, stop)
         spans = part.spans() if kind == "content" else 0
-        if spans > _MANY_SPANS and spans * _SPAN_BYTES > _MOST:
+        if spans > _MANY_SPANS and spans * (_RANGE_BYTES if options.chunk_matches else _SPAN_BYTES) > _MOST:
             # It won't fit, so it isn't written in vain: a line of a megabyte may hold a million matches.
             yield from _in_halves(part, facts, options)
             continue
