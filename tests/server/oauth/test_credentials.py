@@ -197,7 +197,7 @@ def test_a_repository_of_another_is_as_one_that_is_not_there(world: World, query
     absent = world.search("ann", query.format(name="example.org/team/nobo"))
 
     def stable(events: list[tuple[str, Any]]) -> str:
-        """All matches, the last filters, the last progress without its time, and the rest; not how they came in parts."""
+        """All matches, the last filters and progress without its time, and the rest; not how they came in parts."""
         matches = [match for name, value in events if name == "matches" for match in value]
         last = {name: value for name, value in events if name in {"filters", "progress"}}
         last.get("progress", {}).pop("durationMs", None)
