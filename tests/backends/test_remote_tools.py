@@ -313,7 +313,8 @@ def test_commits_are_walked_by_date_and_each_is_given_once() -> None:
         answer = _call(client, "commit_search", repos=["r1", "r2"])
         rows = answer.table.to_pylist()
         assert (len(rows), answer.complete) == (30, True)
-        assert [r["repository"] for r in rows] == ["r1"] * 15 + ["r2"] * 15
+        dates = [r["commit_date"] for r in rows]
+        assert dates == sorted(dates, reverse=True)
         assert len({(r["repository"], r["commit"]) for r in rows}) == 30
         assert (rows[0]["author_utc_offset"], rows[0]["commit_utc_offset"], rows[0]["message"]) == (120, 0, "commit 0")
         part = _call(client, "commit_search", repos=["r1"], count=6)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from sourcelight.cli.outcomes import DONE, say, tell
 from sourcelight.cli.printing import print_table
-from sourcelight.core.errors import ConfigurationError
+from sourcelight.core.errors import ConfigurationError, StateError
 
 if TYPE_CHECKING:
     from sourcelight.repos.state import State
@@ -206,13 +206,17 @@ def list_repository_grants(state: State, repository: str, *, as_json: bool) -> i
 
 
 def read_password() -> str:
-    """A password: typed twice at a terminal, else the first line of standard input."""
-    if not sys.stdin.isatty():
-        return sys.stdin.readline().rstrip("\r\n")
-    first = getpass.getpass("Password: ")
-    if getpass.getpass("Again: ") != first:
-        raise ConfigurationError("the two passwords differ")
-    return first
+    """A password: typed twice at a terminal, else the first line of standard input; never empty."""
+    if sys.stdin.isatty():
+        text = getpass.getpass("Password: ")
+        if text and getpass.getpass("Again: ") != text:
+            raise StateError("the two passwords differ")
+    else:
+        text = sys.stdin.readline().rstrip("\r\n")
+    if not text:
+        # Empty text would mean an account without a password.
+        raise StateError("no password was given; a password has 10 to 1000 characters")
+    return text
 
 
 def read_lifetime(text: str) -> float:

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
 
+from sourcelight.client.backend import Backend
+from sourcelight.client.portal import call
 from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.errors import UnsupportedCall
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.display.frames import columns_of
 from sourcelight.display.frames import facts as frames
@@ -48,6 +51,7 @@ class SearchResult:
         state: SearchState | ManyState,
         batches: tuple[Any, ...],
         facts: tuple[RepositoryFacts, ...],
+        answerer: Backend | None = None,
     ) -> None:
         self.request = request
         self.backend = backend
@@ -59,6 +63,7 @@ class SearchResult:
         self._skipped, self._alerts = state.skipped, state.alerts
         self._batches = batches
         self._facts = facts
+        self._answerer = answerer
 
     def __len__(self) -> int:
         """Rows of `matches`."""
@@ -129,6 +134,35 @@ class SearchResult:
     def spans(self) -> Frame:
         """DataFrame with one row per match: where it is and its text; `row` leads back to `matches`."""
         return to_pandas(explode(self.table), columns_of("spans"), self.attrs)
+
+    def with_blame(self) -> Frame:
+        """`matches` with the commit that brought each matched line: columns ``blame_commit``, ``blame_author`` ….
+
+        Blocks, inside a running event loop too; of an `AsyncClient`, await `joins.with_blame`. Null where a row is no
+        line of a commit's file.
+
+        Raises
+        ------
+        UnsupportedCall
+            When the service can't tell.
+        """
+        from sourcelight.client import joins
+
+        return call(joins.with_blame, self._asked(), self.matches)
+
+    def with_last_change(self) -> Frame:
+        """`matches` with the commit that changed each file last: columns ``last_commit``, ``last_author`` ….
+
+        As `with_blame` otherwise.
+        """
+        from sourcelight.client import joins
+
+        return call(joins.with_last_change, self._asked(), self.matches)
+
+    def _asked(self) -> Backend:
+        if self._answerer is None:
+            raise UnsupportedCall("this result is of no single search, so that there is no one to ask about history")
+        return self._answerer
 
     def to_polars(self) -> Any:
         """`matches` as a polars DataFrame; needs polars."""

@@ -82,7 +82,12 @@ class Run:
             return self._result
         over = self.state.phase != "running"
         made = SearchResult(
-            self.request, self.backend.name, self.state, tuple(self.batches), tuple(self.facts.values())
+            self.request,
+            self.backend.name,
+            self.state,
+            tuple(self.batches),
+            tuple(self.facts.values()),
+            answerer=self.backend,
         )
         if over:
             self._result = made

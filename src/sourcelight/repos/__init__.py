@@ -10,6 +10,7 @@ from sourcelight.repos.disk import worktree_tree
 from sourcelight.repos.folders import Entry, find_entry, list_folder
 from sourcelight.repos.mirrors import CloneProgress, clone, update_mirror
 from sourcelight.repos.objects import ObjectReader, Tree
+from sourcelight.repos.packs import packed_objects
 from sourcelight.repos.permissions import Viewer
 from sourcelight.repos.refs import matching_refs
 from sourcelight.repos.repository import Repository, SkippedRepository
@@ -35,6 +36,7 @@ __all__ = [
     "list_folder",
     "matching_refs",
     "newest_before",
+    "packed_objects",
     "resolve",
     "update_mirror",
     "worktree_status",

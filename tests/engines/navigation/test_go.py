@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
-from sourcelight.engines.navigation import Found, Navigator, Workspace
+from engines.navigation.marked import Marked, offset
+from sourcelight.engines.navigation import Found
 from sourcelight.engines.navigation.golang import GoResolver
 from sourcelight.engines.navigation.golang.builds import built
-from sourcelight.engines.search import IndexStore, Target
-from sourcelight.repos import Catalog, Viewer
-from sourcelight.testing import RepositoryBuilder
 
 SERVER = {
     "go.mod": "module example.com/server\n\ngo 1.22\n",
@@ -119,37 +118,15 @@ CLAIMS = [
 
 
 @pytest.fixture(scope="module")
-def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+def marked(tmp_path_factory: pytest.TempPathFactory) -> Marked:
     """Two modules in two repositories."""
-    folder = tmp_path_factory.mktemp("go")
-    RepositoryBuilder(folder / "server").commit(SERVER, "begin")
-    RepositoryBuilder(folder / "library").commit(LIBRARY, "begin")
-    catalog = Catalog.open([str(folder)])
-    store = IndexStore(str(folder / "index"), workers=1)
-    store.update([Target(r, "", r.facts.commit) for r in catalog.repositories])
-    return Navigator(catalog, store).workspace(Viewer.owner())
-
-
-def _offset(text: bytes, marked: str) -> int:
-    before, _, after = marked.partition("§")
-    return text.index((before + after).encode()) + len(before.encode())
+    return Marked(tmp_path_factory.mktemp("go"), {"server": SERVER, "library": LIBRARY})
 
 
 @pytest.fixture(scope="module")
-def ask(workspace: Workspace) -> Callable[[str, str], list[Found]]:
+def ask(marked: Marked) -> Callable[[str, str], list[Found]]:
     """Definitions of the marked name in a file of the server."""
-    resolver = GoResolver()
-
-    def ask(path: str, marked: str) -> list[Found]:
-        document = workspace.project("server").document(path.encode())
-        assert document is not None
-        model = workspace.model(document)
-        assert model is not None
-        occurrence = resolver.occurrence_at(model, _offset(document.text, marked))
-        assert occurrence is not None
-        return list(resolver.resolve(document, occurrence, workspace))
-
-    return ask
+    return partial(marked.ask, "server")
 
 
 @pytest.mark.parametrize(("use", "path", "definition", "how"), CLAIMS, ids=[c[0].strip() for c in CLAIMS])
@@ -158,7 +135,7 @@ def test_a_name_leads_to_its_definition(
 ) -> None:
     found = ask("main.go", use)[0]
     assert found.document.shown_path == path
-    assert found.start == _offset(found.document.text, definition)
+    assert found.start == offset(found.document.text, definition)
     assert found.how == how
 
 
@@ -181,16 +158,14 @@ def test_tests_see_the_package_and_not_the_other_way_round(ask: Callable[[str, s
     assert ask("main_test.go", "= §limit")[0].document.shown_path == "main.go"
 
 
-def test_a_function_for_another_system_is_the_same(
-    workspace: Workspace, ask: Callable[[str, str], list[Found]]
-) -> None:
+def test_a_function_for_another_system_is_the_same(marked: Marked, ask: Callable[[str, str], list[Found]]) -> None:
     found = ask("main.go", "§platform()")[0]
-    places = [other.document.shown_path for other in GoResolver().same(found, workspace)]
+    places = [other.document.shown_path for other in GoResolver().same(found, marked.workspace)]
     assert places == ["platform_linux.go", "platform_windows.go"]
 
 
-def test_other_repositories_can_import_modules_by_their_path(workspace: Workspace) -> None:
-    project = workspace.project("library")
+def test_other_repositories_can_import_modules_by_their_path(marked: Marked) -> None:
+    project = marked.workspace.project("library")
     assert GoResolver().provides(project) == {"example.com/library/v2": b""}
     document = project.document(b"ids/ids.go")
     assert document is not None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sourcelight.backends.embed.homes import index_folder
+from sourcelight.backends.embed.homes import data_home, index_folder
 from sourcelight.core.batches import Cancellation, Event, RepositoryFacts
 from sourcelight.core.batches.answers import Answer, CallObserver
 from sourcelight.core.wire.request import SearchRequest
@@ -18,6 +19,9 @@ from sourcelight.engines.engine import Engine, Limits
 from sourcelight.engines.search import IndexProgress, IndexStore
 from sourcelight.engines.search.model import GroupBy
 from sourcelight.repos import Catalog, Viewer
+
+if TYPE_CHECKING:
+    from sourcelight.engines.deepsearch.conversations import Desk
 
 _END = object()
 _GROUPS: tuple[GroupBy, ...] = ("repository", "language", "path")
@@ -88,10 +92,23 @@ class EmbeddedBackend:
     name = "embedded"
     local = True
 
-    def __init__(self, engine: Engine, *, viewer: Viewer | None = None) -> None:
+    def __init__(self, engine: Engine, *, viewer: Viewer | None = None, conversations: Desk | None = None) -> None:
         self.engine = engine
         self.viewer = viewer or Viewer.owner()
+        self._conversations = conversations
+        self._opening = threading.Lock()
         self._threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="sourcelight-search")
+
+    @property
+    def conversations(self) -> Desk:
+        """Deep search; its conversations are kept in the user's data folder. Opened when it is first asked for."""
+        with self._opening:
+            if self._conversations is None:
+                from sourcelight.engines.deepsearch.conversations import Desk
+                from sourcelight.repos.state import FILE_NAME, State
+
+                self._conversations = Desk(State(os.fspath(data_home() / FILE_NAME)))
+            return self._conversations
 
     async def stream(self, request: SearchRequest) -> AsyncGenerator[Event, None]:
         """Events of one search. Closing the generator stops the work, and waits until it has stopped."""
@@ -139,7 +156,8 @@ class EmbeddedBackend:
         """Answer a tool call or an analysis over the repositories that the viewer may see."""
         from sourcelight.engines import tools
 
-        context = tools.CallContext(self.engine, self.viewer, Cancellation(), observer)
+        conversations = self.conversations if name.startswith("deepsearch") else None
+        context = tools.CallContext(self.engine, self.viewer, Cancellation(), observer, conversations=conversations)
         answer: Answer = await self._work(lambda: tools.call(name, arguments, context), context.cancellation)
         return answer
 
@@ -163,4 +181,6 @@ class EmbeddedBackend:
         """Stop the threads and what goes on in the background; searches under way end at their next check."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         await asyncio.to_thread(self.engine.definitions.stop)
+        if self._conversations is not None:
+            await asyncio.to_thread(self._conversations.close)
         await asyncio.to_thread(self.engine.histories.stop)

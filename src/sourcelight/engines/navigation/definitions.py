@@ -82,6 +82,9 @@ def by_rules(document: Document, occurrence: Occurrence, workspace: Workspace) -
 
 def by_rank(document: Document, occurrence: Occurrence, name: bytes, workspace: Workspace) -> Sequence[Found]:
     """Give the definitions of the name by rank; those of the text alone where its language has no grammar."""
+    if (document.key, occurrence.start) in workspace.outside:
+        workspace.notice("outside", f"{name.decode(errors='replace')} is defined in no repository here.")
+        return []
     found = ranked(document, occurrence, name, workspace)
     if document.language in LANGUAGES or found:
         return found

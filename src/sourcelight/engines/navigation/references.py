@@ -173,7 +173,7 @@ class References:
 
     def _unresolved(self, document: Document, occurrence: Occurrence) -> Iterator[Reference]:
         if resolver_of(document.language) is not None and self.workspace.model(document) is not None:
-            if occurrence.role != "attribute":
+            if occurrence.role != "attribute" or (document.key, occurrence.start) in self.workspace.outside:
                 return
             own = any(one.document.project.key == document.project.key for one in self.definitions)
             if own and self._any_receiver and any(one.kind not in _LOCAL for one in self.definitions):

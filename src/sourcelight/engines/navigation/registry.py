@@ -15,8 +15,9 @@ def resolvers() -> Mapping[str, Resolver]:
     """Give the resolver of each language that has one; other languages get names ranked."""
     from sourcelight.engines.navigation.golang import GoResolver
     from sourcelight.engines.navigation.python import PythonResolver
+    from sourcelight.engines.navigation.typescript import TypeScriptResolver
 
-    made: tuple[Resolver, ...] = (PythonResolver(), GoResolver())
+    made: tuple[Resolver, ...] = (PythonResolver(), GoResolver(), TypeScriptResolver())
     return {language: resolver for resolver in made for language in resolver.languages}
 
 

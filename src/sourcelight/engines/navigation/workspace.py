@@ -190,7 +190,8 @@ class Workspace:
     """What one call sees: the repositories of a viewer, each at a commit, within a budget.
 
     `unparsed` collects files that were needed but could not be parsed, with the reason; `notices` what else a reader
-    of the answer has to know, one sentence for each key.
+    of the answer has to know, one sentence for each key. Resolvers add to `outside` the occurrences (file and offset)
+    whose meaning is known to be in no repository, so that no name is guessed for them.
     """
 
     navigator: Navigator
@@ -198,6 +199,7 @@ class Workspace:
     budget: Budget
     unparsed: dict[Document, str] = field(default_factory=dict)
     notices: dict[str, str] = field(default_factory=dict)
+    outside: set[tuple[tuple[str, str, bytes], int]] = field(default_factory=set)
     _opened: dict[tuple[str, str], Project] = field(default_factory=dict)
     _visible: tuple[Repository, ...] | None = None
 

@@ -29,7 +29,8 @@ TOOLS: Mapping[str, Tool] = {
     )
 }
 ANALYSES: Mapping[str, Analysis] = {
-    analysis.name: analysis for analysis in (*history_analyses.ANALYSES, *navigation_analyses.ANALYSES)
+    analysis.name: analysis
+    for analysis in (*history_analyses.ANALYSES, *navigation_analyses.ANALYSES, *deepsearch_tools.ANALYSES)
 }
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from sourcelight.core.batches.answers import Answer
 from sourcelight.core.errors import UnsupportedCall
-from sourcelight.engines.tools.model import Arguments, CallContext, Conversations, Tool
+from sourcelight.engines.tools.model import Analysis, Arguments, CallContext, Conversations, Tool
 from sourcelight.engines.tools.rendering import tail, with_notices
 
 
@@ -149,5 +149,70 @@ TOOLS: tuple[Tool, ...] = (
         },
         _read,
         _render_read,
+    ),
+)
+
+
+def _follow_up(arguments: Arguments, context: CallContext) -> Answer:
+    return _conversations("deepsearch_follow_up", context).follow_up(
+        arguments["identifier"], arguments["question"], context
+    )
+
+
+def _change(arguments: Arguments, context: CallContext) -> Answer:
+    changes = {name: value for name, value in arguments.items() if name != "identifier"}
+    return _conversations("deepsearch_change", context).change(arguments["identifier"], changes, context)
+
+
+def _list(arguments: Arguments, context: CallContext) -> Answer:
+    return _conversations("deepsearch_list", context).list(
+        context,
+        text=arguments.get("text", ""),
+        starred=arguments.get("starred"),
+        first=arguments.get("limit", 50),
+        skip=arguments.get("skip", 0),
+    )
+
+
+def _object(required: list[str], **properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+_IDENTIFIER = {"type": "string", "minLength": 1, "description": "Address, read token or number of the conversation."}
+
+ANALYSES: tuple[Analysis, ...] = (
+    Analysis(
+        "deepsearch_follow_up",
+        _object(
+            ["identifier", "question"],
+            identifier=_IDENTIFIER,
+            question={"type": "string", "minLength": 1, "description": "The next question."},
+        ),
+        _follow_up,
+    ),
+    Analysis(
+        "deepsearch_change",
+        _object(
+            ["identifier"],
+            identifier=_IDENTIFIER,
+            title={"type": "string", "minLength": 1, "description": "Another title."},
+            starred={"type": "boolean", "description": "Whether it is starred."},
+            shared={"type": "boolean", "description": "Whether everyone with its link may read it."},
+            reset_link={"type": "boolean", "description": "Make its former link open nothing any more."},
+            cancel={"type": "boolean", "description": "Cancel the question that is being worked on."},
+            delete={"type": "boolean", "description": "Delete it."},
+        ),
+        _change,
+    ),
+    Analysis(
+        "deepsearch_list",
+        _object(
+            [],
+            text={"type": "string", "description": "Text in a title, a question or an answer; empty: all."},
+            starred={"type": "boolean", "description": "Only starred ones, or only others."},
+            limit={"type": "integer", "minimum": 1, "maximum": 1000, "description": "Most to give; default 50."},
+            skip={"type": "integer", "minimum": 0, "description": "How many to leave out at the start."},
+        ),
+        _list,
     ),
 )

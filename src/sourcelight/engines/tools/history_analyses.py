@@ -151,6 +151,12 @@ ANALYSES: tuple[Analysis, ...] = (
             "limit": _LIMIT,
         },
     ),
+    _analysis(
+        "last_changes",
+        "last_changes",
+        {"repo": _REPO, "paths": _texts("Paths of files."), "revision": _REVISION},
+        ("repo", "paths"),
+    ),
     _analysis("identities", "identities", {"repos": _REPOS, "mailmap": _MAILMAP}),
     _analysis("identity_suggestions", "identities", {"repos": _REPOS, "mailmap": _MAILMAP}),
     _analysis(

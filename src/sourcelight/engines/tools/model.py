@@ -23,6 +23,24 @@ class Conversations(Protocol):
     def read(self, identifier: str, context: CallContext) -> Answer:
         """Questions and answers of a conversation that the viewer may read; table ``conversation``."""
 
+    def follow_up(self, identifier: str, question: str, context: CallContext) -> Answer:
+        """Ask another question in the viewer's own conversation and wait a while; table ``conversation``."""
+
+    def change(self, identifier: str, changes: Arguments, context: CallContext) -> Answer:
+        """Rename, star, share or delete the viewer's own conversation, or cancel its question."""
+
+    def list(
+        self,
+        context: CallContext,
+        *,
+        text: str = "",
+        starred: bool | None = None,
+        order: str = "-updated_at",
+        first: int = 50,
+        skip: int = 0,
+    ) -> Answer:
+        """The viewer's own conversations; table ``conversations``."""
+
 
 @dataclass(frozen=True, slots=True)
 class CallContext:

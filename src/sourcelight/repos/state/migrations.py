@@ -129,4 +129,82 @@ _OAUTH = Migration(
     ),
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_ACCOUNTS, _OAUTH)
+# Times of conversations are in milliseconds, since several things happen within a second.
+_CONVERSATIONS = Migration(
+    "deep search conversations",
+    (
+        """CREATE TABLE conversations (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            account INTEGER NOT NULL REFERENCES accounts ON DELETE CASCADE,
+            title TEXT NOT NULL,
+            digest BLOB NOT NULL UNIQUE,
+            generation INTEGER NOT NULL DEFAULT 1,
+            shared INTEGER NOT NULL DEFAULT 0,
+            starred INTEGER NOT NULL DEFAULT 0,
+            created_ms INTEGER NOT NULL,
+            updated_ms INTEGER NOT NULL
+        ) STRICT""",
+        "CREATE INDEX conversations_by_account ON conversations (account, updated_ms)",
+        """CREATE TABLE questions (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            conversation INTEGER NOT NULL REFERENCES conversations ON DELETE CASCADE,
+            position INTEGER NOT NULL,
+            text TEXT NOT NULL,
+            filters TEXT NOT NULL DEFAULT '',
+            status TEXT NOT NULL CHECK (status IN ('pending', 'processing', 'completed', 'error', 'canceled')),
+            researcher TEXT NOT NULL DEFAULT '',
+            model TEXT NOT NULL DEFAULT '',
+            segments TEXT NOT NULL DEFAULT '[]',
+            tables TEXT NOT NULL DEFAULT '[]',
+            followups TEXT NOT NULL DEFAULT '[]',
+            stats TEXT NOT NULL DEFAULT '{}',
+            error TEXT NOT NULL DEFAULT '{}',
+            created_ms INTEGER NOT NULL,
+            started_ms INTEGER,
+            finished_ms INTEGER,
+            boot TEXT NOT NULL DEFAULT '',
+            UNIQUE (conversation, position)
+        ) STRICT""",
+        """CREATE UNIQUE INDEX one_question_at_a_time ON questions (conversation)
+            WHERE status IN ('pending', 'processing')""",
+        """CREATE TABLE question_pins (
+            question INTEGER NOT NULL REFERENCES questions ON DELETE CASCADE,
+            repository TEXT NOT NULL,
+            revision TEXT NOT NULL,
+            commit_id TEXT NOT NULL,
+            PRIMARY KEY (question, repository, revision, commit_id)
+        ) STRICT, WITHOUT ROWID""",
+        """CREATE TABLE question_events (
+            question INTEGER NOT NULL REFERENCES questions ON DELETE CASCADE,
+            number INTEGER NOT NULL,
+            kind TEXT NOT NULL,
+            at_ms INTEGER NOT NULL,
+            payload TEXT NOT NULL,
+            PRIMARY KEY (question, number)
+        ) STRICT, WITHOUT ROWID""",
+        """CREATE TABLE question_sources (
+            question INTEGER NOT NULL REFERENCES questions ON DELETE CASCADE,
+            number INTEGER NOT NULL,
+            type TEXT NOT NULL,
+            label TEXT NOT NULL,
+            link TEXT NOT NULL,
+            repository TEXT NOT NULL,
+            commit_id TEXT NOT NULL,
+            path TEXT NOT NULL,
+            begin_line INTEGER NOT NULL,
+            end_line INTEGER NOT NULL,
+            role TEXT NOT NULL DEFAULT '',
+            status TEXT NOT NULL DEFAULT '',
+            quote BLOB,
+            PRIMARY KEY (question, number)
+        ) STRICT, WITHOUT ROWID""",
+        """CREATE TABLE question_messages (
+            question INTEGER PRIMARY KEY REFERENCES questions ON DELETE CASCADE,
+            format TEXT NOT NULL,
+            content BLOB NOT NULL
+        ) STRICT""",
+        "INSERT INTO keys VALUES ('conversations', randomblob(32))",
+    ),
+)
+
+MIGRATIONS: tuple[Migration, ...] = (_ACCOUNTS, _OAUTH, _CONVERSATIONS)

@@ -15,9 +15,10 @@ from sourcelight.backends.remote.mcp_tools.payload import is_cut, notices
 from sourcelight.core.batches.answers import Answer
 from sourcelight.core.batches.tables import TABLES
 from sourcelight.core.batches.tables.building import table_of
-from sourcelight.core.errors import CallError, ProtocolError, RepositoryError
+from sourcelight.core.errors import CallError, ProtocolError, RepositoryError, RevisionNotFound
 
 _MOST_PAGES = 10_000
+_EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git's name for a tree without files
 _MOST_FILES = 100  # of a page, as services document it
 _MOST_REPOSITORIES = 100
 # Names of payloads that are not the camelCase of a column.
@@ -108,8 +109,12 @@ def _is_cut(entry: Entry) -> bool:
 async def _whole_diff(asked: Asked, entry: Entry, found: Found) -> list[Mapping[str, Any]]:
     """Files of a commit with all of their hunks; those that the search gave where these can't be had."""
     oid = str(entry["oid"])
+    given = {"repo": entry["repo"], "head": oid}
     try:
-        rows, _ = await _compared(asked, {"repo": entry["repo"], "base": f"{oid}~1", "head": oid})
+        try:
+            rows, _ = await _compared(asked, {**given, "base": f"{oid}~1"})
+        except (RevisionNotFound, CallError):  # a first commit
+            rows, _ = await _compared(asked, {**given, "base": _EMPTY_TREE})
     except (CallError, RepositoryError) as exc:
         found.complete = False
         found.notices[f"{entry['repo']}@{oid[:7]} has more matching lines than the service gives ({exc})."] = None

@@ -115,6 +115,17 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
         Column("boundary", "bool", "whether history ends there (a first commit, or the edge of a shallow clone)"),
         _BOT,
     ),
+    "last_changes": (
+        _REPOSITORY,
+        _PATH,
+        _COMMIT,
+        _AUTHOR,
+        _AUTHOR_EMAIL,
+        Column("author_date", "timestamp", "author date of that commit, UTC"),
+        Column("commit_date", "timestamp", "committer date of that commit, UTC"),
+        Column("subject", "string", "first paragraph of its message on one line"),
+        Column("changed_commits", "int64", "commits that changed the file under this name, merges excluded"),
+    ),
     "ownership": (
         _REPOSITORY,
         Column("path", "dict32", "file, or folder ending with / (the top is /), as `by` asks"),

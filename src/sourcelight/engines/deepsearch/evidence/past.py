@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,8 +21,19 @@ from sourcelight.engines.engine import Engine
 from sourcelight.engines.history import History, HistoryProgress
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.question import Question
+from sourcelight.engines.search.ranking.words import stem
+from sourcelight.repos import packed_objects
 
+SMALL_OBJECTS = 400_000
+"""Objects of a repository up to which its history is read although nobody asked for it: it makes ranking better."""
+
+_FEW = 5
 _MOST_NAMES = 3
+_ASKING = frozenset(
+    map(stem, ("changed", "last", "latest", "introduced", "commit", "author", "wrote", "written", "modified", "touched",
+               "recent", "recently", "history", "blame", "version", "release", "date", "person", "people", "first"))
+)  # fmt: skip
+_LAST = re.compile(r"\b(?:last|latest|most recent|recently)\b", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -44,10 +56,16 @@ class Past:
     notes: list[str] = field(default_factory=list)
     _rankers: dict[tuple[str, str], CommitRanker | None] = field(default_factory=dict)
 
-    def prepare(self) -> None:
-        """Bring in what is missing of the histories; raises `Cancelled`."""
+    def prepare(self, *, asked: bool) -> None:
+        """Bring in what is missing of the histories; raises `Cancelled`.
+
+        Unless history is what is `asked` for, only of a few repositories that are small enough for it to take seconds.
+        """
+        few = len(self.pins) <= _FEW
         for target in self.pins.targets:
             if target.repository.kind != "git" or self._is_there(target):
+                continue
+            if not asked and not (few and packed_objects(target.repository) <= SMALL_OBJECTS):
                 continue
             refs = ["HEAD"] if not target.revision else ["HEAD", target.commit]
             report = self.engine.history.update(
@@ -83,16 +101,22 @@ class Past:
             return None
         return history.memory(f"deepsearch messages {target.commit}", lambda: CommitRanker(history, target.commit))
 
-    def find(self, question: Question, files: Sequence[tuple[Target, str]], most: int) -> None:
-        """Choose commits: those that first and last touched a name of the question, then by words, then of files."""
+    def find(self, question: Question, names: Sequence[str], files: Sequence[tuple[Target, str]], most: int) -> None:
+        """Choose commits: those that first and last touched one of `names`, then by words, then of files.
+
+        Where the question asks for the last change, that of the best file comes first.
+        """
         chosen: dict[tuple[str, str], CommitEvidence] = {}
+        newest = bool(_LAST.search(question.text))
+        if newest:
+            self._add_last(files, chosen)
         for target in self.pins.targets:
             ranker = self.ranker(target)
             if ranker is None:
                 if target.repository.kind == "git":
                     self.notes.append(f"The history of {target.repository.name} was not read.")
                 continue
-            for number, note in self._touching(ranker, question.names):
+            for number, note in self._touching(ranker, names):
                 item = replace(ranker.evidence(number, 1.0), note=note)
                 chosen.setdefault((item.repository, item.commit), item)
         ranked = [
@@ -104,12 +128,16 @@ class Past:
         ranked.sort(key=lambda item: (-item[0], item[1]))
         for _, _, item in ranked[:most]:
             chosen.setdefault((item.repository, item.commit), item)
+        if not newest:
+            self._add_last(files, chosen)
+        self.found = list(chosen.values())[: most + 2 * _MOST_NAMES]
+
+    def _add_last(self, files: Sequence[tuple[Target, str]], chosen: dict[tuple[str, str], CommitEvidence]) -> None:
         for target, path in files[:1]:
             last = self._last_of(target, path)
             if last is not None:
                 last = replace(last, note=f"last to change `{path}`")
                 chosen.setdefault((last.repository, last.commit), last)
-        self.found = list(chosen.values())[: most + 2 * _MOST_NAMES]
 
     def _touching(self, ranker: CommitRanker, names: Sequence[str]) -> list[tuple[int, str]]:
         """Give the commits that first and last added or removed a line with a name, for a few names."""
@@ -150,4 +178,5 @@ def _oldest_first(history: History, commits: NDArray[Any]) -> NDArray[Any]:
 
 
 def _plain(question: Question) -> Mapping[str, float]:
-    return {term: weight for term, weight in question.terms.items() if not term.startswith("=")}
+    """Terms to look for in messages: not those that only ask for history."""
+    return {t: weight for t, weight in question.terms.items() if not t.startswith("=") and t not in _ASKING}

@@ -54,10 +54,16 @@ def intents_of(question: Question) -> Intents:
     )
 
 
+def leans(text: str) -> bool:
+    """Tell whether a question is so short, or points so, that it means what the answer before it was about."""
+    question = analyse(text)
+    own = [term for term in question.terms if term not in question.optional]
+    return len(own) < SHORT or bool(_POINTING.search(text))
+
+
 def with_follow_up(question: Question, cited: Sequence[str]) -> Question:
     """Let a short or pointing question lean on what the answer before it cited: names and paths, at less weight."""
-    own = [term for term in question.terms if term not in question.optional]
-    if not cited or (len(own) >= SHORT and not _POINTING.search(question.text)):
+    if not cited or not leans(question.text):
         return question
     before = analyse(" ".join(f"`{name}`" for name in cited))
     terms = dict(question.terms)

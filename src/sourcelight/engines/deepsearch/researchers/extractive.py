@@ -12,7 +12,7 @@ from sourcelight.engines.deepsearch.evidence.choose import QUOTES, Chooser, Text
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, FileEvidence, Ledger
 from sourcelight.engines.deepsearch.evidence.past import Past
 from sourcelight.engines.deepsearch.evidence.scorers import GraphScorer, HistoryScorer, RepositoryScorer
-from sourcelight.engines.deepsearch.question import Intents, counted_query, intents_of, with_follow_up
+from sourcelight.engines.deepsearch.question import Intents, counted_query, intents_of, leans, with_follow_up
 from sourcelight.engines.deepsearch.researchers.counting import count
 from sourcelight.engines.deepsearch.researchers.followups import followups
 from sourcelight.engines.deepsearch.researchers.markdown import code, inline
@@ -84,8 +84,7 @@ class ExtractiveResearcher:
             question = with_follow_up(question, inquiry.previous[-1].cited)
         intents = intents_of(question)
         past = Past(engine, inquiry.pins, context.cancellation, context.observer)
-        if intents.history:
-            past.prepare()
+        past.prepare(asked=intents.history)
         scorers = (RepositoryScorer(), HistoryScorer(past.ranker), GraphScorer(engine))
         request = natural.RankRequest(
             inquiry.question, limit=_RANKED, targets=inquiry.pins.targets, scorers=scorers, question=question,
@@ -98,7 +97,7 @@ class ExtractiveResearcher:
         findings = Findings(ranking, intents, _is_weak(ranking), past=past)
         if intents.history:
             paths = [(file.target, file.path) for file in ranking.files[:3]]
-            past.find(question, paths, _COMMITS)
+            past.find(question, question.names or _names_before(inquiry), paths, _COMMITS)
             emit(Happening("turn", {"tool": "commit_search", "result": f"{len(past.found)} commits chosen"}))
         texts = Texts(engine)
         weights = _weights(question, ranking)
@@ -119,6 +118,12 @@ class ExtractiveResearcher:
             if findings.defined and (intents.usage or question.names):
                 findings.uses = _uses(findings.defined[0], inquiry, texts, emit)
         return findings
+
+
+def _names_before(inquiry: Inquiry) -> tuple[str, ...]:
+    """Names that the answer before cited, where the question leans on it."""
+    cited = inquiry.previous[-1].cited if inquiry.previous else ()
+    return tuple(name for name in cited if name.isidentifier())[:1] if leans(inquiry.question) else ()
 
 
 def _is_body(chunk: RankedChunk, intents: Intents) -> bool:
@@ -215,10 +220,9 @@ def _commit(item: CommitEvidence, ledger: Ledger) -> str:
 def _lead(findings: Findings, past: Sequence[CommitEvidence], ledger: Ledger) -> str:
     ranking = findings.ranking
     if past and not findings.weak:
-        first = past[0]
-        return (
-            f"The commit that fits best is of {first.date[:10]}, by {inline(first.author, 80)} [{ledger.add(first)}]."
-        )
+        commit = past[0]
+        who = inline(commit.author, 80)
+        return f"The commit that fits best is of {commit.date[:10]}, by {who} [{ledger.add(commit)}]."
     if not findings.quotes and not findings.defined:
         return "No direct answer found: no file searched shares a word with the question."
     if findings.weak:

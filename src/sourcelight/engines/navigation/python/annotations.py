@@ -15,6 +15,7 @@ from sourcelight.engines.symbols import parse_tree
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_BUILTINS = frozenset({b"str", b"int", b"float", b"bytes", b"bool", b"object", b"complex", b"bytearray"})
 _FIRST = frozenset({b"Optional", b"Annotated", b"Final", b"ClassVar", b"Required", b"NotRequired", b"ReadOnly",
                     b"Awaitable", b"AsyncContextManager", b"ContextManager", b"AbstractContextManager",
                     b"AbstractAsyncContextManager", b"TypeGuard", b"InitVar"})  # fmt: skip
@@ -69,10 +70,15 @@ class Annotations(Members):
             name = node.child_by_field_name("attribute") or node.named_children[-1]
             holder = node.child_by_field_name("object") or node.named_children[0]
             refs = [r for v in self.infer(document, scope, holder, offset) for r in self.members(v, name.text or b"")]
+        if not refs and node.type == "identifier" and (node.text or b"") in _BUILTINS:
+            return [Value("outside")]
         found: list[Value] = []
         for end in self.follow(refs)[:MOST]:
             binding = end.binding
             if binding is None:
+                continue
+            if self.is_outside(end):
+                found.append(Value("outside"))
                 continue
             if binding.kind == "class":
                 found.append(Value("instance", end))

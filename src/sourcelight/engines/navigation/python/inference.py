@@ -13,6 +13,14 @@ from sourcelight.engines.navigation.python.values import DEPTH, MOST, Value, dis
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_OUTSIDE = frozenset({
+    "string", "concatenated_string", "integer", "float", "true", "false", "none", "comparison_operator", "not_operator",
+})  # fmt: skip
+_BUILTIN_CALLS = frozenset({
+    b"str", b"int", b"float", b"bytes", b"bool", b"len", b"repr", b"open", b"dict", b"range", b"zip", b"map", b"filter",
+    b"sum", b"abs", b"any", b"all", b"bytearray", b"memoryview", b"format", b"ord", b"chr", b"round", b"hash", b"id",
+    b"isinstance", b"issubclass", b"hasattr", b"callable", b"input", b"vars", b"dir", b"print",
+})  # fmt: skip
 _SAME = frozenset({b"list", b"sorted", b"set", b"tuple", b"iter", b"reversed", b"frozenset", b"deque", b"copy",
                    b"deepcopy", b"replace", b"chain"})  # fmt: skip
 _ONE = frozenset({b"next", b"min", b"max", b"anext"})
@@ -32,7 +40,7 @@ class Types(Annotations):
             return []
         handler = _EXPRESSIONS.get(node.type)
         if handler is None:
-            return []
+            return [Value("outside")] if node.type in _OUTSIDE else []
         self.depth += 1
         try:
             return distinct(handler(self, document, scope, node, node.start_byte if offset < 0 else offset))
@@ -53,6 +61,8 @@ class Types(Annotations):
         name = node.child_by_field_name("attribute")
         found: list[Value] = []
         for value in self.infer(document, scope, node.child_by_field_name("object"), offset):
+            if value.kind == "outside":
+                found.append(value)
             for ref in self.members(value, (name.text if name is not None else None) or b"")[:2]:
                 found += self.member_values(ref, value)
         return found
@@ -74,6 +84,8 @@ class Types(Annotations):
         found: list[Value] = []
         for value in self.infer(document, scope, function, offset):
             found += self.called(value)
+        if not found and function.type == "identifier" and name in _BUILTIN_CALLS:
+            return [] if self.lookup(document, scope, name, offset) else [Value("outside")]
         if found or not given:
             return found
         if name in _SAME:
@@ -160,6 +172,8 @@ class Types(Annotations):
             return [Value("class", ref)]
         if binding.kind == "function":
             return [Value("function", ref)]
+        if binding.kind in {"import", "from"}:
+            return [Value("outside")] if self.is_outside(ref) else []
         if self.depth >= DEPTH:
             return []
         self.depth += 1
@@ -307,6 +321,8 @@ class Types(Annotations):
         """Give what calling a value gives."""
         if value.kind == "class" and value.ref is not None:
             return [Value("instance", value.ref)]
+        if value.kind == "outside":
+            return [value]
         if value.kind == "instance":
             return self._through(value, b"__call__")
         if value.kind != "function" or value.ref is None or value.ref.binding is None or self.depth >= DEPTH:

@@ -132,6 +132,13 @@ class Names:
                 waiting[:0] = step[:2]
         return ends
 
+    def is_outside(self, ref: Ref) -> bool:
+        """Tell whether an import means a module of which no repository has even the top."""
+        binding = ref.binding
+        if binding is None or binding.kind not in {"import", "from"} or binding.level:
+            return False
+        return not self.modules(ref.document, binding.module.split(b".", 1)[0], 0)
+
     def imported(self, ref: Ref) -> list[Ref] | None:
         """Give what an import binds, one step on; None for what is no import, nothing for what can't be found."""
         binding = ref.binding

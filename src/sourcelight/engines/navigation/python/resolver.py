@@ -222,10 +222,15 @@ class _Question:
             return [own], "type"
         found: list[Ref] = []
         how: How = "type"
-        for value in self.types.infer(self.document, scope, holder):
+        outside = 0
+        values = self.types.infer(self.document, scope, holder)
+        for value in values:
             if value.kind == "module":
                 how = "import"
             found += self.types.members(value, self.name)
+            outside += value.kind in {"outside", "container"}
+        if not found and outside and outside == len(values):
+            self.types.workspace.outside.add((self.document.key, self.leaf.start_byte))
         return self.types.follow(found), how
 
     def _own_attribute(self, scope: Scope) -> Ref | None:

@@ -20,10 +20,11 @@ class Value:
     """What an expression may be: a module, a class, an instance of a class, a function, or something that holds others.
 
     `items` are what iterating over it or subscripting gives, `keys` what iterating over a mapping gives. `owner` is
-    the class through which a function was reached.
+    the class through which a function was reached. What is ``outside`` is known, but in no repository: strings, what
+    other modules give.
     """
 
-    kind: Literal["module", "class", "instance", "function", "container", "super", "generator"]
+    kind: Literal["module", "class", "instance", "function", "container", "super", "generator", "outside"]
     ref: Ref | None = None
     items: tuple[Value, ...] = ()
     keys: tuple[Value, ...] | None = None

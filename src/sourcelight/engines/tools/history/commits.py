@@ -145,9 +145,11 @@ def render_commits(answer: Answer, context: CallContext) -> tuple[dict[str, Any]
                 "authorName": row["author"],
                 "authorEmail": row["author_email"],
                 "authorDate": stamp(row["author_date"]),
+                "authorUtcOffset": row["author_utc_offset"],
                 "committerName": row["committer"],
                 "committerEmail": row["committer_email"],
                 "committerDate": stamp(row["commit_date"]),
+                "commitUtcOffset": row["commit_utc_offset"],
                 "subject": subject,
                 "body": body,
                 **_exact(row, subject, body),
@@ -156,6 +158,7 @@ def render_commits(answer: Answer, context: CallContext) -> tuple[dict[str, Any]
                 "additions": row["additions"],
                 "deletions": row["deletions"],
                 "coAuthors": row["co_authors"],
+                "bot": row["bot"],
                 "url": context.base_url + row["url"],
             }
         )

@@ -22,6 +22,8 @@ from sourcelight.repos import resolve
 CALL = "compare_revisions"
 DEFAULT_FIRST = 50
 MOST_FIRST = 100
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+"""Git's name for a tree without files: as the base, everything that the head holds is new."""
 _MOST_PATCH = 100_000
 _MOST_PAGE = 400_000
 _TELL_EVERY = 20
@@ -30,7 +32,8 @@ _TELL_EVERY = 20
 def compare_revisions(arguments: Arguments, context: CallContext) -> Answer:
     """Compare two revisions: a page of files when served or asked for, else all of them."""
     repository = context.engine.catalog.get(arguments["repo"].strip("/"), context.viewer)
-    base, head = (resolve(repository, arguments[name]) for name in ("base", "head"))
+    base = EMPTY if arguments["base"] == EMPTY_TREE else resolve(repository, arguments["base"])
+    head = resolve(repository, arguments["head"])
     cursor = arguments.get("after")
     start = read_cursor(cursor, base, head) if cursor else 0
     comparison = compare(repository, base, head, context.cancellation)

@@ -1,0 +1,155 @@
+"""Matches of a search joined with history: who brought the matched lines, and who changed the files last."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sourcelight.client.backend import Backend
+from sourcelight.core.batches.answers import Answer
+from sourcelight.core.errors import RepositoryError
+from sourcelight.display.frames.answers import answer_frame
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+_AT_ONCE = 4
+_PLACE = ["repository", "commit", "path"]
+_BLAME = {
+    "commit": "blame_commit",
+    "author": "blame_author",
+    "author_email": "blame_author_email",
+    "author_date": "blame_author_date",
+    "commit_date": "blame_commit_date",
+    "subject": "blame_subject",
+}
+_LAST = {
+    "commit": "last_commit",
+    "author": "last_author",
+    "author_email": "last_author_email",
+    "author_date": "last_author_date",
+    "commit_date": "last_commit_date",
+    "subject": "last_subject",
+}
+
+
+async def with_blame(backend: Backend, matches: DataFrame) -> DataFrame:
+    """Join matched lines with the commits that brought them.
+
+    Parameters
+    ----------
+    backend
+        What answered the search.
+    matches
+        `SearchResult.matches`.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `matches` in their order, with ``blame_commit``, ``blame_author``, ``blame_author_email``,
+        ``blame_author_date``, ``blame_commit_date`` and ``blame_subject``; null for rows that are no lines of a
+        commit's file. ``attrs["notices"]`` names the files that could not be asked about.
+
+    Raises
+    ------
+    UnsupportedCall
+        When the backend can't tell.
+    """
+    lines = matches[matches["line_number"].notna() & matches["type"].isin(["content", "symbol"])]
+    files = _files(lines)
+
+    def ask(file: tuple[str, str, list[str]]) -> Awaitable[Answer]:
+        repository, commit, (path,) = file
+        return backend.call("blame", {"repo": repository, "path": path, **_revision(commit)}, None)
+
+    single = [(repository, commit, [path]) for repository, commit, paths in files for path in paths]
+    answers, notices = await _asked(single, ask)
+    return _joined(matches, single, answers, [*_PLACE, "line_number"], _BLAME, notices)
+
+
+async def with_last_change(backend: Backend, matches: DataFrame) -> DataFrame:
+    """Join matches with the commits that changed their files last.
+
+    As `with_blame`, with columns ``last_commit``, ``last_author``, ``last_author_email``, ``last_author_date``,
+    ``last_commit_date`` and ``last_subject``; null for rows without a file.
+    """
+    files = _files(matches[matches["path"].notna()])
+
+    def ask(file: tuple[str, str, list[str]]) -> Awaitable[Answer]:
+        repository, commit, paths = file
+        return backend.call("last_changes", {"repo": repository, "paths": paths, **_revision(commit)}, None)
+
+    answers, notices = await _asked(files, ask)
+    return _joined(matches, files, answers, _PLACE, _LAST, notices)
+
+
+def _revision(commit: str) -> dict[str, str]:
+    return {"revision": commit} if commit else {}
+
+
+def _files(matches: DataFrame) -> list[tuple[str, str, list[str]]]:
+    """The files of some matches: repository, commit (or nothing), and the paths of each."""
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    places = matches[_PLACE].astype("object").drop_duplicates()
+    for repository, commit, path in places.itertuples(index=False):
+        found.setdefault((repository, commit if isinstance(commit, str) else ""), {})[path] = None
+    return [(*place, list(paths)) for place, paths in found.items()]
+
+
+async def _asked(
+    files: Sequence[tuple[str, str, list[str]]], ask: Callable[[tuple[str, str, list[str]]], Awaitable[Answer]]
+) -> tuple[list[Answer | None], list[str]]:
+    """Answers in order, a few asked for at once; None, and a notice, where there is none for a file."""
+    gate = asyncio.Semaphore(_AT_ONCE)
+    notices: list[str] = []
+
+    async def one(file: tuple[str, str, list[str]]) -> Answer | None:
+        async with gate:
+            try:
+                answer = await ask(file)
+            except RepositoryError as error:
+                notices.append(str(error))
+                return None
+            notices.extend(answer.notices if not answer.complete else ())
+            return answer
+
+    return list(await asyncio.gather(*(one(file) for file in files))), notices
+
+
+def _joined(
+    matches: DataFrame,
+    files: Sequence[tuple[str, str, list[str]]],
+    answers: Sequence[Answer | None],
+    on: list[str],
+    names: Mapping[str, str],
+    notices: list[str],
+) -> DataFrame:
+    """The matches with the columns `names` of the answers, which stand for the commit that was asked about."""
+    known: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    columns = list(names)
+    keys = [name for name in on if name not in {"repository", "commit"}]
+    kinds: dict[str, Any] = {}
+    for (repository, commit, _), answer in zip(files, answers, strict=True):
+        if answer is None:
+            continue
+        frame = answer_frame(answer)
+        kinds = kinds or {name: frame[name].dtype for name in columns if str(frame[name].dtype).startswith("datetime")}
+        for row in frame[[*keys, *columns]].astype("object").itertuples(index=False, name=None):
+            known[(repository, commit, *row[: len(keys)])] = row[len(keys) :]
+    nothing = (None,) * len(columns)
+    places = matches[on].astype("object").itertuples(index=False, name=None)
+    found = [known.get(tuple("" if at == 1 and not isinstance(v, str) else v for at, v in enumerate(place)), nothing)
+             for place in places]  # fmt: skip
+    made = matches.copy(deep=False)
+    for at, name in enumerate(columns):
+        values = [row[at] for row in found]
+        made[names[name]] = values
+        made[names[name]] = made[names[name]].astype(
+            kinds.get(name, "datetime64[us, UTC]" if "date" in name else "str")
+        )
+    made.attrs = {**matches.attrs, "notices": list(dict.fromkeys(notices))}
+    return made
+
+
+__all__ = ["with_blame", "with_last_change"]

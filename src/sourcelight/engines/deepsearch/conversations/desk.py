@@ -1,0 +1,399 @@
+"""The desk: opens conversations, has questions worked on, and decides who may read and change what."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.batches.answers import Answer
+from sourcelight.core.errors import CallError
+from sourcelight.engines.deepsearch.conversations import answers, boots, tokens
+from sourcelight.engines.deepsearch.conversations.identifiers import parse_identifier
+from sourcelight.engines.deepsearch.conversations.reading import shown_to
+from sourcelight.engines.deepsearch.conversations.records import FINAL, RUNNING, Conversation, Event, Question
+from sourcelight.engines.deepsearch.conversations.store import TITLE_CHARACTERS, Busy, ConversationStore
+from sourcelight.engines.deepsearch.conversations.work import CANCELED, Work
+from sourcelight.engines.deepsearch.researchers import ExtractiveResearcher, Previous, Researcher
+from sourcelight.engines.deepsearch.researchers.finish import joined
+from sourcelight.engines.engine.natural import split_filters
+from sourcelight.engines.tools import CallContext
+from sourcelight.repos import Viewer
+from sourcelight.repos.state import State
+
+SERVED_WAIT_S = 50.0
+"""How long a call of `deepsearch` over MCP waits for an answer."""
+
+MOST_QUESTION_CHARACTERS = 20_000
+_MOST_CITED = 6
+_DEFINED = re.compile(r"- `([^`]+)`, an? ")
+_SLICE_S = 0.1
+_STALE_MS = 3_600_000
+_DAY_MS = 86_400_000
+_NOT_FOUND = "conversation not found: it does not exist, or it is not shared with you"
+
+
+@dataclass(slots=True)
+class Desk:
+    """Deep search conversations of one installation; the `Conversations` that tools are called with.
+
+    Parameters
+    ----------
+    state
+        Where they are kept.
+    researcher
+        Who answers; default: the extractive one, which needs no model.
+    sharing
+        Whether conversations can be shared by link at all.
+    workers
+        Questions worked on at the same time; further ones wait their turn.
+    retention_days
+        Conversations that did not change for so long are deleted, unless starred; None: never.
+    """
+
+    state: State
+    researcher: Researcher = field(default_factory=ExtractiveResearcher)
+    sharing: bool = True
+    workers: int = 4
+    retention_days: float | None = None
+    boot: str = field(default_factory=boots.new_boot)
+    store: ConversationStore = field(init=False)
+    _threads: ThreadPoolExecutor = field(init=False)
+    _works: dict[int, Work] = field(default_factory=dict)
+    _guard: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.store = ConversationStore(self.state)
+        self._threads = ThreadPoolExecutor(self.workers, thread_name_prefix="sourcelight-deepsearch")
+        for boot in self.store.running_boots():
+            if boot != self.boot and not boots.is_alive(boot):
+                self.store.interrupt_boot(boot)
+        self.tidy()
+
+    def close(self) -> None:
+        """Stop what is being worked on; it ends as canceled."""
+        with self._guard:
+            works = list(self._works.values())
+        for work in works:
+            work.cancellation.cancel()
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        for work in works:
+            if not work.done.is_set():
+                self.store.end(work.question, "canceled", CANCELED)
+
+    def tidy(self) -> int:
+        """Delete what is older than the retention time; give how many."""
+        if self.retention_days is None:
+            return 0
+        return self.store.delete_older(self.store.now_ms() - int(self.retention_days * _DAY_MS))
+
+    # Tools.
+
+    def ask(self, question: str, context: CallContext) -> Answer:
+        """Open a conversation and wait for its answer: as long as it takes, or `SERVED_WAIT_S` over MCP.
+
+        Raises
+        ------
+        CallError
+            For a question without words, or a reader without an account.
+        Cancelled
+            When the caller stops waiting in this process; the question is canceled.
+        """
+        conversation = self.open(question, context)
+        number = self.ask_in(conversation, question, context)
+        return self.wait(number, context, SERVED_WAIT_S if context.served else None)
+
+    def read(self, identifier: str, context: CallContext) -> Answer:
+        """Questions and answers of a conversation that the viewer may read.
+
+        Raises
+        ------
+        CallError
+            For what is no identifier, and, in the same words, for a conversation that is not there, was deleted, or
+            is not shared with the viewer.
+        """
+        conversation = self.find(identifier, context)
+        shown = [
+            shown_to(each, context.viewer, context.engine.catalog) for each in self.store.questions(conversation.id)
+        ]
+        return answers.read_answer(conversation, shown, self.url(conversation, context))
+
+    def follow_up(self, identifier: str, question: str, context: CallContext) -> Answer:
+        """Ask a question in one's own conversation and wait as `ask` does.
+
+        Raises
+        ------
+        CallError
+            While it works on another question, and as `read`.
+        """
+        number = self.ask_in(self.find(identifier, context).id, question, context)
+        return self.wait(number, context, SERVED_WAIT_S if context.served else None)
+
+    def change(self, identifier: str, changes: Mapping[str, Any], context: CallContext) -> Answer:
+        """Change one's own conversation, and read it as it is then.
+
+        Parameters
+        ----------
+        identifier
+            Which one.
+        changes
+            ``title`` (text), ``starred``, ``shared`` (booleans), ``reset_link``, ``cancel``, ``delete`` (true).
+        context
+            For whom.
+        """
+        number = self._own(self.find(identifier, context).id, context.viewer).id
+        if "title" in changes:
+            self.rename(number, changes["title"], context)
+        if "starred" in changes:
+            self.star(number, context, starred=changes["starred"])
+        if "shared" in changes:
+            self.share(number, context, shared=changes["shared"])
+        if changes.get("reset_link"):
+            self.reset_link(number, context)
+        if changes.get("cancel"):
+            for each in self.questions(number, context):
+                if each.status in RUNNING:
+                    self.cancel(each.id, context)
+        if changes.get("delete"):
+            self.delete(number, context)
+            return answers.list_answer([])
+        return self.read(str(number), context)
+
+    # Questions.
+
+    def open(self, question: str, context: CallContext) -> int:
+        """Open a conversation without a question yet; its title is the start of `question`."""
+        self._check_words(question)
+        title = " ".join(split_filters(question)[1].split())
+        if len(title) > TITLE_CHARACTERS:
+            title = title[: TITLE_CHARACTERS - 1].rstrip() + "…"
+        number = self.store.create(context.viewer.name, title)
+        if number is None:
+            raise CallError("deep search needs an account: sign in first", call="deepsearch")
+        return number
+
+    def _check_words(self, question: str) -> None:
+        if not split_filters(question)[1]:
+            raise CallError("the question is empty: say what you want to know", call="deepsearch", argument="question")
+        if len(question) > MOST_QUESTION_CHARACTERS:
+            raise CallError(
+                f"the question has {len(question):,} characters; {MOST_QUESTION_CHARACTERS:,} are taken at most",
+                call="deepsearch",
+                argument="question",
+            )
+
+    def ask_in(self, conversation: int, question: str, context: CallContext) -> int:
+        """Ask a question in one's own conversation; give the question's number at once.
+
+        Raises
+        ------
+        CallError
+            While another question of the conversation is being worked on, and as `read`.
+        """
+        self._own(conversation, context.viewer)
+        self._check_words(question)
+        filters, words = split_filters(question)
+        earlier = self.store.questions(conversation)
+        if not filters and earlier:
+            filters = earlier[-1].filters
+        self._end_stale(earlier)
+        try:
+            number = self.store.ask(conversation, words, filters, self.boot)
+        except Busy:
+            raise CallError(
+                "the conversation is working on a question; wait for its answer or cancel it",
+                call="deepsearch",
+                argument="running",
+            ) from None
+        own = replace(context, cancellation=Cancellation(), observer=None, conversations=None)
+        previous = [self._previous(each) for each in earlier if each.status == "completed"]
+        work = Work(self.store, self.researcher, number, words, filters, own, previous, self.boot)
+        with self._guard:
+            self._works = {key: held for key, held in self._works.items() if not held.done.is_set()}
+            self._works[number] = work
+        self._threads.submit(work.run)
+        return number
+
+    def _end_stale(self, questions: Sequence[Question]) -> None:
+        for each in questions:
+            if each.status in RUNNING and each.id not in self._works:
+                old = self.store.now_ms() - (each.started_ms or each.created_ms) > _STALE_MS
+                if old:
+                    self.store.end(each.id, "error", {"kind": "Interrupted", "title": "Interrupted", "message": ""})
+
+    def _previous(self, question: Question) -> Previous:
+        cited = [found[1] for segment in question.segments if (found := _DEFINED.match(segment.text))]
+        files = (s for s in question.sources if s.type == "file" and s.status in {"verified", "moved"})
+        cited += [source.path.rpartition("/")[2] for source in files]
+        names = tuple(dict.fromkeys(name for name in cited if name))[:_MOST_CITED]
+        return Previous(question.text, joined(question.segments), names, self.store.messages(question.id))
+
+    def wait(self, question: int, context: CallContext, most_s: float | None) -> Answer:
+        """Wait for an answer, up to `most_s` seconds (None: no limit), and give what is there then.
+
+        A caller in this process that is cancelled cancels the question; over MCP it goes on and can be read later.
+        """
+        work = self._works.get(question)
+        stop_listening = work.listen(context.observer) if work is not None and context.observer is not None else None
+        ends = None if most_s is None else time.monotonic() + most_s
+        try:
+            while work is not None and not work.done.wait(_SLICE_S):
+                if context.cancellation.cancelled:
+                    if not context.served:
+                        self.cancel(question, context)
+                    context.cancellation.check()
+                if ends is not None and time.monotonic() >= ends:
+                    break
+        finally:
+            if stop_listening is not None:
+                stop_listening()
+        return self.state_of(question, context)
+
+    def state_of(self, question: int, context: CallContext) -> Answer:
+        """What there is of a question of one's own."""
+        found = self.store.question(question)
+        if found is None:
+            raise CallError(_NOT_FOUND, call="deepsearch_read", argument="identifier")
+        conversation = self._own(found.conversation, context.viewer)
+        shown = shown_to(found, context.viewer, context.engine.catalog)
+        return answers.asked_answer(conversation, shown, self.url(conversation, context), self.token(conversation))
+
+    def cancel(self, question: int, context: CallContext) -> bool:
+        """Cancel a question of one's own; False when it had ended. What it told so far stays."""
+        found = self.store.question(question)
+        if found is None:
+            raise CallError(_NOT_FOUND, call="deepsearch_read", argument="identifier")
+        self._own(found.conversation, context.viewer)
+        if found.status in FINAL:
+            return False
+        ended = self.store.end(question, "canceled", CANCELED)
+        if ended:
+            self.store.tell(question, "canceled", CANCELED)
+        work = self._works.get(question)
+        if work is not None:
+            work.cancellation.cancel()
+        return ended
+
+    def events(self, question: int, context: CallContext, after: int = 0) -> Iterator[Event]:
+        """Give the events of a question of one's own, those of before first, until it ended or the caller stops."""
+        found = self.store.question(question)
+        if found is None:
+            raise CallError(_NOT_FOUND, call="deepsearch_read", argument="identifier")
+        self._own(found.conversation, context.viewer)
+        while True:
+            state = self.store.question(question)
+            for event in self.store.events(question, after):
+                after = event.number
+                yield event
+            if state is None or state.status in FINAL or context.cancellation.stopped:
+                return
+            work = self._works.get(question)
+            if work is not None:
+                work.wait_for_event(_SLICE_S)
+            else:
+                time.sleep(_SLICE_S)
+
+    # Conversations.
+
+    def find(self, identifier: str, context: CallContext) -> Conversation:
+        """Find a conversation that the viewer may read; raises as `read`."""
+        wanted = parse_identifier(identifier, context.base_url)
+        if wanted.number:
+            found = self.store.by_number(wanted.number)
+            allowed = found is not None and found.owner == context.viewer.name
+        else:
+            found = self.store.by_token(wanted.token)
+            allowed = found is not None and (found.owner == context.viewer.name or (self.sharing and found.shared))
+        if found is None or not allowed:
+            raise CallError(_NOT_FOUND, call="deepsearch_read", argument="identifier")
+        return found
+
+    def _own(self, conversation: int, viewer: Viewer) -> Conversation:
+        found = self.store.by_number(conversation)
+        if found is None or found.owner != viewer.name:
+            raise CallError(_NOT_FOUND, call="deepsearch_read", argument="identifier")
+        return found
+
+    def token(self, conversation: Conversation) -> str:
+        """The read token of a conversation."""
+        return tokens.read_token(self.store.secret(), conversation.id, conversation.generation)
+
+    def url(self, conversation: Conversation, context: CallContext) -> str:
+        """Address of a conversation: the shared form for others than its owner."""
+        shared = "" if conversation.owner == context.viewer.name else "shared/"
+        return f"{context.base_url}/deepsearch/{shared}{self.token(conversation)}"
+
+    def share_url(self, conversation: int, context: CallContext) -> str:
+        """Address to give to others."""
+        return f"{context.base_url}/deepsearch/shared/{self.token(self._own(conversation, context.viewer))}"
+
+    def questions(self, conversation: int, context: CallContext) -> list[Question]:
+        """The questions of one's own conversation."""
+        return self.store.questions(self._own(conversation, context.viewer).id)
+
+    def list(
+        self,
+        context: CallContext,
+        *,
+        text: str = "",
+        starred: bool | None = None,
+        order: str = "-updated_at",
+        first: int = 50,
+        skip: int = 0,
+    ) -> Answer:
+        """One's own conversations, newest change first; `text` is looked for in titles, questions and answers.
+
+        Raises
+        ------
+        CallError
+            For an `order` other than ``id``, ``created_at`` and ``updated_at``, with ``-`` before for descending.
+        """
+        if order.removeprefix("-") not in {"id", "created_at", "updated_at"}:
+            accepted = ("id", "created_at", "updated_at", "-id", "-created_at", "-updated_at")
+            raise CallError(f"conversations can't be sorted by {order!r}", argument="sort", accepted=accepted)
+        found = self.store.of_owner(
+            context.viewer.name, text=text, starred=starred, order=order, first=first, skip=skip
+        )
+        return answers.list_answer([(each, self.url(each, context)) for each in found])
+
+    def rename(self, conversation: int, title: str, context: CallContext) -> None:
+        """Give one's own conversation another title."""
+        title = " ".join(title.split())
+        if not title:
+            raise CallError("the title is empty", argument="title")
+        self.store.change(self._own(conversation, context.viewer).id, title=title[:200])
+
+    def star(self, conversation: int, context: CallContext, *, starred: bool = True) -> None:
+        """Star one's own conversation, or take the star away; starred ones are never deleted by age."""
+        self.store.change(self._own(conversation, context.viewer).id, starred=int(starred))
+
+    def share(self, conversation: int, context: CallContext, *, shared: bool = True) -> str:
+        """Let everyone with the link read one's own conversation, or end that; give the link.
+
+        Raises
+        ------
+        CallError
+            Where sharing is switched off.
+        """
+        found = self._own(conversation, context.viewer)
+        if shared and not self.sharing:
+            raise CallError("sharing is switched off here (deepSearch.sharing.enabled)")
+        self.store.change(found.id, shared=int(shared))
+        return self.share_url(conversation, context)
+
+    def reset_link(self, conversation: int, context: CallContext) -> str:
+        """Give one's own conversation another link; the former one opens nothing any more."""
+        self.store.reset(self._own(conversation, context.viewer).id)
+        return self.share_url(conversation, context)
+
+    def delete(self, conversation: int, context: CallContext) -> None:
+        """Delete one's own conversation; a question under way is canceled."""
+        for question in self.questions(conversation, context):
+            if question.status in RUNNING:
+                self.cancel(question.id, context)
+        self.store.delete(conversation)

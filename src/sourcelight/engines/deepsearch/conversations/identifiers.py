@@ -1,0 +1,79 @@
+"""Identifiers of conversations, as people and tools give them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from sourcelight.core.errors import CallError
+
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
+_PATH = re.compile(r"/deepsearch/(?:shared/)?([^/]+)/?")
+_PORTS = {"http": 80, "https": 443}
+_FORMS = "the address of a conversation (…/deepsearch/<token> or …/deepsearch/shared/<token>), or its read token"
+_LONGEST = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Identifier:
+    """A read token, in lower case, or the number by which its owner knows a conversation."""
+
+    token: str = ""
+    number: int = 0
+
+
+def parse_identifier(text: str, base_url: str = "") -> Identifier:
+    """Read an identifier.
+
+    Parameters
+    ----------
+    text
+        An address, a relative address, a read token, or a number.
+    base_url
+        Our own address; empty: no full address is ours to judge, so its host is not compared.
+
+    Raises
+    ------
+    CallError
+        For anything else, and for an address of another host; nothing is ever fetched.
+    """
+    given = text.strip()
+    if len(given) > _LONGEST:
+        raise _refused("it is too long")
+    whole = given.partition("#")[0].partition("?")[0].removesuffix(".md")
+    if whole.startswith("/") or "://" in whole:
+        if "://" in whole and base_url and _host(whole) != _host(base_url):
+            raise _refused("that address is of another service")
+        path = whole if whole.startswith("/") else _path_below(whole, base_url)
+        found = _PATH.fullmatch(path)
+        if found is None:
+            raise _refused("that address is none of a conversation")
+        shared = path.startswith("/deepsearch/shared/")
+        if shared and not _UUID.fullmatch(found[1]):
+            raise _refused("that address is none of a conversation")
+        whole = found[1]
+    if _UUID.fullmatch(whole):
+        return Identifier(token=whole.lower())
+    if _NUMBER.fullmatch(whole):
+        return Identifier(number=int(whole))
+    raise _refused("that is no identifier of a conversation")
+
+
+def _refused(why: str) -> CallError:
+    return CallError(f"{why}; give {_FORMS}", call="deepsearch_read", argument="identifier")
+
+
+def _host(url: str) -> tuple[str, str, int | None]:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme.lower(), (parts.hostname or "").lower(), parts.port or _PORTS.get(parts.scheme.lower())
+    except ValueError:
+        raise _refused("that address can't be read") from None
+
+
+def _path_below(url: str, base_url: str) -> str:
+    path = urlsplit(url).path
+    prefix = urlsplit(base_url).path.rstrip("/") if base_url else ""
+    return path.removeprefix(prefix) if prefix else path

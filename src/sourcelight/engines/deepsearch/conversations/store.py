@@ -1,0 +1,342 @@
+"""The tables of conversations: every statement that reads or writes them. No permission is decided here."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sourcelight.engines.deepsearch.citations import Pin
+from sourcelight.engines.deepsearch.conversations import tokens
+from sourcelight.engines.deepsearch.conversations.records import Conversation, Event, KeptSource, Question
+from sourcelight.engines.deepsearch.evidence import CommitEvidence, Evidence
+from sourcelight.engines.deepsearch.researchers.finish import Finished, Segment
+from sourcelight.repos.state import State
+
+_CONVERSATION = """
+    SELECT c.id, a.name, c.title, c.generation, c.shared, c.starred, c.created_ms, c.updated_ms,
+        (SELECT count(*) FROM questions q WHERE q.conversation = c.id),
+        coalesce((SELECT q.status FROM questions q WHERE q.conversation = c.id ORDER BY q.position DESC LIMIT 1),
+            'completed')
+    FROM conversations c JOIN accounts a ON a.id = c.account
+"""
+_OF_OWNER = """
+    WHERE a.name = ? AND (? IS NULL OR c.starred = ?) AND (? = '' OR c.title LIKE ? ESCAPE '\\' OR EXISTS (
+        SELECT 1 FROM questions q WHERE q.conversation = c.id
+            AND (q.text LIKE ? ESCAPE '\\' OR q.segments LIKE ? ESCAPE '\\')))
+"""
+_QUESTION = """
+    SELECT id, conversation, position, text, filters, status, created_ms, started_ms, finished_ms, researcher, model,
+        segments, tables, followups, stats, error
+    FROM questions
+"""
+TITLE_CHARACTERS = 80
+MESSAGES_FORMAT = "pydantic-ai 2"
+
+
+class Busy(Exception):
+    """A conversation works on a question already."""
+
+
+@dataclass(slots=True)
+class ConversationStore:
+    """Reads and writes conversations of a state file."""
+
+    state: State
+
+    def now_ms(self) -> int:
+        """The time."""
+        return int(self.state.clock() * 1000)
+
+    def secret(self) -> bytes:
+        """The secret behind read tokens."""
+        row = self.state.database.one("SELECT value FROM keys WHERE name = 'conversations'")
+        return bytes(row[0]) if row else b""
+
+    # Conversations.
+
+    def create(self, owner: str, title: str) -> int | None:
+        """Open a conversation; None when there is no such account."""
+        now = self.now_ms()
+        with self.state.database.write() as connection:
+            account = connection.execute("SELECT id FROM accounts WHERE name = ?", (owner,)).fetchone()
+            if account is None:
+                return None
+            placeholder = f"new {now} {id(connection)}".encode()
+            cursor = connection.execute(
+                "INSERT INTO conversations (account, title, digest, created_ms, updated_ms) VALUES (?, ?, ?, ?, ?)",
+                (account[0], title, placeholder, now, now),
+            )
+            number = int(cursor.lastrowid or 0)
+            self._set_digest(connection, number, 1)
+            return number
+
+    def _set_digest(self, connection: sqlite3.Connection, number: int, generation: int) -> None:
+        row = connection.execute("SELECT value FROM keys WHERE name = 'conversations'").fetchone()
+        token = tokens.read_token(bytes(row[0]), number, generation)
+        connection.execute(
+            "UPDATE conversations SET digest = ?, generation = ? WHERE id = ?",
+            (tokens.digest(token), generation, number),
+        )
+
+    def reset(self, number: int) -> None:
+        """Give a conversation another read token; the former one opens nothing any more."""
+        with self.state.database.write() as connection:
+            row = connection.execute("SELECT generation FROM conversations WHERE id = ?", (number,)).fetchone()
+            if row is not None:
+                self._set_digest(connection, number, int(row[0]) + 1)
+
+    def by_number(self, number: int) -> Conversation | None:
+        """Find a conversation by its number."""
+        row = self.state.database.one(f"{_CONVERSATION} WHERE c.id = ?", number)
+        return _conversation(row) if row else None
+
+    def by_token(self, token: str) -> Conversation | None:
+        """Find a conversation by its read token."""
+        row = self.state.database.one(f"{_CONVERSATION} WHERE c.digest = ?", tokens.digest(token))
+        return _conversation(row) if row else None
+
+    def of_owner(
+        self,
+        owner: str,
+        *,
+        text: str = "",
+        starred: bool | None = None,
+        order: str = "-updated_at",
+        first: int = 50,
+        skip: int = 0,
+    ) -> list[Conversation]:
+        """List the conversations of an account; `text` is looked for in titles, questions and answers."""
+        column = {"id": "c.id", "created_at": "c.created_ms", "updated_at": "c.updated_ms"}[order.lstrip("-")]
+        direction = "DESC" if order.startswith("-") else "ASC"
+        wanted = "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+        sql = f"{_CONVERSATION} {_OF_OWNER} ORDER BY {column} {direction}, c.id {direction} LIMIT ? OFFSET ?"
+        rows = self.state.database.all(sql, owner, starred, starred, text, wanted, wanted, wanted, first, skip)
+        return [_conversation(row) for row in rows]
+
+    def change(self, number: int, **values: str | int) -> None:
+        """Set ``title``, ``starred`` or ``shared``."""
+        for name, value in values.items():
+            if name not in {"title", "starred", "shared"}:
+                raise ValueError(name)
+            self.state.database.change(
+                f"UPDATE conversations SET {name} = ?, updated_ms = ? WHERE id = ?",  # noqa: S608 - one of three names
+                value, self.now_ms(), number,
+            )  # fmt: skip
+
+    def delete(self, number: int) -> None:
+        """Delete a conversation with all that belongs to it."""
+        self.state.database.change("DELETE FROM conversations WHERE id = ?", number)
+
+    def delete_older(self, before_ms: int) -> int:
+        """Delete what did not change since a time, running and starred ones kept; give how many."""
+        return self.state.database.change(
+            """DELETE FROM conversations WHERE updated_ms < ? AND starred = 0 AND NOT EXISTS (SELECT 1 FROM questions q
+                WHERE q.conversation = conversations.id AND q.status IN ('pending', 'processing'))""",
+            before_ms,
+        )
+
+    # Questions.
+
+    def ask(self, conversation: int, text: str, filters: str, boot: str) -> int:
+        """Add a question, pending; raises `Busy` while another one runs."""
+        now = self.now_ms()
+        try:
+            with self.state.database.write() as connection:
+                cursor = connection.execute(
+                    """INSERT INTO questions (conversation, position, text, filters, status, created_ms, boot)
+                        SELECT ?, 1 + coalesce((SELECT max(position) FROM questions WHERE conversation = ?), 0),
+                            ?, ?, 'pending', ?, ?""",
+                    (conversation, conversation, text, filters, now, boot),
+                )
+                connection.execute("UPDATE conversations SET updated_ms = ? WHERE id = ?", (now, conversation))
+                return int(cursor.lastrowid or 0)
+        except sqlite3.IntegrityError as fault:
+            raise Busy from fault
+
+    def start(self, question: int, boot: str) -> bool:
+        """Let a pending question be worked on; False when it was canceled before."""
+        sql = "UPDATE questions SET status = 'processing', started_ms = ?, boot = ? WHERE id = ? AND status = 'pending'"
+        return self.state.database.change(sql, self.now_ms(), boot, question) > 0
+
+    def pin(self, question: int, pins: Sequence[Pin]) -> None:
+        """Keep the pins of a question."""
+        with self.state.database.write() as connection:
+            connection.executemany(
+                "INSERT OR IGNORE INTO question_pins VALUES (?, ?, ?, ?)",
+                [(question, pin.repository, pin.revision, pin.commit) for pin in pins],
+            )
+
+    def complete(self, question: int, finished: Finished, *, researcher: str, model: str, messages: bytes = b"",
+                 error: Mapping[str, str] | None = None) -> bool:  # fmt: skip
+        """Keep an answer; False when the question had ended before."""
+        now = self.now_ms()
+        with self.state.database.write() as connection:
+            changed = connection.execute(
+                """UPDATE questions SET status = ?, researcher = ?, model = ?, segments = ?, tables = ?, followups = ?,
+                    stats = ?, error = ?, finished_ms = ? WHERE id = ? AND status IN ('pending', 'processing')""",
+                (
+                    "error" if error and not finished.segments else "completed",
+                    researcher,
+                    model,
+                    json.dumps([[s.kind, s.text, list(s.repositories)] for s in finished.segments]),
+                    json.dumps([asdict(table) for table in finished.tables]),
+                    json.dumps(list(finished.followups)),
+                    json.dumps(dict(finished.stats)),
+                    json.dumps(dict(error or {})),
+                    now,
+                    question,
+                ),
+            ).rowcount
+            if not changed:
+                return False
+            rows = [astuple_of(source) for source in _kept(finished)]
+            connection.executemany(
+                "INSERT INTO question_sources VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [(question, number, *row) for number, row in enumerate(rows, 1)],
+            )
+            if messages:
+                connection.execute(
+                    "INSERT INTO question_messages VALUES (?, ?, ?)", (question, "pydantic-ai 2", messages)
+                )
+            connection.execute(
+                "UPDATE conversations SET updated_ms = ? WHERE id = (SELECT conversation FROM questions WHERE id = ?)",
+                (now, question),
+            )
+        return True
+
+    def end(self, question: int, status: str, error: Mapping[str, str]) -> bool:
+        """End a question without an answer; False when it had ended before."""
+        changed = self.state.database.change(
+            """UPDATE questions SET status = ?, error = ?, finished_ms = ?
+                WHERE id = ? AND status IN ('pending', 'processing')""",
+            status, json.dumps(dict(error)), self.now_ms(), question,
+        )  # fmt: skip
+        return changed > 0
+
+    def running_boots(self) -> list[str]:
+        """The processes that have questions running."""
+        sql = "SELECT DISTINCT boot FROM questions WHERE status IN ('pending', 'processing') ORDER BY boot"
+        return [str(row[0]) for row in self.state.database.all(sql)]
+
+    def interrupt_boot(self, boot: str) -> int:
+        """End as interrupted what one dead process left running; give how many."""
+        error = {"kind": "Interrupted", "title": "Interrupted", "message": "The process that worked on it ended."}
+        return self.state.database.change(
+            """UPDATE questions SET status = 'error', error = ?, finished_ms = ?
+                WHERE status IN ('pending', 'processing') AND boot = ?""",
+            json.dumps(error), self.now_ms(), boot,
+        )  # fmt: skip
+
+    def question(self, number: int) -> Question | None:
+        """Read one question with its pins and sources."""
+        row = self.state.database.one(f"{_QUESTION} WHERE id = ?", number)
+        return self._question(row) if row else None
+
+    def questions(self, conversation: int) -> list[Question]:
+        """Read the questions of a conversation in order."""
+        rows = self.state.database.all(f"{_QUESTION} WHERE conversation = ? ORDER BY position", conversation)
+        return [self._question(row) for row in rows]
+
+    def messages(self, question: int) -> bytes:
+        """The messages that a model's library kept of a question; empty for none."""
+        row = self.state.database.one("SELECT content FROM question_messages WHERE question = ?", question)
+        return bytes(row[0]) if row else b""
+
+    def _question(self, row: tuple[Any, ...]) -> Question:
+        pins = self.state.database.all(
+            """SELECT repository, revision, commit_id FROM question_pins WHERE question = ?
+                ORDER BY repository, revision, commit_id""",
+            row[0],
+        )
+        sources = self.state.database.all(
+            """SELECT type, label, link, repository, commit_id, path, begin_line, end_line, role, status, quote
+                FROM question_sources WHERE question = ? ORDER BY number""",
+            row[0],
+        )
+        segments = tuple(Segment(kind, text, tuple(held)) for kind, text, held in json.loads(row[11]))
+        number, conversation, position, text, filters, status, created, started, ended, researcher, model = row[:11]
+        return Question(
+            number,
+            conversation,
+            position,
+            text,
+            filters,
+            status,
+            created,
+            started,
+            ended,
+            researcher,
+            model,
+            segments=segments,
+            tables=tuple(json.loads(row[12])),
+            followups=tuple(json.loads(row[13])),
+            stats=json.loads(row[14]),
+            error=json.loads(row[15]),
+            pins=tuple(Pin(*each) for each in pins),
+            sources=tuple(KeptSource(*each) for each in sources),
+        )
+
+    # Events.
+
+    def tell(self, question: int, kind: str, payload: Mapping[str, Any]) -> Event:
+        """Append an event."""
+        now = self.now_ms()
+        with self.state.database.write() as connection:
+            row = connection.execute(
+                "SELECT 1 + coalesce(max(number), 0) FROM question_events WHERE question = ?", (question,)
+            ).fetchone()
+            text = json.dumps(dict(payload))
+            connection.execute(
+                "INSERT INTO question_events VALUES (?, ?, ?, ?, ?)", (question, row[0], kind, now, text)
+            )
+        return Event(int(row[0]), kind, now, dict(payload))
+
+    def events(self, question: int, after: int = 0) -> list[Event]:
+        """Read the events behind a number."""
+        rows = self.state.database.all(
+            """SELECT number, kind, at_ms, payload FROM question_events WHERE question = ? AND number > ?
+                ORDER BY number""",
+            question, after,
+        )  # fmt: skip
+        return [Event(number, kind, at, json.loads(payload)) for number, kind, at, payload in rows]
+
+
+def astuple_of(source: KeptSource) -> tuple[Any, ...]:
+    """Give the columns of a source."""
+    return (
+        source.type, source.label, source.link, source.repository, source.commit, source.path, source.begin_line,
+        source.end_line, source.role, source.status, source.quote,
+    )  # fmt: skip
+
+
+def _place(item: Evidence) -> tuple[str, str, str, int, int]:
+    if isinstance(item, CommitEvidence):
+        return item.repository, item.commit, "", 0, 0
+    return item.repository, item.commit, item.path, item.begin_line, item.end_line
+
+
+def _kept(finished: Finished) -> list[KeptSource]:
+    """Join sources and the citations among them; rejected ones stand last, without a link."""
+    found: list[KeptSource] = []
+    cited = {_place(citation.evidence): citation for citation in finished.citations}
+    for source in finished.sources:
+        place = (source.repository, source.commit, source.path, source.begin_line, source.end_line)
+        citation = cited.get(place) if source.type in {"file", "commit"} else None
+        role = citation.evidence.role if citation is not None else ""
+        status = citation.status if citation is not None else ""
+        quote = bytes.fromhex(citation.quote_sha256) if citation is not None else None
+        found.append(KeptSource(source.type, source.label, source.link, *place, role, status, quote))
+    for citation in finished.rejected:
+        item = citation.evidence
+        found.append(KeptSource(item.kind, item.label, "", *_place(item), item.role, "rejected", None))
+    return found
+
+
+def _conversation(row: tuple[Any, ...]) -> Conversation:
+    number, owner, title, generation, shared, starred, created, updated, questions, status = row
+    return Conversation(
+        number, owner, title, generation, bool(shared), bool(starred), created, updated, questions, status
+    )

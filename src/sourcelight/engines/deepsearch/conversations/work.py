@@ -1,0 +1,123 @@
+"""One question being worked on, in a thread of its own."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.batches.answers import CallObserver, CallProgress
+from sourcelight.core.errors import Cancelled, SourcelightError
+from sourcelight.engines.deepsearch.citations.pins import pin
+from sourcelight.engines.deepsearch.conversations.records import Event
+from sourcelight.engines.deepsearch.conversations.store import ConversationStore
+from sourcelight.engines.deepsearch.researchers import Happening, Inquiry, Previous, Researcher
+from sourcelight.engines.deepsearch.researchers.finish import finish
+from sourcelight.engines.tools import CallContext
+
+_log = logging.getLogger(__name__)
+
+CANCELED = {"kind": "Canceled", "title": "Canceled", "message": "The question was canceled."}
+_INTERNAL = {"kind": "Internal", "title": "Internal error", "message": "Something went wrong; the log has more."}
+
+
+@dataclass(slots=True)
+class Work:
+    """A question under way.
+
+    Parameters
+    ----------
+    question
+        Its number.
+    text, filters
+        What is asked, and of what.
+    context
+        For whom; its cancellation is this question's own.
+    """
+
+    store: ConversationStore
+    researcher: Researcher
+    question: int
+    text: str
+    filters: str
+    context: CallContext
+    previous: Sequence[Previous]
+    boot: str
+    done: threading.Event = field(default_factory=threading.Event)
+    _listeners: list[CallObserver] = field(default_factory=list)
+    _changed: threading.Condition = field(default_factory=threading.Condition)
+
+    @property
+    def cancellation(self) -> Cancellation:
+        """Stops this question."""
+        return self.context.cancellation
+
+    def listen(self, observer: CallObserver) -> Callable[[], None]:
+        """Let `observer` know how far it is, until the given function is called."""
+        self._listeners.append(observer)
+        return lambda: self._listeners.remove(observer) if observer in self._listeners else None
+
+    def wait_for_event(self, timeout_s: float) -> None:
+        """Wait until something happens, or the time is up."""
+        with self._changed:
+            if not self.done.is_set():
+                self._changed.wait(timeout_s)
+
+    def run(self) -> None:
+        """Work on the question until it ended, one way or another."""
+        try:
+            if self.store.start(self.question, self.boot):
+                self._answer()
+        except Cancelled:
+            self._end("canceled", CANCELED)
+        except SourcelightError as fault:
+            name = type(fault).__name__
+            self._end("error", {"kind": name, "title": "The question can't be answered", "message": str(fault)})
+        except Exception:  # noqa: BLE001 - a question must end, and its asker learns no internals
+            _log.exception("question %d failed", self.question)
+            self._end("error", _INTERNAL)
+        finally:
+            self.done.set()
+            with self._changed:
+                self._changed.notify_all()
+
+    def _answer(self) -> None:
+        context = replace(self.context, observer=self._observe)
+        self._tell("question", {"text": self.text})
+        context.engine.refresh(self.cancellation)
+        pins = pin(context.engine, self.filters, context.viewer, self.cancellation)
+        self.cancellation.check()
+        self.store.pin(self.question, list(pins))
+        inquiry = Inquiry(self.text, self.filters, pins, context, self.previous)
+        draft = self.researcher.research(inquiry, None, self._emit)
+        finished = finish(draft, inquiry, self._emit)
+        self.cancellation.check()
+        kept = self.store.complete(
+            self.question, finished, researcher=draft.researcher, model=draft.model, messages=draft.messages,
+            error=draft.error,
+        )  # fmt: skip
+        if kept:
+            self._tell("completed", {"citations": len(finished.citations)})
+
+    def _end(self, status: str, error: dict[str, str]) -> None:
+        if self.store.end(self.question, status, error):
+            self._tell(status, error)
+
+    def _emit(self, happening: Happening) -> None:
+        self._tell(happening.kind, happening.payload)
+        told = happening.payload
+        detail = str(told.get("result") or told.get("label") or told.get("query") or "")
+        self._observe(CallProgress(str(told.get("tool") or happening.kind), 0, 0, detail))
+
+    def _tell(self, kind: str, payload: Any) -> Event:
+        event = self.store.tell(self.question, kind, payload)
+        with self._changed:
+            self._changed.notify_all()
+        return event
+
+    def _observe(self, progress: CallProgress) -> None:
+        for listener in list(self._listeners):
+            listener(progress)

@@ -1,0 +1,176 @@
+"""`sourcelight admin`: everything that governs who may what."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from sourcelight.cli import main
+from sourcelight.repos.state import FILE_NAME, State
+
+
+class Admin:
+    """Runs commands on a home of its own, and keeps what they said."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], patch: pytest.MonkeyPatch) -> None:
+        self._capsys = capsys
+        self._patch = patch
+        self.err = ""
+
+    def __call__(self, *words: str, status: int = 0, typed: str = "") -> str:
+        self._patch.setattr("sys.stdin", io.StringIO(typed))
+        self._capsys.readouterr()
+        found = main(["admin", *words])
+        out, self.err = self._capsys.readouterr()
+        assert found == status, self.err
+        return out
+
+
+@pytest.fixture
+def admin(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Admin:
+    monkeypatch.setenv("SOURCELIGHT_HOME", str(tmp_path))
+    return Admin(capsys, monkeypatch)
+
+
+@pytest.fixture
+def state(tmp_path: Path, admin: Admin) -> State:
+    del admin
+    return State(str(tmp_path / FILE_NAME))
+
+
+def test_accounts_come_and_go(admin: Admin, state: State) -> None:
+    admin("user", "create", "ann", "--password", typed="correct horse battery\n")
+    assert state.accounts.check_password("ann", "correct horse battery") is not None
+    admin("user", "create", "bob")
+    found = json.loads(admin("user", "list", "--json"))
+    assert [(user["name"], user["password"], user["roles"]) for user in found] == [
+        ("owner", False, ["User", "Site Administrator"]),
+        ("ann", True, ["User"]),
+        ("bob", False, ["User"]),
+    ]
+    assert admin("user", "list").splitlines()[0].split() == ["name", "roles", "password", "tokens", "created"]
+    session = state.sessions.begin("ann")
+    assert admin("user", "sign-out", "ann") == "ended 1 sessions of ann\n"
+    assert state.sessions.find(session) is None
+    admin("user", "set-password", "ann", "--remove")
+    assert not state.accounts.get("ann").has_password
+    admin("user", "delete", "bob")
+    assert [account.name for account in state.accounts.all()] == ["owner", "ann"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("user", "delete", "owner"), "built in"),
+        (("user", "delete", "nobody"), "no account 'nobody'"),
+        (("user", "set-password", "owner"), "10 to 1000"),
+        (("user", "create", "a b"), "can't be used"),
+        (("role", "delete", "User"), "built in"),
+        (("role", "unassign", "User", "owner"), "every account"),
+        (("role", "allow", "User", "X#Y"), "MCP#ACCESS"),
+        (("role", "assign", "nothing", "owner"), "no role 'nothing'"),
+        (("token", "create", "owner", "--scope", "all"), "user:all, mcp"),
+        (("token", "list", "nobody"), "no account"),
+        (("token", "revoke", "7"), "no token 7"),
+        (("oauth-client", "delete", "x"), "no OAuth client 'x'"),
+        (("oauth-client", "end-grant", "7"), "no OAuth grant 7"),
+        (("repo", "grant", "a/b"), "one of the two"),
+        (("repo", "revoke", "a/b", "--user", "owner"), "not granted"),
+    ],
+)
+def test_what_can_not_be_is_one_line_on_standard_error(admin: Admin, words: tuple[str, ...], told: str) -> None:
+    assert admin(*words, status=1) == ""
+    assert told in admin.err
+    assert admin.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("token", "create", "owner", "--expires", "soon"),
+        ("token", "create", "owner", "--expires", "0d"),
+        ("oauth-client", "create", "x"),
+        ("oauth-client", "create", "x", "--redirect", "http://app.example/cb"),
+        ("user", "create"),
+        ("nothing",),
+    ],
+)
+def test_wrong_usage_has_its_status(admin: Admin, words: tuple[str, ...]) -> None:
+    admin(*words, status=2)
+
+
+def test_roles_carry_permissions_and_repositories(admin: Admin, state: State) -> None:
+    admin("user", "create", "ann")
+    admin("role", "disallow", "User", "MCP#ACCESS")
+    admin("role", "create", "Code agents")
+    admin("role", "allow", "Code agents", "MCP#ACCESS")
+    admin("role", "assign", "Code agents", "ann")
+    admin("repo", "grant", "example.org/team/secret", "--role", "Code agents")
+    admin("repo", "grant", "example.org/team/other", "--user", "ann")
+    rights = state.rights.of(state.accounts.get("ann").id)
+    assert rights is not None
+    assert rights.permissions == {"MCP#ACCESS"}
+    assert rights.repositories == {"example.org/team/secret", "example.org/team/other"}
+    (role,) = [role for role in json.loads(admin("role", "list", "--json")) if role["name"] == "Code agents"]
+    assert (role["permissions"], role["accounts"], role["built_in"]) == (["MCP#ACCESS"], ["ann"], False)
+    grants = json.loads(admin("repo", "list", "--json"))
+    assert [(grant["repository"], grant["user"], grant["role"]) for grant in grants] == [
+        ("example.org/team/other", "ann", ""),
+        ("example.org/team/secret", "", "Code agents"),
+    ]
+    admin("repo", "revoke", "example.org/team/other", "--user", "ann")
+    admin("role", "unassign", "Code agents", "ann")
+    admin("role", "delete", "Code agents")
+    assert json.loads(admin("repo", "list", "--json")) == []
+
+
+def test_a_token_is_the_only_line_on_standard_output_and_shown_once(admin: Admin, state: State) -> None:
+    token = admin("token", "create", "owner", "--scope", "mcp", "--expires", "90d", "--note", "laptop").strip()
+    found = state.credentials.find(token)
+    assert found is not None
+    assert found.scopes == {"mcp"}
+    assert token not in admin.err
+    assert token not in admin("token", "list") + admin("token", "list", "owner", "--json")
+    (listed,) = json.loads(admin("token", "list", "--json"))
+    assert (listed["id"], listed["state"], listed["note"], listed["scopes"]) == (1, "active", "laptop", ["mcp"])
+    made = json.loads(admin("token", "create", "owner", "--json"))
+    assert state.credentials.find(made["token"]) is not None
+    admin("token", "revoke", "1")
+    assert state.credentials.find(token) is None
+    assert "revoked" in admin("token", "list")
+    state.close()
+
+
+def test_oauth_clients_are_made_listed_and_deleted(admin: Admin, state: State) -> None:
+    callback = "http://localhost:3334/oauth/callback"
+    out = admin("oauth-client", "create", "Bridge", "--redirect", callback)
+    assert out.startswith("client id: slc_")
+    assert "secret" not in out
+    made = json.loads(
+        admin("oauth-client", "create", "Portal", "--redirect", "https://app.example/cb", "--scope", "user:all",
+              "--confidential", "--json")
+    )  # fmt: skip
+    assert made.keys() == {"client_id", "client_secret"}
+    assert made["client_secret"] not in admin("oauth-client", "list") + admin("oauth-client", "list", "--json")
+    found = {client["name"]: client for client in json.loads(admin("oauth-client", "list", "--json"))}
+    assert (found["Bridge"]["kind"], found["Bridge"]["scopes"]) == ("public", ["mcp"])
+    assert (found["Portal"]["kind"], found["Portal"]["scopes"]) == ("confidential", ["user:all"])
+    state.authorizations.grant(
+        1, made["client_id"], ["user:all"], resource="", redirect_uri="x", redirect_uri_given=True, challenge="x"
+    )
+    (grant,) = json.loads(admin("oauth-client", "grants", "owner", "--json"))
+    assert (grant["client_name"], grant["state"]) == ("Portal", "active")
+    admin("oauth-client", "end-grant", str(grant["id"]))
+    assert "ended" in admin("oauth-client", "grants")
+    admin("oauth-client", "delete", made["client_id"])
+    assert list(json.loads(admin("oauth-client", "list", "--json"))[0].items())[1] == ("name", "Bridge")
+
+
+def test_a_damaged_state_is_one_line(admin: Admin, tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).write_bytes(b"no database at all, but some length" * 100)
+    admin("user", "list", status=1)
+    assert FILE_NAME in admin.err
+    assert "back-up" in admin.err

@@ -1,0 +1,141 @@
+"""One contract for the tools of both backends: the same frames, and what git says."""
+
+from __future__ import annotations
+
+import subprocess
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pandas.testing import assert_frame_equal
+
+import sourcelight as sl
+from sourcelight.client.portal import call
+from sourcelight.display.frames.answers import answer_frame
+
+HUB = "example.org/tidewatch/hub"
+GAUGE = "example.org/tidewatch/gauge"
+PYTIDE = "example.org/tidewatch/pytide"
+HANDBOOK = "example.org/tidewatch/handbook"
+ALL = [HUB, GAUGE, PYTIDE, HANDBOOK, "example.org/tidewatch/board"]
+
+CALLS: list[tuple[str, Mapping[str, Any]]] = [
+    ("list_repos", {"query": ""}),
+    ("list_repos", {"query": "TIDE"}),
+    ("list_repos", {"query": "", "limit": 3}),
+    ("list_repos", {"query": "no such name"}),
+    ("list_files", {"repo": HUB}),
+    ("list_files", {"repo": HUB, "path": "frame"}),
+    ("list_files", {"repo": GAUGE, "path": "/src/", "revision": "HEAD~3"}),
+    ("list_files", {"repo": GAUGE, "path": "third_party"}),
+    ("read_file", {"repo": HUB, "path": "README.md"}),
+    ("read_file", {"repo": HUB, "path": "README.md", "startLine": 2, "endLine": 4}),
+    ("read_file", {"repo": HUB, "path": "README.md", "startLine": 3}),
+    ("read_file", {"repo": PYTIDE, "path": "README.md", "revision": "HEAD~5"}),
+    ("keyword_search", {"query": "retry"}),
+    ("keyword_search", {"query": "file:\\.go$ station OR alarm"}),
+    ("keyword_search", {"query": "検潮"}),
+    ("keyword_search", {"query": f"repo:^{HUB}$ rev:HEAD~4 alarm"}),
+    ("keyword_search", {"query": "no such text anywhere"}),
+    ("go_to_definition", {"repo": PYTIDE, "path": "src/pytide/client.py", "symbol": "Hub"}),
+    ("commit_search", {"repos": [HUB]}),
+    ("commit_search", {"repos": ALL, "messageTerms": ["release", "drop"]}),
+    ("commit_search", {"repos": ALL, "authors": ["aiko"], "after": "2022-01-01", "before": "2023-06-01"}),
+    ("commit_search", {"repos": [HUB], "contentTerms": ["retry"], "files": ["*.go"]}),
+    ("commit_search", {"repos": [HUB], "messageTerms": ["^api: "], "useRegex": True}),
+    ("commit_search", {"repos": ALL, "messageTerms": ["no such word anywhere"]}),
+    ("diff_search", {"repos": [HUB, PYTIDE], "pattern": "retry"}),
+    ("diff_search", {"repos": [HUB], "pattern": "threshold", "removed": True}),
+    ("diff_search", {"repos": ALL, "pattern": "e", "author": "aiko"}),
+    ("diff_search", {"repos": [HUB], "pattern": "func \\w+\\(", "useRegex": True, "files": ["\\.go$"]}),
+    ("compare_revisions", {"repo": HUB, "base": "HEAD~10", "head": "HEAD"}),
+    ("compare_revisions", {"repo": GAUGE, "base": "HEAD~30", "head": "HEAD"}),
+    ("compare_revisions", {"repo": HUB, "base": "HEAD", "head": "HEAD"}),
+    ("compare_revisions", {"repo": HUB, "base": "4b825dc642cb6eb9a060e54bf8d69288fbee4904", "head": "HEAD~20"}),
+    ("find_references", {"repo": PYTIDE, "path": "src/pytide/client.py", "symbol": "Hub"}),
+    ("get_contributor_repos", {"author": "Aiko"}),
+    ("get_contributor_repos", {"author": "@", "minCommits": 20}),
+    ("get_contributor_repos", {"author": "nobody at all"}),
+]
+FAULTS: list[tuple[str, Mapping[str, Any], type[Exception]]] = [
+    ("read_file", {"repo": "example.org/absent", "path": "x"}, sl.RepositoryNotFound),
+    ("read_file", {"repo": HUB, "path": "absent"}, sl.PathNotFound),
+    ("read_file", {"repo": HUB, "path": "README.md", "revision": "absent"}, sl.RevisionNotFound),
+    ("read_file", {"repo": HUB, "path": "frame"}, sl.CallError),
+    ("list_files", {"repo": HUB, "path": "README.md"}, sl.CallError),
+    ("list_files", {"repo": HUB, "path": "absent"}, sl.PathNotFound),
+    ("keyword_search", {"query": "type:commit x"}, sl.CallError),
+    ("keyword_search", {"query": "/(/"}, sl.QueryError),
+    ("commit_search", {"repos": ["example.org/absent"]}, sl.RepositoryNotFound),
+    ("commit_search", {"repos": [HUB], "after": "the day before never"}, sl.CallError),
+    ("diff_search", {"repos": [HUB], "pattern": "(", "useRegex": True}, sl.CallError),
+    ("compare_revisions", {"repo": HUB, "base": "absent", "head": "HEAD"}, sl.RevisionNotFound),
+    ("no_such_call", {}, sl.UnsupportedCall),
+]
+
+
+def ids(cases: Any) -> list[str]:
+    return [f"{case[0]} {' '.join(map(str, case[1].values()))}"[:60] for case in cases]
+
+
+def frame(client: sl.Client, name: str, arguments: Mapping[str, Any]) -> Any:
+    return answer_frame(call(client.backend.call, name, arguments))
+
+
+@pytest.mark.parametrize(("name", "arguments"), CALLS, ids=ids(CALLS))
+def test_both_backends_give_the_same_frame(
+    embedded: sl.Client, remote: sl.Client, name: str, arguments: Mapping[str, Any]
+) -> None:
+    ours, theirs = frame(embedded, name, arguments), frame(remote, name, arguments)
+    assert_frame_equal(ours, theirs, check_categorical=False)
+    assert [str(dtype) for dtype in ours.dtypes] == [str(dtype) for dtype in theirs.dtypes]
+    assert ours.attrs["status"] == theirs.attrs["status"]
+    if "limit" not in arguments:
+        assert ours.attrs["status"] == "complete"
+
+
+@pytest.mark.parametrize(("name", "arguments", "fault"), FAULTS, ids=ids(FAULTS))
+def test_both_backends_refuse_with_the_same_error(
+    embedded: sl.Client, remote: sl.Client, name: str, arguments: Mapping[str, Any], fault: type[Exception]
+) -> None:
+    for client in (embedded, remote):
+        with pytest.raises(fault) as caught:
+            frame(client, name, arguments)
+        assert type(caught.value) is fault
+
+
+def git(fleet: Path, folder: str, *arguments: str) -> str:
+    return subprocess.run(
+        ["git", "-C", fleet / folder, *arguments], check=True, capture_output=True, text=True, timeout=30
+    ).stdout
+
+
+def test_a_folder_lists_what_git_lists(code: sl.Client, fleet: Path) -> None:
+    listed = git(fleet, "hub", "ls-tree", "--name-only", "HEAD", "frame/").split("\n")[:-1]
+    assert sorted(code.list_files(HUB, "frame")["path"].str.rstrip("/")) == sorted(listed)
+
+
+def test_a_file_reads_as_git_shows_it(code: sl.Client, fleet: Path) -> None:
+    text = git(fleet, "hub", "show", "HEAD~2:README.md")
+    found = code.read_file(HUB, "README.md", revision="HEAD~2")
+    assert "".join(f"{line}\n" for line in found["line"]) == text
+    assert list(found["line_number"]) == list(range(1, len(found) + 1))
+
+
+def test_all_commits_are_those_of_git(code: sl.Client, fleet: Path) -> None:
+    found = frame(code, "commit_search", {"repos": [PYTIDE]})
+    assert sorted(found["commit"]) == sorted(git(fleet, "pytide", "log", "--format=%H").split())
+
+
+def test_a_description_finds_the_same_files_first_whether_or_not_a_service_cuts_the_rest(
+    embedded: sl.Client, remote: sl.Client
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sl.IncompleteAnswer)
+        ours, theirs = (client.nls_search("how are frames retried") for client in (embedded, remote))
+    assert len(theirs) > 0
+    assert theirs["path"][0] == ours["path"][0]
+    assert set(theirs["path"]) <= set(ours["path"])
+    assert (theirs.attrs["status"] == "complete") == (len(theirs) == len(ours))

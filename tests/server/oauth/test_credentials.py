@@ -1,0 +1,258 @@
+"""Every endpoint with every credential: exact status and body. Two users see exactly their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+
+from core.wire.strict_decoder import read_strictly
+from server.mcp.calling import call
+from server.oauth.flow import CALLBACK, PASSWORD, Clock, Flow
+from server.running_service import Service, running
+from sourcelight.backends.embed import open_engine
+from sourcelight.repos.state import MCP, MCP_ACCESS, USER, Cost, State
+from sourcelight.testing.repositories import RepositoryBuilder
+
+PUBLIC, ANNS, BOBS = "example.org/team/public", "example.org/team/anns", "example.org/team/bobs"
+SEARCH, MCP_PATH, DEEP, TRACE = "/.api/search/stream?q=lantern", "/.api/mcp", "/.api/mcp/deepsearch", "/-/debug/trace/x"
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+
+NONE = (401, "Private mode requires authentication.\n")
+WRONG = (401, "Invalid access token.\n")
+NARROW = (403, "The scope of this credential does not cover this request.\n")
+NO_TRACE = (404, "There is no such trace, or it is no longer kept.\n")
+FORBIDDEN = (403, "forbidden\n")
+GOOD = (200, None)
+
+TABLE: dict[str, tuple[Any, Any, Any]] = {
+    # credential: what the stream, the MCP endpoints and the trace page answer
+    "none": (NONE, NONE, NONE),
+    "bad": (WRONG, WRONG, WRONG),
+    "expired": (WRONG, WRONG, WRONG),
+    "revoked": (WRONG, WRONG, WRONG),
+    "mcp": (NARROW, GOOD, NARROW),
+    "user:all": (GOOD, GOOD, NO_TRACE),
+    "user:all without MCP#ACCESS": (GOOD, FORBIDDEN, NO_TRACE),
+    "mcp without MCP#ACCESS": (NARROW, FORBIDDEN, NARROW),
+    "oauth mcp": (NARROW, GOOD, NARROW),
+    "oauth user:all": (GOOD, GOOD, NO_TRACE),
+    "oauth expired": (WRONG, WRONG, WRONG),
+    "oauth revoked": (WRONG, WRONG, WRONG),
+    "oauth for another resource": (WRONG, WRONG, WRONG),
+    "refresh token": (WRONG, WRONG, WRONG),
+    "session cookie": (NONE, NONE, NONE),
+    "deleted account": (WRONG, WRONG, WRONG),
+}
+
+
+@dataclass
+class World:
+    """A service over three repositories, two of them private, and a header for each credential."""
+
+    service: Service
+    state: State
+    headers: dict[str, dict[str, str]]
+
+    def tools(self, user: str, name: str, **arguments: Any) -> Any:
+        token = self.headers[user]["Authorization"].partition(" ")[2]
+        return call(f"{self.service.url}/.api/mcp", token, name, arguments)
+
+    def search(self, user: str, query: str) -> list[tuple[str, Any]]:
+        headers = self.headers[user] | {"Accept-Encoding": "identity"}
+        answer = self.service.client.get("/.api/search/stream", params={"q": query}, headers=headers)
+        assert answer.status_code == 200
+        return read_strictly(answer.content)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    folder = tmp_path_factory.mktemp("world")
+    for name in (PUBLIC, ANNS, BOBS):
+        short = name.rpartition("/")[2]
+        repository = RepositoryBuilder(folder / short, origin=f"https://{name}.git")
+        repository.commit({"lantern.py": f"def lantern_{short}():\n    return 'lantern'\n"}, f"lantern of {short}")
+    private = "".join(f'[repositories."{name}"]\nprivate = true\n' for name in (ANNS, BOBS))
+    (folder / "repos.toml").write_text(private, encoding="utf-8")
+    engine = open_engine([folder], index=folder.parent / f"{folder.name}-index")
+    clock = Clock()
+    with State(clock=clock, cost=Cost(2, 1, 1)) as state, running(engine, state=state) as service:
+        headers = _credentials(state, service, clock)
+        yield World(service, state, headers)
+
+
+def _credentials(state: State, service: Service, clock: Clock) -> dict[str, dict[str, str]]:
+    for name in ("ann", "bob", "barred", "gone"):
+        state.accounts.create(name, PASSWORD)
+    state.grants.add(ANNS, account="ann")
+    state.roles.create("Bobs")
+    state.roles.assign("Bobs", "bob")
+    state.grants.add(BOBS, role="Bobs")
+    state.roles.disallow(USER, MCP_ACCESS)
+    state.roles.create("Agents")
+    state.roles.allow("Agents", MCP_ACCESS)
+    for name in ("ann", "bob", "gone"):
+        state.roles.assign("Agents", name)
+    tokens = {
+        "bad": "slp_never-given-to-anyone",
+        "mcp": state.tokens.create("ann", [MCP])[1],
+        "user:all": state.tokens.create("ann")[1],
+        "user:all without MCP#ACCESS": state.tokens.create("barred")[1],
+        "mcp without MCP#ACCESS": state.tokens.create("barred", [MCP])[1],
+        "expired": state.tokens.create("ann", lifetime_s=60)[1],
+        "deleted account": state.tokens.create("gone")[1],
+        "ann": state.tokens.create("ann")[1],
+        "bob": state.tokens.create("bob")[1],
+    }
+    revoked, tokens["revoked"] = state.tokens.create("ann")
+    state.tokens.revoke(revoked.id)
+    state.accounts.delete("gone")
+    client, _ = state.clients.create("Fixed", [CALLBACK], scopes=["user:all"])
+    flow = Flow(service.url)
+    with flow.browser:
+        old = flow.tokens(client.id, "ann", scope="user:all")
+        clock.ahead_s += 3601
+        ended = flow.tokens(client.id, "ann", scope="user:all")
+        flow.browser.post("/.auth/idp/oauth/revoke", data={"token": ended["access_token"], "client_id": client.id})
+        good = flow.tokens(client.id, "ann", scope="user:all")
+        narrow = flow.tokens(client.id, "ann", scope="mcp")
+        cookie = flow.browser.cookies["sourcelight-session"]
+    foreign = state.authorizations.exchange_code(
+        state.authorizations.grant(
+            state.accounts.get("ann").id,
+            client.id,
+            ["user:all"],
+            resource="https://other.example/.api/mcp",
+            redirect_uri=CALLBACK,
+            redirect_uri_given=True,
+            challenge="x",
+        )
+    )
+    assert foreign is not None
+    bearer = {
+        "oauth expired": old["access_token"],
+        "oauth revoked": ended["access_token"],
+        "oauth user:all": good["access_token"],
+        "refresh token": good["refresh_token"],
+        "oauth mcp": narrow["access_token"],
+        "oauth for another resource": foreign.access,
+    }
+    headers = {name: {"Authorization": f"token {token}"} for name, token in tokens.items()}
+    headers |= {name: {"Authorization": f"Bearer {token}"} for name, token in bearer.items()}
+    return headers | {"none": {}, "session cookie": {"Cookie": f"sourcelight-session={cookie}"}}
+
+
+@pytest.mark.parametrize("credential", TABLE)
+def test_every_endpoint_answers_every_credential_as_the_table_says(world: World, credential: str) -> None:
+    headers = world.headers[credential]
+    stream, mcp, trace = TABLE[credential]
+    with httpx.Client(base_url=world.service.url, timeout=20, trust_env=False) as client:
+        answers = [
+            (client.get(SEARCH, headers=headers), stream),
+            (client.post(MCP_PATH, json=PING, headers=headers | ACCEPT), mcp),
+            (client.post(DEEP, json=PING, headers=headers | ACCEPT), mcp),
+            (client.post(f"{MCP_PATH}/v1", json=PING, headers=headers | ACCEPT), mcp),
+            (client.post(f"{MCP_PATH}/all", json=PING, headers=headers | ACCEPT), mcp),
+            (client.get(TRACE, headers=headers), trace),
+        ]
+    for answer, (status, text) in answers:
+        assert answer.status_code == status, answer.request.url
+        if text is not None:
+            assert answer.text == text
+            assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+        if answer.request.url.path.startswith(MCP_PATH):
+            assert ("www-authenticate" in answer.headers) is (status == 401)
+
+
+def test_two_users_see_exactly_their_own_in_the_stream(world: World) -> None:
+    for user, own, others in (("ann", ANNS, BOBS), ("bob", BOBS, ANNS)):
+        events = world.search(user, "lantern count:all")
+        names = {match["repository"] for name, value in events if name == "matches" for match in value}
+        assert names == {PUBLIC, own}
+        (final,) = [value for name, value in events if name == "progress" and value["done"]]
+        assert (final["repositoriesCount"], final["matchCount"]) == (2, 4)
+        assert others not in str(events)
+        assert others.rpartition("/")[2] not in str(events)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "repo:{name} lantern",
+        "repo:^{name}$",
+        "repo:{name}@main lantern",
+        "repo:{name}@nothing lantern",
+        "r:{name} type:symbol lantern",
+        "repo:{name} file:lantern.py",
+        "-repo:public -repo:{name} lantern",
+        "repo:has.path(nothing) repo:{name}",
+    ],
+)
+def test_a_repository_of_another_is_as_one_that_is_not_there(world: World, query: str) -> None:
+    invisible = world.search("ann", query.format(name=BOBS))
+    absent = world.search("ann", query.format(name="example.org/team/nobo"))
+
+    def stable(events: list[tuple[str, Any]]) -> str:
+        """All matches, the last filters and progress without its time, and the rest; not how they came in parts."""
+        matches = [match for name, value in events if name == "matches" for match in value]
+        last = {name: value for name, value in events if name in {"filters", "progress"}}
+        last.get("progress", {}).pop("durationMs", None)
+        text = str((matches, last, [event for event in events if event[0] in {"alert", "error", "done"}]))
+        for name in (BOBS, "example.org/team/nobo"):
+            text = text.replace(name, "NAME")
+        return text
+
+    assert stable(invisible) == stable(absent)
+
+
+CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("list_files", {"repo": "{name}"}),
+    ("read_file", {"repo": "{name}", "path": "lantern.py"}),
+    ("list_repos", {"query": "{name}"}),
+    ("keyword_search", {"query": "repo:^{name}$ lantern"}),
+    ("nls_search", {"query": "repo:^{name}$ lantern"}),
+    ("go_to_definition", {"repo": "{name}", "path": "lantern.py", "symbol": "lantern_bobs"}),
+    ("find_references", {"repo": "{name}", "path": "lantern.py", "symbol": "lantern_bobs"}),
+    ("commit_search", {"repos": ["{name}"], "messageTerms": ["lantern"]}),
+    ("diff_search", {"repos": ["{name}"], "pattern": "lantern"}),
+    ("compare_revisions", {"repo": "{name}", "base": "HEAD~1", "head": "HEAD"}),
+]
+
+
+def _named(arguments: dict[str, Any], name: str) -> dict[str, Any]:
+    return {
+        key: [each.format(name=name) for each in value] if isinstance(value, list) else value.format(name=name)
+        for key, value in arguments.items()
+    }
+
+
+@pytest.mark.parametrize(("tool", "arguments"), CALLS, ids=[name for name, _ in CALLS])
+def test_a_tool_answers_for_an_invisible_repository_as_for_an_absent_one(
+    world: World, tool: str, arguments: dict[str, Any]
+) -> None:
+    absent_name = "example.org/team/nobo"
+    invisible = world.tools("ann", tool, **_named(arguments, BOBS))
+    absent = world.tools("ann", tool, **_named(arguments, absent_name))
+    assert invisible.failed == absent.failed
+    assert invisible.text.replace(BOBS, "NAME") == absent.text.replace(absent_name, "NAME")
+    assert str(invisible.content).replace(BOBS, "NAME") == str(absent.content).replace(absent_name, "NAME")
+    assert world.tools("bob", tool, **_named(arguments, BOBS)).text != invisible.text
+
+
+def test_lists_and_people_are_of_the_viewers_own_repositories(world: World) -> None:
+    for user, own, others in (("ann", ANNS, BOBS), ("bob", BOBS, ANNS)):
+        said = world.tools(user, "list_repos", query="")
+        assert own in said.text
+        assert PUBLIC in said.text
+        assert others not in said.text + str(said.content)
+        for tool, arguments in (
+            ("keyword_search", {"query": "lantern"}),
+            ("nls_search", {"query": "lantern"}),
+            ("get_contributor_repos", {"author": "Ada"}),
+        ):
+            said = world.tools(user, tool, **arguments)
+            assert others not in said.text + str(said.content)
