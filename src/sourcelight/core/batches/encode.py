@@ -7,11 +7,9 @@ holds; numbers likewise. What is left per row is a place in a list that is joine
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sourcelight.core.batches import render
@@ -24,11 +22,14 @@ _TEXT_PER_EVENT = 256 * 1024
 _MOST = MAX_EVENT_BYTES - 1024
 # Matches of one line whose ranges (120 bytes each at most) leave room for the shortened line.
 _MOST_SPANS = _MOST // 480
-_SEPARATOR = "\x7f"
 
-_LINE = b'{"line":'
-_NUMBER = b',"lineNumber":'
-_SPANS = b',"offsetAndLengths":'
+# A pair of numbers, or a range of a chunk, takes at least this many bytes where there are so many of them.
+_MANY_SPANS, _SPAN_BYTES, _RANGE_BYTES = 100_000, 11, 90
+
+_LINE = b'{"line":"'
+_NUMBER = b'","lineNumber":'
+_SPANS = b',"offsetAndLengths":[['
+_NEXT = b"]]}," + _LINE
 
 
 def encode_matches(
@@ -73,23 +74,35 @@ def _of_one_kind(rows: Rows, facts: Mapping[str, RepositoryFacts], options: rend
     files = rows.files()
     for start, stop in _groups(rows, files):
         part = rows.slice(start, stop)
+        spans = part.spans() if kind == "content" else 0
+        if spans > _MANY_SPANS and spans * (_RANGE_BYTES if options.chunk_matches else _SPAN_BYTES) > _MOST:
+            # It won't fit, so it isn't written in vain: a line of a megabyte may hold a million matches.
+            yield from _in_halves(part, facts, options)
+            continue
         if kind == "content":
             data = _chunk_payload(part, facts, options) if options.chunk_matches else _line_payload(part, facts)
+        elif kind == "path":
+            data = b"[" + b",".join([head + tail for head, tail in render.heads(part, kind, facts)]) + b"]"
         else:
             found = render.matches(part, kind, facts, options)
             data = b"[" + b",".join(dump(encode_match(m, chunk_text=options.chunk_text)) for m in found) + b"]"
         if len(data) <= _MOST:
             yield data
-        elif len(part) > 1:
-            # Halve, at the border of a file where there is one.
-            middle = next((a for a, _ in part.files() if a >= len(part) // 2), 0) or len(part) // 2
-            yield from _of_one_kind(part.slice(0, middle), facts, options)
-            yield from _of_one_kind(part.slice(middle, len(part)), facts, options)
-        elif part.spans() > _MOST_SPANS:
-            for half in part.halved():
-                yield from _of_one_kind(half, facts, options)
         else:
-            yield from _of_one_kind(_shortened(part, options), facts, options)
+            yield from _in_halves(part, facts, options)
+
+
+def _in_halves(part: Rows, facts: Mapping[str, RepositoryFacts], options: render.Options) -> Iterator[bytes]:
+    if len(part) > 1:
+        # Halve, at the border of a file where there is one.
+        middle = next((a for a, _ in part.files() if a >= len(part) // 2), 0) or len(part) // 2
+        yield from _of_one_kind(part.slice(0, middle), facts, options)
+        yield from _of_one_kind(part.slice(middle, len(part)), facts, options)
+    elif part.spans() > _MOST_SPANS:
+        for half in part.halved():
+            yield from _of_one_kind(half, facts, options)
+    else:
+        yield from _of_one_kind(_shortened(part, options), facts, options)
 
 
 def _groups(rows: Rows, files: list[tuple[int, int]]) -> Iterable[tuple[int, int]]:
@@ -112,17 +125,6 @@ def _shortened(rows: Rows, options: render.Options) -> Rows:
     return rows.shortened(_MOST // (6 * (3 if options.chunk_matches else 2)))
 
 
-def _texts(column: Any) -> list[bytes]:
-    """Each string of `column` as JSON."""
-    column = pc.fill_null(column, "")
-    whole = pa.ListArray.from_arrays(pa.array([0, len(column)], pa.int32()), column)
-    joined = pc.binary_join(whole, _SEPARATOR)[0].as_py()
-    parts = dump(joined)[1:-1].split(_SEPARATOR.encode())
-    if len(parts) != len(column):
-        return [dump(text) for text in column.to_pylist()]
-    return [b'"%b"' % part for part in parts]
-
-
 def _numbers(values: NDArray[np.int64]) -> list[bytes]:
     import orjson
 
@@ -130,7 +132,10 @@ def _numbers(values: NDArray[np.int64]) -> list[bytes]:
 
 
 def _pairs(rows: Rows) -> list[bytes]:
-    """Each row's (start, length) pairs as JSON; what lies past the end of a line (its newline) is not sent."""
+    """Each row's (start, length) pairs as JSON, without the outer brackets of the list and of its first and last pair.
+
+    What lies past the end of a line (its newline) is not sent; a row without any pair is empty.
+    """
     import orjson
 
     counts, starts = rows.lists("start")
@@ -142,32 +147,43 @@ def _pairs(rows: Rows) -> list[bytes]:
         starts, length = starts[kept], length[kept]
         counts = np.bincount(row[kept], minlength=len(rows))
     table = np.ascontiguousarray(np.column_stack([starts, length]))
-    pairs = orjson.dumps(table, option=orjson.OPT_SERIALIZE_NUMPY)[2:-2].split(b"],[")
+    written = orjson.dumps(table, option=orjson.OPT_SERIALIZE_NUMPY)[2:-2]
+    if len(rows) == 1:
+        return [written]
+    pairs = written.split(b"],[")
     if (counts == 1).all():
-        return [b"[[%b]]" % pair for pair in pairs]
-    out, position = [], 0
-    for count in counts.tolist():
-        out.append(b"[[%b]]" % b"],[".join(pairs[position : position + count]) if count else b"[]")
-        position += count
+        return pairs
+    first = np.cumsum(counts) - counts
+    out = [b""] * len(rows)
+    single = np.flatnonzero(counts == 1).tolist()
+    for at, place in zip(single, first[single].tolist(), strict=True):
+        out[at] = pairs[place]
+    many = np.flatnonzero(counts > 1).tolist()
+    for at, place, count in zip(many, first[many].tolist(), counts[many].tolist(), strict=True):
+        out[at] = b"],[".join(pairs[place : place + count])
     return out
 
 
 def _line_payload(rows: Rows, facts: Mapping[str, RepositoryFacts]) -> bytes:
     n = len(rows)
-    parts: list[bytes] = [b""] * (7 * n)
-    parts[0::7] = [b"," + _LINE] * n
-    parts[1::7] = _texts(rows.column("line"))
-    parts[2::7] = [_NUMBER] * n
-    parts[3::7] = _numbers(rows.numbers("line_number") - 1)
-    parts[4::7] = [_SPANS] * n
-    parts[5::7] = _pairs(rows)
-    parts[6::7] = [b"}"] * n
-    heads = render.heads(rows, "content", facts)
-    for (start, stop), (head, tail) in zip(rows.files(), heads, strict=True):
-        parts[7 * start] = b',%b,"hunks":null,"lineMatches":[%b' % (head, _LINE)
-        parts[7 * stop - 1] = b"}]" + tail
-    parts[0] = parts[0][1:]
-    return b"[" + b"".join(parts) + b"]"
+    pairs = _pairs(rows)
+    parts: list[bytes] = [_NEXT] * (6 * n + 1)
+    parts[1::6] = render.json_texts(rows.column("line"))
+    parts[2::6] = [_NUMBER] * n
+    parts[3::6] = _numbers(rows.numbers("line_number") - 1)
+    parts[4::6] = [_SPANS] * n
+    parts[5::6] = pairs
+    before = b"["
+    for (start, stop), (head, tail) in zip(rows.files(), render.heads(rows, "content", facts), strict=True):
+        parts[6 * start] = b'%b%b,"hunks":null,"lineMatches":[%b' % (before, head, _LINE)
+        before = b"]]}]%b," % tail
+        parts[6 * stop] = before
+    parts[-1] = before[:-1] + b"]"
+    if b"" in pairs:
+        for at in (at for at, pair in enumerate(pairs) if not pair):
+            parts[6 * at + 4] = _SPANS[:-1]
+            parts[6 * at + 6] = parts[6 * at + 6][1:]
+    return b"".join(parts)
 
 
 def _chunk_payload(rows: Rows, facts: Mapping[str, RepositoryFacts], options: render.Options) -> bytes:

@@ -7,6 +7,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
 from sourcelight.core.batches import diffs
 from sourcelight.core.batches.events import RepositoryFacts
 from sourcelight.core.batches.rows import Rows, boundaries
@@ -23,6 +28,7 @@ from sourcelight.core.wire.events import (
 )
 
 _RANGE = b'{"start":{"offset":%d,"line":%d,"column":%d},"end":{"offset":%d,"line":%d,"column":%d}}'
+_SEPARATOR = "\x7f"
 
 
 class Options(NamedTuple):
@@ -67,30 +73,86 @@ def _file(rows: Rows, row: int, facts: Mapping[str, RepositoryFacts]) -> dict[st
 
 def heads(rows: Rows, kind: str, facts: Mapping[str, RepositoryFacts]) -> Iterator[tuple[bytes, bytes]]:
     """For each file the JSON before and after its matches: an object without its closing brace, and the rest of it."""
-    repositories: dict[tuple[str, str, str], bytes] = {}
-    spans, _ = rows.lists("name_start")
-    starts = [start for start, _ in rows.files()]
-    columns = [rows.texts(name, starts) for name in ("repository", "revision", "commit", "path", "language")]
-    numbers = rows.numbers("repository_id")
-    for start, texts in zip(starts, zip(*columns, strict=True), strict=True):
-        name, revision, commit, path, language = (text or "" for text in texts)
-        key = (name, revision, commit)
-        if key not in repositories:
-            known = facts.get(name) or RepositoryFacts(name)
-            value: dict[str, Any] = {"repositoryID": int(numbers[start]) or known.id, "repository": name}
-            if known.stars:
-                value["repoStars"] = known.stars
-            if known.last_fetched:
-                value["repoLastFetched"] = known.last_fetched
-            value["branches"] = [revision]
-            if commit:
-                value["commit"] = commit
-            repositories[key] = dump(value)[1:-1]
-        head = b'{"type":"%b","path":%b' % (kind.encode(), dump(path))
-        if spans[start]:
-            head += b',"pathMatches":[%b]' % b",".join(_range(r) for r in _name_ranges(rows, start, path))
-        tail = b',"language":%b}' % dump(language) if language else b"}"
-        yield b"%b,%b" % (head, repositories[key]), tail
+    starts = np.array([start for start, _ in rows.files()], dtype=np.int64)
+    paths = json_texts(_taken(rows, "path", starts))
+    places = _repositories(rows, starts, facts)
+    languages, language = _coded(rows, "language", starts)
+    tails = {code: b',"language":%b}' % dump(text) if text else b"}" for code, text in languages.items()}
+    counts, _ = rows.lists("name_start")
+    spans = counts[starts].tolist() if len(counts) and counts.any() else None
+    begin = b'{"type":"%b","path":"' % kind.encode()
+    for number, (path, place, code) in enumerate(zip(paths, places, language, strict=True)):
+        head = begin + path + b'"'
+        if spans is not None and spans[number]:
+            row = int(starts[number])
+            ranges = b",".join(_range(r) for r in _name_ranges(rows, row, rows.text("path", row)))
+            if kind == "path":
+                yield b"%b,%b" % (head, place), tails[code][:-1] + b',"pathMatches":[%b]}' % ranges
+                continue
+            head += b',"pathMatches":[%b]' % ranges
+        yield b"%b,%b" % (head, place), tails[code]
+
+
+def json_texts(column: Any) -> list[bytes]:
+    """What stands between the quotes of each string of `column` as JSON, all escaped in one go; null is empty."""
+    if column.null_count:
+        column = pc.fill_null(column, "")
+    whole = pa.ListArray.from_arrays(pa.array([0, len(column)], pa.int32()), column)
+    joined = pc.binary_join(whole, _SEPARATOR)[0].as_py()
+    parts = dump(joined)[1:-1].split(_SEPARATOR.encode())
+    if len(parts) != len(column):
+        return [dump(text)[1:-1] for text in column.to_pylist()]
+    return parts
+
+
+def _taken(rows: Rows, name: str, at: NDArray[np.int64]) -> Any:
+    """The texts of a column at some rows, as strings."""
+    column = rows.column(name)
+    if pa.types.is_dictionary(column.type):
+        codes = rows.codes(name)[at]
+        return column.dictionary.take(pa.array(codes, mask=codes < 0) if (codes < 0).any() else pa.array(codes))
+    return column.take(pa.array(at)).cast(pa.string())
+
+
+def _coded(rows: Rows, name: str, at: NDArray[np.int64]) -> tuple[dict[int, str], list[int]]:
+    """The distinct texts of a column by number, and the number at each of some rows; null is empty."""
+    column = rows.column(name)
+    if not pa.types.is_dictionary(column.type):
+        texts = [text or "" for text in column.take(pa.array(at)).to_pylist()]
+        numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+        return {number: text for text, number in numbers.items()}, [numbers[text] for text in texts]
+    codes = rows.codes(name)[at].tolist()
+    known = {code: (column.dictionary[code].as_py() or "") if code >= 0 else "" for code in set(codes)}
+    return known, codes
+
+
+def _repositories(rows: Rows, at: NDArray[np.int64], facts: Mapping[str, RepositoryFacts]) -> list[bytes]:
+    """The JSON that says where the files at some rows are, without braces."""
+    (names, name), (revisions, revision), (commits, commit) = (
+        _coded(rows, column, at) for column in ("repository", "revision", "commit")
+    )
+    known: dict[tuple[int, int, int], bytes] = {}
+    found = []
+    for row, key in enumerate(zip(name, revision, commit, strict=True)):
+        text = known.get(key)
+        if text is None:
+            number = int(rows.numbers("repository_id")[at[row]])
+            text = known[key] = _repository_json(names[key[0]], number, revisions[key[1]], commits[key[2]], facts)
+        found.append(text)
+    return found
+
+
+def _repository_json(name: str, number: int, revision: str, commit: str, facts: Mapping[str, RepositoryFacts]) -> bytes:
+    known = facts.get(name) or RepositoryFacts(name)
+    value: dict[str, Any] = {"repositoryID": number or known.id, "repository": name}
+    if known.stars:
+        value["repoStars"] = known.stars
+    if known.last_fetched:
+        value["repoLastFetched"] = known.last_fetched
+    value["branches"] = [revision]
+    if commit:
+        value["commit"] = commit
+    return dump(value)[1:-1]
 
 
 def _range(r: Range) -> bytes:

@@ -51,6 +51,8 @@ class Rows:
         column = self.batch.column(name)
         if not pa.types.is_dictionary(column.type):
             column = column.dictionary_encode()
+        if not column.null_count:
+            return _values(column.indices).astype(np.int64)
         indices = pc.fill_null(column.indices.cast(pa.int64()), -1)
         return np.asarray(indices)
 
@@ -58,13 +60,20 @@ class Rows:
         """A column of whole numbers; 0 for null."""
         if name not in self:
             return np.zeros(len(self), np.int64)
-        return np.asarray(pc.fill_null(self.batch.column(name).cast(pa.int64()), 0))
+        column = self.batch.column(name)
+        if not column.null_count and pa.types.is_integer(column.type):
+            return _values(column).astype(np.int64)
+        return np.asarray(pc.fill_null(column.cast(pa.int64()), 0))
 
     def lists(self, name: str) -> tuple[Numbers, Numbers]:
         """How many elements each row's list has (0 for null), and all elements."""
         if name not in self:
             return np.zeros(len(self), np.int64), np.zeros(0, np.int64)
         column = self.batch.column(name)
+        if not column.null_count and pa.types.is_list(column.type) and pa.types.is_int32(column.type.value_type):
+            offsets = _offsets(column)
+            values = _values(column.values)[int(offsets[0]) : int(offsets[-1])]
+            return np.diff(offsets).astype(np.int64), values.astype(np.int64)
         counts = np.asarray(pc.fill_null(pc.list_value_length(column), 0)).astype(np.int64)
         return counts, np.asarray(column.flatten()).astype(np.int64)
 
@@ -84,11 +93,20 @@ class Rows:
 
     def line_lengths(self) -> Numbers:
         """The length of each line in code points."""
-        return np.asarray(pc.fill_null(pc.utf8_length(self.column("line")), 0)).astype(np.int64)
+        line = self.column("line")
+        if not line.null_count and pa.types.is_string(line.type):
+            offsets = _offsets(line)
+            if _is_ascii(line, offsets):
+                return np.diff(offsets).astype(np.int64)
+        return np.asarray(pc.fill_null(pc.utf8_length(line), 0)).astype(np.int64)
 
     def text_bytes(self, *, chunks: bool) -> Numbers:
         """The bytes of each row's line and, with `chunks`, of its chunk."""
-        size = np.asarray(pc.fill_null(pc.binary_length(self.column("line")), 0)).astype(np.int64)
+        line = self.column("line")
+        if not line.null_count and pa.types.is_string(line.type):
+            size = np.diff(_offsets(line)).astype(np.int64)
+        else:
+            size = np.asarray(pc.fill_null(pc.binary_length(line), 0)).astype(np.int64)
         if chunks:
             chunk = self.batch.column("chunk")
             lengths = np.asarray(pc.binary_length(chunk.dictionary)).astype(np.int64)
@@ -124,7 +142,7 @@ class Rows:
 
     def spans(self) -> int:
         """How many matches the rows show."""
-        return sum(len(value or ()) for value in self._column("start").to_pylist()) if "start" in self else 0
+        return int(self.lists("start")[0].sum()) if "start" in self else 0
 
     def halved(self) -> tuple[Rows, Rows]:
         """A single row twice: with the first and with the second half of its matches."""
@@ -132,11 +150,47 @@ class Rows:
         first, second = self.batch, self.batch
         for name in (name for name in _SPANS if name in self):
             column = self._column(name)
-            values = column.to_pylist()[0]
+            if column.null_count:
+                continue
+            values = column.flatten()
             place = self.batch.schema.get_field_index(name)
-            first = first.set_column(place, name, pa.array([values and values[:middle]], column.type))
-            second = second.set_column(place, name, pa.array([values and values[middle:]], column.type))
+            first = first.set_column(place, name, _one_list(values.slice(0, middle), column.type))
+            second = second.set_column(place, name, _one_list(values.slice(middle), column.type))
         return Rows(first), Rows(second)
 
     def _column(self, name: str) -> Any:
         return self.batch.column(self.batch.schema.get_field_index(name))
+
+
+_ASCII_END = 0x80
+_PROBE = 1 << 16
+
+
+def _values(column: Any) -> NDArray[Any]:
+    """The numbers of a column without nulls, in place."""
+    kind = np.dtype(column.type.to_pandas_dtype())
+    data = column.buffers()[1]
+    if data is None:
+        return np.zeros(0, kind)
+    return np.frombuffer(data, kind, len(column), column.offset * kind.itemsize)
+
+
+def _one_list(values: Any, kind: Any) -> Any:
+    return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values).cast(kind)
+
+
+def _offsets(column: Any) -> NDArray[np.int32]:
+    """Where each text or list of a column begins, and where the last one ends."""
+    data = column.buffers()[1]
+    if data is None or not data.size:
+        return np.zeros(1, np.int32)
+    return np.frombuffer(data, np.int32, len(column) + 1, column.offset * 4)
+
+
+def _is_ascii(column: Any, offsets: NDArray[np.int32]) -> bool:
+    data = column.buffers()[2]
+    low, high = int(offsets[0]), int(offsets[-1])
+    if data is None or low == high:
+        return True
+    raw = np.frombuffer(data, np.uint8, high - low, low)
+    return not any(int(raw[at : at + _PROBE].max()) >= _ASCII_END for at in range(0, len(raw), _PROBE))

@@ -69,6 +69,9 @@ class CompiledPattern:
     required
         What the folded bytes of every match contain. Texts of a regular expression have 3 to 64 bytes; that of a
         literal pattern may be shorter or longer.
+    folded
+        A literal of ASCII letters whose case does not count, in lower case: it matches where folded text without
+        `FOLD_HAZARDS` holds it. Empty for every other pattern.
     needs_fold_check
         True when a letter of `required` (k or s) may be spelled with one of `FOLD_HAZARDS`. A unit or document that
         holds a hazard must then be a candidate whatever `required` says; `lines` and `spans` need no further care.
@@ -84,7 +87,8 @@ class CompiledPattern:
         except UnicodeEncodeError as fault:
             raise PatternError(text, "invalid UTF-8") from fault
         source = quote(raw) if kind == "literal" else raw
-        compile_re2(source, case_sensitive=case_sensitive, shown=text)  # refusals quote the pattern without our flags
+        if kind == "regexp":  # refusals quote the pattern without our flags
+            compile_re2(source, case_sensitive=case_sensitive, shown=text)
         flagged = source if whole_text else b"(?m)" + source
         regexp = compile_re2(flagged, case_sensitive=case_sensitive, shown=text)
         if kind == "literal":
@@ -102,6 +106,7 @@ class CompiledPattern:
         self.required: Formula = Needs(fold(raw)) if raw and literal else required_texts(self._tree)
         self.needs_fold_check = drops_hazards(self._tree)
         self._folded = fold(raw) if kind == "literal" and text.isascii() and not self.multi_line else b""
+        self.folded = b"" if case_sensitive or self.literal is not None else self._folded
         flags = ("" if case_sensitive else "i") + ("" if whole_text else "m")
         kernel = _with_flags(flags, syntax.plain_source)
         looks_behind = bool(places - {"line-end", "text-end"}) or isinstance(self._tree, Unknown)
@@ -125,6 +130,11 @@ class CompiledPattern:
     def find(self, text: bytes) -> list[tuple[int, int]]:
         """Give the non-empty spans in one text, in bytes, leftmost-first, non-overlapping: the oracle of `spans`."""
         return self._matcher.find(bytes(text))
+
+    @property
+    def is_warm(self) -> bool:
+        """Whether scanning needs no compiling first, which takes about a millisecond."""
+        return self.literal is not None or bool(self._scanners)
 
     def find_document(self, text: bytes, stopped: Stopped = never) -> list[tuple[int, int]]:
         """Give the non-empty spans in a whole document; they may cross lines, ``^`` and ``$`` stand at line bounds."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +21,9 @@ PORTION = 2 << 20
 
 SPARSE = 1024
 """Bytes for each occurrence of a single byte below which comparing all bytes is quicker than a search for each one."""
+
+DENSE = 256
+"""Bytes for each occurrence of a longer text below which the same holds."""
 
 BLOCK = 256 << 10
 """Bytes compared at once, so that they stay in the processor's cache."""
@@ -76,6 +80,10 @@ def find_texts(view: memoryview, text: bytes, ranges: Offsets) -> Offsets:
     haystack = stringzilla.Str(view)
     if len(text) == 1 and count_texts(view, text, ranges) * SPARSE > int((ranges[:, 1] - ranges[:, 0]).sum()):
         return _find_byte(view, text[0], ranges)
+    if len(text) > 1 and _never_overlaps(text) and len(ranges):
+        size = int((ranges[:, 1] - ranges[:, 0]).sum())
+        if size > BLOCK and count_texts(view, text, ranges) * DENSE > size:
+            return _find_dense(view, text, ranges)
     find = haystack.find
     width = len(text)
     found: list[int] = []
@@ -86,6 +94,31 @@ def find_texts(view: memoryview, text: bytes, ranges: Offsets) -> Offsets:
             add(at)
             at = find(text, at + width, high)
     return np.array(found, dtype=np.int64)
+
+
+@functools.lru_cache(maxsize=256)
+def _never_overlaps(text: bytes) -> bool:
+    """Whether no end of the text is one of its beginnings."""
+    return not any(text.endswith(text[:size]) for size in range(1, len(text)))
+
+
+def _find_dense(view: memoryview, text: bytes, ranges: Offsets) -> Offsets:
+    """Find a text that can't overlap itself by its rarest byte, in all places of a block at once."""
+    raw = np.frombuffer(view, dtype=np.uint8)
+    low, high = int(ranges[0, 0]), int(ranges[-1, 1])
+    counts = np.bincount(raw[low : min(low + BLOCK, high)], minlength=256)
+    rarest = min(range(len(text)), key=lambda at: int(counts[text[at]]))
+    others = sorted((at for at in range(len(text)) if at != rarest), key=lambda at: int(counts[text[at]]))
+    found = [np.empty(0, dtype=np.int64)]
+    for low, high in ranges.tolist():
+        # Places of the rarest byte for which the whole text lies in the range.
+        first, last = low + rarest, high - (len(text) - 1 - rarest)
+        for at in range(first, last, BLOCK):
+            places = np.flatnonzero(raw[at : min(at + BLOCK, last)] == text[rarest]) + (at - rarest)
+            for other in others:
+                places = places[raw[places + other] == text[other]]
+            found.append(places)
+    return np.concatenate(found)
 
 
 def _find_byte(view: memoryview, byte: int, ranges: Offsets) -> Offsets:

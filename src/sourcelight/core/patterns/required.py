@@ -6,6 +6,7 @@ what its matches can start and end with, and a formula over what stands between.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -92,6 +93,7 @@ def _know(node: Node) -> _Known:
     return _ANY_TEXT
 
 
+@functools.lru_cache(maxsize=4096)
 def _know_chars(node: Chars) -> _Known:
     if node.wide is None:
         return _ANY_TEXT
@@ -147,11 +149,12 @@ def _join(left: _Known, right: _Known) -> _Known:
 
 
 def _either(branches: list[_Known]) -> _Known:
-    exact: set[bytes] | None = set()
+    exact: set[bytes] = set()
     for branch in branches:
-        if exact is not None:
-            exact = exact | branch.exact if branch.exact is not None else None
-    if exact is not None and len(exact) <= MOST_TEXTS:
+        exact.update(branch.exact or ())
+        if branch.exact is None or len(exact) > MOST_TEXTS:
+            break
+    else:
         return _exactly(exact)
     heads = frozenset().union(*(branch.heads for branch in branches))
     tails = frozenset().union(*(branch.tails for branch in branches))

@@ -6,6 +6,7 @@ A translated pattern finds every place that the tree matches, and may find more.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -111,6 +112,7 @@ def _escape(text: bytes) -> bytes:
     return b"".join(bytes((byte,)) if chr(byte).isalnum() and byte < 128 else b"\\x%02x" % byte for byte in text)
 
 
+@functools.lru_cache(maxsize=4096)
 def _byte_set(mask: int, *, wide: bool = False) -> bytes:
     if not wide and mask.bit_count() == 1:
         return _escape(bytes((mask.bit_length() - 1,)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query.lexer import WHITE, RawFilter, RawPattern
@@ -185,6 +186,7 @@ def _in_quotes(text: str) -> str:
     return f'"{escaped}"'
 
 
+@lru_cache(maxsize=1 << 12)
 def _is_plain_value(value: str) -> bool:
     """Tell whether `value` unquoted is read whole, wherever a filter with it stands."""
     return all(_value_between(f"{field}:{value}") == value for field in ("repo", "file", "rev"))

@@ -16,15 +16,19 @@ _Part = TypeVar("_Part")
 
 
 def on_time(
-    parts: Generator[_Part, None, None], cancellation: Cancellation, worker: ThreadPoolExecutor
+    parts: Generator[_Part, None, None],
+    cancellation: Cancellation,
+    worker: ThreadPoolExecutor,
+    *,
+    brief: bool = False,
 ) -> Generator[_Part, None, None]:
     """Give `parts`, and end soon after the time limit even in the middle of one.
 
     One step can be a call into a library that nothing stops: an expensive regular expression over a line of a megabyte
     takes a second. Steps run in `worker`, one when it is asked for; the one that is late is left behind and ends at
-    its next check. Without a time limit, `worker` is not used.
+    its next check. Without a time limit, or where steps are `brief` or look at the time themselves, `worker` rests.
     """
-    if cancellation.remaining_s is None:
+    if brief or cancellation.remaining_s is None:
         yield from parts
         return
     end = object()

@@ -11,7 +11,9 @@ from typing import Any
 import pyarrow as pa
 
 from sourcelight.core.batches import Cancellation, arrow_type
-from sourcelight.core.batches.rows import Rows
+from sourcelight.core.batches.rows import Rows, boundaries
+from sourcelight.core.query import Pattern
+from sourcelight.core.query.plan import patterns_of
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine.background import on_time
 from sourcelight.engines.engine.commits.answers import HistoryAnswers
@@ -93,7 +95,7 @@ class Gathering:
             limit=self.limit,
             definitions=definitions,
         )
-        yield from ranking.ranked(found)
+        yield from ranking.ranked(piece for batch in found for piece in by_place(batch))
 
     def _repositories(self) -> Iterator[Any]:
         for plan in self.plans:
@@ -149,9 +151,10 @@ class Gathering:
         owners = tuple(p for p in plan.alternative.predicates("file") if p.name == "has.owner")
         writers = tuple(p for p in plan.alternative.predicates("file") if p.name == "has.contributor")
         of_place = {(t.repository.facts.name, t.revision): t for t in targets} if owners or writers else {}
-        for part in on_time(self._parts(plan, targets, selector), self.cancellation, self._worker):
+        for part in on_time(self._parts(plan, targets, selector), self.cancellation, self._worker, brief=_brief(plan)):
             self.note(part)
-            for batch in part.batches:
+            whole = not (owners or writers or selector.path)
+            for batch in part.batches if whole else (piece for b in part.batches for piece in by_place(b)):
                 kept = batch
                 if (owners or writers) and batch.num_rows:
                     rows = Rows(batch)
@@ -199,6 +202,29 @@ class Gathering:
             for part in self.store.search_symbols((target,), query, options, self.cancellation, kinds=kinds):
                 kept = (_with_paths(batch, paths) for batch in part.batches)
                 yield replace(part, batches=tuple(batch for batch in kept if batch.num_rows))
+
+
+def _brief(plan: Plan) -> bool:
+    """Whether no step takes long without a look at the time: a regular expression on one line of megabytes may."""
+    return all(not isinstance(leaf, Pattern) or leaf.kind == "literal" for leaf in _leaves(plan)) and not any(
+        item.name == "has.content" for item in plan.alternative.predicates("file")
+    )
+
+
+def _leaves(plan: Plan) -> Iterator[Pattern]:
+    return patterns_of(plan.alternative.pattern) if plan.alternative.pattern is not None else iter(())
+
+
+def by_place(batch: Any) -> Iterator[Any]:
+    """Cut a batch into the rows of each repository and revision."""
+    if not batch.num_rows or all(
+        len(batch.column(batch.schema.get_field_index(name)).dictionary) == 1 for name in ("repository", "revision")
+    ):
+        yield batch
+        return
+    rows = Rows(batch)
+    for start, stop in boundaries(len(rows), [rows.codes("repository"), rows.codes("revision")]):
+        yield batch.slice(start, stop - start)
 
 
 def _with_paths(batch: Any, paths: set[str | None]) -> Any:

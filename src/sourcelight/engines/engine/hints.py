@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from sourcelight.core.query import Query
 from sourcelight.core.wire.events import Alert, ProposedQuery
-from sourcelight.engines.engine.advice import advise
+from sourcelight.engines.engine.advice import Advice, advise
 
 MOST_PROPOSED = 3
 TRY_S = 0.3
@@ -22,10 +22,11 @@ def nothing_found(query: Query, finds: Callable[[str], bool]) -> Alert | None:
 
     Only queries of which `finds` is true are proposed.
     """
-    reasons = [advice for advice in advise(query) if advice.kind in _SHOWN]
+    found = advise(query)
+    reasons = [advice for advice in found if advice.kind in _SHOWN]
     said = [f"{advice.message[:1].upper()}{advice.message[1:]}: {advice.fix}." for advice in reasons]
     proposed = []
-    for text, why in _candidates(query):
+    for text, why in _candidates(query, found):
         if finds(text):
             proposed.append(ProposedQuery(text, why))
         if len(proposed) == MOST_PROPOSED:
@@ -40,15 +41,15 @@ def nothing_found(query: Query, finds: Callable[[str], bool]) -> Alert | None:
     )
 
 
-def _candidates(query: Query) -> Iterator[tuple[str, str]]:
+def _candidates(query: Query, found: Sequence[Advice]) -> Iterator[tuple[str, str]]:
     seen = {query.text}
-    for text, why in _variants(query):
+    for text, why in _variants(query, found):
         if text and text not in seen:
             seen.add(text)
             yield text, why
 
 
-def _variants(query: Query) -> Iterator[tuple[str, str]]:
+def _variants(query: Query, found: Sequence[Advice]) -> Iterator[tuple[str, str]]:
     if any(alternative.case_sensitive() for alternative in query.plan):
         yield _CASE.sub("", query.text).strip(), "without regard to case"
     meanings = {
@@ -58,6 +59,6 @@ def _variants(query: Query) -> Iterator[tuple[str, str]]:
         "contradiction": "with either language",
         "keyword": "with all words anywhere in the file",
     }
-    for advice in advise(query):
+    for advice in found:
         if advice.query and advice.kind in meanings:
             yield advice.query, meanings[advice.kind]

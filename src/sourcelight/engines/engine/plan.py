@@ -170,12 +170,17 @@ def _repository_hits(
 ) -> tuple[tuple[Target, tuple[tuple[int, int], ...]], ...]:
     """Repositories whose name satisfies the pattern; a pattern is cut at its first ``@``."""
     sensitive = alternative.case_sensitive()
+    compiled: dict[Pattern, CompiledPattern] = {}
 
     def of_pattern(node: Pattern, name: bytes) -> list[tuple[int, int]] | None:
         text = "" if node.content else node.value.split("@", 1)[0]
         if not text:
             return None
-        found = _compiled(replace(node, value=text), sensitive=sensitive, whole_text=True).find(name)
+        found: list[tuple[int, int]] = []
+        if node.kind == "regexp" or not name.isascii() or text.encode().lower() in name.lower():
+            if node not in compiled:
+                compiled[node] = _compiled(replace(node, value=text), sensitive=sensitive, whole_text=True)
+            found = compiled[node].find(name)
         if node.negated:
             return None if found else []
         return found or None

@@ -66,7 +66,7 @@ class Search:
     def events(self) -> Generator[Event, None, None]:
         """Events in the order of the wire: matches and progress, the final filters and progress, an alert, done."""
         engine = self.engine
-        engine.refresh(self.cancellation)
+        self._refresh()
         plan = self.query.plan
         limit = max((a.count_limit(engine.limits.matches) or sys.maxsize for a in plan), default=engine.limits.matches)
         asked = [a.timeout_s() for a in plan]
@@ -121,6 +121,10 @@ class Search:
         if self.cancellation.cancelled:
             return
         yield from self._closing(plans, scoper, limit, allowed_s)
+
+    def _refresh(self) -> None:
+        if self.hints:  # what is tried for a hint sees what the search has seen
+            self.engine.refresh(self.cancellation)
 
     def _scopes(self, scoper: Scoper) -> Generator[Event, None, list[Scope]]:
         """Resolve repositories and revisions, telling of the revisions that must be indexed first."""

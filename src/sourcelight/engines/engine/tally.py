@@ -47,6 +47,7 @@ class Tally:
         self._by_type: Counter[str] = Counter()
         self._by_kind: Counter[str] = Counter()
         self._by_exclude: Counter[str] = Counter()
+        self._paths: list[tuple[Any, Any]] = []
 
     def add(self, batch: Any) -> None:
         """Count the matches of `batch`."""
@@ -63,12 +64,16 @@ class Tally:
             self._by_language.update(_weighed(batch.column(names.index("language")), counts))
 
         if "path" in names:
-            self._by_exclude.update(_excluded(batch.column(names.index("path")), counts))
+            self._paths.append(_by_path(batch.column(names.index("path")), counts))
         if "symbol_kind" in names:
             self._by_kind.update(_weighed(batch.column(names.index("symbol_kind")), counts))
 
     def filters(self, *, exhaustive: bool, forks: int, archived: int) -> tuple[Filter, ...]:
         """Suggested filters, in the order of the wire: utility and type first, then by count, then by value."""
+        if self._paths:
+            paths, sums = zip(*self._paths, strict=True)
+            self._by_exclude.update(_excluded(pa.concat_arrays(paths), np.concatenate(sums)))
+            self._paths.clear()
         first = []
         if forks:
             first.append(Filter("fork:yes", "Include forked repos", forks, exhaustive, "utility"))
@@ -120,20 +125,26 @@ def _places(batch: Any, by_repository: dict[str, int], counts: Any) -> dict[tupl
     return dict(found)
 
 
-def _excluded(column: Any, counts: Any) -> dict[str, int]:
-    """Sums of `counts` over the paths that each of the usual excludes would leave out."""
+def _by_path(column: Any, counts: Any) -> tuple[Any, Any]:
+    """The paths that occur, and the sum of `counts` for each."""
     codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     seen = codes >= 0
     sums = np.bincount(codes[seen], weights=counts[seen], minlength=len(column.dictionary))
     used = np.flatnonzero(sums)
-    paths = column.dictionary.take(pa.array(used))
+    return column.dictionary.take(pa.array(used)).cast(pa.string()), sums[used]
+
+
+def _excluded(paths: Any, sums: Any) -> dict[str, int]:
+    """Sums over the paths that each of the usual excludes would leave out."""
     held = np.asarray(pc.match_substring_regex(paths, _ANY_EXCLUDE).to_numpy(zero_copy_only=False), dtype=np.bool_)
-    used, paths = used[held], paths.filter(pa.array(held))
+    if not held.any():
+        return {}
+    sums, paths = sums[held], paths.filter(pa.array(held))
     found = {}
     for _, regexp in _EXCLUDES:
         held = np.asarray(pc.match_substring_regex(paths, regexp).to_numpy(zero_copy_only=False), dtype=np.bool_)
         if held.any():
-            found[regexp] = int(sums[used[held]].sum())
+            found[regexp] = int(sums[held].sum())
     return found
 
 

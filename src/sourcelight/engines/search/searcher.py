@@ -12,15 +12,18 @@ from sourcelight.core.batches.events import Cancellation
 from sourcelight.core.errors import Cancelled, IndexFault, SourcelightError
 from sourcelight.core.patterns.halting import Halted
 from sourcelight.engines.search.model import GroupBy, SearchOptions, SearchPart, Target, TextQuery
-from sourcelight.engines.search.path_order import PathOrder
+from sourcelight.engines.search.scan.collect import Collector
 from sourcelight.engines.search.scan.evaluate import Found, Pace, RepositorySearch
 from sourcelight.engines.search.scan.plan import plan
-from sourcelight.engines.search.scan.render import Rendered, Renderer
+from sourcelight.engines.search.scan.render import NOTHING, Rendered, Source
 from sourcelight.engines.search.scan.rows import rows_of
 from sourcelight.engines.search.scan.snapshot import Snapshot
 
 _QUIET_S = 0.05
 """Longest time for which finished repositories without a match wait to be told of together."""
+
+_FIRST_S, _TOGETHER_S = 0.004, 0.06
+"""Longest time for which the first matches, and later ones, wait for others to share a batch with."""
 
 _COUNTED_UNITS = 128
 """Units that a count takes first: nothing is shown early, but a cancelled count must end soon."""
@@ -44,6 +47,7 @@ def search(
         return cancellation.stopped
 
     waiting = Waiting()
+    collector = Collector(options)
     matches = 0
     for target in targets:
         if stopped():
@@ -56,39 +60,26 @@ def search(
             continue
         try:
             running = RepositorySearch(snapshot, prepared, stopped)
-            renderer = Renderer(running, target, commit, options)
-            for rendered in _rendered(running, renderer, pace, ordered=options.in_path_order):
-                matches += rendered.matches
-                yield waiting.part(rendered.batches, rendered.matches, rendered.files)
+            source = Source(running, target, commit)
+            for found in running.found(pace, ordered=options.in_path_order):
+                matches += collector.add(source, found)
+                if collector.full or (collector.any and waiting.due):
+                    yield waiting.part(collector.rendered())
                 if options.max_matches is not None and matches >= options.max_matches:
+                    collector.settle()
+                    yield waiting.part(collector.rendered())
                     return
         except Halted:
+            collector.settle()
             break
+        collector.settle()
         waiting.done.append(name)
         if skipped := snapshot.skipped(running.filter):
             waiting.skipped[name] = skipped
-        if waiting.long:
-            yield waiting.part()
-    if waiting.any:
-        yield waiting.part()
-
-
-def _rendered(running: RepositorySearch, renderer: Renderer, pace: Pace, *, ordered: bool) -> Iterator[Rendered]:
-    """Yield what was found; if `ordered`, by path: each file once all before it were searched."""
-    if not ordered:
-        yield from (renderer.render(found) for found in running.found(pace))
-        return
-    order = PathOrder()
-    try:
-        for found in running.found(pace, ordered=True):
-            order.add(found, renderer.render(found))
-            ready = order.rendered(found.settled)
-            if ready.batches or ready.matches or ready.files:
-                yield ready
-    except Halted:
-        yield order.rendered()
-        raise
-    yield order.rendered()
+        if waiting.long or collector.full or (collector.any and waiting.due):
+            yield waiting.part(collector.rendered())
+    if waiting.any or collector.any:
+        yield waiting.part(collector.rendered())
 
 
 class Waiting:
@@ -96,6 +87,7 @@ class Waiting:
 
     def __init__(self) -> None:
         self._since = time.monotonic()
+        self._told = False
         self._clear()
 
     def _clear(self) -> None:
@@ -113,9 +105,16 @@ class Waiting:
         """Whether it has waited too long to wait for the next match."""
         return self.any and time.monotonic() - self._since > _QUIET_S
 
-    def part(self, batches: tuple[Any, ...] = (), matches: int = 0, files: int = 0) -> SearchPart:
+    @property
+    def due(self) -> bool:
+        """Whether matches have waited long enough for others to share a batch with; the first ones wait less."""
+        return time.monotonic() - self._since > (_TOGETHER_S if self._told else _FIRST_S)
+
+    def part(self, rendered: Rendered = NOTHING) -> SearchPart:
         """Make a part that tells it all."""
-        part = SearchPart(batches, tuple(self.done), matches, files, self.skipped, self.failed)
+        done, skipped, failed = tuple(self.done), self.skipped, self.failed
+        part = SearchPart(rendered.batches, done, rendered.matches, rendered.files, skipped, failed)
+        self._told = self._told or bool(rendered.batches)
         self._since = time.monotonic()
         self._clear()
         return part

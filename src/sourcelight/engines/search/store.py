@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
@@ -46,6 +47,9 @@ _MOST_LOOSE_BYTES = 512 * 1024 * 1024
 
 _READ_AGAIN = 5
 
+_MARK_S = 20.0
+"""Seconds after which a view's file is looked at again for when it was used."""
+
 
 class IndexStore:
     """Keeps and searches the indexes below `folder`; a `model.Searcher`. Safe to share between threads.
@@ -78,6 +82,7 @@ class IndexStore:
         self._damaged: set[str] = set()
         self._open: OrderedDict[tuple[str, str], Snapshot] = OrderedDict()
         self._symbols = SymbolFiles()
+        self._marked: dict[str, float] = {}
         self._guard = threading.Lock()
 
     # Searching.
@@ -115,7 +120,7 @@ class IndexStore:
                 entry = folder.manifest().view_of(commit)
                 if entry is None:
                     raise IndexFault(str(folder.path), f"commit {commit[:12]} is not indexed yet")
-                mark_used(folder.path / entry.name)
+                self._mark_used(folder.path, entry.name)
                 return self._snapshot(folder, target.repository, entry.name), commit
             except FileNotFoundError as fault:
                 # A builder may have replaced the manifest, and deleted what the former one named, in between.
@@ -126,6 +131,12 @@ class IndexStore:
                 self._damaged.add(key)
                 raise
         raise AssertionError
+
+    def _mark_used(self, folder: Path, name: str) -> None:
+        now = time.monotonic()
+        if now - self._marked.get(name, -_MARK_S) >= _MARK_S:
+            self._marked[name] = now
+            mark_used(folder / name)
 
     def _snapshot(self, folder: RepositoryFolder, repository: Repository, name: str) -> Snapshot:
         key = repository.key
@@ -154,8 +165,11 @@ class IndexStore:
         return snapshot
 
     def _folder(self, key: str) -> RepositoryFolder:
-        with self._guard:
-            return self._folders.setdefault(key, RepositoryFolder(self.folder / key))
+        found = self._folders.get(key)
+        if found is None:
+            with self._guard:
+                found = self._folders.setdefault(key, RepositoryFolder(self.folder / key))
+        return found
 
     # Bringing up to date.
 
@@ -218,7 +232,7 @@ class IndexStore:
             snapshot, _, tables = self.open_symbols(target)
         except (SourcelightError, OSError):
             return False
-        return not stale_shards(snapshot, tables)
+        return not snapshot.remember(("stale", tuple(tables)), lambda: stale_shards(snapshot, tables))
 
     def search_symbols(
         self,

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.batches.events import Cancellation
-from sourcelight.core.errors import IndexFault, SourcelightError
+from sourcelight.core.errors import Cancelled, IndexFault, SourcelightError
+from sourcelight.core.patterns.halting import Halted, Stopped, check
 from sourcelight.engines.search.model import (
     All,
     AnyOf,
@@ -29,7 +30,7 @@ from sourcelight.engines.search.model import (
 )
 from sourcelight.engines.search.scan.evaluate import RepositorySearch
 from sourcelight.engines.search.scan.plan import Plan, plan
-from sourcelight.engines.search.scan.render import Renderer
+from sourcelight.engines.search.scan.render import Place, Rendered, Source, name_columns, where_columns
 from sourcelight.engines.search.scan.snapshot import Snapshot
 from sourcelight.engines.search.scan.text import code_points, gather
 from sourcelight.engines.search.searcher import Waiting, add_counts, keys_of
@@ -90,16 +91,19 @@ def search(
         except (SourcelightError, OSError) as fault:
             waiting.failed[name] = fault.reason if isinstance(fault, IndexFault) else str(fault)
             continue
-        running = RepositorySearch(snapshot, prepared, stopped)
-        found = _found(running, tables, kinds)
-        renderer = Renderer(running, target, commit, options)
+        try:
+            running = RepositorySearch(snapshot, prepared, stopped)
+            found = _found(running, tables, kinds, stopped)
+        except Halted:
+            break
+        source = Source(running, target, commit)
         at = 0
         while at < len(found) and not stopped():
             stop = int(np.searchsorted(found.file, found.file[min(at + pace, len(found)) - 1], side="right"))
             rows = _Rows(found.file[at:stop], found.shard[at:stop], found.row[at:stop])
             matches += len(rows)
-            batch = _batch(rows, snapshot, tables, renderer, target)
-            yield waiting.part((batch,), len(rows), len(np.unique(rows.file)))
+            batch = _batch(rows, snapshot, tables, source, target)
+            yield waiting.part(Rendered((batch,), len(rows), len(np.unique(rows.file))))
             if options.max_matches is not None and matches >= options.max_matches:
                 return
             at, pace = stop, min(pace * _GROWTH, _LARGEST_ROWS)
@@ -127,10 +131,18 @@ def count(
 
     prepared = plan(_over_names(query))
     totals: dict[tuple[str | None, ...], list[int]] = {}
+
+    def stopped() -> bool:
+        return cancellation.stopped
+
     for target in targets:
         cancellation.check()
         snapshot, _, tables = open_target(target)
-        found = _found(RepositorySearch(snapshot, prepared, lambda: cancellation.stopped), tables, kinds)
+        try:
+            running = RepositorySearch(snapshot, prepared, stopped)
+            found = _found(running, tables, kinds, stopped)
+        except Halted:
+            raise Cancelled("stopped before all was counted") from None
         files, counts = np.unique(found.file, return_counts=True)
         if len(files):
             add_counts(totals, keys_of(snapshot, target.repository.name, files, by), files, counts)
@@ -154,13 +166,19 @@ def _over_names(query: TextQuery) -> TextQuery:
     return query if query.tree is None else replace(query, tree=convert(query.tree))
 
 
-def _found(running: RepositorySearch, tables: Sequence[SymbolTable | None], kinds: Collection[str]) -> _Rows:
-    """Find the definitions to show in one repository."""
+def _found(
+    running: RepositorySearch, tables: Sequence[SymbolTable | None], kinds: Collection[str], stopped: Stopped
+) -> _Rows:
+    """Find the definitions to show in one repository; raises `Halted` between shards once `stopped` says so."""
     codes = np.array([code for kind in kinds if (code := kind_code(kind)) is not None], dtype=np.uint8)
     none = np.zeros(0, dtype=np.int64)
     file, shard, row = [none], [none], [none]
     for number, table in enumerate(tables):
+        check(stopped)
         if table is None or not len(table):
+            continue
+        named = [table.rows_named(atom.pattern) for atom in running.plan.atoms]
+        if not running.plan.possible(lambda atom, named=named: len(named[atom]) > 0):  # type: ignore[misc]
             continue
         placement = running.snapshot.placement(number)
         keep = None if running.filter is None else running.filter[placement.files]
@@ -168,7 +186,7 @@ def _found(running: RepositorySearch, tables: Sequence[SymbolTable | None], kind
         documents = (placement.documents if keep is None else placement.documents[keep]).astype(np.int64)
         if not len(files):
             continue
-        rows, held = _held(running.plan, table, documents)
+        rows, held = _held(running.plan, table, documents, named)
         if kinds:
             rows = rows[np.isin(table.kind[rows], codes)]
         row_document = table.documents_of(rows)
@@ -184,11 +202,11 @@ def _found(running: RepositorySearch, tables: Sequence[SymbolTable | None], kind
     return _Rows(found.file[order], found.shard[order], found.row[order])
 
 
-def _held(prepared: Plan, table: SymbolTable, documents: Places) -> tuple[Places, Mask]:
+def _held(prepared: Plan, table: SymbolTable, documents: Places, named: list[Places]) -> tuple[Places, Mask]:
     """Give the rows that may be shown, ascending, and for which of the documents the tree holds."""
     if prepared.root is None:
         return _defining(table, np.arange(len(table))), np.ones(len(documents), dtype=np.bool_)
-    named = [_defining(table, table.rows_named(atom.pattern)) for atom in prepared.atoms]
+    named = [_defining(table, rows) for rows in named]
     values = []
     for rows in named:
         held = np.zeros(table.documents, dtype=np.bool_)
@@ -223,7 +241,7 @@ def _lacking(snapshot: Snapshot, tables: Sequence[SymbolTable | None], chosen: M
 
 
 def _batch(
-    rows: _Rows, snapshot: Snapshot, tables: Sequence[SymbolTable | None], renderer: Renderer, target: Target
+    rows: _Rows, snapshot: Snapshot, tables: Sequence[SymbolTable | None], source: Source, target: Target
 ) -> Any:
     """Make a record batch of definitions."""
     import pyarrow as pa
@@ -278,7 +296,8 @@ def _batch(
         "container": pa.array(containers, pa.string()),
     }
     lengths = np.diff(np.append(first, size))
-    batch = renderer.finish("symbol", files, lengths, columns)
+    of_files = [Place(source, files, lengths)]
+    batch = pa.RecordBatch.from_pydict(where_columns(of_files, ("symbol",), None) | columns | name_columns(of_files))
     revision = f"@{target.revision}" if target.revision else ""
     number_text = columns["line_number"].cast(pa.string())
     url = pc.binary_join_element_wise(

@@ -115,6 +115,7 @@ class RepositoryFolder:
     """The folder of one repository's index."""
 
     path: Path
+    _file: Path | None = None
     _stamp: tuple[int, int, int] | None = None
     _manifest: Manifest = EMPTY
     _side: dict[str, tuple[tuple[int, int, int], dict[str, str]]] = field(default_factory=dict)
@@ -125,7 +126,8 @@ class RepositoryFolder:
 
         Raises `IndexDamaged` for one that can't be read or is of another format.
         """
-        file = self.path / MANIFEST
+        file = self.path / MANIFEST if self._file is None else self._file
+        self._file = file
         try:
             info = file.stat()
             stamp = (info.st_ino, info.st_mtime_ns, info.st_size)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,15 +17,24 @@ Places = NDArray[np.int64]
 _CUT_MARK = b"...truncated"
 
 
-def chunk_columns(
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    """Chunks of some rows: which one each row is in, their texts, and where they begin in their files."""
+
+    number: Places
+    strings: Any
+    line: Places
+    offset: Places
+    cut: NDArray[np.bool_]
+
+
+def chunks_of(
     shard: Shard, line: Places, file: Places, documents: Places, context_lines: int, max_line_len: int
-) -> dict[str, Any]:
-    """Make the chunk columns for rows on the given lines; `file` says which of the `documents` each row is in.
+) -> Chunks:
+    """Find the chunks for rows on the given lines; `file` says which of the `documents` each row is in.
 
     Two chunks of a file whose lines touch or overlap are one. The text has no newline after its last line.
     """
-    import pyarrow as pa
-
     document = documents[file]
     first_line = shard.doc_line[document].astype(np.int64)
     doc_end = shard.doc_start[document].astype(np.int64) + shard.doc_size[document]
@@ -38,15 +49,35 @@ def chunk_columns(
     high = high[np.append(heads[1:], len(line)) - 1]
     begin = shard.newlines[low].astype(np.int64) + 1
     stop = shard.newlines[high + 1].astype(np.int64)
-    strings, cut = gather(shard.arrow_content, begin, stop).strings, np.zeros(len(heads), dtype=np.bool_)
+    # Documents of one shard may come in any order: what is copied must ascend.
+    order = np.argsort(begin, kind="stable")
+    strings = gather(shard.arrow_content, begin[order], stop[order]).strings
+    if (order[1:] < order[:-1]).any():
+        strings = strings.take(column(np.argsort(order).astype(np.int32)))
+    cut = np.zeros(len(heads), dtype=np.bool_)
     if max_line_len > 0:
         strings, cut = _cut(shard, strings, low, high, max_line_len)
-    origin = heads[number]
+    offset = begin - shard.doc_start[document[heads]]
+    return Chunks(number, strings, low - first_line[heads] + 1, offset, cut)
+
+
+def chunk_columns(parts: Sequence[Chunks], valid: NDArray[np.bool_] | None) -> dict[str, Any]:
+    """Make the chunk columns of all rows; only those that are `valid` (None: all) are in a chunk."""
+    import pyarrow as pa
+
+    base = np.cumsum([0, *(len(part.line) for part in parts)])
+    number = np.concatenate([part.number + low for part, low in zip(parts, base.tolist(), strict=False)])
+    if valid is not None:
+        spread = np.zeros(len(valid), dtype=np.int64)
+        spread[valid] = number
+        number = spread
+    line, offset, cut = (np.concatenate([getattr(part, name) for part in parts]) for name in ("line", "offset", "cut"))
+    strings = parts[0].strings if len(parts) == 1 else pa.concat_arrays([part.strings for part in parts])
     return {
-        "chunk": pa.DictionaryArray.from_arrays(column(number.astype(np.int32)), strings),
-        "chunk_line_number": column((low[number] - first_line[origin] + 1).astype(np.int32)),
-        "chunk_offset": column(begin[number] - shard.doc_start[document[origin]]),
-        "truncated": column(cut[number]),
+        "chunk": pa.DictionaryArray.from_arrays(column(number.astype(np.int32), valid), strings),
+        "chunk_line_number": column(line[number].astype(np.int32), valid),
+        "chunk_offset": column(offset[number].astype(np.int64), valid),
+        "truncated": column(cut[number], valid),
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +24,8 @@ _AIM_S, _LONG_S = 0.05, 0.08
 
 Places = NDArray[np.intp]
 
+
+_NO_UNITS: Places = np.zeros(0, dtype=np.intp)
 
 _ALL = np.iinfo(np.intp).max
 """Above the number of any file."""
@@ -74,6 +76,7 @@ class RepositorySearch:
         self.path_hits: list[PathHits | None] = [
             snapshot.path_hits(atom.pattern, stopped) if atom.path else None for atom in plan.atoms
         ]
+        self.by_path = [hits is not None and hits.any for hits in self.path_hits]
 
     def found(self, pace: Pace, *, ordered: bool = False) -> Iterator[Found]:
         """Yield matching files: shard by shard, then those without content.
@@ -83,19 +86,24 @@ class RepositorySearch:
         """
         if self.filter is not None and not self.filter.any():
             return
-        numbers = list(range(len(self.snapshot.shards)))
-        lowest: list[Places] = []
+        snapshot = self.snapshot
+        candidates = [self._candidates(shard) for shard in snapshot.shards]
+        numbers: Sequence[int] = range(len(snapshot.shards))
         if ordered:
-            lowest = [_lowest_from(self.snapshot.placement(number)) for number in numbers]
-            numbers = _late_first(numbers, lowest, [self.snapshot.placement(number) for number in numbers])
             yield from self._nameless()
+        if not any(units is not None for units in candidates):
+            numbers = ()
+        elif ordered:
+            numbers, lowest = snapshot.remember("order", lambda: _order(snapshot))
         for place, number in enumerate(numbers):
-            placement = self.snapshot.placement(number)
+            units = candidates[number]
+            if units is None:
+                continue
             below, later = None, 0
             if ordered:
                 below = lowest[number]
                 later = min((int(lowest[n][0]) for n in numbers[place + 1 :] if len(lowest[n])), default=_ALL)
-            shard = _ShardSearch(self, self.snapshot.shards[number], placement, self._stopped)
+            shard = _ShardSearch(self, snapshot.shards[number], snapshot.placement(number), units, self._stopped)
             for found in shard.found(pace, below, later):
                 if len(found.content_files) or len(found.path_files):
                     yield found
@@ -103,8 +111,25 @@ class RepositorySearch:
         if not ordered:
             yield from self._nameless()
 
+    def _candidates(self, shard: Shard) -> list[Places] | None:
+        """Give the units of a shard that may hold a match of each atom; None where the tree can't hold in any file."""
+        known: dict[int, Places] = {}
+
+        def units(number: int) -> Places:
+            if number not in known:
+                atom = self.plan.atoms[number]
+                found = candidate_units(shard, atom.pattern) if atom.content else _NO_UNITS
+                known[number] = np.arange(shard.units) if found is None else found
+            return known[number]
+
+        if not self.plan.possible(lambda number: self.by_path[number] or len(units(number)) > 0):
+            return None
+        return [units(number) for number in range(len(self.plan.atoms))]
+
     def _nameless(self) -> Iterator[Found]:
-        files = np.flatnonzero(self.snapshot.view.shard == NO_SHARD)
+        if not self.plan.possible(self.by_path.__getitem__):
+            return
+        files = self.snapshot.remember("nameless", lambda: np.flatnonzero(self.snapshot.view.shard == NO_SHARD))
         if self.filter is not None:
             files = files[self.filter[files]]
         if len(files):
@@ -121,7 +146,10 @@ class RepositorySearch:
 
 
 class _ShardSearch:
-    def __init__(self, search: RepositorySearch, shard: Shard, placement: Placement, stopped: Stopped) -> None:
+    def __init__(
+        self, search: RepositorySearch, shard: Shard, placement: Placement, units: list[Places], stopped: Stopped
+    ) -> None:
+        self._units = units
         self._plan = search.plan
         self._shard = shard
         self._stopped = stopped
@@ -130,17 +158,21 @@ class _ShardSearch:
         if search.filter is not None:
             passed = search.filter[self._files]
             self._files, self._documents = self._files[passed], self._documents[passed]
-        self._in_path = [search.in_path(number, self._files) for number in range(len(self._plan.atoms))]
+        none = np.zeros(len(self._files), dtype=np.bool_)
+        self._in_path = [
+            search.in_path(number, self._files) if any_path else none for number, any_path in enumerate(search.by_path)
+        ]
 
     def found(self, pace: Pace, lowest: Places | None = None, later: int = 0) -> Iterator[Found]:
         if not len(self._files):
             return
         shard, plan = self._shard, self._plan
-        units: list[Places] = []
+        units = self._units
         upper: list[Mask] = []
-        for number, atom in enumerate(plan.atoms):
-            possible = self._candidates(number) if atom.content else np.zeros(0, dtype=np.intp)
-            units.append(possible)
+        for number, possible in enumerate(units):
+            if not len(possible):
+                upper.append(self._in_path[number])
+                continue
             held = np.zeros(shard.documents, dtype=np.bool_)
             held[shard.unit_doc[possible]] = True
             upper.append(self._in_path[number] | held[self._documents])
@@ -157,10 +189,6 @@ class _ShardSearch:
                 rest = int(lowest[last]) if last < len(lowest) else _ALL
                 batch = replace(batch, settled=min(rest, later))
             yield batch
-
-    def _candidates(self, atom: int) -> Places:
-        found = candidate_units(self._shard, self._plan.atoms[atom].pattern)
-        return np.arange(self._shard.units) if found is None else found
 
     def _batches(self, units: list[Places], pace: Pace) -> Iterator[tuple[int, int]]:
         """Cut the documents into runs of about as many candidate units, of common size, as `pace` says."""
@@ -195,13 +223,15 @@ class _ShardSearch:
         parts = [part[slice(*np.searchsorted(part, bounds).tolist())] for part in units]
         lower = [held[lo:hi] for held in self._in_path]
         upper = [
-            low | _holds(shard.unit_doc[part], first, last)[documents - first]
+            low | _holds(shard.unit_doc[part], first, last)[documents - first] if len(part) else low
             for low, part in zip(lower, parts, strict=True)
         ]
         hits: dict[int, Hits] = {}
         for number in sorted(range(len(plan.atoms)), key=lambda number: len(parts[number])):
             part = parts[number]
-            if len(part) and not plan.single:
+            if not len(part):
+                continue
+            if not plan.single:
                 alive = np.zeros(last - first, dtype=np.bool_)
                 alive[documents[plan.possible_files(lower, upper, len(files))] - first] = True
                 part = part[alive[shard.unit_doc[part] - first]]
@@ -231,6 +261,13 @@ class _ShardSearch:
             content_files, content_documents = content_files[order], content_documents[order]
             path_files = np.sort(path_files)
         return Found(self._shard, hits, content_files, content_documents, path_files)
+
+
+def _order(snapshot: Snapshot) -> tuple[list[int], list[Places]]:
+    """The shards as `_late_first` puts them, and `_lowest_from` of each."""
+    placements = [snapshot.placement(number) for number in range(len(snapshot.shards))]
+    lowest = [_lowest_from(placement) for placement in placements]
+    return _late_first(list(range(len(placements))), lowest, placements), lowest
 
 
 def _lowest_from(placement: Placement) -> Places:

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.patterns import FOLD_HAZARDS
-from sourcelight.core.patterns.compiled import CompiledPattern, compile_pattern
+from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.halting import Stopped, check
+from sourcelight.core.patterns.ranges import find_texts
 from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.scan.snapshot import unique_sorted
 
@@ -61,7 +62,7 @@ def find_hits(shard: Shard, pattern: CompiledPattern, units: NDArray[np.intp], s
     if pattern.multi_line:
         return _find_in_documents(shard, pattern, unique_sorted(shard.unit_doc[units]), stopped)
     ranges = ranges_of(shard, units)
-    if _folds_well(shard, pattern, units):
+    if pattern.folded and ((len(units) <= _PROBED and not pattern.is_warm) or _folds_well(shard, pattern, units)):
         hits = _find_folded(shard, pattern, ranges)
         if hits is not None:
             return hits
@@ -81,7 +82,7 @@ def find_hits(shard: Shard, pattern: CompiledPattern, units: NDArray[np.intp], s
 
 def _folds_well(shard: Shard, pattern: CompiledPattern, units: NDArray[np.intp]) -> bool:
     """Tell whether lowering the text of all units costs less than looking at each hit of a case-blind scan."""
-    if pattern.kind != "literal" or pattern.case_sensitive or not pattern.text.isascii() or len(units) < 4 * _PROBED:
+    if len(units) < 4 * _PROBED:
         return False
     probed = units[:: len(units) // _PROBED]
     return len(pattern.lines(shard.content, ranges_of(shard, probed))) > _FOLDING_PAYS * len(probed)
@@ -92,8 +93,7 @@ def _find_folded(shard: Shard, pattern: CompiledPattern, ranges: Places) -> Hits
     folded = b"".join([shard.content[low:high] for low, high in ranges.tolist()]).lower()
     if pattern.needs_fold_check and any(hazard in folded for hazard in FOLD_HAZARDS):
         return None
-    exact = compile_pattern(pattern.text.lower(), kind="literal", case_sensitive=True)
-    found = exact.lines(folded, np.array([[0, len(folded)]], dtype=np.int64))
+    found = find_texts(memoryview(folded), pattern.folded, np.array([[0, len(folded)]], dtype=np.int64))
     ends = np.cumsum(ranges[:, 1] - ranges[:, 0])
     offsets = found + (ranges[:, 1] - ends)[np.searchsorted(ends, found, side="right")]
     return Hits(offsets, offsets + len(pattern.text), shard.lines_of(offsets)) if len(found) else NO_HITS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -28,6 +28,10 @@ class Plan:
     def single(self) -> bool:
         """Whether the tree is one atom and nothing else."""
         return self.root == 0
+
+    def possible(self, may: Callable[[int], bool]) -> bool:
+        """Tell whether the tree may hold for any file, from which atoms may; asks of an atom only when it matters."""
+        return self.root is None or _possible(self.root, may)
 
     def true_files(self, values: Sequence[Mask], files: int) -> Mask:
         """Tell for which files the tree holds, from what holds for each atom."""
@@ -60,6 +64,15 @@ def plan(query: TextQuery) -> Plan:
     return Plan(query, tuple(numbers), frozenset(shown), root)
 
 
+def _possible(node: _Node, may: Callable[[int], bool]) -> bool:
+    if isinstance(node, int):
+        return may(node)
+    kind, args = node
+    if kind == "not":
+        return True
+    return all(_possible(arg, may) for arg in args) if kind == "all" else any(_possible(arg, may) for arg in args)
+
+
 def _evaluate(node: _Node, values: Sequence[Mask]) -> Mask:
     if isinstance(node, int):
         return values[node]
@@ -83,5 +96,6 @@ def _bounds(node: _Node, lower: Sequence[Mask], upper: Sequence[Mask]) -> tuple[
 def _join(kind: str, parts: list[Mask], like: Sequence[Mask]) -> Mask:
     if not parts:
         return np.full(len(like[0]) if like else 0, kind == "all")
+    parts = list({id(part): part for part in parts}.values())  # of ten thousand terms most are nowhere, in one mask
     joined: Mask = np.logical_and.reduce(parts) if kind == "all" else np.logical_or.reduce(parts)
     return joined

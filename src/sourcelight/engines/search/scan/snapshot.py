@@ -11,8 +11,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.patterns import FOLD_HAZARDS
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.halting import Stopped, never
+from sourcelight.core.patterns.ranges import find_texts
 from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.index.view import NO_SHARD, REASONS, Placement, View
 from sourcelight.engines.search.model import FileFilter, LanguageFilter
@@ -33,6 +35,7 @@ class PathHits:
     file: Places
     start: Places
     end: Places
+    any: bool
 
 
 class Snapshot:
@@ -111,28 +114,46 @@ class Snapshot:
         starts, ends = self._bounds()
         return np.asarray(pattern.match_many(self.view.path_text, starts, ends), dtype=np.bool_)
 
+    def _folded_paths(self) -> bytes | None:
+        """All paths in lower case; None where a letter in them may be spelled beyond ASCII."""
+
+        def fold() -> tuple[bytes | None]:
+            text = bytes(self.view.path_text)
+            return (None if any(hazard in text for hazard in FOLD_HAZARDS) else text.lower(),)
+
+        return self.remember("folded paths", fold)[0]
+
     def _find_in_paths(self, pattern: CompiledPattern, stopped: Stopped) -> PathHits:
         view = self.view
         starts, ends = self._bounds()
         held = np.zeros(view.files, dtype=np.bool_)
         none = np.zeros(0, dtype=np.int64)
         if not view.files:
-            return PathHits(held, none, none, none)
+            return PathHits(held, none, none, none, any=False)
         if pattern.multi_line or pattern.whole_text:
             file, start, end = pattern.spans(view.path_text, starts, ends, stopped)
         else:
             whole = np.array([[1, len(view.path_text)]], dtype=np.int64)
-            offsets = pattern.lines(view.path_text, whole, stopped)
+            folded = self._folded_paths() if pattern.folded else None
+            if folded is None:
+                offsets = pattern.lines(view.path_text, whole, stopped)
+            else:
+                offsets = find_texts(memoryview(folded), pattern.folded, whole)
+                if not len(offsets):
+                    return PathHits(held, none, none, none, any=False)
             file = np.searchsorted(view.path_start, offsets.astype(np.uint32), side="right").astype(np.int64) - 1
             if pattern.exact and pattern.literal is not None:
                 start = offsets - starts[file]
                 end = start + len(pattern.literal)
+            elif folded is not None:
+                start = offsets - starts[file]
+                end = start + len(pattern.folded)
             else:
                 rows = unique_sorted(file)
                 row, start, end = pattern.spans(view.path_text, starts[rows], ends[rows], stopped)
                 file = rows[row]
         held[file] = True
-        return PathHits(held, file, start, end)
+        return PathHits(held, file, start, end, bool(held.any()))
 
 
 def unique_sorted(values: Places) -> Places:

@@ -57,17 +57,22 @@ def strings_of(values: Sequence[str]) -> Any:
 
 def gather(buffer: Any, starts: Places, ends: Places) -> Texts:
     """Copy the pieces ``buffer[start:end]``, ascending and apart from one another, into an Arrow string array."""
+    return texts_of(taken(buffer, starts, ends))
+
+
+def taken(buffer: Any, starts: Places, ends: Places) -> Any:
+    """Copy pieces as `gather` does, into an Arrow binary array."""
     import pyarrow as pa
 
     count = len(starts)
     if not count:
-        return Texts(pa.array([], pa.string()), np.zeros(0, np.uint8), np.zeros(1, np.int32), _none(), frozenset())
+        return pa.Array.from_buffers(pa.binary(), 0, [None, pa.py_buffer(bytes(4)), pa.py_buffer(b"")])
     # Pieces and the gaps between them are one Arrow array over the mapped bytes; taking every other item copies in C.
     bounds = np.empty(2 * count, dtype=np.int32)
     bounds[0::2] = starts
     bounds[1::2] = ends
     whole = pa.Array.from_buffers(pa.binary(), 2 * count - 1, [None, pa.py_buffer(bounds), buffer])
-    return texts_of(whole.take(column(np.arange(0, 2 * count, 2, dtype=np.int32))))
+    return whole.take(column(np.arange(0, 2 * count, 2, dtype=np.int32)))
 
 
 def texts_of(pieces: Any) -> Texts:
