@@ -129,7 +129,9 @@ class Methods:
         self.opened = self.engine.terms.open(self.sample.target)
         self.space = make_space([self.opened], [None])
         if self.histories is not None:
-            self.histories.update([self.sample.target.repository], refs=[self.sample.target.commit])
+            report = self.histories.update([self.sample.target.repository], refs=[self.sample.target.commit])
+            if report.failures:
+                sys.exit(f"no history: {dict(report.failures)}")
             history = self.histories.open(self.sample.target.repository)
             self.commits = CommitRanker(history, self.sample.target.commit)
 

@@ -155,3 +155,14 @@ def test_methods_tell_their_signature() -> None:
     signature = inspect.signature(Client.read_file)
     assert list(signature.parameters)[:4] == ["self", "repo", "path", "startLine"]
     assert "One row per line" in (Client.read_file.__doc__ or "")
+
+
+def test_a_call_that_is_over_soon_draws_nothing_unless_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    client = Client(ScriptedBackend([], answers=[answer(), answer()]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("SOURCELIGHT_PROGRESS")
+        patch.setattr("sys.stderr.isatty", lambda: True)
+        client.list_files("r1")
+        assert capsys.readouterr().err == ""
+        client.list_files("r1", progress=True)
+        assert "complete: 2 rows" in capsys.readouterr().err

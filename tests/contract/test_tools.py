@@ -43,6 +43,7 @@ CALLS: list[tuple[str, Mapping[str, Any]]] = [
     ("commit_search", {"repos": [HUB]}),
     ("commit_search", {"repos": ALL, "messageTerms": ["release", "drop"]}),
     ("commit_search", {"repos": ALL, "authors": ["aiko"], "after": "2022-01-01", "before": "2023-06-01"}),
+    ("commit_search", {"repos": [], "messageTerms": ["revert"]}),
     ("commit_search", {"repos": [HUB], "contentTerms": ["retry"], "files": ["*.go"]}),
     ("commit_search", {"repos": [HUB], "messageTerms": ["^api: "], "useRegex": True}),
     ("commit_search", {"repos": ALL, "messageTerms": ["no such word anywhere"]}),

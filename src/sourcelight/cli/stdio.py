@@ -19,6 +19,7 @@ def serve_tools(paths: Sequence[str], *, worktree: bool) -> int:
     try:
         engine = open_engine(paths, worktree=worktree, progress=shown_on(line))
         engine.definitions.start([engine.target_of(repository) for repository in engine.catalog.repositories])
+        engine.histories.start(engine.default_histories)
     finally:
         line.clear()
     for warning in engine.catalog.warnings:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 _COUNTABLE = tuple(c.name for c in MATCHES if c.shown and c.type in {"dict8", "dict32", "string", "int32"})
+_SHOWN_AFTER_S = 0.5  # most calls are over sooner, and a bar below each cell would say nothing
 _PAGING = frozenset({"limit", "first", "count"})
 
 
@@ -431,7 +432,7 @@ class AsyncClient(Methods):
                 raise
             state.finish(answer)
 
-        await self._watch(state, work(), progress)
+        await self._watch(state, work(), progress, _SHOWN_AFTER_S)
         if answer is None:
             raise Cancelled(f"{name} was stopped")
         if not answer.complete and not _PAGING & given.keys():
@@ -455,10 +456,12 @@ class AsyncClient(Methods):
         """Run a search to its end under a painter."""
         await self._watch(run.state, _consume(run, take), progress)
 
-    async def _watch(self, state: Watched, work: Coroutine[Any, Any, None], progress: ProgressChoice) -> None:
+    async def _watch(
+        self, state: Watched, work: Coroutine[Any, Any, None], progress: ProgressChoice, after_s: float = 0.0
+    ) -> None:
         """Await work under a painter; a Stop button, where there is one, ends it without an error."""
         if current_board() is not None:
-            async with painting(state, progress):
+            async with painting(state, progress, after_s=after_s):
                 await work
             return
         loop = asyncio.get_running_loop()
@@ -470,7 +473,7 @@ class AsyncClient(Methods):
             stopped = True
             loop.call_soon_threadsafe(task.cancel)
 
-        async with painting(state, progress, stop):
+        async with painting(state, progress, stop, after_s):
             try:
                 await task
             except asyncio.CancelledError:

@@ -19,7 +19,7 @@ async def _tick(painter: Painter) -> None:
 
 @asynccontextmanager
 async def painting(
-    watched: Watched, progress: ProgressChoice, stop: Callable[[], None] | None = None
+    watched: Watched, progress: ProgressChoice, stop: Callable[[], None] | None = None, after_s: float = 0.0
 ) -> AsyncIterator[None]:
     """Draw `watched` while the block runs, and its last state.
 
@@ -31,13 +31,15 @@ async def painting(
         See `sourcelight.display.notebook.make_painter`.
     stop
         What a Stop button calls; ignored when a thread waits, since a click would be handled after the work.
+    after_s
+        Work that is over sooner is not drawn, unless `progress` asks for it.
     """
     board = current_board()
     if board is not None:
-        board.add(make_painter(watched, progress))
+        board.add(make_painter(watched, progress, after_s=after_s))
         yield
         return
-    painter = make_painter(watched, progress, stop=stop)
+    painter = make_painter(watched, progress, stop=stop, after_s=after_s)
     painter.paint()
     ticker = asyncio.create_task(_tick(painter))
     try:

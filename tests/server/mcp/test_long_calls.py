@@ -188,7 +188,7 @@ def test_a_stopping_service_takes_no_new_calls(engine: Engine, serve: Serve) -> 
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
 
 
-def test_two_hundred_calls_at_once(engine: Engine, serve: Serve) -> None:
+def test_many_calls_at_once(engine: Engine, serve: Serve) -> None:
     service = serve(engine)
 
     async def main() -> list[bool]:
@@ -198,8 +198,8 @@ def test_two_hundred_calls_at_once(engine: Engine, serve: Serve) -> None:
             failed.append((await said(client, "keyword_search", {"query": f"lamp{number % 20:02}"})).failed)
 
         async with connected(f"{service.url}/.api/mcp", TOKEN) as client, anyio.create_task_group() as tasks:
-            for number in range(200):
+            for number in range(60):
                 tasks.start_soon(one, number)
         return failed
 
-    assert anyio.run(main) == [False] * 200
+    assert anyio.run(main) == [False] * 60

@@ -8,23 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from server.mcp.calling import FAMILIES, said
+from server.mcp.calling import said
 from server.mcp.conftest import ONE
 from sourcelight.engines.tools import TOOLS
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_client_starts_the_tools_itself(repositories: tuple[Path, tuple[str, ...]], family: str) -> None:
+def test_a_client_starts_the_tools_itself(repositories: tuple[Path, tuple[str, ...]]) -> None:
     command = [sys.executable, "-c", "from sourcelight.cli import main; main()", "mcp", str(repositories[0])]
     started = StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
 
     async def main() -> tuple[Any, Any, Any]:
         with anyio.fail_after(40):
-            async with Client(stdio_client(started), mode=family) as client:
+            async with Client(stdio_client(started), mode="legacy") as client:
                 tools = (await client.list_tools()).tools
                 found = await said(client, "keyword_search", {"query": "lighthouse file:py"})
                 return tools, found, await said(client, "read_file", {"repo": ONE, "path": "big.txt"})

@@ -75,7 +75,12 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     for name in (PUBLIC, ANNS, BOBS):
         short = name.rpartition("/")[2]
         repository = RepositoryBuilder(folder / short, origin=f"https://{name}.git")
-        repository.commit({"lantern.py": f"def lantern_{short}():\n    return 'lantern'\n"}, f"lantern of {short}")
+        files = {"lantern.py": f"def lantern_{short}():\n    return 'lantern'\n"}
+        if name == PUBLIC:
+            files["uses.py"] = "from beacon import beacon_anns, beacon_bobs\n\nbeacon_anns()\nbeacon_bobs()\n"
+        else:
+            files["beacon.py"] = f"def beacon_{short}():\n    return 1\n"
+        repository.commit(files, f"lantern of {short}")
     private = "".join(f'[repositories."{name}"]\nprivate = true\n' for name in (ANNS, BOBS))
     (folder / "repos.toml").write_text(private, encoding="utf-8")
     engine = open_engine([folder], index=folder.parent / f"{folder.name}-index")
@@ -256,3 +261,16 @@ def test_lists_and_people_are_of_the_viewers_own_repositories(world: World) -> N
         ):
             said = world.tools(user, tool, **arguments)
             assert others not in said.text + str(said.content)
+
+
+def test_definitions_and_references_do_not_lead_into_repositories_of_others(world: World) -> None:
+    for user, own, others in (("ann", ANNS, BOBS), ("bob", BOBS, ANNS)):
+        for name in (own, others):
+            symbol = f"beacon_{name.rpartition('/')[2]}"
+            found = world.tools(user, "go_to_definition", repo=PUBLIC, path="uses.py", symbol=symbol)
+            assert f"# {others}" not in found.text
+            assert others not in str(found.content)
+            if name == own:
+                assert own in found.text
+        back = world.tools(user, "find_references", repo=own, path="beacon.py", symbol=f"beacon_{own[-4:]}")
+        assert PUBLIC in back.text

@@ -40,7 +40,7 @@ class ToolMethods:
         Returns
         -------
         DataFrame
-            One row per repository, by name; columns as in ``columns_of("list_repos")``.
+            One row per repository, by name; columns as in ``columns_of("repository_list")``.
         """
         arguments = {"query": query, "limit": limit, "after": after, "before": before}
         return await self._call("list_repos", arguments, progress)
@@ -69,7 +69,7 @@ class ToolMethods:
         Returns
         -------
         DataFrame
-            One row per entry, folders first; columns as in ``columns_of("list_files")``.
+            One row per entry, folders first; columns as in ``columns_of("files")``.
 
         Raises
         ------
@@ -109,7 +109,7 @@ class ToolMethods:
         Returns
         -------
         DataFrame
-            One row per line; columns as in ``columns_of("read_file")``.
+            One row per line; columns as in ``columns_of("file_lines")``.
 
         Raises
         ------
@@ -133,7 +133,7 @@ class ToolMethods:
         Returns
         -------
         DataFrame
-            One row per matched piece of a file, best first; columns as in ``columns_of("keyword_search")``.
+            One row per matched piece of a file, best first; columns as in ``columns_of("found_chunks")``.
 
         Raises
         ------
@@ -155,7 +155,7 @@ class ToolMethods:
         Returns
         -------
         DataFrame
-            One row per piece of a file, best first; columns as in ``columns_of("nls_search")``.
+            One row per piece of a file, best first; columns as in ``columns_of("found_chunks")``.
 
         Raises
         ------

@@ -46,16 +46,23 @@ class Painter:
         Makes the surface at the first paint, in the thread that paints; None: nothing is drawn.
     clock
         Seconds that only grow; tests pass their own.
+    after_s
+        Work that is over sooner is never drawn.
     """
 
     def __init__(
-        self, watched: Watched, open_surface: Callable[[], Surface] | None, clock: Callable[[], float] = time.monotonic
+        self,
+        watched: Watched,
+        open_surface: Callable[[], Surface] | None,
+        clock: Callable[[], float] = time.monotonic,
+        after_s: float = 0.0,
     ) -> None:
         self.watched = watched
         self._open_surface = open_surface
         self._surface: Surface | None = None
         self._clock = clock
         self._due = 0.0
+        self._begins = clock() + after_s
 
     def interrupt(self) -> None:
         """Note that the caller stopped the work."""
@@ -63,12 +70,15 @@ class Painter:
 
     def paint(self) -> None:
         """Draw if the last paint is long enough ago."""
-        if self._open_surface is not None and (self._surface is None or self._clock() >= self._due):
+        if self._surface is not None:
+            if self._clock() >= self._due:
+                self._draw()
+        elif self._clock() >= self._begins:
             self._draw()
 
     def finish(self) -> None:
         """Draw the last state."""
-        if self._open_surface is not None:
+        if self._surface is not None or self._clock() >= self._begins:
             self._draw()
 
     def _draw(self) -> None:
@@ -116,7 +126,9 @@ def in_notebook() -> bool:
     return shell is not None and getattr(shell, "kernel", None) is not None
 
 
-def make_painter(watched: Watched, progress: ProgressChoice, *, stop: Callable[[], None] | None = None) -> Painter:
+def make_painter(
+    watched: Watched, progress: ProgressChoice, *, stop: Callable[[], None] | None = None, after_s: float = 0.0
+) -> Painter:
     """The painter for a piece of work.
 
     Parameters
@@ -129,15 +141,18 @@ def make_painter(watched: Watched, progress: ProgressChoice, *, stop: Callable[[
         The environment variable ``SOURCELIGHT_PROGRESS=off`` silences widgets and lines.
     stop
         What a Stop button calls; None: no button. Only `await` calls can have one.
+    after_s
+        Unless `progress` asks for it, work that is over sooner is not drawn.
     """
+    after_s = after_s if progress is None else 0.0
     if progress is not None and not isinstance(progress, bool):
         call = progress
         return Painter(watched, lambda: Called(call))
     if progress is False or os.environ.get("SOURCELIGHT_PROGRESS", "").lower() in {"off", "0", "no", "false"}:
         return Painter(watched, None)
     if in_notebook():
-        return Painter(watched, lambda: _widget(stop))
-    return Painter(watched, Lines if progress or _is_terminal() else None)
+        return Painter(watched, lambda: _widget(stop), after_s=after_s)
+    return Painter(watched, Lines if progress or _is_terminal() else None, after_s=after_s)
 
 
 def _is_terminal() -> bool:

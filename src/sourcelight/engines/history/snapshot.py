@@ -194,13 +194,13 @@ class History:
 
     repository: str
     tips: Mapping[str, str]
-    segments: tuple[Segment, ...]
-    identities: Identities
-    identity_numbers: Sequence[NDArray[np.int32]]
+    segments: tuple[Segment, ...] = field(repr=False)
+    identities: Identities = field(repr=False)
+    identity_numbers: Sequence[NDArray[np.int32]] = field(repr=False)
     mailmap: str = ""
     shallow: str = ""
-    _masks: dict[int, Mask] = field(default_factory=dict)
-    _memory: dict[str, Any] = field(default_factory=dict)
+    _masks: dict[int, Mask] = field(default_factory=dict, repr=False)
+    _memory: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def memory(self, name: str, make: Callable[[], _Kept]) -> _Kept:
         """Give what `make` makes, made once and kept as long as this snapshot: tables that every search needs."""

@@ -75,6 +75,12 @@ class _Models:
                 self._held.move_to_end(key)
             return found
 
+    def clear(self) -> None:
+        """Drop everything, as if nothing had been asked yet."""
+        with self._guard:
+            self._held.clear()
+            self.held_bytes = 0
+
     def put(self, key: tuple[bytes, str], size: int, model: Any) -> None:
         with self._guard:
             former = self._held.pop(key, None)

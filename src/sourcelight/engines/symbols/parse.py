@@ -42,7 +42,8 @@ _NAMED_BY_TYPEDEF = frozenset({"struct", "class", "enum", "typedef"})
 _UNTITLED = frozenset({"local", "scope"})
 _SHOWN_AS = {"typedef": "class", "declaration": "function"}
 _CODES = {name: KINDS.index(_SHOWN_AS.get(name, name)) for name in (*KINDS, *_SHOWN_AS)}
-_SLICE = 64 * 1024
+_SLICE = 2 * 1024
+"""Bytes that the parser reads at once. Text of a node costs a read as well: 7 µs, with slices of 64 KiB 2 ms."""
 _MOST_STATES = 1 << 16
 _HARMLESS = 8 * 1024
 _MOST_TOKENS = 4096

@@ -35,7 +35,7 @@ _STYLE = """
 .sl-report td{overflow-wrap:anywhere}
 .sl-report figure{margin:1em 0;padding:.6rem;border:1px solid var(--edge);border-radius:.5rem;background:#fff;
 color:#222}
-.sl-report figure img{max-width:100%;height:auto;display:block}
+.sl-report figure img{width:100%;max-width:56rem;height:auto;display:block}
 .sl-report figcaption{font-size:.85em;margin-top:.3em}
 """
 _PAGE_STYLE = """

@@ -56,6 +56,8 @@ class Table:
         Columns that tell which rows of the source are behind a row of the table.
     shown
         Rows that a page shows; files and `frame` have all of them.
+    behind
+        Gives the commits behind a row, by its place from 0; None where `source` has them.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Table:
     source: str = ""
     keys: tuple[str, ...] = ()
     shown: int = 20
+    behind: Callable[[int], Frame] | None = None
 
 
 @dataclass(frozen=True, slots=True)

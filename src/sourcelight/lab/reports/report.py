@@ -69,14 +69,15 @@ class Report:
         Parameters
         ----------
         name
-            A number of the summary, or a table.
+            A number of the summary, or, with `where` or where no number has the name, a table.
         where
-            For a table: values of its key columns, such as ``author="Ada"``; without any, the rows behind all of it.
+            For a table: values of its key columns, such as ``author="Ada"``; without any, the rows behind all of it,
+            where the report keeps them. A table whose rows are looked up needs as many as tell one row.
 
         Returns
         -------
         DataFrame
-            Rows of ``sources["commits"]`` or ``sources["changes"]``, with their columns.
+            One row per commit (of a table keyed by `path` alone, per changed file), with the columns of its source.
 
         Raises
         ------
@@ -84,15 +85,16 @@ class Report:
             For a name, a key or a value that the report does not have; says which there are.
         """
         for number in self.numbers:
-            if number.name == name and number.source:
-                return _rows(self.sources[number.source], {**number.where, **where})
+            if number.name == name and number.source and not where:
+                return _rows(self.sources[number.source], number.where)
         for table in self._tables():
-            if table.name == name and table.source:
+            if table.name == name and (table.source or table.behind):
                 unknown = sorted(set(where) - set(table.keys))
                 if unknown:
                     raise KeyError(f"{name} is not keyed by {', '.join(unknown)}; its keys are {', '.join(table.keys)}")
-                return _rows(self.sources[table.source], where)
-        known = [n.name for n in self.numbers if n.source] + [t.name for t in self._tables() if t.source]
+                return _rows(self.sources[table.source], where) if table.source else _looked_up(table, where)
+        known = [n.name for n in self.numbers if n.source]
+        known += [t.name for t in self._tables() if t.source or t.behind]
         raise KeyError(f"no rows are kept behind {name!r}; there are rows behind {', '.join(known)}")
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
@@ -155,6 +157,26 @@ def _number(value: Any) -> str:
     if value is None:
         return "not known"
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _looked_up(table: Table, where: Mapping[str, Any]) -> Frame:
+    """The commits behind one row of a table, from the service."""
+    frame = table.frame.reset_index(drop=True)
+    for column, value in where.items():
+        frame = frame[frame[column].astype(object) == value]
+    if len(frame) != 1 or table.behind is None:
+        raise KeyError(
+            f"{len(frame)} rows of {table.name} fit; give values of {', '.join(table.keys)} that one row has, "
+            f"such as {_example(table)}"
+        )
+    return table.behind(int(frame.index[0]))
+
+
+def _example(table: Table) -> str:
+    if not len(table.frame):
+        return "of a table with rows"
+    first = table.frame.iloc[0]
+    return ", ".join(f"{key}={first[key]!r}" for key in table.keys)
 
 
 def _rows(frame: Frame, where: Mapping[str, Any]) -> Frame:

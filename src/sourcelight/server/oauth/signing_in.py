@@ -55,6 +55,8 @@ class SigningIn:
         self._by_pair = Throttle(options.failures, _WINDOW_S)
         self._by_address = Throttle(4 * options.failures, _WINDOW_S)
         self._by_name = Throttle(10 * options.failures, _WINDOW_S)
+        # Not the whole site: on one machine, cookies are shared by all ports. A proxy may add a path of its own.
+        self._cookie_path = urlsplit(options.external_url).path.rstrip("/") + PREFIX
         # Each check of a password takes 16 MiB and a core for a quarter of a second.
         self._checks = anyio.CapacityLimiter(2)
 
@@ -89,7 +91,7 @@ class SigningIn:
         await anyio.to_thread.run_sync(self._state.sessions.end, session)
         sealed = form.get("request", "")
         answer = _to(f"sign-in?request={sealed}" if self._sealer.open(sealed) is not None else "sign-in")
-        answer.delete_cookie(SESSION_COOKIE, path=PREFIX)
+        answer.delete_cookie(SESSION_COOKIE, path=self._cookie_path)
         return answer
 
     async def consent(self, request: Request) -> Response:
@@ -164,7 +166,7 @@ class SigningIn:
         session = await anyio.to_thread.run_sync(self._state.sessions.begin, account, token)
         answer = _to(f"idp/oauth/consent?request={sealed}" if sealed else "sign-in")
         self._set_cookie(answer, request, SESSION_COOKIE, session, "lax")
-        answer.delete_cookie(FORM_COOKIE, path=PREFIX)
+        answer.delete_cookie(FORM_COOKIE, path=self._cookie_path)
         return answer
 
     async def _account_of(self, name: str, password: str) -> tuple[str, int | None] | None:
@@ -216,11 +218,10 @@ class SigningIn:
 
     def _set_cookie(self, answer: Response, request: Request, name: str, value: str, same_site: str) -> None:
         secure = self._options.base_of(request.scope).startswith("https:")
-        # Not the whole site: on one machine, cookies are shared by all ports.
         answer.set_cookie(
             name,
             value,
-            path=PREFIX,
+            path=self._cookie_path,
             secure=secure,
             httponly=True,
             samesite="strict" if same_site == "strict" else "lax",

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from sourcelight.backends.remote.mcp_tools.asking import Asked
+from sourcelight.backends.remote.mcp_tools.files import all_names
 from sourcelight.backends.remote.mcp_tools.fitting import bounds, taken
 from sourcelight.backends.remote.mcp_tools.payload import is_cut, notices
 from sourcelight.core.errors import ProtocolError
@@ -62,6 +63,8 @@ async def everything(asked: Asked, key: str, dated_by: Callable[[Entry], datetim
     arguments = {name: value for name, value in asked.arguments.items() if name not in {"limit", "count"}}
     wanted = asked.arguments.get("limit", asked.arguments.get("count"))
     repos = arguments.get("repos")
+    if isinstance(repos, list | tuple) and not repos:  # all of them
+        repos = await all_names(asked)
     found = Found()
     # Repositories one by one: pages are longer in time, and progress has a total.
     series = [[repo] for repo in repos] if isinstance(repos, list | tuple) and wanted is None else [repos]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from sourcelight.backends.remote.mcp_tools.asking import Asked
@@ -259,6 +260,13 @@ def _repositories(asked: Asked, rows: list[Mapping[str, Any]]) -> Any:
             for row, name in zip(rows, names, strict=True)
         ],
     )
+
+
+async def all_names(asked: Asked) -> list[str]:
+    """Names of all repositories of the service."""
+    answer = await _list_repos(replace(asked, name="list_repos", arguments={"query": ""}))
+    names: list[str] = answer.table.column("repository").to_pylist()
+    return names
 
 
 ANSWERS: Mapping[str, Callable[[Asked], Awaitable[Answer]]] = {

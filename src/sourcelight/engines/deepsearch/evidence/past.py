@@ -29,10 +29,12 @@ SMALL_OBJECTS = 400_000
 
 _FEW = 5
 _MOST_NAMES = 3
-_ASKING = frozenset(
+ASKING = frozenset(
     map(stem, ("changed", "last", "latest", "introduced", "commit", "author", "wrote", "written", "modified", "touched",
                "recent", "recently", "history", "blame", "version", "release", "date", "person", "people", "first"))
 )  # fmt: skip
+"""Stems of words that ask for history, and are looked for neither in code nor in messages."""
+
 _LAST = re.compile(r"\b(?:last|latest|most recent|recently)\b", re.IGNORECASE)
 
 
@@ -179,4 +181,4 @@ def _oldest_first(history: History, commits: NDArray[Any]) -> NDArray[Any]:
 
 def _plain(question: Question) -> Mapping[str, float]:
     """Terms to look for in messages: not those that only ask for history."""
-    return {t: weight for t, weight in question.terms.items() if not t.startswith("=") and t not in _ASKING}
+    return {t: weight for t, weight in question.terms.items() if not t.startswith("=") and t not in ASKING}

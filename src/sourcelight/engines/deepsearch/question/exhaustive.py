@@ -86,12 +86,15 @@ class CountedQuery:
         Whether the matches themselves are wanted, not their number alone.
     ignored
         Words of the question that the query makes nothing of.
+    calls
+        Whether calls are asked for: text alone can't tell them from a definition of the same name.
     """
 
     query: str
     unit: str
     lists: bool
     ignored: tuple[str, ...] = ()
+    calls: bool = False
 
 
 def counted_query(text: str) -> CountedQuery | None:
@@ -121,7 +124,7 @@ def counted_query(text: str) -> CountedQuery | None:
     ignored = _ignored(text, patterns)
     if not query or (ignored and not patterns):
         return None
-    return CountedQuery(query, found[1], lists, ignored)
+    return CountedQuery(query, found[1], lists, ignored, found[1] == "lines" and bool(_CALLS.search(text)))
 
 
 def _ignored(text: str, patterns: Sequence[str]) -> tuple[str, ...]:

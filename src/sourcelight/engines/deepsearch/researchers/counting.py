@@ -124,6 +124,8 @@ def _write(counted: CountedQuery, query: str, tally: _Tally, inquiry: Inquiry, d
     draft.parts.append(
         Paragraph(f"**{tally.total:,}** {plural}{where} match this query, all of them counted: {code(query)}")
     )
+    if counted.calls and tally.total:
+        draft.parts.append(Paragraph("Lines that define the name match this query as calls of it do."))
     if counted.ignored:
         words = ", ".join(code(word) for word in counted.ignored)
         draft.parts.append(Paragraph(f"The query makes nothing of these words of the question: {words}."))

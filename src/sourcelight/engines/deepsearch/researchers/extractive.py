@@ -10,7 +10,7 @@ from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.engines.deepsearch.evidence.around import Defined, definitions_asked, paragraph_of
 from sourcelight.engines.deepsearch.evidence.choose import QUOTES, Chooser, Texts
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, FileEvidence, Ledger
-from sourcelight.engines.deepsearch.evidence.past import Past
+from sourcelight.engines.deepsearch.evidence.past import ASKING, Past
 from sourcelight.engines.deepsearch.evidence.scorers import GraphScorer, HistoryScorer, RepositoryScorer
 from sourcelight.engines.deepsearch.question import Intents, counted_query, intents_of, leans, with_follow_up
 from sourcelight.engines.deepsearch.researchers.counting import count
@@ -83,6 +83,8 @@ class ExtractiveResearcher:
         if inquiry.previous:
             question = with_follow_up(question, inquiry.previous[-1].cited)
         intents = intents_of(question)
+        if intents.history:
+            question = replace(question, optional=question.optional | (ASKING & question.terms.keys()))
         past = Past(engine, inquiry.pins, context.cancellation, context.observer)
         past.prepare(asked=intents.history)
         scorers = (RepositoryScorer(), HistoryScorer(past.ranker), GraphScorer(engine))

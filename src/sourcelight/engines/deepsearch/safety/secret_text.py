@@ -45,6 +45,7 @@ _BARE_VALUE = re.compile(
 _AUTHORIZATION = re.compile(r"(\b(?:bearer|basic|token)\s+)([0-9A-Za-z._~+/-]{16,}=*)", re.IGNORECASE)
 _KEYLIKE = re.compile(rf"(?:{_NAMES}|salt|hmac|sign)", re.IGNORECASE)
 _LONG = re.compile(r"[0-9A-Za-z+/_=-]{32,}")
+_OBJECT_ID = re.compile(r"[0-9a-f]{40}")
 _PIECE = re.compile(r"[/_.~-]+")
 _LEAST_LENGTH = 16
 _LEAST_DIGITS = 0.06
@@ -97,8 +98,14 @@ def _line(line: str) -> str:
     line = _QUOTED_VALUE.sub(lambda found: found[1] + _value(found[2], quoted=True), line)
     line = _BARE_VALUE.sub(lambda found: found[1] + _value(found[2], quoted=False), line)
     if _KEYLIKE.search(line):
-        line = _LONG.sub(lambda found: REDACTED if _is_random(found[0]) else found[0], line)
+        line = _LONG.sub(_long, line)
     return line
+
+
+def _long(found: re.Match[str]) -> str:
+    """Replace long text without order, but no ids of git's objects."""
+    text = found[0]
+    return REDACTED if _is_random(text) and not _OBJECT_ID.fullmatch(text.strip("/-_=+")) else text
 
 
 def _value(value: str, *, quoted: bool) -> str:

@@ -53,8 +53,17 @@ def read_commits(
     """
     revisions = "".join(f"{tip}\n" for tip in tips) + "".join(f"^{oid}\n" for oid in known)
     # A commit that a rewritten branch left behind may be gone from git, which must not end the walk.
-    arguments = ["log", "--stdin", "-z", "--topo-order", "--reverse", "--date=raw", "--no-show-signature"]
-    arguments += ["--no-notes", "--encoding=UTF-8", "--ignore-missing", "--no-color", f"--format={'%n'.join(_FIELDS)}"]
+    arguments = [
+        "log",
+        "--ignore-missing",
+        "--stdin",
+        "-z",
+        "--topo-order",
+        "--reverse",
+        "--date=raw",
+        "--no-show-signature",
+    ]
+    arguments += ["--no-notes", "--encoding=UTF-8", "--no-color", f"--format={'%n'.join(_FIELDS)}"]
     chunks = git_chunks(git_dir, arguments, stdin=revisions.encode(), cancellation=cancellation)
     return _columns(_records(chunks), position, first)
 

@@ -238,7 +238,7 @@ def dictionary_of(
     ]
     encoded = pa.chunked_array(arrays, pa.large_binary()).dictionary_encode()
     if not encoded.num_chunks:
-        return [], np.zeros(0, np.uint8), np.zeros(1, np.int64)
+        return [np.zeros(0, np.int32) for _ in groups], np.zeros(0, np.uint8), np.zeros(1, np.int64)
     codes = [np.asarray(chunk.indices) for chunk in encoded.chunks]
     if len(codes) != len(groups):
         flat = np.concatenate(codes)

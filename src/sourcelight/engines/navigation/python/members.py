@@ -81,12 +81,11 @@ class Members(Names):
         scope = self.class_scope(ref)
         if scope is None:
             return []
-        bindings = scope.bindings.get(name)
+        bindings = _members_first(scope.bindings.get(name, []))
+        if not any(map(_gives_value, bindings)):
+            bindings += self.attributes(scope).get(name, [])
         if bindings:
-            return [Ref(ref.document, b) for b in _members_first(bindings)]
-        assigned = self.attributes(scope).get(name)
-        if assigned:
-            return [Ref(ref.document, b) for b in assigned]
+            return [Ref(ref.document, b) for b in bindings]
         for base in self._bases(ref):
             found = self._class_members(base, name, visited)
             if found:
@@ -128,6 +127,11 @@ class Members(Names):
         held = scope.parent.bindings.get(name.text or b"", [])
         binding = next((b for b in held if b.node.start_byte == scope.node.start_byte), None)
         return Ref(document, binding) if binding is not None else None
+
+
+def _gives_value(binding: Binding) -> bool:
+    """Tell whether a binding is more than the announcement of a type."""
+    return binding.node.type != "assignment" or binding.node.child_by_field_name("right") is not None
 
 
 def _members_first(bindings: list[Binding]) -> list[Binding]:

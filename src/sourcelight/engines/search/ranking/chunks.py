@@ -41,7 +41,7 @@ def cut(lines: Sequence[bytes], begins: Sequence[int], *, prose: bool = False) -
         count -= 1
     if not count:
         return []
-    starts = _headings(lines, count) if prose else sorted({_with_lead(lines, begin) for begin in begins})
+    starts = _headings(lines, count) if prose else sorted({with_lead(lines, begin) for begin in begins})
     bounds = [0]
     for start in starts:
         if start - bounds[-1] >= LEAST_LINES and start < count:
@@ -70,11 +70,12 @@ def _halved(lines: Sequence[bytes], low: int, high: int) -> list[tuple[int, int]
     return found
 
 
-def _with_lead(lines: Sequence[bytes], begin: int) -> int:
-    """Give the line at which the comments above a definition begin."""
+def with_lead(lines: Sequence[bytes] | Sequence[str], begin: int) -> int:
+    """Give the line at which the comments above a definition begin; both count from 0."""
     at = begin
     while at > 0 and begin - at < _MOST_COMMENT:
-        text = lines[at - 1].strip()
+        line = lines[at - 1].strip()
+        text = line.encode("utf-8", "replace") if isinstance(line, str) else line
         if not text.startswith(_LEADS) or text.startswith(_NOT_LEADS):
             break
         at -= 1

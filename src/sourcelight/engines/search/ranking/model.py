@@ -78,6 +78,8 @@ class Ranking:
         Share of the question's weight that the eight best chunks contain, 0 to 1: below 0.25 there is no answer.
     unknown
         Words and identifiers of the question that no file has.
+    idf
+        How rare each term is that occurs: its inverse frequency among chunks.
     failed
         Repositories (with ``@`` and the revision, if one was asked for) that could not be ranked, and why.
     """
@@ -91,6 +93,7 @@ class Ranking:
     coverage: float = 0.0
     unknown: tuple[str, ...] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
+    idf: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,7 @@ class Ranker:
             space.files,
             _coverage(question, space, words, order.best(Limits(_COVERING))[0]),
             _unknown(question, words.idf),
+            idf=words.idf,
         )
 
     def rank_files(
@@ -254,8 +255,9 @@ def _coverage(question: Question, space: Space, words: WordScores, best: Sequenc
     tops = np.array(sorted(chunk for chunk, _ in best), dtype=np.int64)
     absent = float(np.log(1.0 + (space.chunks + 0.5) / 0.5))
     whole = found = 0.0
+    required = question.terms.keys() - question.optional
     for term, weight in question.terms.items():
-        if term in question.optional:
+        if term not in required and (required or term not in words.idf):
             continue
         mass = weight * words.idf.get(term, absent)
         whole += mass

@@ -1,0 +1,420 @@
+"""How often navigation is right, and how fast: Python, against jedi and an index file of scip-python.
+
+Method. *Definitions*: identifiers are drawn at random from every Python file; `truth` asks jedi, with all repositories
+on its path, where each is defined. Left out are names that define themselves, and those that lead outside of the
+repositories. `definitions` asks the rules with nothing but the repositories; where they are silent the ranking by name
+answers. hit@1 (@3): one of jedi's lines is the first (among the first three) of our answers. The baseline ranks names
+alone. *Tool*: path and symbol only; right if the first answer is what jedi gives for any use of the symbol in the
+file. *References*: functions, classes and methods with three or more places in the index; precision and recall are
+averaged over them. Not judged are places which the index leaves without a symbol, whose symbol has another name, or is
+that of an import that the indexer could not follow; a symbol is the same whatever version of its package it names.
+
+Repositories are bare clones in one folder. Those of `DEV` were looked at while the rules were written, those of `HELD`
+only scored.
+
+    python benchmarks/navigation.py truth FOLDER WORK [--rows N]      # needs jedi; writes WORK/truth-*.jsonl
+    python benchmarks/navigation.py definitions FOLDER WORK
+    python benchmarks/navigation.py references FOLDER WORK            # needs WORK/<name>.scip of scip-python
+    python benchmarks/navigation.py speed FOLDER WORK
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import gc
+import importlib
+import json
+import random
+import re
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from sourcelight.engines.navigation import Found, Navigator, Workspace
+from sourcelight.engines.navigation.definitions import Asked, definitions_of
+from sourcelight.engines.navigation.ranking import ranked
+from sourcelight.engines.navigation.references import References
+from sourcelight.engines.navigation.registry import resolver_of
+from sourcelight.engines.navigation.scip.index import ScipIndex
+from sourcelight.engines.search import IndexStore, Target
+from sourcelight.engines.symbols import TableBuilder, definitions, parse_tree
+from sourcelight.repos import Catalog, ObjectReader, Repository, Viewer
+
+DEV = ("httpx", "pytest", "flask", "starlette")
+HELD = ("requests", "anyio", "datasette", "scrapy", "httpcore", "werkzeug")
+SETS = {"dev": DEV, "held-out": HELD}
+_ROOTS = ("src", "")
+_IMPORT = re.compile(r"\s*(?:from|import)\b")
+_BUDGET_S = 600.0
+
+Row = dict[str, Any]
+
+
+class Bench:
+    """The repositories, indexed, and their files on disk for jedi."""
+
+    def __init__(self, folder: Path, work: Path) -> None:
+        self.work = work
+        paths = {_short(path): path for path in sorted(folder.iterdir()) if path.is_dir()}
+        self.names = [name for name in (*DEV, *HELD) if name in paths]
+        catalog = Catalog.open([str(paths[name].resolve()) for name in self.names])
+        self.store = IndexStore(str(work / "index"))
+        self.targets = [Target(one, "", one.facts.commit) for one in catalog.repositories]
+        self.store.update(self.targets)
+        self.store.update_symbols(self.targets)
+        self.navigator = Navigator(catalog, self.store)
+        real = {str(paths[name].resolve()): name for name in self.names}
+        self.by_short: dict[str, Repository] = {}
+        for one in catalog.repositories:
+            place = next(name for path, name in real.items() if one.git_dir.startswith(path))
+            self.by_short[place] = one
+        self.short = {one.name: name for name, one in self.by_short.items()}
+
+    def workspace(self) -> Workspace:
+        """Give a fresh call."""
+        return self.navigator.workspace(Viewer.owner())
+
+    def checkout(self, name: str) -> Path:
+        """Write the Python files of a repository where jedi can read them."""
+        place = self.work / "files" / name
+        if not place.exists():
+            repository = self.by_short[name]
+            with ObjectReader(repository) as reader:
+                tree = reader.tree(repository.facts.commit)
+                for number, path in enumerate(tree.paths):
+                    if path.endswith((b".py", b".pyi")):
+                        file = place / path.decode()
+                        file.parent.mkdir(parents=True, exist_ok=True)
+                        file.write_bytes(reader.read(tree.blob_id(number)) or b"")
+        return place
+
+
+def _short(path: Path) -> str:
+    name = path.name.rpartition("+")[2]
+    return name.removesuffix(".git")
+
+
+# Truth.
+
+
+def write_truth(bench: Bench, rows: int) -> None:
+    """Ask jedi about `rows` identifiers of each set."""
+    jedi = importlib.import_module("jedi")
+    files = {name: bench.checkout(name) for name in bench.names}
+    roots = [str(place / root) for place in files.values() for root in _ROOTS if (place / root).is_dir()]
+    for label, names in SETS.items():
+        chosen = random.Random(7)  # noqa: S311 - the same rows every time
+        places = [place for name in names if name in files for place in _identifiers(files[name], name, chosen, rows)]
+        chosen.shuffle(places)
+        ends = time.monotonic() + _BUDGET_S
+        count = 0
+        with (bench.work / f"truth-{label}.jsonl").open("w") as out:
+            for name, path, line, column, text in places:
+                if count >= rows or time.monotonic() > ends:
+                    break
+                project = jedi.Project(str(files[name]), sys_path=[*roots, *sys.path[1:3]], smart_sys_path=False)
+                row = _asked_jedi(jedi, project, files, (name, path, line, column, text))
+                if row is not None:
+                    out.write(json.dumps(row) + "\n")
+                    count += 1
+        print(f"{label}: {count} rows")
+
+
+def _identifiers(place: Path, name: str, chosen: random.Random, most: int) -> list[tuple[str, str, int, int, str]]:
+    found = []
+    for file in sorted(place.rglob("*.py")):
+        text = file.read_text(errors="replace")
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError):
+            continue
+        own = defining(tree, text)
+        for number, line in enumerate(text.split("\n"), 1):
+            for match in re.finditer(r"[A-Za-z_]\w*", line.split("#")[0]):
+                if (number, match.start()) not in own:
+                    found.append((name, str(file.relative_to(place)), number, match.start(), match[0]))  # noqa: PERF401
+    chosen.shuffle(found)
+    return found[: 4 * most]
+
+
+def defining(tree: ast.AST, text: str) -> set[tuple[int, int]]:
+    """Give line and column of the names that define themselves: of functions, classes, parameters, assignments."""
+    lines = text.split("\n")
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            match = re.compile(r"\s*(?:async\s+)?(?:def|class)\s+").match(lines[node.lineno - 1])
+            found.add((node.lineno, match.end() if match else 0))
+        elif isinstance(node, ast.arg) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)):
+            found.add((node.lineno, node.col_offset))
+    return found
+
+
+def _asked_jedi(jedi: Any, project: Any, files: dict[str, Path], place: tuple[str, str, int, int, str]) -> Row | None:
+    name, path, line, column, text = place
+    file = files[name] / path
+    source = file.read_text(errors="replace")
+    try:
+        script = jedi.Script(source, path=str(file), project=project)
+        answers = script.goto(line, column, follow_imports=True)
+    except Exception:  # noqa: BLE001 - jedi fails in many ways; such a row is no truth
+        return None
+    truth = []
+    for one in answers:
+        held = next(
+            (other for other, root in files.items() if one.module_path and one.module_path.is_relative_to(root)), None
+        )
+        if held is None:
+            return None
+        module = one.type == "module"
+        top = module or (one.parent() is not None and one.parent().type == "module")
+        where = str(one.module_path.relative_to(files[held]))
+        truth.append({"repo": held, "path": where, "line": one.line or 1, "type": one.type, "top": top})
+        if held == name and where == path and (one.line, one.column) == (line, column):
+            return None
+    if not truth:
+        return None
+    category = _category(script, source.split("\n")[line - 1], (line, column, text), truth[0], (name, path))
+    return {
+        "repo": name, "path": path, "line": line, "column": column, "name": text, "category": category, "truth": truth
+    }  # fmt: skip
+
+
+def _category(script: Any, line: str, place: tuple[int, int, str], first: Row, where: tuple[str, str]) -> str:
+    number, column, text = place
+    before, after = line[:column].rstrip(), line[column + len(text) :].lstrip()
+    if _IMPORT.match(line):
+        return "import statement"
+    if before.endswith("."):
+        held = re.search(r"(\w+)\.$", before)
+        if held and held[1] in {"self", "cls"} and not before[: held.start()].endswith("."):
+            return "attribute of self"
+        modules = script.goto(number, len(before) - 1, follow_imports=True) if held else []
+        return "attribute of a module" if modules and modules[0].type == "module" else "attribute, other receiver"
+    if after.startswith("=") and not after.startswith("==") and first["type"] == "param" and first["line"] != number:
+        return "keyword argument"
+    if (first["repo"], first["path"]) != where:
+        return "imported name"
+    return "module-level name" if first["top"] else "local name"
+
+
+# Scores.
+
+
+def _place(found: Found, bench: Bench) -> tuple[str, str, int]:
+    document = found.document
+    return bench.short[document.project.name], document.shown_path, document.text.count(b"\n", 0, found.start) + 1
+
+
+def _right(found: Found, wanted: set[tuple[str, str, int]], bench: Bench) -> bool:
+    at = _place(found, bench)
+    if at in wanted:
+        return True
+    return found.kind == "module" and any(one[:2] == at[:2] and one[2] <= 1 for one in wanted)
+
+
+def score_definitions(bench: Bench) -> None:
+    """Print hit rates by category, position given; then for path and symbol alone."""
+    for label in SETS:
+        rows = [json.loads(line) for line in (bench.work / f"truth-{label}.jsonl").read_text().splitlines()]
+        counts: dict[str, list[int]] = defaultdict(lambda: [0] * 5)
+        fresh: list[float] = []
+        for row in rows:
+            _score_row(row, bench, counts, fresh)
+        print(f"\n{label}: {len(rows)} rows")
+        print("| category | n | hit@1 | hit@3 | name only @1 | @3 |\n|---|---|---|---|---|---|")
+        for category, (n, *hits) in sorted(counts.items()):
+            print(f"| {category} | {n} | {' | '.join(f'{100 * hit / n:.1f}' for hit in hits)} |")
+        _print_times("one definition, nothing cached, CPU ms", fresh)
+        _tool_level(rows, bench)
+
+
+def _score_row(row: Row, bench: Bench, counts: dict[str, list[int]], fresh: list[float]) -> None:
+    workspace = bench.workspace()
+    document = workspace.project(bench.by_short[row["repo"]].name).document(row["path"].encode())
+    resolver = resolver_of("Python")
+    if document is None or resolver is None:
+        return
+    offset = _offset(document.text, row)
+    bench.navigator.models.clear()
+    began = time.process_time()
+    model = workspace.model(document)
+    occurrence = resolver.occurrence_at(model, offset)
+    found = list(resolver.resolve(document, occurrence, workspace)) if occurrence else []
+    fresh.append(time.process_time() - began)
+    if occurrence is None:
+        return
+    base = ranked(document, occurrence, row["name"].encode(), workspace)
+    wanted = {(one["repo"], one["path"], one["line"]) for one in row["truth"]}
+    hits = [_right(one, wanted, bench) for one in (found or base)[:3]]
+    base_hits = [_right(one, wanted, bench) for one in base[:3]]
+    elsewhere = ["(in another repository)"] if row["truth"][0]["repo"] != row["repo"] else []
+    for category in (row["category"], "**all**", *elsewhere):
+        held = counts[category]
+        for place, value in enumerate((True, any(hits[:1]), any(hits), any(base_hits[:1]), any(base_hits))):
+            held[place] += value
+
+
+def _offset(text: bytes, row: Row) -> int:
+    lines = text.split(b"\n")[: row["line"]]
+    return sum(len(line) + 1 for line in lines[:-1]) + len(lines[-1].decode(errors="replace")[: row["column"]].encode())
+
+
+def _tool_level(rows: Sequence[Row], bench: Bench) -> None:
+    """Ask with path and symbol alone about functions, classes and modules."""
+    wanted: dict[tuple[str, str, str], set[tuple[str, str, int]]] = defaultdict(set)
+    for row in rows:
+        if row["truth"][0]["type"] in {"function", "class", "module", "property"}:
+            key = row["repo"], row["path"], row["name"]
+            wanted[key] |= {(one["repo"], one["path"], one["line"]) for one in row["truth"]}
+    hits = [0, 0]
+    for (repo, path, name), truth in wanted.items():
+        workspace = bench.workspace()
+        document = workspace.project(bench.by_short[repo].name).document(path.encode())
+        if document is not None:
+            found = definitions_of(Asked(document, name), workspace)
+            right = [_right(one, truth, bench) for one in found[:3]]
+            hits[0] += any(right[:1])
+            hits[1] += any(right)
+    n = max(1, len(wanted))
+    print(f"path and symbol alone: n={n} hit@1 {100 * hits[0] / n:.1f} hit@3 {100 * hits[1] / n:.1f}")
+
+
+def score_references(bench: Bench, most: int) -> None:
+    """Print precision and recall against index files of scip-python."""
+    for label, names in SETS.items():
+        precision: list[float] = []
+        recall: list[float] = []
+        base: list[float] = []
+        times: list[float] = []
+        for name in names:
+            file = bench.work / f"{name}.scip"
+            if name not in bench.by_short or not file.exists() or file.stat().st_size < 1000:
+                continue
+            for truth, judged, got, named, took in _compared(bench, name, file.read_bytes(), most):
+                seen = got & judged
+                precision.append(len(seen & truth) / len(seen) if seen else 0.0)
+                recall.append(len(got & truth) / len(truth))
+                base.append(len(truth) / len(named))
+                times.append(took)
+        n = len(precision)
+        if n:
+            rates = (100 * sum(values) / n for values in (precision, recall, base))
+            shown = ", ".join(f"{what} {rate:.1f}" for what, rate in zip(("P", "R", "name-only P"), rates, strict=True))
+            print(f"{label}: n={n} {shown}")
+            _print_times("references of one symbol, CPU ms", times)
+
+
+_Spots = set[tuple[bytes, int]]
+
+
+def _compared(
+    bench: Bench, name: str, data: bytes, most: int
+) -> Iterator[tuple[_Spots, _Spots, _Spots, _Spots, float]]:
+    workspace = bench.workspace()
+    project = workspace.project(bench.by_short[name].name)
+    index = ScipIndex.read(project, data)
+    project.remember("scip", lambda: None)
+    texts = {path: project.text(document.number) for path in index.spots if (document := project.document(path))}
+    places: dict[bytes, dict[str, _Spots]] = defaultdict(lambda: defaultdict(set))
+    for path, spots in index.spots.items():
+        for spot in spots.values():
+            symbol = _canonical(spot.symbol)
+            if spot.symbol.startswith("local "):
+                defined = index.defined(path, spot)
+                line = texts[path][: defined[0][1].start].rpartition(b"\n")[2] if defined else b""
+                symbol = "" if _IMPORT.match(line.decode(errors="replace")) or line.isspace() else f"{symbol} {path!r}"
+            places[texts[path][spot.start : spot.end]][symbol].add((path, spot.start))
+    asked: dict[tuple[bytes, bytes], set[str]] = defaultdict(set)
+    for symbol, held in index.definitions.items():
+        path, spot = held[0]
+        text = texts[path][spot.start : spot.end]
+        if symbol.endswith(("().", "#")) and not symbol.startswith("local ") and text and not text.startswith(b"__"):
+            asked[path, text].add(_canonical(symbol))
+    questions = sorted(asked.items())
+    random.Random(5).shuffle(questions)  # noqa: S311 - as above
+    for (path, text), symbols in questions:
+        truth = set().union(*(places[text].get(symbol, set()) for symbol in symbols))
+        document = project.document(path)
+        if len(truth) < 3 or document is None:
+            continue
+        if most <= 0:
+            return
+        most -= 1
+        began = time.process_time()
+        search = References(Asked(document, text.decode()), bench.workspace())
+        found = [one for rows in search.found() for one in rows if one.document.project.key == project.key]
+        took = time.process_time() - began
+        known = set().union(*(held for symbol, held in places[text].items() if symbol))
+        got = {(one.document.path, one.occurrence.start) for one in found}
+        yield truth, known, got, known, took
+
+
+def _canonical(symbol: str) -> str:
+    """Give a symbol without package and version, which differ for what happens to be installed."""
+    return symbol if symbol.startswith("local ") else symbol.split(" ", 4)[-1].replace("`src.", "`", 1)
+
+
+def measure_speed(bench: Bench) -> None:
+    """Print what tables cost beside parsing alone, and their size beside the source; as the index builds them."""
+    gc.disable()
+    for name in bench.names:
+        repository = bench.by_short[name]
+        with ObjectReader(repository) as reader:
+            tree = reader.tree(repository.facts.commit)
+            texts = [
+                reader.read(tree.blob_id(number)) or b""
+                for number, path in enumerate(tree.paths)
+                if path[-3:] == b".py"
+            ]
+        parse_tree("Python", b"x = 1\n", time.monotonic() + 1)
+        began = time.process_time()
+        for text in texts:
+            parse_tree("Python", text, time.monotonic() + 5)
+        parsing = time.process_time() - began
+        builder = TableBuilder()
+        began = time.process_time()
+        for number, text in enumerate(texts):
+            builder.add(number.to_bytes(20, "big"), "Python", definitions("Python", text))
+        sections = builder.sections()
+        tables = time.process_time() - began
+        size, source = sum(array.nbytes for array in sections.values()), sum(map(len, texts))
+        print(
+            f"{name}: {source / 1e6:.1f} MB, parsing {parsing:.2f} s, tables {tables:.2f} s ({tables / parsing:.2f}x), "
+            f"{100 * size / source:.1f} % of the source"
+        )
+
+
+def _print_times(what: str, times: list[float]) -> None:
+    times.sort()
+    if times:
+        median, late, last = (1e3 * times[int(len(times) * at)] for at in (0.5, 0.9, 0.999))
+        print(f"{what}: median {median:.1f}, p90 {late:.1f}, max {last:.1f}")
+
+
+def main() -> None:
+    """Run one of the measurements."""
+    parser = argparse.ArgumentParser(description="Score navigation of Python.")
+    parser.add_argument("what", choices=["truth", "definitions", "references", "speed"])
+    parser.add_argument("folder", type=Path, help="bare clones, a folder each, named by repository")
+    parser.add_argument("work", type=Path, help="where truth and index are kept")
+    parser.add_argument("--rows", type=int, default=1000, help="rows of truth in each set; symbols of each repository")
+    given = parser.parse_args()
+    given.work.mkdir(parents=True, exist_ok=True)
+    bench = Bench(given.folder, given.work)
+    if given.what == "truth":
+        write_truth(bench, given.rows)
+    elif given.what == "definitions":
+        score_definitions(bench)
+    elif given.what == "references":
+        score_references(bench, given.rows)
+    else:
+        measure_speed(bench)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,276 @@
+"""The change report: what is between two revisions of a repository."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sourcelight.lab.reports.figures import bars
+from sourcelight.lab.reports.history import (
+    activity,
+    change_sizes,
+    churn_figure,
+    clock,
+    commits_frame,
+    line_numbers,
+    offered,
+    said,
+)
+from sourcelight.lab.reports.model import Figure, Frame, Number, Section, Table
+from sourcelight.lab.reports.report import Report
+
+if TYPE_CHECKING:
+    from sourcelight.client import Client
+
+_PERIODS_S = (("day", 60 * 86_400), ("week", 400 * 86_400), ("month", 6 * 365 * 86_400))
+_PEOPLE_SHOWN = 15
+_UNSHOWN = (
+    "patch",
+    "object_id",
+    "old_object_id",
+    "mode",
+    "old_mode",
+    "base",
+    "head",
+    "ordinal",
+    "repository",
+    "truncated",
+)
+
+
+def changes(code: Client, repo: str, base: str, head: str, *, by: str = "", title: str = "") -> Report:
+    """Report on what `head` has that `base` has not: commits, people, files.
+
+    Parameters
+    ----------
+    code
+        Client that answers, of this machine or of a service.
+    repo
+        Name of the repository.
+    base, head
+        The older and the newer branch, tag or commit. Files are compared as ``git diff base head`` does; commits are
+        those behind `head` and not behind `base`.
+    by
+        ``day``, ``week``, ``month``, ``quarter`` or ``year``: what activity is shown by; empty: what fits the time.
+    title
+        Heading of the report.
+
+    Returns
+    -------
+    Report
+        Its tables: files, directories, languages, people, new_people, log, activity and clock. Each number leads to
+        its commits by `Report.drill`.
+
+    Raises
+    ------
+    RepositoryNotFound, RevisionNotFound
+        For what is not there.
+    """
+    notices: list[str] = []
+    diffs = code.compare_revisions(repo, base, head, progress=False)
+    newer = code.commit_search(repos=[repo], revisions=[head], progress=False)
+    older = code.commit_search(repos=[repo], revisions=[base], progress=False)
+    between = newer[~newer["commit"].astype("str").isin(set(older["commit"].astype("str")))].reset_index(drop=True)
+    period = by or _fitting(between)
+    commits = commits_frame(between, period)
+    undone = int((~older["commit"].astype("str").isin(set(newer["commit"].astype("str")))).sum())
+    if undone:
+        notices.append(f"{undone:,} commits are behind {base} and not behind {head}; their changes show as undone.")
+    details = [_log(commits)]
+    people, section = _people(commits, older)
+    files = offered(lambda: _with_last(code, repo, head, diffs), "last commits of files", notices)
+    sections = [
+        _files(code, repo, head, diffs if files is None else files),
+        section,
+        *details,
+    ]
+    if len(commits):
+        table, figure = activity(commits, period)
+        hours, card = clock(commits)
+        sections.append(
+            Section("Time", "When the commits were made.", (table, hours), (figure, card, change_sizes(commits)))
+        )
+    attributes = diffs.attrs
+    asked = (
+        ("repository", repo),
+        ("base", f"{base} ({str(attributes.get('base', ''))[:12]})"),
+        ("head", f"{head} ({str(attributes.get('head', ''))[:12]})"),
+    )
+    return Report(
+        title or f"Changes in {repo} from {base} to {head}",
+        asked,
+        tuple(_summary(diffs, commits, people)),
+        tuple(part for part in sections if part.tables or part.figures),
+        {"commits": commits, "changes": diffs},
+        tuple(dict.fromkeys([*notices, *said([diffs, newer, older])])),
+    )
+
+
+def _fitting(commits: Frame) -> str:
+    when = commits["commit_date"].dropna()
+    span_s = (when.max() - when.min()).total_seconds() if len(when) else 0.0
+    return next((name for name, most in _PERIODS_S if span_s <= most), "quarter")
+
+
+def _summary(diffs: Frame, commits: Frame, people: Frame) -> list[Number]:
+    unknown = int(diffs["additions"].isna().sum())
+    left_out = f"{unknown:,} files whose content is missing or not told" if unknown else ""
+    binary = int(diffs["binary"].fillna(value=False).sum())
+    numbers = [
+        Number("files", len(diffs), "Files that differ, renames counted once.", "", "changes"),
+        Number("lines more", _sum(diffs, "additions"), "Lines that head has and base has not.", left_out, "changes"),
+        Number("lines less", _sum(diffs, "deletions"), "Lines that base has and head has not.", left_out, "changes"),
+        Number("binary files", binary, "Files that git takes for binary.", "", "changes", {"binary": True}),
+        Number("commits", len(commits), "Commits behind head and not behind base, merges included.", "", "commits"),
+        Number(
+            "merges", int(commits["merge"].sum()), "Those with two or more parents.", "", "commits", {"merge": True}
+        ),
+        Number("people", len(people), "Authors of these commits.", "Bots.", "commits", {"bot": False}),
+        Number(
+            "new people",
+            int(people["new"].sum()),
+            "Authors of these commits with none behind base.",
+            "Bots.",
+            "commits",
+            {"person": people.loc[people["new"], "person"].tolist()},
+        ),
+    ]
+    return numbers + line_numbers(commits, "Lines of all these commits, what they undo of each other included.")
+
+
+def _sum(frame: Frame, column: str) -> int | None:
+    return int(frame[column].sum()) if not len(frame) or frame[column].notna().any() else None
+
+
+def _with_last(code: Client, repo: str, head: str, diffs: Frame) -> Frame:
+    """Changed files with the commit that changed each last."""
+    present = diffs.loc[diffs["status"].astype("str") != "deleted", "path"].tolist()
+    last = code.last_changes(repo, present, head, progress=False) if present else None
+    frame = diffs.copy()
+    frame.attrs = dict(diffs.attrs)
+    if last is not None:
+        columns = last[["path", "author", "commit_date", "subject"]].rename(
+            columns={"author": "last_author", "commit_date": "last_date", "subject": "last_subject"}
+        )
+        columns["path"] = columns["path"].astype("str")
+        frame = frame.merge(columns, on="path", how="left")
+        frame.attrs = dict(diffs.attrs)
+    return frame
+
+
+def _files(code: Client, repo: str, head: str, diffs: Frame) -> Section:
+    if not len(diffs):
+        return Section("Files", "No file differs.")
+    frame = diffs.drop(columns=[column for column in _UNSHOWN if column in diffs])
+    size = frame["additions"].fillna(0) + frame["deletions"].fillna(0)
+    frame = frame.assign(_size=size).sort_values(["_size", "path"], ascending=[False, True]).drop(columns="_size")
+    frame = frame.reset_index(drop=True)
+
+    def commits_of(row: int) -> Frame:
+        paths = sorted({str(frame.loc[row, "path"]), str(frame.loc[row, "old_path"])})
+        return code.commit_search(repos=[repo], files=paths, revisions=[head], progress=False)
+
+    files = Table(
+        "files",
+        "Files that differ",
+        frame,
+        "Lines that differ between base and head.",
+        "The content of binary files.",
+        "",
+        ("path",),
+        behind=commits_of,
+    )
+    folders = _grouped(
+        diffs, diffs["path"].map(lambda path: f"{path.rpartition('/')[0]}/" if "/" in path else "/"), "directory"
+    )
+    endings = _grouped(diffs, diffs["path"].map(_ending), "ending")
+    status = diffs["status"].astype("str").value_counts()
+    text = ", ".join(f"{count:,} {name}" for name, count in status.items())
+    tables = (
+        files,
+        Table("directories", "Folders", folders, "Files that differ and their lines, by folder.", "Binary content."),
+        Table("endings", "Kinds of files", endings, "Files that differ and their lines, by ending.", "Binary content."),
+    )
+    figures = (
+        churn_figure("directories", "Folders by lines that differ", folders, "directory"),
+        churn_figure("files", "Files by lines that differ", frame, "path"),
+    )
+    return Section("Files", f"Files: {text}.", tables, figures)
+
+
+def _ending(path: str) -> str:
+    name = path.rpartition("/")[2]
+    return f".{name.rpartition('.')[2]}" if "." in name.lstrip(".") else "none"
+
+
+def _grouped(diffs: Frame, key: Frame, name: str) -> Frame:
+    grouped = diffs.assign(**{name: key}).groupby(name, observed=True)
+    frame = grouped.agg(files=("path", "size"), additions=("additions", "sum"), deletions=("deletions", "sum"))
+    size = frame["additions"] + frame["deletions"]
+    ordered = frame.assign(_size=size).sort_values("_size", ascending=False, kind="stable").drop(columns="_size")
+    return ordered.reset_index()
+
+
+def _people(commits: Frame, older: Frame) -> tuple[Frame, Section]:
+    human = commits[~commits["bot"]]
+    grouped = human.groupby(["person", "author", "author_email"], observed=True)
+    frame = grouped.agg(
+        commits=("commit", "size"),
+        merges=("merge", "sum"),
+        additions=("additions", "sum"),
+        deletions=("deletions", "sum"),
+        first_date=("commit_date", "min"),
+        last_date=("commit_date", "max"),
+    ).reset_index()
+    known = set(older["author_email"].astype("str"))
+    frame["new"] = ~frame["author_email"].astype("str").isin(known)
+    frame = frame.sort_values(["commits", "person"], ascending=[False, True]).reset_index(drop=True)
+    shown = frame.drop(columns="person")
+    tables = [
+        Table(
+            "people",
+            "People",
+            shown,
+            "Commits behind head and not behind base, and lines of those that are no merges.",
+            "Bots.",
+            "commits",
+            ("author", "author_email"),
+        )
+    ]
+    if frame["new"].any():
+        new = shown[shown["new"]].drop(columns="new").reset_index(drop=True)
+        tables.append(
+            Table(
+                "new_people",
+                "New people",
+                new,
+                "Those with no commit behind base under the same address.",
+                "Bots.",
+                "commits",
+                ("author", "author_email"),
+            )
+        )
+    top = frame.head(_PEOPLE_SHOWN)
+    labels, values = [str(name) for name in top["author"]], [float(count) for count in top["commits"]]
+    figure = Figure(
+        "people",
+        "Commits by person",
+        f"Bars of commits of the {len(labels)} people with the most.",
+        lambda: bars(labels, {"commits": values}, "commits"),
+    )
+    text = "Who wrote the commits." if labels else "No person wrote a commit in between."
+    return frame, Section("People", text, tuple(tables), (figure,) if labels else ())
+
+
+def _log(commits: Frame) -> Section:
+    columns = ["commit", "subject", "author", "commit_date", "files", "additions", "deletions"]
+    shown = commits.loc[~commits["merge"], columns].reset_index(drop=True)
+    table = Table(
+        "log",
+        "Commits",
+        shown,
+        "Commits behind head and not behind base, newest first.",
+        "Merges.",
+        "commits",
+        ("commit",),
+    )
+    return Section("Commits", "", (table,) if len(shown) else ())

@@ -1,0 +1,141 @@
+"""A fleet of two small repositories, and short ways to ask it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sourcelight.backends.embed import open_engine
+from sourcelight.core.batches import Cancellation
+from sourcelight.engines.deepsearch.citations.pins import pin
+from sourcelight.engines.deepsearch.conversations import Desk
+from sourcelight.engines.deepsearch.researchers import Draft, ExtractiveResearcher, Happening, Inquiry, Previous
+from sourcelight.engines.deepsearch.researchers.finish import Finished, finish
+from sourcelight.engines.engine import Engine
+from sourcelight.engines.engine.natural import split_filters
+from sourcelight.engines.tools import CallContext
+from sourcelight.repos import Viewer
+from sourcelight.repos.state import State
+from sourcelight.testing import RepositoryBuilder
+
+OPEN, SECRET = "example.org/team/shop", "example.org/team/vault"
+
+CART = '''"""Shopping carts."""
+
+from shop.prices import round_price
+
+
+class Cart:
+    """What a customer is about to buy."""
+
+    def add_item(self, name, price):
+        """Put an item into the cart. Prices are rounded first."""
+        self.items[name] = round_price(price)
+        return self.items
+
+    def checkout_total(self):
+        """Add up the prices of everything in the cart."""
+        total = sum(self.items.values())
+        if total < 0:
+            raise ValueError("negative total")
+        return total
+'''
+PRICES = '''"""Prices."""
+
+
+def round_price(price):
+    """Round a price to whole cents, half a cent to the even one."""
+    return round(price, 2)
+
+
+def format_price(price):
+    # TODO: currencies
+    return f"{price:.2f}"
+'''
+TESTS = '''from shop.cart import Cart
+
+
+def test_checkout_total_adds_prices():
+    """The total is the sum of the prices in the cart."""
+    cart = Cart()
+    cart.add_item("tea", 2.5)
+    assert cart.checkout_total() == 2.5
+'''
+DOCS = """# Carts
+
+The checkout total of a cart is the sum of its rounded prices.
+
+## Other
+
+Nothing here. TODO: write.
+"""
+SHOP: dict[str | bytes, str | bytes | None] = {
+    "shop/cart.py": CART,
+    "shop/prices.py": PRICES,
+    "tests/test_cart.py": TESTS,
+    "docs/carts.md": DOCS,
+    ".env": "SHOP_CHECKOUT_TOTAL_PASSWORD=hunter2secret\n",
+}
+LEDGER = '''def checkout_total(ledger):
+    """Add up the ledger of the vault."""
+    return sum(ledger)
+'''
+VAULT: dict[str | bytes, str | bytes | None] = {
+    "vault/ledger.py": LEDGER,
+}
+
+
+def make_fleet(root: Path) -> tuple[RepositoryBuilder, RepositoryBuilder]:
+    """Make the two repositories below `root`; the second one is private."""
+    shop = RepositoryBuilder(root / "shop", origin=f"https://{OPEN}.git")
+    shop.commit({"shop/prices.py": PRICES}, "Add prices", author="Ada <ada@example.org>")
+    shop.commit(SHOP, "Introduce carts with a checkout total", author="Grace <grace@example.org>")
+    vault = RepositoryBuilder(root / "vault", origin=f"https://{SECRET}.git")
+    vault.commit(VAULT, "Add the ledger", author="Mallory <mallory@example.org>")
+    (root / "repos.toml").write_text(f'[repositories."{SECRET}"]\nprivate = true\n')
+    return shop, vault
+
+
+def engine_of(root: Path, home: Path) -> Engine:
+    """Open the fleet."""
+    return open_engine([root], index=home / "index", config=root / "repos.toml", workers=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Researched:
+    """A question answered without a conversation around it."""
+
+    draft: Draft
+    finished: Finished
+    happenings: list[Happening]
+
+    @property
+    def text(self) -> str:
+        """The answer."""
+        return self.finished.markdown
+
+
+def research(
+    engine: Engine, question: str, *, viewer: Viewer | None = None, previous: tuple[Previous, ...] = ()
+) -> Researched:
+    """Ask the extractive researcher."""
+    filters, words = split_filters(question)
+    context = CallContext(engine, viewer or Viewer.owner())
+    pins = pin(engine, filters, context.viewer, Cancellation())
+    happenings: list[Happening] = []
+    inquiry = Inquiry(words, filters, pins, context, previous)
+    draft = ExtractiveResearcher().research(inquiry, None, happenings.append)
+    return Researched(draft, finish(draft, inquiry, happenings.append), happenings)
+
+
+def desk_context(engine: Engine, desk: Desk, viewer: Viewer | None = None, *, served: bool = False) -> CallContext:
+    """A context as tools are called with."""
+    return CallContext(
+        engine, viewer or Viewer.owner(), conversations=desk, base_url="https://code.example.org", served=served
+    )
+
+
+def add_account(state: State, name: str) -> Viewer:
+    """An account that sees public repositories only."""
+    state.accounts.create(name, "a password of some length")
+    return Viewer(name, sees_private=False)

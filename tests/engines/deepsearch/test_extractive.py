@@ -1,0 +1,195 @@
+"""Answers without a model: what is in them, that they are checked, and that they say when there is none."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engines.deepsearch.asking import OPEN, SECRET, research
+from sourcelight.engines.deepsearch.evidence import FileEvidence
+from sourcelight.engines.deepsearch.question import counted_query, intents_of, leans, with_follow_up
+from sourcelight.engines.deepsearch.researchers import Budget, Previous
+from sourcelight.engines.engine import Engine
+from sourcelight.engines.search.ranking.question import analyse
+from sourcelight.repos import Viewer
+from sourcelight.testing import RepositoryBuilder
+
+Fleet = tuple[RepositoryBuilder, RepositoryBuilder]
+
+
+def test_an_answer_has_its_sections(engine: Engine) -> None:
+    """Definition with its first sentence, code, tests and documents, all cited at the pinned commit."""
+    found = research(engine, f"repo:^{OPEN}$ how is the checkout total of a cart computed")
+    text = found.text
+    assert text.startswith("The closest answer is `checkout_total` in `shop/cart.py`")
+    assert "“Add up the prices of everything in the cart.”" in text
+    for heading in ("## Definition", "## How it works", "## Tests", "## Documentation", "## Searched"):
+        assert heading in text
+    assert "total = sum(self.items.values())" in text
+    assert "“The checkout total of a cart is the sum of its rounded prices.”" in text
+    assert found.draft.confident
+    assert found.finished.rejected == ()
+    assert all(citation.status == "verified" for citation in found.finished.citations)
+    assert "?L" in text
+    assert not any(name in text for name in ("[E1]", SECRET))
+
+
+def test_two_runs_are_equal(engine: Engine) -> None:
+    """The same question over the same commits gives the same answer."""
+    question = "when was the checkout total introduced, and where is `round_price` used?"
+    assert research(engine, question).text == research(engine, question).text
+
+
+def test_nonsense_gets_no_answer(engine: Engine) -> None:
+    """Words that nobody wrote are named, and no answer is claimed."""
+    found = research(engine, "how does `FluxCapacitor` regulate zorgblatt plumbing in the kubelet")
+    assert found.text.startswith("No direct answer found")
+    assert not found.draft.confident
+    for word in ("FluxCapacitor", "zorgblatt", "plumbing", "kubelet"):
+        assert f"`{word}`" in found.text
+
+
+def test_a_name_that_is_nowhere_is_no_answer(engine: Engine) -> None:
+    """Though the other words are common, an absent name makes the answer a weak one."""
+    found = research(engine, "how does `Cart` compute the total")
+    assert found.draft.confident
+    found = research(engine, "how does `ShoppingBasket` compute the total price of the cart")
+    assert found.text.startswith("No direct answer found; closest code: ")
+    assert "`ShoppingBasket`" in found.text
+
+
+def test_who_and_when_are_answered_from_history(engine: Engine, fleet: Fleet) -> None:
+    """The commit that first had the name comes first, with its author and day."""
+    found = research(engine, f"repo:^{OPEN}$ who introduced `checkout_total` and when")
+    assert "Grace" in found.text.split("\n")[0]
+    assert fleet[0].head in found.text
+    assert "“Introduce carts with a checkout total”, first to add or remove a line with `checkout_total`" in found.text
+    assert any(citation.evidence.kind == "commit" for citation in found.finished.citations)
+
+
+def test_uses_are_listed_outside_tests(engine: Engine) -> None:
+    """Uses come from navigation: not the definition, not the import, not tests."""
+    found = research(engine, f"repo:^{OPEN}$ where is `round_price` called?")
+    uses = found.text.split("## Used by")[1].split("##")[0]
+    assert "self.items[name] = round_price(price)" in uses.replace("\\", "")
+    assert "import" not in uses
+    assert "tests/" not in uses
+
+
+@pytest.mark.parametrize(
+    ("question", "total"),
+    [
+        ("How many functions are there in Python files?", None),
+        ("how many calls of round_price are there?", 2),
+        ("List all TODO comments", 2),
+        ("which repositories contain `checkout_total`?", 2),
+        ("find all files named cart.py", 1),
+        ("List every function whose name starts with format_", 1),
+    ],
+)
+def test_counted_questions_are_exact(engine: Engine, fleet: Fleet, question: str, total: int | None) -> None:
+    """The number is that of every match, as git counts it, and the table has a row for each."""
+    found = research(engine, question)
+    if total is None:
+        listed = "".join(each.git("grep", "-hE", r"^def ", "--", "*.py") for each in fleet)
+        total = listed.count("def ")
+    assert found.text.startswith(f"**{total:,}** ")
+    assert "count:all" in found.text
+    assert found.finished.stats["count"] == total
+    assert found.finished.rejected == ()
+    if found.draft.tables[-1].title.startswith("All"):
+        assert len(found.draft.tables[-1].rows) == total
+
+
+def test_counted_questions_name_what_they_ignore(engine: Engine) -> None:
+    """A word that the query makes nothing of is said, and never silently dropped."""
+    found = research(engine, "how many calls of round_price are there in tests of the frontend?")
+    assert "makes nothing of these words of the question: `tests`, `frontend`" in found.text
+
+
+@pytest.mark.parametrize(
+    "question", ["How does the cart work?", "how many functions handle refunds?", "every time it starts, what happens?"]
+)
+def test_other_questions_are_not_counted(question: str) -> None:
+    """What can't be written as a query is no counted question."""
+    assert counted_query(question) is None
+
+
+def test_counts_keep_to_what_the_viewer_sees(engine: Engine) -> None:
+    """A private repository adds nothing to the number, and its name is nowhere."""
+    found = research(engine, "which repositories contain `checkout_total`?", viewer=Viewer.anonymous())
+    assert found.text.startswith("**1** repository")
+    assert SECRET not in found.text
+
+
+def test_private_code_is_in_no_answer(engine: Engine) -> None:
+    """The same question, asked by one who may not see a repository, is answered without it."""
+    question = "add up the ledger of the vault checkout total"
+    assert SECRET in research(engine, question).text
+    found = research(engine, question, viewer=Viewer.anonymous())
+    assert SECRET not in found.text
+    assert "vault/ledger.py" not in found.text
+
+
+def test_intents_are_read() -> None:
+    """Words that ask for history, uses, tests and documents are noticed."""
+    assert intents_of(analyse("who changed the parser last?")).history
+    assert intents_of(analyse("what calls parse()?")).usage
+    assert intents_of(analyse("which tests cover parse?")).tests
+    assert not intents_of(analyse("how are prices rounded?")).history
+
+
+def test_follow_ups_lean_on_what_was_cited() -> None:
+    """A short or pointing question takes in what was cited before, at less weight; a whole one does not."""
+    short = with_follow_up(analyse("and in tests?"), ["checkout_total"])
+    assert 0 < short.terms["checkout"] < 1
+    whole = analyse("how does the server parse multipart uploads larger than memory limits")
+    assert not leans(whole.text)
+    assert with_follow_up(whole, ["checkout_total"]) == whole
+
+
+def test_a_follow_up_finds_what_it_points_at(engine: Engine) -> None:
+    """A pronoun means the function that the answer before was about."""
+    before = Previous("how is the total computed", "", ("checkout_total", "cart.py"))
+    found = research(engine, f"repo:^{OPEN}$ and who wrote it?", previous=(before,))
+    assert "Grace" in found.text.split("\n")[0]
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[3])
+from engines.deepsearch.asking import engine_of, research
+engine = engine_of(Path(sys.argv[1]), Path(sys.argv[2]))
+sys.stdout.buffer.write(research(engine, "how is the checkout total of a `Cart` computed, who wrote it?").text.encode())
+"""
+
+
+def test_processes_give_the_same_bytes(fleet: Fleet, tmp_path: Path) -> None:
+    """The seed of hashes makes no difference, each with an index of its own."""
+    root = Path(fleet[0].path).parent
+    tests = Path(__file__).parents[2]
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT, str(root), str(tmp_path / seed), str(tests)],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+            timeout=60,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(outputs) == 1
+    assert b"checkout_total" in outputs.pop()
+
+
+def test_budgets_of_quotes_hold(engine: Engine) -> None:
+    """No answer quotes more lines than its budget."""
+    found = research(engine, "cart price total item round format checkout ledger")
+    files = [c.evidence for c in found.finished.citations if isinstance(c.evidence, FileEvidence)]
+    lines = sum(item.end_line - item.begin_line + 1 for item in files if item.role in {"body", "test", "doc"})
+    assert 0 < lines <= Budget().quoted_lines

@@ -1,0 +1,285 @@
+"""Analyses of history against git: shortlog, numstat, blame; and the commits behind every number."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from engines.tools.past import BO, Past, renamed_in_merge
+from sourcelight.core.batches.drilling import drill_down
+from sourcelight.core.batches.tables import TABLES
+from sourcelight.core.errors import CallError, PathNotFound
+from sourcelight.engines.tools.history.grouping import periods
+from sourcelight.engines.tools.history.paths import directories
+
+NAMES = ["one"]
+
+
+@pytest.fixture(scope="module")
+def past(tmp_path_factory: pytest.TempPathFactory) -> Past:
+    return Past(tmp_path_factory.mktemp("past"), tmp_path_factory.mktemp("index") / "index")
+
+
+def numstat(past: Past, *arguments: str) -> list[tuple[str, int, int]]:
+    """Path, additions and deletions of every change, as git log has them."""
+    rows = past.git("-c", "core.quotePath=false", "log", "--numstat", "-M", "--format=", *arguments)
+    found = []
+    for row in rows:
+        added, removed, path = row.split("\t")
+        path = path.replace("a.py => src/a.py", "src/a.py").strip('"')
+        found.append((path, int(added.replace("-", "0")), int(removed.replace("-", "0"))))
+    return found
+
+
+def behind(past: Past, answer: Any, row: dict[str, Any]) -> list[dict[str, Any]]:
+    """The commits behind a row."""
+    name, arguments = drill_down(answer.attributes, row)
+    return past.rows(name, **({"repos": []} if name == "commit_search" else {}) | arguments)
+
+
+def test_contributors_are_those_of_shortlog(past: Past) -> None:
+    answer = past.call("contributors", repos=NAMES)
+    rows = answer.table.to_pylist()
+    said = {}
+    for line in past.git("shortlog", "-sne", "HEAD"):
+        count, person = line.strip().split("\t")
+        said[person] = int(count)
+    assert {f"{r['author']} <{r['author_email']}>": r["commits"] for r in rows} == said
+    for row in rows:
+        found = behind(past, answer, row)
+        assert len(found) == row["commits"]
+        assert sum(commit["additions"] for commit in found) == row["additions"]
+        assert sum(commit["deletions"] for commit in found) == row["deletions"]
+        assert max(commit["commit_date"] for commit in found) == row["last_date"]
+    assert [row["co_authored"] for row in rows if f"{row['author']} <{row['author_email']}>" == BO] == [1]
+    assert [row["bot"] for row in rows] == [False, False, True]
+    assert any("1 commits are by 1 bots" in notice for notice in answer.notices)
+
+
+def test_contributors_by_month_add_up_and_lead_to_their_commits(past: Past) -> None:
+    answer = past.call("contributors", by=["month", "repository"])
+    months = Counter(line for line in past.git("log", "--date=format-local:%Y-%m", "--format=%cd"))
+    ours: Counter[str] = Counter()
+    for row in answer.table.to_pylist():
+        if row["repository"] == "one":
+            ours[row["period"].strftime("%Y-%m")] += row["commits"]
+        assert len(behind(past, answer, row)) == row["commits"]
+    assert +ours == months
+
+
+def test_periods_begin_where_calendars_say() -> None:
+    moments = [
+        datetime(2024, 2, 29, 23, 59, tzinfo=UTC),
+        datetime(1969, 12, 31, tzinfo=UTC),
+        datetime(2100, 5, 1, tzinfo=UTC),
+    ]
+    seconds = [int(moment.timestamp()) for moment in moments]
+    expected = {
+        "day": ["2024-02-29", "1969-12-31", "2100-05-01"],
+        "week": ["2024-02-26", "1969-12-29", "2100-04-26"],
+        "month": ["2024-02-01", "1969-12-01", "2100-05-01"],
+        "quarter": ["2024-01-01", "1969-10-01", "2100-04-01"],
+        "year": ["2024-01-01", "1969-01-01", "2100-01-01"],
+    }
+    for name, days in expected.items():
+        starts, ends = periods(seconds, name)
+        assert [str(np.datetime64(int(at), "s"))[:10] for at in starts] == days
+        assert all(start <= at < end for start, at, end in zip(starts, seconds, ends, strict=True))
+
+
+def test_churn_adds_up_to_numstat(past: Past) -> None:
+    answer = past.call("churn", repos=NAMES, by=["directory"], depth=2)
+    expected: dict[str, list[int]] = {}
+    for path, added, removed in numstat(past):
+        (folder,) = directories([path], 2)
+        sums = expected.setdefault(folder, [0, 0, 0])
+        expected[folder] = [sums[0] + added, sums[1] + removed, sums[2] + 1]
+    rows = answer.table.to_pylist()
+    assert {r["directory"]: [r["additions"], r["deletions"], r["changes"]] for r in rows} == expected
+    for row in rows:
+        found = {commit["commit"] for commit in behind(past, answer, row)}
+        assert len(found) >= row["commits"]
+
+
+def test_churn_by_author_and_quarter_leads_to_its_commits(past: Past) -> None:
+    answer = past.call("churn", by=["author", "quarter", "path", "repository"])
+    rows = answer.table.to_pylist()
+    assert sum(row["additions"] for row in rows if row["repository"] == "one") == sum(a for _, a, _ in numstat(past))
+    for row in rows:
+        if "\ufffd" not in row["path"]:
+            assert len(behind(past, answer, row)) == row["commits"] == row["changes"]
+
+
+def test_folders_down_to_a_depth() -> None:
+    assert directories(["a", "b/c", "b/c/d", "b/c/d/e"], 1) == ["/", "b/", "b/", "b/"]
+    assert directories(["a", "b/c", "b/c/d", "b/c/d/e"], 2) == ["/", "b/", "b/c/", "b/c/"]
+
+
+def test_ownership_is_what_git_blame_says(past: Past) -> None:
+    answer = past.call("ownership", repo="one", by="file")
+    rows = answer.table.to_pylist()
+    for path in ("src/lib/b.py", "src/a.py", "docs/index.md"):
+        said = Counter(
+            line.removeprefix("author-mail ").strip("<>")
+            for line in past.git("blame", "--line-porcelain", "HEAD", "--", path)
+            if line.startswith("author-mail ")
+        )
+        assert {r["author_email"]: r["lines"] for r in rows if r["path"] == path} == said
+    assert all(row["exact"] for row in rows)
+    assert any("1 files are left out" in notice for notice in answer.notices)
+    total = past.call("ownership", repo="one").table.to_pylist()
+    assert sum(row["lines"] for row in total) == sum(row["lines"] for row in rows)
+    assert sum(row["share"] for row in total) == pytest.approx(1)
+    assert {row["path"] for row in past.rows("ownership", repo="one", path="src", by="directory", depth=2)} == {
+        "src/", "src/lib/"
+    }  # fmt: skip
+
+
+def test_what_is_not_proven_is_told_and_can_be_asked_of_git(tmp_path: Path) -> None:
+    own = Past(tmp_path / "past", tmp_path / "index")
+    with renamed_in_merge(tmp_path / "past" / "one" / "inner") as repo:
+        own.engine.catalog.paths = (str(repo.path),)
+        own.engine.catalog.refresh(thorough=True)
+        rough = own.call("ownership", repo="inner", by="file")
+        assert {r["path"] for r in rough.table.to_pylist() if not r["exact"]} == {"moved.txt"}
+        assert any("not proven" in notice for notice in rough.notices)
+        exact = own.call("ownership", repo="inner", by="file", exact=True)
+        assert all(row["exact"] for row in exact.table.to_pylist())
+        said = Counter(line for line in repo.git("blame", "--line-porcelain", "HEAD", "--", "moved.txt").splitlines()
+                       if line.startswith("author-mail "))  # fmt: skip
+        ours = {f"author-mail <{r['author_email']}>": r["lines"] for r in exact.table.to_pylist()
+                if r["path"] == "moved.txt"}  # fmt: skip
+        assert ours == said
+
+
+def test_blame_of_a_file_leads_to_commits(past: Past) -> None:
+    answer = past.call("blame", repo="one", path="src/a.py", revision="main")
+    rows = answer.table.to_pylist()
+    said = [line[:40] for line in past.git("blame", "-l", "--root", "--porcelain", "HEAD", "--", "src/a.py")
+            if len(line.split()[0]) == 40 and not line.startswith("\t")]  # fmt: skip
+    assert [row["commit"] for row in rows] == said
+    assert [row["line"] for row in rows] == ["def f():", "    return 2"]
+    assert {row["original_path"] for row in rows} == {"a.py"}
+    assert {row["author"] for row in rows} == {"Ada Example"}
+    name, arguments = drill_down(answer.attributes, rows[1])
+    details = past.call(name, **arguments)
+    assert details.attributes["subject"] == "Fix the return"
+    assert details.attributes["trailers"] == [{"token": "Co-authored-by", "value": BO}]
+    assert [(r["path"], r["additions"]) for r in details.table.to_pylist()] == [("a.py", 1), ("src/lib/b.py", 2)]
+
+
+def test_details_of_the_first_commit_and_of_a_merge(past: Past) -> None:
+    first = past.git("rev-list", "--max-parents=0", "HEAD")[0]
+    assert {row["status"] for row in past.rows("commit_details", repo="one", revision=first)} == {"added"}
+    merge = past.call("commit_details", repo="one", revision=past.git("rev-list", "--merges", "HEAD")[0])
+    assert [row["path"] for row in merge.table.to_pylist()] == ["src/lib/b.py"]
+    assert any("first parent" in notice for notice in merge.notices)
+
+
+def test_survival_splits_todays_lines_by_year(past: Past) -> None:
+    rows = past.rows("survival", repo="one")
+    lines = sum(row["lines"] for row in past.rows("ownership", repo="one"))
+    assert sum(row["alive"] for row in rows) == lines
+    assert sum(row["added"] for row in rows) == sum(added for _, added, _ in numstat(past))
+    assert [row["year"] for row in rows] == [2020, 2021]
+
+
+def test_the_bus_factor_leaves_bots_out(past: Past) -> None:
+    answer = past.call("bus_factor", repo="one")
+    rows = {row["path"]: row for row in answer.table.to_pylist()}
+    assert set(rows) == {"/", "src/", "docs/"}
+    assert rows["docs/"]["owners"] == ["Ada Example <ada@example.org>"]
+    assert rows["/"]["lines"] == sum(r["lines"] for r in past.rows("ownership", repo="one") if not r["bot"])
+    assert any("1 lines of bots are left out" in notice for notice in answer.notices)
+
+
+def test_the_pickaxe_tells_rise_and_fall(past: Past) -> None:
+    answer = past.call("pickaxe", pattern="todo", by=["year"])
+    rows = answer.table.to_pylist()
+    assert [(r["period"].year, r["added"], r["removed"], r["total"]) for r in rows] == [
+        (2020, 1, 0, 1), (2021, 1, 1, 1), (2022, 2, 0, 3)
+    ]  # fmt: skip
+    for row in rows:
+        assert len(behind(past, answer, row)) == row["commits"]
+    people = past.rows("pickaxe", pattern="TODO", useRegex=True, by=["author"], repos=NAMES, files=["src"])
+    assert {row["author"]: (row["added"], row["removed"]) for row in people} == {
+        "Ada Example": (1, 0), "Bo Boson": (1, 1)
+    }  # fmt: skip
+
+
+def test_hotspots_follow_renamed_files(past: Past) -> None:
+    rows = {row["path"]: row for row in past.rows("hotspots", repos=NAMES)}
+    assert rows["src/a.py"]["commits"] == len(past.git("log", "--follow", "--format=%H", "--", "src/a.py"))
+    assert rows["src/lib/b.py"]["commits"] == 3
+    assert rows["src/lib/b.py"]["score"] == 1.0
+    assert rows["image.bin"]["lines"] is None
+    assert [r["path"] for r in past.rows("hotspots", repos=NAMES, limit=1)] == ["src/lib/b.py"]
+
+
+def test_coupling_finds_files_that_change_together(past: Past) -> None:
+    answer = past.call("coupling", repos=NAMES, minCommits=1, minDegree=0.3)
+    pairs = {(r["path"], r["other_path"]): (r["commits_together"], r["commits"], r["other_commits"])
+             for r in answer.table.to_pylist()}  # fmt: skip
+    assert pairs[".mailmap", "docs/index.md"] == (1, 1, 1)
+    assert pairs["src/a.py", "src/lib/b.py"] == (1, 3, 3)
+    assert past.call("coupling", repos=NAMES).table.num_rows == 0
+
+
+def test_identities_and_suggestions_that_are_accepted_join_people(past: Past) -> None:
+    rows = past.rows("identities", repos=NAMES)
+    raw = Counter(past.git("log", "--format=%an <%ae>"))
+    assert {f"{r['name']} <{r['email']}>": r["commits"] for r in rows if r["commits"]} == raw
+    assert [r["proper_name"] for r in rows if r["email"] == "ada@old.example.org"] == ["Ada Example"]
+    line = "Ada Example <ada@example.org> Bo Boson <bo@example.org>"
+    answer = past.call("contributors", repos=NAMES, mailmap=line)
+    (ada, _) = answer.table.to_pylist()
+    assert ada["commits"] == len(past.git("log", "--format=%H", "--author=Ada", "--author=ada", "--author=Bo"))
+    assert len(behind(past, answer, ada)) == ada["commits"]
+    assert past.rows("identity_suggestions", repos=NAMES) == []
+    with pytest.raises(CallError, match="mailmap"):
+        past.call("contributors", mailmap="nonsense")
+
+
+def test_last_changes_are_those_of_git_log(past: Past) -> None:
+    paths = ["src/lib/b.py", "docs/index.md", "absent", "src/a.py"]
+    answer = past.call("last_changes", repo="one", paths=paths)
+    said = {path: past.git("log", "-1", "--format=%H", "--", path)[0] for path in paths if path != "absent"}
+    assert {row["path"]: row["commit"] for row in answer.table.to_pylist()} == said
+    assert any("No commit changed 1 of the files" in notice for notice in answer.notices)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("contributors", {"repos": ["two"], "after": "2030-01-01"}),
+        ("churn", {"repos": ["two"], "after": "2030-01-01", "by": ["author", "month"]}),
+        ("pickaxe", {"repos": ["two"], "pattern": "no such text"}),
+        ("hotspots", {"repos": ["two"], "after": "2030-01-01"}),
+        ("coupling", {"repos": ["two"]}),
+        ("identity_suggestions", {"repos": ["two"]}),
+        ("last_changes", {"repo": "two", "paths": []}),
+    ],
+)
+def test_an_empty_answer_has_all_columns(past: Past, name: str, arguments: dict[str, Any]) -> None:
+    answer = past.call(name, **arguments)
+    assert answer.table.num_rows == 0
+    assert answer.table.column_names == [column.name for column in TABLES[answer.columns]]
+
+
+def test_what_is_not_there_is_refused(past: Past) -> None:
+    with pytest.raises(PathNotFound):
+        past.call("ownership", repo="one", path="nowhere")
+    with pytest.raises(PathNotFound):
+        past.call("blame", repo="one", path="nowhere")
+    with pytest.raises(CallError, match="directory"):
+        past.call("blame", repo="one", path="src")
+    with pytest.raises(CallError, match="two periods"):
+        past.call("contributors", by=["month", "year"])
+    with pytest.raises(CallError, match="without git"):
+        past.call("blame", repo="plain", path="p.txt")
+    assert not past.call("contributors", repos=["plain"]).complete

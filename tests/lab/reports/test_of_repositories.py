@@ -1,0 +1,166 @@
+"""The numbers of both reports are git's, and each leads to the commits behind it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import sourcelight as sl
+from sourcelight.lab.reports import Report, changes, contributors
+from sourcelight.testing import RepositoryBuilder
+
+BOT = "dependabot[bot] <bot@example.org>"
+BEN = "Ben =Cmd <ben@example.org>"
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three people and a bot, a merge, a rename, two tags."""
+    folder = tmp_path_factory.mktemp("src") / "demo"
+    repo = RepositoryBuilder(folder)
+    repo.commit({"a.py": "one\ntwo\n", "lib/b.go": "x\n"}, "begin")
+    repo.tag("v1")
+    repo.branch("side")
+    repo.switch("side")
+    repo.commit({"lib/c.go": "y\nz\n"}, "side work", author=BEN)
+    repo.switch("main")
+    repo.commit({"a.py": "one\nthree\nfour\n"}, "change")
+    repo.merge("side", "join")
+    repo.commit({"requirements.txt": "n==2\n"}, "bump n", author=BOT)
+    repo.commit({"lib/b.go": None, "lib/d.go": "x\n"}, "move", author=BEN)
+    repo.tag("v2")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def code(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+    """A client over it."""
+    with sl.open(repository.parent, index=tmp_path_factory.mktemp("index"), workers=1, prepare=False) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def people(code: sl.Client) -> Report:
+    """The contributor report."""
+    return contributors(code, by="day")
+
+
+@pytest.fixture(scope="module")
+def release(code: sl.Client) -> Report:
+    """The change report."""
+    return changes(code, "demo", "v1", "v2")
+
+
+def git(repository: Path, *arguments: str) -> list[str]:
+    run = subprocess.run(["git", *arguments], cwd=repository, capture_output=True, check=True, timeout=30, text=True)
+    return run.stdout.splitlines()
+
+
+def value(report: Report, name: str) -> object:
+    return next(number.value for number in report.numbers if number.name == name)
+
+
+def test_commits_are_those_of_git(people: Report, repository: Path) -> None:
+    assert value(people, "commits") == len(git(repository, "rev-list", "main"))
+    assert value(people, "merges") == len(git(repository, "rev-list", "--merges", "main"))
+
+
+def test_lines_are_those_of_numstat(people: Report, repository: Path) -> None:
+    rows = [line.split("\t") for line in git(repository, "log", "-M", "--numstat", "--format=", "main") if line]
+    assert value(people, "lines added") == sum(int(row[0]) for row in rows)
+    assert value(people, "lines removed") == sum(int(row[1]) for row in rows)
+
+
+def test_bots_are_counted_apart(people: Report) -> None:
+    assert people.tables["bots"]["author"].tolist() == ["dependabot[bot]"]
+    assert "dependabot[bot]" not in people.tables["contributors"]["author"].tolist()
+    assert value(people, "people") == 2
+
+
+def test_each_person_leads_to_as_many_commits_as_are_counted(people: Report) -> None:
+    for row in people.tables["contributors"].itertuples():
+        assert len(people.drill("contributors", author=row.author, author_email=row.author_email)) == row.commits
+
+
+def test_each_number_with_commits_leads_to_as_many(people: Report, release: Report) -> None:
+    for report in (people, release):
+        for number in report.numbers:
+            if number.source == "commits" and number.name in {"commits", "merges", "commits by people"}:
+                assert len(report.drill(number.name)) == number.value
+
+
+def test_each_period_leads_to_its_commits(people: Report) -> None:
+    table = people.tables["activity"]
+    assert table["commits"].sum() == value(people, "commits")
+    for row in table.itertuples():
+        assert len(people.drill("activity", period=row.period)) == row.commits
+
+
+def test_a_folder_and_a_file_lead_to_their_commits(people: Report) -> None:
+    found = people.drill("directories", repository="demo", directory="lib/")
+    assert sorted(found["subject"]) == ["begin", "move", "side work"]
+    assert people.drill("files", repository="demo", path="a.py")["subject"].tolist() == ["change", "begin"]
+
+
+def test_ownership_is_that_of_blame(people: Report, repository: Path) -> None:
+    owned = people.tables["ownership"].set_index("author")["lines"]
+    lines = [line for path in ("a.py", "lib/c.go", "lib/d.go") for line in git(repository, "blame", "-e", path)]
+    assert owned["Ben =Cmd"] == sum("ben@example.org" in line for line in lines)
+
+
+def test_ownership_can_be_left_out_and_the_report_says_so(code: sl.Client) -> None:
+    report = contributors(code, ownership=False)
+    assert "ownership" not in report.tables
+    assert "Ownership was not asked for." in report.notices
+
+
+def test_a_time_without_commits_is_a_report_of_nothing(code: sl.Client) -> None:
+    report = contributors(code, since="2100-01-01", ownership=False)
+    assert value(report, "commits") == 0
+    assert "Nobody committed" in report.to_markdown()
+    assert report.to_html().startswith("<!DOCTYPE html>")
+
+
+def test_a_period_that_is_none_is_refused_with_those_that_are(code: sl.Client) -> None:
+    with pytest.raises(sl.CallError, match="day, week, month, quarter, year"):
+        contributors(code, by="decade")
+
+
+def test_changes_are_those_between_the_tags(release: Report, repository: Path) -> None:
+    assert value(release, "commits") == len(git(repository, "rev-list", "v1..v2"))
+    assert value(release, "files") == len(git(repository, "diff", "-M", "--name-only", "v1", "v2"))
+    rows = [line.split("\t") for line in git(repository, "diff", "-M", "--numstat", "v1", "v2")]
+    assert value(release, "lines more") == sum(int(row[0]) for row in rows)
+
+
+def test_a_changed_file_leads_to_its_commits_under_both_names(release: Report) -> None:
+    row = release.tables["files"].set_index("path").loc["lib/d.go"]
+    assert row["status"] == "renamed"
+    assert sorted(release.drill("files", path="lib/d.go")["subject"]) == ["begin", "move"]
+
+
+def test_new_people_are_those_without_a_commit_before(release: Report) -> None:
+    assert release.tables["new_people"]["author"].tolist() == ["Ben =Cmd"]
+
+
+def test_the_other_way_round_says_what_is_undone(code: sl.Client) -> None:
+    report = changes(code, "demo", "v2", "v1")
+    assert value(report, "commits") == 0
+    assert any("their changes show as undone" in notice for notice in report.notices)
+
+
+def test_unknown_revisions_are_named(code: sl.Client) -> None:
+    with pytest.raises(sl.RevisionNotFound, match="v9"):
+        changes(code, "demo", "v1", "v9")
+
+
+def test_both_reports_are_written_in_every_form(people: Report, release: Report, tmp_path: Path) -> None:
+    for name, report in (("people", people), ("release", release)):
+        report.to_html(tmp_path / f"{name}.html")
+        report.to_markdown(tmp_path / f"{name}.md")
+        for form in ("csv", "jsonl", "parquet"):
+            assert len(report.save_tables(tmp_path / name, form)) > len(report.tables)
+    assert "'=Cmd" not in (tmp_path / "people" / "contributors.csv").read_text(encoding="utf-8")
