@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from sourcelight.core.query import build as q
     from sourcelight.core.query import parse as parse_query
     from sourcelight.display.frames import columns_of
+    from sourcelight.lab import reports
 
 __version__ = "0.1.0"
 
@@ -84,6 +85,7 @@ _ELSEWHERE = {
     "columns_of": ("sourcelight.display.frames", "columns_of"),
     "parse_query": ("sourcelight.core.query", "parse"),
     "q": ("sourcelight.core.query.build", ""),
+    "reports": ("sourcelight.lab.reports", ""),
 }
 __all__ = [
     "AsyncClient",
@@ -132,6 +134,7 @@ __all__ = [
     "open",
     "parse_query",
     "q",
+    "reports",
     "sign_out",
 ]
 

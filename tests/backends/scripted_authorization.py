@@ -32,6 +32,7 @@ class Authorization:
     used: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
+    asked: list[dict[str, str]] = field(default_factory=list)
     given: int = 0
     url: str = ""
 
@@ -65,6 +66,7 @@ class Authorization:
 
         async def authorize(request: Request) -> Response:
             asked = dict(request.query_params)
+            self.asked.append(asked)
             assert asked["response_type"] == "code"
             assert asked["code_challenge_method"] == "S256"
             assert asked["redirect_uri"] in self.clients[asked["client_id"]]["redirect_uris"]

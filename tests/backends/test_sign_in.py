@@ -113,6 +113,24 @@ def test_an_ended_sign_in_says_so_without_a_secret() -> None:
     assert server.given == 2
 
 
+def test_a_client_of_an_administrator_asks_for_everything_at_its_own_address(home: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+    redirect = f"http://localhost:{port}/oauth/callback"
+    server = Authorization(registers=False, clients={"fixed": {"redirect_uris": [redirect]}})
+    known: dict[str, Any] = {"client_id": "fixed", "client_secret": "never-show", "redirect_uri": redirect}
+    with running(server) as url:
+        with sl.connect(url, sign_in=True, open_browser=person(), **known) as code:
+            assert code.search("x").status == "complete"
+            assert "never-show" not in repr(vars(code.backend))
+        assert [asked["scope"] for asked in server.asked] == ["user:all"]
+        with socket.create_server(("127.0.0.1", port)):
+            sl.sign_out(url, client_id="fixed")
+            with pytest.raises(SignInFailed, match="is taken"):
+                sl.connect(url, sign_in=True, open_browser=person(), **known)
+    assert files(home) == []
+
+
 def test_without_a_browser_the_address_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     server = Authorization()
     told = threading.Event()

@@ -9,6 +9,7 @@ from typing import Annotated, Optional
 import typer
 
 from sourcelight.cli.admin_commands import admin_app
+from sourcelight.cli.report_commands import report_app
 
 app = typer.Typer(
     name="sourcelight",
@@ -24,6 +25,7 @@ app = typer.Typer(
 query_app = typer.Typer(help="Look at queries without running them.", rich_markup_mode=None, no_args_is_help=True)
 app.add_typer(query_app, name="query")
 app.add_typer(admin_app, name="admin")
+app.add_typer(report_app, name="report")
 
 
 class Format(StrEnum):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 BOT_RULE = (
     "an identity counts as a bot when its name or the local part of its address ends with [bot] or (bot), when bot "
@@ -19,6 +20,7 @@ _SERVICES = re.compile(
 )
 
 
+@lru_cache(maxsize=1 << 16)
 def is_bot(name: str, email: str) -> bool:
     """Tell whether an identity is a program, by `BOT_RULE`."""
     local = email.partition("@")[0]

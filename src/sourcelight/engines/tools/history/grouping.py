@@ -78,7 +78,9 @@ def count_distinct(codes: Numbers, values: Numbers, groups: int) -> Numbers:
     if not len(codes):
         return np.zeros(groups, np.int64)
     width = int(values.max()) + 1
-    return np.bincount(np.unique(codes * width + values) // width, minlength=groups).astype(np.int64)
+    pairs = np.sort(codes * width + values)
+    first = np.concatenate(([True], pairs[1:] != pairs[:-1]))
+    return np.bincount(pairs[first] // width, minlength=groups).astype(np.int64)
 
 
 class People:
@@ -98,6 +100,8 @@ class People:
         except ValueError as error:
             raise CallError(f"{call}: mailmap: {error}", call=call, argument="mailmap") from error
         self._numbers: dict[tuple[str, str], int] = {}
+        self._of: dict[int, Numbers] = {}
+        self._bots = np.zeros(0, np.bool_)
         self.aliases: dict[str, list[str]] = {}
 
     @property
@@ -118,11 +122,13 @@ class People:
     @property
     def bots(self) -> NDArray[np.bool_]:
         """Whether each person is a bot."""
-        return np.array([is_bot(name, email) for name, email in self._numbers] or [False], np.bool_)
+        if len(self._bots) != max(1, len(self._numbers)):
+            self._bots = np.array([is_bot(name, email) for name, email in self._numbers] or [False], np.bool_)
+        return self._bots
 
     def number(self, name: str, email: str) -> int:
         """The number of someone whom the repository's mailmap calls so."""
-        proper = self._accepted.map(name, email)
+        proper = self._accepted.map(name, email) if self._accepted else (name, email)
         if proper != (name, email):
             known = self.aliases.setdefault(f"{proper[0]} <{proper[1]}>", [f"{proper[0]} <{proper[1]}>"])
             if f"{name} <{email}>" not in known:
@@ -131,18 +137,23 @@ class People:
 
     def of_identities(self, history: History) -> Numbers:
         """The person of each identity of a history."""
-        known = history.identities
-        persons = [self.number(*pair) for pair in zip(known.person_names, known.person_emails, strict=True)]
-        return np.array(persons, np.int64)[known.person] if persons else np.zeros(0, np.int64)
+        found = self._of.get(id(history))
+        if found is None:
+            known = history.identities
+            persons = [self.number(*pair) for pair in zip(known.person_names, known.person_emails, strict=True)]
+            found = np.array(persons, np.int64)[known.person] if persons else np.zeros(0, np.int64)
+            self._of[id(history)] = found
+        return found
 
     def co_authors(self, opened: Opened, cancellation: Cancellation) -> tuple[Numbers, Numbers]:
         """Commits with Co-authored-by trailers and the person of each trailer, authors of the commit left out."""
-        found = opened.history.memory("co-authors", lambda: _co_authored(opened, cancellation))
+        commits, places, found = opened.history.memory("co-authors", lambda: _co_authored(opened, cancellation))
         persons = self.of_identities(opened.history)
-        kept = [(commit, self.number(*person)) for commit, person in found]
-        authors = opened.history.commits.author
-        kept = [(commit, person) for commit, person in kept if persons[authors[commit]] != person]
-        pairs = np.array(list(dict.fromkeys(kept)) or np.zeros((0, 2)), np.int64)
+        if not found:
+            return commits, places
+        numbers = np.array([self.number(*person) for person in found], np.int64)[places]
+        kept = numbers != persons[opened.history.commits.author[commits]]
+        pairs = np.unique(np.stack((commits[kept], numbers[kept]), axis=1), axis=0)
         return pairs[:, 0], pairs[:, 1]
 
     def said(self, people: Any, commits: Any) -> list[str]:
@@ -154,15 +165,18 @@ class People:
         return [f"{count:,} commits are by {of:,} bots (rows with bot); {BOT_RULE}."]
 
 
-def _co_authored(opened: Opened, cancellation: Cancellation) -> list[tuple[int, tuple[str, str]]]:
-    """Commits and the people of their trailers, as the repository's mailmap has these."""
+def _co_authored(opened: Opened, cancellation: Cancellation) -> tuple[Numbers, Numbers, list[tuple[str, str]]]:
+    """Commits with trailers, the place of each trailer's person, and the people as the mailmap has them."""
     history = opened.history
     pattern = compile_pattern("co-authored-by", kind="literal", case_sensitive=False)
-    found: list[tuple[int, tuple[str, str]]] = []
+    commits: list[int] = []
+    places: list[int] = []
+    known: dict[tuple[str, str], int] = {}
     for base, segment in zip(history.bases.commits, history.segments, strict=False):
         starts = segment["message_starts"].view(np.int64)
         for local in found_in(pattern, segment.bytes_of("messages"), starts).tolist():
-            found += [(base + local, person) for person in co_authors(history.message(base + local))]
-    distinct = list(dict.fromkeys(person for _, person in found))
-    mapped = dict(zip(distinct, check_mailmap(opened.repository.git_dir, distinct, cancellation), strict=True))
-    return [(commit, mapped[person]) for commit, person in found]
+            for person in co_authors(history.message(base + local)):
+                commits.append(base + local)
+                places.append(known.setdefault(person, len(known)))
+    mapped = check_mailmap(opened.repository.git_dir, list(known), cancellation)
+    return np.array(commits, np.int64), np.array(places, np.int64), mapped

@@ -1,0 +1,172 @@
+# %% [markdown]
+# # Tools: read, find and trace code as tables
+#
+# The service's MCP tools are methods here, each under its own name, and each gives a DataFrame: of repositories on this
+# machine, or of a service. Nothing is cut unless you ask for it. Run the cells from top to bottom (Shift+Enter).
+
+# %%
+import os
+
+import pandas as pd
+
+import sourcelight as sl
+
+# Calls that take longer than half a second draw a bar; it is off here, so that this notebook is the same on each run.
+os.environ["SOURCELIGHT_PROGRESS"] = "off"
+pd.set_option("display.max_colwidth", 60)
+
+paths = os.environ.get("SOURCELIGHT_DEMO_PATHS", ".").split(os.pathsep)
+code = sl.open(*paths)
+
+# %% [markdown]
+# ## Repositories, folders, files
+
+# %%
+repositories = code.list_repos()
+repositories[["repository", "description"]]
+
+# %%
+hub = repositories["repository"][repositories["repository"].str.endswith("hub")].iloc[-1]
+code.list_files(hub)[["path", "kind"]].head(8)
+
+# %% [markdown]
+# Parameters have the service's names; snake_case is taken too. `attrs` say what was asked and what it came to.
+
+# %%
+readme = code.read_file(hub, "README.md", start_line=1, end_line=8)
+print("\n".join(readme["line"]))
+readme.attrs["total_lines"], readme.attrs["status"]
+
+# %% [markdown]
+# ## Find text
+#
+# `keyword_search` finds exact words, `nls_search` a description in any words.
+
+# %%
+found = code.keyword_search("retry delay")
+found.groupby("repository", observed=True)["match_count"].sum().to_frame("matches")
+
+# %%
+described = code.nls_search("how long to wait before a failed request is sent again")
+described[["repository", "path", "line_number", "last_line_number"]].head(5)
+
+# %% [markdown]
+# ## Definitions and references
+
+# %%
+pytide = next(name for name in repositories["repository"] if name.endswith("pytide"))
+definition = code.go_to_definition(pytide, "src/pytide/cli.py", "Hub")
+definition[["path", "line_number", "line", "kind", "how"]].head(3)
+
+# %%
+references = code.find_references(pytide, "src/pytide/client.py", "Hub")
+references[["path", "line_number", "line", "role"]].head(8)
+
+# %% [markdown]
+# ## History
+#
+# Texts of one list are alternatives, different lists must all hold, and dates may be words.
+
+# %%
+fixes = code.commit_search([hub], messageTerms=["fix", "repair"], after="2022-01-01")
+fixes[["commit_date", "author", "subject"]].head(6)
+
+# %%
+lines = code.diff_search("threshold", [hub], removed=True)
+lines[["author_date", "author", "path", "line"]].head(5)
+
+# %%
+changes = code.compare_revisions(hub, "HEAD~10", "HEAD")
+changes[["status", "path", "additions", "deletions"]]
+
+# %%
+code.get_contributor_repos("Aiko")[["repository", "commits", "first_date", "last_date"]]
+
+# %% [markdown]
+# Beside the tools there are analyses of repositories on this machine, such as who wrote how much:
+
+# %%
+code.contributors([hub])[["author", "commits", "additions", "deletions", "bot"]].head(6)
+
+# %% [markdown]
+# ## The same of a service
+#
+# `sourcelight serve` offers these tools to MCP clients, and this client asks for them there. Here it serves the same
+# repositories, from this notebook.
+
+# %%
+import re
+import subprocess
+import sys
+
+owner = "slo_made-up-for-this-notebook"
+command = "import sys; from sourcelight.cli import main; sys.exit(main())"
+server = subprocess.Popen(
+    [sys.executable, "-c", command, "serve", *paths, "--port", "0"],
+    env={**os.environ, "SOURCELIGHT_OWNER_TOKEN": owner},
+    stdout=subprocess.PIPE,
+    stderr=subprocess.STDOUT,
+    text=True,
+)
+address = next(found[0] for line in server.stdout if (found := re.search(r"https?://\S+", line)))
+remote = sl.connect(address, owner)
+
+# %%
+from pandas.testing import assert_frame_equal
+
+calls = {
+    "list_repos": lambda client: client.list_repos(),
+    "list_files": lambda client: client.list_files(hub),
+    "read_file": lambda client: client.read_file(hub, "README.md"),
+    "keyword_search": lambda client: client.keyword_search("retry delay"),
+    "go_to_definition": lambda client: client.go_to_definition(pytide, "src/pytide/cli.py", "Hub"),
+    "find_references": lambda client: client.find_references(pytide, "src/pytide/client.py", "Hub"),
+    "commit_search": lambda client: client.commit_search([hub]),
+    "diff_search": lambda client: client.diff_search("threshold", [hub]),
+    "compare_revisions": lambda client: client.compare_revisions(hub, "HEAD~10", "HEAD"),
+    "get_contributor_repos": lambda client: client.get_contributor_repos("Aiko"),
+}
+rows = {}
+for name, call in calls.items():
+    here, there = call(code), call(remote)
+    assert_frame_equal(here, there, check_categorical=False)
+    rows[name] = len(there)
+pd.Series(rows, name="equal rows").to_frame()
+
+# %% [markdown]
+# Where a service keeps something back, the answer says so: by a warning, and in its `attrs`.
+
+# %%
+import warnings
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    partly = remote.nls_search("how long to wait before a failed request is sent again")
+print(partly.attrs["status"], [warning.category.__name__ for warning in caught])
+
+# %% [markdown]
+# What only a clone can answer is refused with the reason, and a wrong argument with the right ones.
+
+# %%
+for attempt in (lambda: remote.contributors([hub]), lambda: remote.read_file(hub, "absent.txt")):
+    try:
+        attempt()
+    except sl.SourcelightError as error:
+        print(f"{type(error).__name__}: {str(error)[:90].replace(address, 'the service')}…")
+
+# %%
+remote.close()
+server.terminate()
+server.wait(10)
+server.stdout.close()
+
+# %% [markdown]
+# ## Signing in
+#
+# In place of a token, sign in through the browser; the tokens stay in a file that only you can read, and are renewed
+# while they are used.
+#
+# ```python
+# remote = sl.connect("https://host", sign_in=True)
+# sl.sign_out("https://host")
+# ```

@@ -1,0 +1,89 @@
+"""`report contributors` and `report changes`: a report as a file."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+report_app = typer.Typer(
+    help="Make reports of who changed what, and when.", rich_markup_mode=None, no_args_is_help=True
+)
+
+Paths = Annotated[
+    Optional[list[Path]],  # noqa: UP045 - typer of the oldest supported release reads this form
+    typer.Argument(metavar="PATH", help="Folders with repositories.  [default: the current one]", show_default=False),
+]
+Url = Annotated[
+    Optional[str],  # noqa: UP045 - see Paths
+    typer.Option(help="Ask this service; the token comes from SRC_ACCESS_TOKEN."),
+]
+Output = Annotated[
+    Path, typer.Option("-o", "--output", help="File to write: .html, .md or .pdf (needs a Chromium); a folder: tables.")
+]
+
+
+class TableFormat(StrEnum):
+    """How tables are written."""
+
+    CSV = "csv"
+    JSONL = "jsonl"
+    PARQUET = "parquet"
+
+
+Tables = Annotated[TableFormat, typer.Option("--tables", help="How tables are written into a folder.")]
+
+
+class Period(StrEnum):
+    """What activity is shown by."""
+
+    DAY = "day"
+    WEEK = "week"
+    MONTH = "month"
+    QUARTER = "quarter"
+    YEAR = "year"
+
+
+@report_app.command()
+def contributors(
+    paths: Paths = None,
+    *,
+    output: Output = Path("contributors.html"),
+    repo: Annotated[
+        Optional[list[str]],  # noqa: UP045 - see Paths
+        typer.Option(help="Name of a repository; may be repeated.  [default: all]"),
+    ] = None,
+    since: Annotated[str, typer.Option(help="Commits after this date, such as 2024-01-01 or '6 months ago'.")] = "",
+    until: Annotated[str, typer.Option(help="Commits before this date.")] = "",
+    by: Annotated[Period, typer.Option(help="What activity is shown by.")] = Period.MONTH,
+    ownership: Annotated[bool, typer.Option(help="Work out who owns the lines of today.")] = True,
+    tables: Tables = TableFormat.CSV,
+    url: Url = None,
+) -> int:
+    """Report on who changed what, when, and who owns what is there today."""
+    from sourcelight.cli.reporting import write_contributors
+
+    wanted = {"since": since or None, "until": until or None, "by": by.value, "ownership": ownership}
+    return write_contributors(tuple(paths or ()), url, output, tables.value, list(repo or ()) or None, wanted)
+
+
+@report_app.command()
+def changes(
+    base: Annotated[str, typer.Argument(help="The older branch, tag or commit.")],
+    head: Annotated[str, typer.Argument(help="The newer branch, tag or commit.")],
+    paths: Paths = None,
+    *,
+    repo: Annotated[
+        Optional[str],  # noqa: UP045 - see Paths
+        typer.Option(help="Name of the repository.  [default: the only one below PATH]"),
+    ] = None,
+    output: Output = Path("changes.html"),
+    tables: Tables = TableFormat.CSV,
+    url: Url = None,
+) -> int:
+    """Report on what HEAD has that BASE has not: commits, people, files."""
+    from sourcelight.cli.reporting import write_changes
+
+    return write_changes(tuple(paths or ()), url, output, tables.value, repo, base, head)

@@ -1,0 +1,85 @@
+"""Signing in to the real service from a client, with a person at its pages."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import sourcelight as sl
+from contract.conftest import TOKEN
+from server.oauth.flow import Flow
+from sourcelight.backends.remote.sign_in.cache import TokenCache
+
+HUB = "example.org/tidewatch/hub"
+
+
+@pytest.fixture
+def flow(service: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Flow]:
+    """A browser at the service; tokens are kept in a folder of their own."""
+    monkeypatch.setenv("SOURCELIGHT_HOME", str(tmp_path))
+    flow = Flow(service)
+    with flow.browser:
+        yield flow
+
+
+class Person:
+    """Opens the address, signs in with the owner's token, and decides."""
+
+    def __init__(self, flow: Flow, decision: str = "allow") -> None:
+        self._flow = flow
+        self._decision = decision
+        self.opened: list[str] = []
+
+    def __call__(self, address: str) -> bool:
+        self.opened.append(address)
+        threading.Thread(target=self._decide, args=(address,), daemon=True).start()
+        return True
+
+    def _decide(self, address: str) -> None:
+        page = self._flow.follow(self._flow.browser.get(address))
+        if "Sign in" in page.text:
+            page = self._flow.follow(self._flow.sign_in(page, "owner", TOKEN))
+        back = self._flow.decide(page, self._decision)
+        self._flow.browser.get(back.headers["location"])
+
+
+def test_tools_answer_a_client_that_signed_in_and_searches_say_why_they_do_not(flow: Flow, embedded: sl.Client) -> None:
+    person = Person(flow)
+    with sl.connect(flow.url, sign_in=True, open_browser=person, timeout_s=20) as code:
+        assert list(code.list_files(HUB)["path"]) == list(embedded.list_files(HUB)["path"])
+        with pytest.raises(sl.Forbidden):
+            code.search("x")
+        with pytest.warns(sl.IncompleteAnswer, match="closed to this credential"):
+            assert len(code.keyword_search("e")) > 0
+    with sl.connect(flow.url, sign_in=True, open_browser=person) as code:
+        assert len(code.list_repos()) > 3
+    assert len(person.opened) == 1
+    sl.sign_out(flow.url)
+    with sl.connect(flow.url, sign_in=True, open_browser=person, timeout_s=20) as code:
+        assert len(code.list_repos()) > 3
+    assert len(person.opened) == 2
+
+
+def test_an_old_token_is_renewed_and_the_new_one_is_kept(flow: Flow) -> None:
+    with sl.connect(flow.url, sign_in=True, open_browser=Person(flow), timeout_s=20) as code:
+        cache = TokenCache(flow.url, scope="mcp")
+        client, tokens = cache.load()
+        assert client is not None
+        assert tokens is not None
+        old = type(tokens)(tokens.access, tokens.refresh, time.time() - 1, tokens.scope)
+        cache.store(client, old)
+    with sl.connect(flow.url, sign_in=True) as code:
+        assert len(code.list_repos()) > 3
+    _, new = cache.load()
+    assert new is not None
+    assert new.access != tokens.access
+    assert new.refresh != tokens.refresh
+
+
+def test_a_person_who_denies_is_an_error(flow: Flow) -> None:
+    with pytest.raises(sl.SignInFailed, match="access_denied"):
+        sl.connect(flow.url, sign_in=True, open_browser=Person(flow, "deny"), timeout_s=20)
