@@ -48,6 +48,7 @@ def search(
 
     waiting = Waiting()
     collector = Collector(options)
+    limited = cancellation.remaining_s is not None and any(atom.pattern.kind == "regexp" for atom in prepared.atoms)
     matches = 0
     for target in targets:
         if stopped():
@@ -61,9 +62,13 @@ def search(
         try:
             running = RepositorySearch(snapshot, prepared, stopped)
             source = Source(running, target, commit)
+            # What is held back is lost when a step that nothing stops is left behind at the time limit.
+            hurried = limited and any(shard.has_long_lines for shard in snapshot.shards)
+            if hurried and collector.any:
+                yield waiting.part(collector.rendered())
             for found in running.found(pace, ordered=options.in_path_order):
                 matches += collector.add(source, found)
-                if collector.full or (collector.any and waiting.due):
+                if collector.full or (collector.any and (hurried or waiting.due)):
                     yield waiting.part(collector.rendered())
                 if options.max_matches is not None and matches >= options.max_matches:
                     collector.settle()
