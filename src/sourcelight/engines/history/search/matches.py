@@ -109,7 +109,7 @@ def _diff_batch(
 ) -> Any:
     lines, of_row = tables.distinct_lines(history, rows)
     starts, ends = tables.line_spans(lines, patterns, stopped)
-    counts = np.diff(np.asarray(starts.offsets))[np.asarray(of_row)]
+    counts = np.diff(tables.int32_of(starts.offsets))[tables.int32_of(of_row)]
     kept = np.flatnonzero(counts)
     rows, changes, counts, of_row = rows[kept], changes[kept], counts[kept], of_row.take(pa.array(kept))
     of_commit = history.changes.commit[changes].astype(np.int64)

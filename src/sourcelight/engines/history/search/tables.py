@@ -97,6 +97,11 @@ def line_batch(
     )
 
 
+def int32_of(column: Column) -> NDArray[np.int32]:
+    """A column of 32-bit numbers as an array, without loading pandas as pyarrow's own way does."""
+    return np.frombuffer(column.buffers()[1], np.int32, len(column), 4 * column.offset)
+
+
 def constant(value: str, rows: int) -> Column:
     """A dictionary-encoded column of one value."""
     return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array([value]))
@@ -155,7 +160,7 @@ def _shared(
 
     def make() -> tuple[Any, NDArray[np.int32]]:
         encoded = pa.array(texts() if callable(texts) else texts, pa.string()).dictionary_encode()
-        return encoded.dictionary, np.asarray(encoded.indices)
+        return encoded.dictionary, int32_of(encoded.indices)
 
     values, numbers = history.memory(f"table of {name}", make)
     used, which = np.unique(numbers[codes], return_inverse=True)

@@ -10,15 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from sourcelight.engines.history.store.files import Array
 
 COMMIT_MARK = b"\x01"
+FEW_TEXTS = 20_000
+"""Texts that are numbered without Arrow."""
 
 _RAW_HEAD = 98
 _TYPE_CHANGE = ord("T")
@@ -230,6 +232,10 @@ def dictionary_of(
     Each group is bytes and the offsets of its texts in them. Gives the numbers for each group, and bytes and offsets of
     the distinct texts.
     """
+    if sum(len(offsets) - 1 for _, offsets in groups) <= FEW_TEXTS:
+        return _numbered(groups)
+    import pyarrow as pa
+
     arrays = [
         pa.LargeBinaryArray.from_buffers(
             pa.large_binary(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(texts)]
@@ -237,9 +243,7 @@ def dictionary_of(
         for texts, offsets in groups
     ]
     encoded = pa.chunked_array(arrays, pa.large_binary()).dictionary_encode()
-    if not encoded.num_chunks:
-        return [np.zeros(0, np.int32) for _ in groups], np.zeros(0, np.uint8), np.zeros(1, np.int64)
-    codes = [np.asarray(chunk.indices) for chunk in encoded.chunks]
+    codes = [_codes(chunk.indices) for chunk in encoded.chunks]
     if len(codes) != len(groups):
         flat = np.concatenate(codes)
         codes = np.split(flat, np.cumsum([len(offsets) - 1 for _, offsets in groups])[:-1])
@@ -248,6 +252,25 @@ def dictionary_of(
     starts = np.frombuffer(offsets_buffer, np.int64, len(dictionary) + 1, 8 * dictionary.offset)
     blob = np.frombuffer(data, np.uint8, int(starts[-1])) if data is not None else np.zeros(0, np.uint8)
     return codes, blob, starts
+
+
+def _codes(indices: Any) -> NDArray[np.int32]:
+    """Arrow's numbers as an array: its own way would load pandas."""
+    return np.frombuffer(indices.buffers()[1], np.int32, len(indices), 4 * indices.offset)
+
+
+def _numbered(
+    groups: Sequence[tuple[NDArray[np.uint8], _Ints]],
+) -> tuple[list[NDArray[np.int32]], NDArray[np.uint8], _Ints]:
+    """Do what `dictionary_of` does for few texts, for which loading Arrow takes longer."""
+    known: dict[bytes, int] = {}
+    codes = []
+    for texts, offsets in groups:
+        raw = texts.tobytes()
+        items = (raw[low:high] for low, high in pairwise(offsets.tolist()))
+        codes.append(np.array([known.setdefault(item, len(known)) for item in items], np.int32))
+    starts = np.cumsum([0, *map(len, known)], dtype=np.int64)
+    return codes, np.frombuffer(b"".join(known), np.uint8), starts
 
 
 def _raw_heads(lines: Lines, records: _Ints) -> NDArray[np.uint8]:
