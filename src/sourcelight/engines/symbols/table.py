@@ -1,8 +1,8 @@
 """Tables of definitions and imports: those of many documents as arrays, with every name once.
 
-Names stand joined in one text, sorted, a newline after each, so that a pattern is run over all of them at once; from
-a name the rows that bear it are found by `name_first` and `name_rows`. Rows of a document stand together, as
-`definitions` orders them.
+Names stand joined in one text, sorted, a newline after each, so that a pattern is run over all of them at once; the
+rows that bear a name are found by sorting them by name, once. Rows of a document stand together, as `definitions`
+orders them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sourcelight.engines.symbols.grammars import LANGUAGES, version
 from sourcelight.engines.symbols.importing import Import
 from sourcelight.engines.symbols.parse import COLUMNS, Definitions
 
-FORMAT = 2
+FORMAT = 3
 """Raised by one whenever older tables can't be read by this code."""
 
 STATES = ("", "too-large", "timed-out", "unparsable")
@@ -124,12 +124,14 @@ class TableBuilder:
         columns = dict(zip(COLUMNS, rows.T, strict=True))
         return {
             "names": np.frombuffer(b"".join(part for text in ordered for part in (text, b"\n")), np.uint8),
-            "name_start": _bounds(lengths),
-            "name_first": _bounds(np.bincount(name, minlength=len(ordered))),
-            "name_rows": np.argsort(name, kind="stable").astype(np.uint32),
-            "name": name,
-            "container": renumbered[np.array(self._containers, dtype=np.int64)],
-            **{column: np.ascontiguousarray(columns[column]) for column in COLUMNS[:5]},
+            "name_length": _narrow(lengths),
+            "name": _narrow(name),
+            "container": _narrow(renumbered[np.array(self._containers, dtype=np.int64)]),
+            "offset": _narrow(columns["offset"]),
+            "line": _narrow(columns["line"]),
+            "lines_before": _narrow(columns["line"] - columns["begin_line"]),
+            "lines_after": _narrow(columns["end_line"] - columns["line"]),
+            "parent": _narrow(columns["parent"]),
             "kind": columns["kind"].astype(np.uint8),
             "flags": columns["flags"].astype(np.uint8),
             "doc_first": _bounds(np.array(self._counts, dtype=np.int64)),
@@ -146,8 +148,8 @@ class TableBuilder:
         return {
             "import_texts": np.frombuffer(b"".join(texts), np.uint8),
             "import_text_start": _bounds(np.array([len(text) for text in texts], dtype=np.int64)),
-            "import_module": np.ascontiguousarray(rows[:, 0]),
-            "import_member": np.ascontiguousarray(rows[:, 1]),
+            "import_module": _narrow(rows[:, 0]),
+            "import_member": _narrow(rows[:, 1]),
             "import_line": np.minimum(rows[:, 3], _LAST_LINE).astype(np.uint16),
             "import_renamed": renamed.astype(np.uint32),
             "import_alias": np.ascontiguousarray(rows[renamed, 2]),
@@ -155,8 +157,24 @@ class TableBuilder:
         }
 
 
+def _narrow(values: NDArray[Any]) -> Array:
+    """Give numbers in the narrowest type that holds them all: tables are read once and kept for long."""
+    kind = np.min_scalar_type(int(values.max())) if len(values) else np.dtype(np.uint8)
+    return np.ascontiguousarray(values, dtype=kind)
+
+
 def _bounds(lengths: NDArray[Any]) -> NDArray[np.uint32]:
     return np.concatenate(([0], np.cumsum(lengths))).astype(np.uint32)
+
+
+def _wide(values: Array) -> NDArray[np.uint32]:
+    return values.astype(np.uint32, copy=False)
+
+
+def _sums(lengths: Array) -> NDArray[np.int64]:
+    found = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=found[1:])
+    return found
 
 
 class SymbolTable:
@@ -178,33 +196,41 @@ class SymbolTable:
         self.rules: str = facts["rules"]
         self._languages: list[str] = facts["languages"]
         self._names = source.bytes_of("names")
-        self.name_start = source.array("name_start").astype(np.int64)
+        self.name_start = _sums(source.array("name_length"))
         self._name_end = self.name_start[1:] - 1
-        self.name = source.array("name")
-        self.container = source.array("container")
+        self.name = _wide(source.array("name"))
+        self.container = _wide(source.array("container"))
         self.kind = source.array("kind")
         self.flags = source.array("flags")
-        self.offset = source.array("offset")
-        self.line = source.array("line")
-        self.begin_line = source.array("begin_line")
-        self.end_line = source.array("end_line")
-        self.parent = source.array("parent")
+        self.offset = _wide(source.array("offset"))
+        self.line = _wide(source.array("line"))
+        self.begin_line = self.line - source.array("lines_before")
+        self.end_line = self.line + source.array("lines_after")
+        self.parent = _wide(source.array("parent"))
         self.doc_first = source.array("doc_first")
         self.doc_language = source.array("doc_language")
         self.doc_state = source.array("doc_state")
-        self._name_first = source.array("name_first")
         self._import_texts = source.bytes_of("import_texts")
         self._import_text_start = source.array("import_text_start")
-        self.import_module = source.array("import_module")
-        self.import_member = source.array("import_member")
+        self.import_module = _wide(source.array("import_module"))
+        self.import_member = _wide(source.array("import_member"))
         self._import_line = source.array("import_line")
         self._import_renamed = source.array("import_renamed")
         self._import_alias = source.array("import_alias")
         self._doc_import = source.array("doc_import")
-        self._name_rows = source.array("name_rows")
 
     def __len__(self) -> int:
         return len(self.name)
+
+    @functools.cached_property
+    def _name_rows(self) -> NDArray[np.int64]:
+        """The rows, sorted by name."""
+        return np.argsort(self.name, kind="stable")
+
+    @functools.cached_property
+    def _name_first(self) -> NDArray[np.int64]:
+        """The first place of each name in `_name_rows`."""
+        return _sums(np.bincount(self.name, minlength=len(self._name_end)))
 
     @functools.cached_property
     def by_key(self) -> dict[bytes, int]:
