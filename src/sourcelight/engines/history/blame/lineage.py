@@ -197,22 +197,27 @@ class _Tracing:
             same = next((at for at in blobs if made.blob[at] == change.blob), None)
             if same is not None:
                 after[path] = same
-            elif blobs:
+            elif len(blobs) == len(candidates):
                 after[path] = made.add(MIXED, change.blob, number, sources=tuple(blobs))
             else:
-                after[path] = self._moved(change, state, others, number, parents)
+                after[path] = self._moved(change, [state, *others], number, parents)
         for change in found:
             state.pop(made.numbers[change.path], None)
         state.update(after)
 
-    def _moved(self, change: MergeChange, state: State, others: list[State], number: int, parents: list[int]) -> int:
-        """A file that no parent has under its name: git's pairing of renames tells where it was. Not proven."""
+    def _moved(self, change: MergeChange, states: Sequence[State], number: int, parents: list[int]) -> int:
+        """A file that some parent has not got under its name: git's pairing of renames tells where it was there.
+
+        Never proven.
+        """
         made = self._made
         assert change.blob is not None  # noqa: S101 - narrows for the type checker
+        path = made.number(change.path)
         sources = []
-        for pairs, of in zip(self._renames(number, parents), (state, *others), strict=False):
-            pair = pairs.get(change.path)
-            source = None if pair is None else of.get(made.number(pair.old_path))
+        for pairs, of in zip(self._renames(number, parents), states, strict=False):
+            source = of.get(path)
+            if source is None and (pair := pairs.get(change.path)) is not None:
+                source = of.get(made.number(pair.old_path))
             if source is not None:
                 sources.append(source)
         same = next((at for at in sources if made.blob[at] == change.blob), None)
