@@ -5,18 +5,23 @@ A module has a class of awaited methods for `AsyncClient`, and beside it the cla
 taken too. All go through `Caller._call`; nothing here knows what answers.
 """
 
+from sourcelight.client.methods.analyses import AnalysisMethods, BlockingAnalysisMethods
 from sourcelight.client.methods.conversations import BlockingConversationMethods, ConversationMethods
 from sourcelight.client.methods.history import BlockingHistoryMethods, HistoryMethods
 from sourcelight.client.methods.navigation import BlockingNavigationMethods, NavigationMethods
 from sourcelight.client.methods.tools import BlockingToolMethods, ToolMethods
 
 
-class Methods(ToolMethods, HistoryMethods, NavigationMethods, ConversationMethods):
+class Methods(ToolMethods, HistoryMethods, AnalysisMethods, NavigationMethods, ConversationMethods):
     """All awaited methods that give DataFrames of calls."""
 
 
 class BlockingMethods(
-    BlockingToolMethods, BlockingHistoryMethods, BlockingNavigationMethods, BlockingConversationMethods
+    BlockingToolMethods,
+    BlockingHistoryMethods,
+    BlockingAnalysisMethods,
+    BlockingNavigationMethods,
+    BlockingConversationMethods,
 ):
     """The twins of all of them."""
 

@@ -1,0 +1,318 @@
+"""Methods that analyse history: who wrote, changed and owns how much, where and when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from sourcelight.client.methods.calling import Caller, Date, Texts, date_text, texts
+from sourcelight.client.twins import blocking
+from sourcelight.display.notebook import ProgressChoice
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+class AnalysisMethods:
+    """Awaited analyses of history.
+
+    Dates are committer dates in UTC and both bounds are exclusive: texts such as ``2024-06-28`` or ``2 weeks ago``,
+    or Python dates. `repos` are exact names; None: every repository. `Client.commits_behind` lists the commits behind
+    a row.
+    """
+
+    async def ownership(
+        self: Caller,
+        repo: str,
+        path: str | None = None,
+        *,
+        by: str | None = None,
+        depth: int | None = None,
+        exact: bool | None = None,
+        revision: str | None = None,
+        mailmap: Texts | None = None,
+        progress: ProgressChoice = None,
+    ) -> DataFrame:
+        """Count the lines of today's text by author.
+
+        Parameters
+        ----------
+        repo
+            Name of the repository.
+        path
+            File or folder; None: everything.
+        by
+            ``total``, ``directory`` or ``file``: what lines are counted for.
+        depth
+            With ``directory``: how many names deep folders are told apart; 1 without it.
+        exact
+            Ask ``git blame`` about files that the replay of history does not prove.
+        revision
+            Branch, tag or commit; None: the default branch.
+        mailmap
+            Lines that join identities, such as accepted ``mailmap_line`` of `identity_suggestions`.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per author and path; columns as in ``columns_of("ownership")``.
+        """
+        arguments = {"repo": repo, "path": path, "by": by, "depth": depth, "exact": exact, "revision": revision,
+                     "mailmap": _lines(mailmap)}  # fmt: skip
+        return await self._call("ownership", arguments, progress)
+
+    async def bus_factor(
+        self: Caller,
+        repo: str,
+        path: str | None = None,
+        *,
+        depth: int | None = None,
+        exact: bool | None = None,
+        revision: str | None = None,
+        mailmap: Texts | None = None,
+        progress: ProgressChoice = None,
+    ) -> DataFrame:
+        """Tell for each folder how few authors own more than half of its lines; parameters as for `ownership`.
+
+        Returns a DataFrame with one row per folder, the whole first; columns as in ``columns_of("bus_factor")``.
+        """
+        arguments = {"repo": repo, "path": path, "depth": depth, "exact": exact, "revision": revision,
+                     "mailmap": _lines(mailmap)}  # fmt: skip
+        return await self._call("bus_factor", arguments, progress)
+
+    async def survival(
+        self: Caller,
+        repo: str,
+        path: str | None = None,
+        *,
+        exact: bool | None = None,
+        revision: str | None = None,
+        progress: ProgressChoice = None,
+    ) -> DataFrame:
+        """Tell how much of the text of each year is still there; parameters as for `ownership`.
+
+        Returns a DataFrame with one row per year of birth; columns as in ``columns_of("survival")``.
+        """
+        arguments = {"repo": repo, "path": path, "exact": exact, "revision": revision}
+        return await self._call("survival", arguments, progress)
+
+    async def contributors(
+        self: Caller,
+        repos: Texts | None = None,
+        *,
+        by: Texts | None = None,
+        after: Date | None = None,
+        before: Date | None = None,
+        revisions: Texts | None = None,
+        mailmap: Texts | None = None,
+        progress: ProgressChoice = None,
+    ) -> DataFrame:
+        """Count commits and changed lines by author, merges included as ``git shortlog`` does.
+
+        Parameters
+        ----------
+        repos
+            Names of the repositories; None: all.
+        by
+            ``repository`` and one of ``day``, ``week``, ``month``, ``quarter``, ``year``: what is told apart beside
+            authors.
+        after, before
+            Bounds of the committer date.
+        revisions
+            Branches, tags or commits; None: the default branch.
+        mailmap
+            Lines that join identities, such as accepted ``mailmap_line`` of `identity_suggestions`.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per author and group, bots last in each; columns as in ``columns_of("contributors")``.
+        """
+        arguments = {"repos": texts(repos), "by": texts(by), "after": date_text(after), "before": date_text(before),
+                     "revisions": texts(revisions), "mailmap": _lines(mailmap)}  # fmt: skip
+        return await self._call("contributors", arguments, progress)
+
+    async def churn(
+        self: Caller,
+        repos: Texts | None = None,
+        *,
+        by: Texts | None = None,
+        depth: int | None = None,
+        after: Date | None = None,
+        before: Date | None = None,
+        revisions: Texts | None = None,
+        mailmap: Texts | None = None,
+        progress: ProgressChoice = None,
+    ) -> DataFrame:
+        """Count changed lines by folder, file, author and period, as ``git log --numstat`` does.
+
+        Parameters
+        ----------
+        repos
+            Names of the repositories; None: all.
+        by
+            Of ``repository``, ``directory``, ``path``, ``author`` and one period (``day`` to ``year``); None:
+            ``directory``.
+        depth
+            How many names deep folders are told apart; None: 1.
+        after, before, revisions, mailmap
+            As for `contributors`.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per group, most changed lines first in each period; columns as in ``columns_of("churn")``.
+        """
+        arguments = {"repos": texts(repos), "by": texts(by), "depth": depth, "after": date_text(after),
+                     "before": date_text(before), "revisions": texts(revisions),
+                     "mailmap": _lines(mailmap)}  # fmt: skip
+        return await self._call("churn", arguments, progress)
+
+    async def pickaxe(
+        self: Caller,
+        pattern: str,
+        repos: Texts | None = None,
+        *,
+        by: Texts | None = None,
+        files: Texts | None = None,
+        after: Date | None = None,
+        before: Date | None = None,
+        use_regex: bool | None = None,
+        revisions: Texts | None = None,
+        mailmap: Texts | None = None,
+        progress: ProgressChoice = None,
+    ) -> DataFrame:
+        """Tell when lines that match came and went: the rise and fall of an interface.
+
+        Parameters
+        ----------
+        pattern
+            Text to find within one changed line.
+        repos
+            Names of the repositories; None: all.
+        by
+            Of ``repository``, ``author`` and one period (``day`` to ``year``); None: ``month``.
+        files
+            Globs or path prefixes of changed files.
+        use_regex
+            Read the pattern as RE2 with regard to case.
+        after, before, revisions, mailmap
+            As for `contributors`.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per group, in the order of time; columns as in ``columns_of("pickaxe")``.
+        """
+        arguments = {"pattern": pattern, "repos": texts(repos), "by": texts(by), "files": texts(files),
+                     "after": date_text(after), "before": date_text(before), "useRegex": use_regex,
+                     "revisions": texts(revisions), "mailmap": _lines(mailmap)}  # fmt: skip
+        return await self._call("pickaxe", arguments, progress)
+
+    async def hotspots(
+        self: Caller,
+        repos: Texts | None = None,
+        *,
+        files: Texts | None = None,
+        after: Date | None = None,
+        before: Date | None = None,
+        limit: int | None = None,
+        revisions: Texts | None = None,
+        progress: ProgressChoice = None,
+    ) -> DataFrame:
+        """Rank today's files by how often they changed and how long they are; parameters as for `churn`.
+
+        Returns a DataFrame with one row per file, the hottest first; columns as in ``columns_of("hotspots")``.
+        """
+        arguments = {"repos": texts(repos), "files": texts(files), "after": date_text(after),
+                     "before": date_text(before), "limit": limit, "revisions": texts(revisions)}  # fmt: skip
+        return await self._call("hotspots", arguments, progress)
+
+    async def coupling(
+        self: Caller,
+        repos: Texts | None = None,
+        *,
+        after: Date | None = None,
+        before: Date | None = None,
+        min_commits: int | None = None,
+        min_degree: float | None = None,
+        max_files: int | None = None,
+        limit: int | None = None,
+        revisions: Texts | None = None,
+        progress: ProgressChoice = None,
+    ) -> DataFrame:
+        """Find files that commits change together.
+
+        Parameters
+        ----------
+        repos, after, before, revisions
+            As for `churn`.
+        min_commits
+            Fewest commits that change both; None: 5.
+        min_degree
+            Least part of their commits that the two share; None: 0.3.
+        max_files
+            Commits with more files count for no pair; None: 30.
+        limit
+            Most pairs; None: all.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per pair, the strongest first; columns as in ``columns_of("coupling")``.
+        """
+        arguments = {"repos": texts(repos), "after": date_text(after), "before": date_text(before),
+                     "minCommits": min_commits, "minDegree": min_degree, "maxFiles": max_files, "limit": limit,
+                     "revisions": texts(revisions)}  # fmt: skip
+        return await self._call("coupling", arguments, progress)
+
+    async def identities(
+        self: Caller, repos: Texts | None = None, *, mailmap: Texts | None = None, progress: ProgressChoice = None
+    ) -> DataFrame:
+        """List the names and addresses under which people write, and what the mailmap makes of them.
+
+        Returns a DataFrame with one row per identity; columns as in ``columns_of("identities")``.
+        """
+        return await self._call("identities", {"repos": texts(repos), "mailmap": _lines(mailmap)}, progress)
+
+    async def identity_suggestions(
+        self: Caller, repos: Texts | None = None, *, mailmap: Texts | None = None, progress: ProgressChoice = None
+    ) -> DataFrame:
+        """Suggest identities that may be one person; accept rows by passing their ``mailmap_line`` as `mailmap`.
+
+        Returns a DataFrame with one row per identity of a set; columns as in ``columns_of("identity_suggestions")``.
+        """
+        return await self._call("identity_suggestions", {"repos": texts(repos), "mailmap": _lines(mailmap)}, progress)
+
+
+def _lines(mailmap: Texts | None) -> str | None:
+    """Lines of a mailmap as one text; a column of a DataFrame is taken too."""
+    if mailmap is None or isinstance(mailmap, str):
+        return mailmap
+    lines: Iterable[str] = mailmap
+    return "\n".join(line for line in map(str, lines) if line)
+
+
+class BlockingAnalysisMethods:
+    """Their twins."""
+
+    ownership = blocking(AnalysisMethods.ownership)
+    bus_factor = blocking(AnalysisMethods.bus_factor)
+    survival = blocking(AnalysisMethods.survival)
+    contributors = blocking(AnalysisMethods.contributors)
+    churn = blocking(AnalysisMethods.churn)
+    pickaxe = blocking(AnalysisMethods.pickaxe)
+    hotspots = blocking(AnalysisMethods.hotspots)
+    coupling = blocking(AnalysisMethods.coupling)
+    identities = blocking(AnalysisMethods.identities)
+    identity_suggestions = blocking(AnalysisMethods.identity_suggestions)
