@@ -39,6 +39,7 @@ from sourcelight.engines.navigation.definitions import Asked, definitions_of
 from sourcelight.engines.navigation.ranking import ranked
 from sourcelight.engines.navigation.references import References
 from sourcelight.engines.navigation.registry import resolver_of
+from sourcelight.engines.navigation.scip.decode import last_descriptor
 from sourcelight.engines.navigation.scip.index import ScipIndex
 from sourcelight.engines.search import IndexStore, Target
 from sourcelight.engines.symbols import TableBuilder, definitions, parse_tree
@@ -328,7 +329,10 @@ def _compared(
                 defined = index.defined(path, spot)
                 line = texts[path][: defined[0][1].start].rpartition(b"\n")[2] if defined else b""
                 symbol = "" if _IMPORT.match(line.decode(errors="replace")) or line.isspace() else f"{symbol} {path!r}"
-            places[texts[path][spot.start : spot.end]][symbol].add((path, spot.start))
+            text = texts[path][spot.start : spot.end]
+            if not spot.symbol.startswith("local ") and last_descriptor(spot.symbol) != text.decode(errors="replace"):
+                symbol = ""
+            places[text][symbol].add((path, spot.start))
     asked: dict[tuple[bytes, bytes], set[str]] = defaultdict(set)
     for symbol, held in index.definitions.items():
         path, spot = held[0]
