@@ -99,6 +99,8 @@ def line_batch(
 
 def int32_of(column: Column) -> NDArray[np.int32]:
     """A column of 32-bit numbers as an array, without loading pandas as pyarrow's own way does."""
+    if not len(column):
+        return np.zeros(0, np.int32)
     return np.frombuffer(column.buffers()[1], np.int32, len(column), 4 * column.offset)
 
 

@@ -1,0 +1,216 @@
+"""Queries for commits and changed lines over real repositories."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sourcelight.backends.embed import open_engine
+from sourcelight.core.batches import Cancellation, MatchBatch, conform
+from sourcelight.core.wire.events import Alert, Done, Filters, Progress
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.engine import Engine
+from sourcelight.repos import Viewer
+from sourcelight.testing import RepositoryBuilder
+
+BOB = "Bob Builder <bob@example.com>"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("repositories")
+    api = RepositoryBuilder(root / "api", origin="https://example.org/team/api.git")
+    api.commit({"main.py": "import retry\n", "old.go": "package retry\n"}, "add retry\n\nfirst retry, second retry")
+    api.tag("v1")
+    api.commit({"main.py": "import retry\nretry(3)\n", "docs/a.md": "Retry twice\n"}, "use it", author=BOB)
+    api.git("mv", "old.go", "new.go")
+    api.commit(None, "move")
+    api.commit({"main.py": "retry(3)\n"}, "import nothing")
+    api.branch("side", start="v1")
+    api.commit({"side.py": "retry aside\n"}, "aside")
+    api.switch("main")
+    web = RepositoryBuilder(root / "web", origin="https://example.org/team/web.git")
+    web.commit({"app.ts": "retry()\n"}, "retry in the browser", author=BOB)
+    (root / "plain").mkdir()
+    (root / "plain" / "notes.txt").write_text("retry\n")
+    return root
+
+
+@pytest.fixture(scope="module")
+def engine(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    return open_engine([folder / "api", folder / "web", folder / "plain"], index=tmp_path_factory.mktemp("index"))
+
+
+def run(engine: Engine, query: str, **options: Any) -> list[Any]:
+    return list(engine.stream(SearchRequest(query, **options), Viewer.owner(), Cancellation()))
+
+
+def rows(engine: Engine, query: str, **options: Any) -> list[dict[str, Any]]:
+    batches = [event.batch for event in run(engine, query, **options) if isinstance(event, MatchBatch)]
+    return list(conform(batches).to_pylist())
+
+
+def messages(engine: Engine, query: str, **options: Any) -> list[str]:
+    found = [row["message"].splitlines()[0] for row in rows(engine, query, **options)]
+    return list(dict.fromkeys(found))
+
+
+def lines(engine: Engine, query: str, **options: Any) -> list[tuple[str, str, int, str]]:
+    return [(r["path"], r["side"], r["line_number"], r["line"]) for r in rows(engine, query, **options) if r["path"]]
+
+
+def final(events: list[Any]) -> Progress:
+    return [event for event in events if isinstance(event, Progress) and event.done][-1]
+
+
+def test_messages_have_their_matches_by_line(engine: Engine) -> None:
+    found = rows(engine, "type:commit repo:api retry")
+    assert [(r["line_number"], r["line"], r["start"], r["end"], r["match_count"]) for r in found] == [
+        (1, "add retry", [4], [9], 1),
+        (3, "first retry, second retry", [6, 20], [11, 25], 2),
+    ]
+    assert found[0]["label"].startswith("[team/api](/example.org/team/api) \u203a [Ada Example](")
+    assert found[0]["detail"].startswith(f"[`{found[0]['commit'][:7]}` ")
+    assert found[0]["url"] == f"/example.org/team/api/-/commit/{found[0]['commit']}"
+
+
+def test_commits_without_a_pattern_come_newest_first(engine: Engine) -> None:
+    assert messages(engine, "type:commit repo:api") == ["import nothing", "move", "use it", "add retry"]
+    assert messages(engine, "type:commit repo:api author:bob") == ["use it"]
+    assert messages(engine, r"type:commit repo:api -author:^ada") == ["use it"]
+    assert messages(engine, "type:commit repo:api committer:bob@example.com$") == ["use it"]
+    assert messages(engine, "type:commit repo:api message:first") == ["add retry"]
+    assert messages(engine, "type:commit repo:api file:docs/") == ["use it"]
+    assert messages(engine, "type:commit repo:api lang:go") == ["move", "add retry"]
+    assert messages(engine, "type:commit repo:api -file:py -file:md") == ["move", "add retry"]
+
+
+def test_dates_are_strict_and_of_the_committer(engine: Engine) -> None:
+    # The first commit is of 2023-11-14T22:13:20Z, the others follow hour by hour.
+    assert messages(engine, "type:commit repo:api before:2023-11-14T23:13:20Z") == ["add retry"]
+    assert messages(engine, "type:commit repo:api after:2023-11-15T00:13:20Z") == ["import nothing"]
+    assert messages(engine, "type:commit repo:api after:2023-11-15 before:2023-11-15T01:00:00Z") == ["move"]
+
+
+def test_changed_lines_have_their_places(engine: Engine) -> None:
+    assert lines(engine, "type:diff repo:api retry") == [
+        ("main.py", "removed", 1, "import retry"),
+        ("docs/a.md", "added", 1, "Retry twice"),
+        ("main.py", "added", 2, "retry(3)"),
+        ("main.py", "added", 1, "import retry"),
+        ("old.go", "added", 1, "package retry"),
+    ]
+    assert lines(engine, "type:diff repo:api Retry case:yes") == [("docs/a.md", "added", 1, "Retry twice")]
+    assert lines(engine, "type:diff repo:api retry lang:go") == [("old.go", "added", 1, "package retry")]
+    assert lines(engine, "type:diff repo:api /^retry/ -file:md") == [("main.py", "added", 2, "retry(3)")]
+
+
+def test_one_side_can_be_selected(engine: Engine) -> None:
+    removed = "type:diff repo:api select:commit.diff.removed"
+    assert lines(engine, f"{removed} retry") == [("main.py", "removed", 1, "import retry")]
+    assert messages(engine, removed) == ["import nothing"]
+    assert len(lines(engine, "type:diff repo:api retry select:commit.diff.added")) == 4
+    assert rows(engine, "type:commit repo:api retry select:commit.diff") == []
+    assert rows(engine, "type:diff repo:api retry select:file") == []
+
+
+def test_selecting_repositories_gives_each_once(engine: Engine) -> None:
+    found = rows(engine, "type:commit select:repo retry")
+    assert [(row["type"], row["repository"]) for row in found] == [
+        ("repo", "example.org/team/api"),
+        ("repo", "example.org/team/web"),
+    ]
+
+
+def test_terms_are_joined_within_one_file_of_a_commit(engine: Engine) -> None:
+    keyword = {"pattern_type": "keyword"}
+    assert (
+        messages(engine, "type:diff repo:api import retry", **keyword) == ["import nothing", "use it", "add retry"][::2]
+    )
+    assert messages(engine, "type:diff repo:api twice 3", **keyword) == []
+    assert messages(engine, "type:diff repo:api (twice or 3)", **keyword) == ["use it"]
+    assert messages(engine, "type:diff repo:api retry not import", **keyword) == ["use it", "add retry"]
+
+
+def test_alternatives_are_united_commit_by_commit(engine: Engine) -> None:
+    query = "repo:api type:diff ((file:md twice) or (file:main 3))"
+    found = rows(engine, query, pattern_type="keyword")
+    assert len({row["commit"] for row in found}) == 1
+    assert {(row["path"], row["line"]) for row in found} == {("docs/a.md", "Retry twice"), ("main.py", "retry(3)")}
+
+
+def test_revisions_bound_the_commits(engine: Engine) -> None:
+    assert messages(engine, "type:commit repo:api@side") == ["aside", "add retry"]
+    assert messages(engine, "type:commit repo:api@side:^v1") == ["aside"]
+    assert messages(engine, "type:commit repo:api@v1:side") == ["aside", "add retry"]
+    assert messages(engine, "type:commit repo:api rev:^v1") == ["import nothing", "move", "use it"]
+    alert = next(e for e in run(engine, "type:commit repo:api@nowhere x") if isinstance(e, Alert))
+    assert alert.title == "Some repositories could not be searched"
+
+
+def test_files_are_known_by_who_changed_them(engine: Engine) -> None:
+    def paths(query: str) -> set[str]:
+        return {row["path"] for row in rows(engine, query)}
+
+    assert paths("file:has.contributor(bob) repo:api retry") == {"main.py", "docs/a.md"}
+    assert paths("-file:has.contributor(bob) repo:api retry") == {"new.go"}
+    assert paths("file:has.contributor(^Ada) repo:api") == {"main.py", "new.go"}
+    assert (
+        engine.count(SearchRequest("file:has.contributor(bob) retry"), ["path"], Viewer.owner(), Cancellation()) is None
+    )
+
+
+def test_folders_without_git_are_named_and_the_rest_is_searched(engine: Engine) -> None:
+    events = run(engine, "type:commit retry")
+    assert isinstance(events[-1], Done)
+    item = next(s for s in final(events).skipped if s.reason == "history-missing")
+    assert "`plain`: it is a folder without git" in item.message
+    assert final(events).match_count == 4
+
+
+def test_limits_cut_and_say_so(engine: Engine) -> None:
+    events = run(engine, "type:diff retry count:2")
+    assert final(events).match_count == 2
+    assert "shard-match-limit" in {s.reason for s in final(events).skipped}
+    shown = run(engine, "type:commit repo:api", display=1)
+    assert sum(e.batch.num_rows for e in shown if isinstance(e, MatchBatch)) == 1
+    assert final(shown).match_count == 4
+    assert "display" in {s.reason for s in final(shown).skipped}
+
+
+def test_filters_name_the_kinds_of_results(engine: Engine) -> None:
+    filters = [e for e in run(engine, "type:diff retry") if isinstance(e, Filters)][-1]
+    assert ("type:diff", 6) in {(f.value, f.count) for f in filters.filters}
+
+
+def test_commits_and_files_can_be_asked_for_together(engine: Engine) -> None:
+    kinds = {row["type"] for row in rows(engine, "repo:api type:commit type:file retry")}
+    assert kinds == {"commit", "content"}
+    assert {row["type"] for row in rows(engine, "repo:api type:commit type:diff retry")} == {"diff"}
+
+
+def test_new_commits_are_found_by_the_next_search(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "repo")
+    repo.commit({"a": "x\n"}, "one")
+    engine = open_engine([tmp_path / "repo"], index=tmp_path / "index")
+    assert messages(engine, "type:commit") == ["one"]
+    repo.commit({"a": "y\n"}, "two")
+    assert messages(engine, "type:commit") == ["two", "one"]
+    repo.git("reset", "-q", "--hard", "HEAD~1")
+    repo.commit({"a": "z\n"}, "rewritten")
+    assert messages(engine, "type:commit") == ["rewritten", "one"]
+
+
+def test_a_cancelled_search_ends_without_done(engine: Engine) -> None:
+    cancellation = Cancellation()
+    events = engine.stream(SearchRequest("type:diff retry"), Viewer.owner(), cancellation)
+    next(events)
+    cancellation.cancel()
+    assert not any(isinstance(event, Done) for event in events)
+
+
+def test_work_trees_have_the_history_of_their_head(folder: Path, tmp_path: Path) -> None:
+    engine = open_engine([folder / "api"], index=tmp_path / "index", worktree=True)
+    assert messages(engine, "type:commit") == ["import nothing", "move", "use it", "add retry"]
