@@ -140,3 +140,45 @@ def test_a_description_finds_the_same_files_first_whether_or_not_a_service_cuts_
     assert theirs["path"][0] == ours["path"][0]
     assert set(theirs["path"]) <= set(ours["path"])
     assert (theirs.attrs["status"] == "complete") == (len(theirs) == len(ours))
+
+
+ANALYSES: list[tuple[str, Mapping[str, Any]]] = [
+    ("contributors", {"repos": [HUB]}),
+    ("contributors", {"repos": ALL, "by": ["repository", "year"], "after": "2022-01-01"}),
+    ("churn", {"repos": [HUB], "by": ["author"]}),
+    ("churn", {"repos": ALL, "by": ["repository", "month"]}),
+    ("churn", {"repos": [PYTIDE], "by": ["week"]}),
+    ("churn", {"repos": [PYTIDE], "by": ["author", "quarter"]}),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments"), ANALYSES, ids=ids(ANALYSES))
+def test_what_commits_tell_is_computed_over_a_service_too(
+    embedded: sl.Client, remote: sl.Client, name: str, arguments: Mapping[str, Any]
+) -> None:
+    keys = ["repository", "period", "author_email", "author"]
+    frames = [frame(client, name, arguments).drop(columns="files", errors="ignore") for client in (embedded, remote)]
+    ours, theirs = (
+        one.astype(dict.fromkeys(keys, str)).sort_values(keys, kind="stable").reset_index(drop=True) for one in frames
+    )
+    if name == "contributors":
+        people = set(ours["author_email"][ours["commits"] > 0])
+        ours, theirs = (one[one["author_email"].isin(people)].reset_index(drop=True) for one in (ours, theirs))
+    assert_frame_equal(ours, theirs, check_categorical=False)
+    assert frames[1].attrs["status"] == "complete"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("churn", {"repos": [HUB]}),
+        ("contributors", {"repos": [HUB], "mailmap": "A <a@x>"}),
+        ("blame", {"repo": HUB, "path": "README.md"}),
+    ],
+    ids=["churn by directory", "mailmap", "blame"],
+)
+def test_what_needs_a_clone_is_refused_with_the_reason(
+    remote: sl.Client, name: str, arguments: Mapping[str, Any]
+) -> None:
+    with pytest.raises(sl.UnsupportedCall, match=r"on this machine"):
+        frame(remote, name, arguments)

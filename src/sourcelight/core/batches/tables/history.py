@@ -148,7 +148,7 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
         Column("co_authored", "int64", "further commits whose Co-authored-by trailers name the person"),
         _ADDITIONS,
         _DELETIONS,
-        Column("files", "int64", "distinct files changed"),
+        Column("files", "int64", "distinct files changed", _UNSAID),
         _FIRST,
         _LAST,
         _BOT,

@@ -1,0 +1,201 @@
+"""`contributors` and `churn` of a service, computed here from its commits.
+
+Services have no tool for them, but `commit_search` gives every commit with its author and size. What needs the files of
+each commit can't be had so, and is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sourcelight.backends.remote.mcp_tools import history
+from sourcelight.backends.remote.mcp_tools.asking import Asked
+from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.tables import TABLES
+from sourcelight.core.batches.tables.building import table_of
+from sourcelight.core.errors import CallError, UnsupportedCall
+
+_PERIODS = {"day": 0, "week": 0, "month": 1, "quarter": 3, "year": 12}
+_PASSED_ON = ("repos", "revisions", "after", "before")
+_CO_AUTHORS = "Co-authors are named as the trailers have them, without the mailmap of the repository."
+_MERGES = "Merges are counted as commits and have no changed lines of their own."
+_NO_MERGES = "Merges are left out: they have no changed lines of their own."
+
+
+@dataclass(slots=True)
+class _Sum:
+    """What is added up for one group."""
+
+    commits: int = 0
+    merges: int = 0
+    co_authored: int = 0
+    additions: int = 0
+    deletions: int = 0
+    changes: int = 0
+    bot: bool | None = None
+    authors: set[tuple[str, str]] = field(default_factory=set)
+    first: datetime | None = None
+    last: datetime | None = None
+
+    def seen(self, moment: datetime) -> None:
+        """Widen the time from the first to the last commit."""
+        self.first = moment if self.first is None else min(self.first, moment)
+        self.last = moment if self.last is None else max(self.last, moment)
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """What a row is about; None where it is not grouped by that."""
+
+    repository: str | None
+    period: tuple[datetime, datetime] | None
+    author: tuple[str, str] | None
+
+
+async def _contributors(asked: Asked) -> Answer:
+    by = _grouping(asked, (), ("repository",))
+    commits = await _commits(asked)
+    sums: dict[_Key, _Sum] = {}
+    for row in commits.table.to_pylist():
+        moment, writer = row["commit_date"], (row["author"], row["author_email"])
+        own = sums.setdefault(_key(row, by, writer), _Sum())
+        own.seen(moment)
+        own.commits += 1
+        own.merges += len(row["parents"]) > 1
+        own.additions += row["additions"] or 0
+        own.deletions += row["deletions"] or 0
+        own.bot = row["bot"]
+        for helper in _people(row["co_authors"]):
+            if helper != writer:
+                theirs = sums.setdefault(_key(row, by, helper), _Sum())
+                theirs.seen(moment)
+                theirs.co_authored += 1
+    order = sorted(sums.items(), key=lambda item: (_start(item[0]), bool(item[1].bot), -item[1].commits))
+    rows = [
+        {
+            **_key_columns(key),
+            "commits": found.commits,
+            "merges": found.merges,
+            "co_authored": found.co_authored,
+            "additions": found.additions,
+            "deletions": found.deletions,
+            "first_date": found.first,
+            "last_date": found.last,
+            "bot": found.bot,
+        }
+        for key, found in order
+    ]
+    said = (*commits.notices, _MERGES, _CO_AUTHORS, "The files that a person changed can't be told from commits alone.")
+    return _answer("contributors", rows, commits, said)
+
+
+async def _churn(asked: Asked) -> Answer:
+    by = _grouping(asked, ("directory",), ("repository", "author"))
+    commits = await _commits(asked)
+    sums: dict[_Key, _Sum] = {}
+    for row in commits.table.to_pylist():
+        if row["files"]:
+            writer = (row["author"], row["author_email"])
+            own = sums.setdefault(_key(row, by, writer if "author" in by else None), _Sum())
+            own.commits += 1
+            own.changes += row["files"]
+            own.additions += row["additions"] or 0
+            own.deletions += row["deletions"] or 0
+            own.authors.add(writer)
+    order = sorted(sums.items(), key=lambda item: (_start(item[0]), -(item[1].additions + item[1].deletions)))
+    rows = [
+        {
+            **_key_columns(key),
+            "additions": found.additions,
+            "deletions": found.deletions,
+            "changes": found.changes,
+            "commits": found.commits,
+            "authors": len(found.authors),
+        }
+        for key, found in order
+    ]
+    return _answer("churn", rows, commits, (*commits.notices, _NO_MERGES))
+
+
+async def _commits(asked: Asked) -> Answer:
+    """All commits that the analysis is of, with their sizes."""
+    if asked.arguments.get("mailmap"):
+        raise UnsupportedCall(
+            f"{asked.name}: a mailmap can only be applied to repositories on this machine", call=asked.name
+        )
+    given = {name: asked.arguments[name] for name in _PASSED_ON if asked.arguments.get(name)}
+    search = replace(asked, name="commit_search", arguments={"repos": [], **given})
+    commits = await history.ANSWERS["commit_search"](search)
+    for name in ("files", "additions", "parents", "commit_date"):
+        column = commits.table.column(name)
+        if len(column) and column.null_count == len(column):
+            raise UnsupportedCall(f"{asked.name}: this service does not tell the {name} of commits", call=asked.name)
+    return commits
+
+
+def _grouping(asked: Asked, usual: tuple[str, ...], known: tuple[str, ...]) -> tuple[str, ...]:
+    by = asked.arguments.get("by") or usual
+    by = (by,) if isinstance(by, str) else tuple(by)
+    other = [name for name in by if name not in known and name not in _PERIODS]
+    if other:
+        raise UnsupportedCall(
+            f"{asked.name} by {other[0]} needs the files of every commit, which services don't tell; over a service it "
+            f"can be had by {', '.join((*known, *_PERIODS))}, and on this machine with sourcelight.open",
+            call=asked.name,
+            argument="by",
+            accepted=(*known, *_PERIODS),
+        )
+    if sum(name in _PERIODS for name in by) > 1:
+        raise CallError(f"{asked.name}: by names two periods", call=asked.name, argument="by")
+    return by
+
+
+def _key(row: Mapping[str, Any], by: tuple[str, ...], author: tuple[str, str] | None) -> _Key:
+    period = next((name for name in by if name in _PERIODS), None)
+    return _Key(
+        row["repository"] if "repository" in by else None,
+        None if period is None else _period(row["commit_date"], period),
+        author,
+    )
+
+
+def _period(moment: datetime, period: str) -> tuple[datetime, datetime]:
+    """Start and end of the period of a moment, UTC; a week begins on Monday."""
+    day = moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    if period in {"day", "week"}:
+        day -= timedelta(days=day.weekday() if period == "week" else 0)
+        return day, day + timedelta(days=7 if period == "week" else 1)
+    months = _PERIODS[period]
+    first = (day.year * 12 + day.month - 1) // months * months
+    return _month(first), _month(first + months)
+
+
+def _month(number: int) -> datetime:
+    return datetime(number // 12, number % 12 + 1, 1, tzinfo=UTC)
+
+
+def _people(texts: list[str]) -> Iterator[tuple[str, str]]:
+    for text in dict.fromkeys(texts):
+        name, _, email = text.rpartition(" <")
+        yield name, email.removesuffix(">")
+
+
+def _start(key: _Key) -> float:
+    return key.period[0].timestamp() if key.period else 0.0
+
+
+def _key_columns(key: _Key) -> dict[str, Any]:
+    start, end = key.period or (None, None)
+    name, email = key.author or (None, None)
+    return {"repository": key.repository, "period": start, "period_end": end, "author": name, "author_email": email}
+
+
+def _answer(columns: str, rows: list[dict[str, Any]], commits: Answer, said: tuple[str, ...]) -> Answer:
+    table = table_of(columns, len(rows), **{c.name: [row.get(c.name) for row in rows] for c in TABLES[columns]})
+    return Answer(columns, table, commits.attributes, commits.complete, said)
+
+
+ANSWERS: Mapping[str, Callable[[Asked], Awaitable[Answer]]] = {"contributors": _contributors, "churn": _churn}
