@@ -148,7 +148,7 @@ print(partly.attrs["status"], [warning.category.__name__ for warning in caught])
 # What only a clone can answer is refused with the reason, and a wrong argument with the right ones.
 
 # %%
-for attempt in (lambda: remote.contributors([hub]), lambda: remote.read_file(hub, "absent.txt")):
+for attempt in (lambda: remote.blame(hub, "README.md"), lambda: remote.read_file(hub, "absent.txt")):
     try:
         attempt()
     except sl.SourcelightError as error:
