@@ -25,6 +25,9 @@ SPARSE = 1024
 DENSE = 256
 """Bytes for each occurrence of a longer text below which the same holds."""
 
+PROBE = 1 << 20
+"""First bytes of the ranges that tell how dense a text is; counting in all of them takes as long as finding."""
+
 BLOCK = 256 << 10
 """Bytes compared at once, so that they stay in the processor's cache."""
 
@@ -81,8 +84,9 @@ def find_texts(view: memoryview, text: bytes, ranges: Offsets) -> Offsets:
     if len(text) == 1 and count_texts(view, text, ranges) * SPARSE > int((ranges[:, 1] - ranges[:, 0]).sum()):
         return _find_byte(view, text[0], ranges)
     if len(text) > 1 and _never_overlaps(text) and len(ranges):
-        size = int((ranges[:, 1] - ranges[:, 0]).sum())
-        if size > BLOCK and count_texts(view, text, ranges) * DENSE > size:
+        probe = _first_bytes(ranges, PROBE)
+        size = int((probe[:, 1] - probe[:, 0]).sum())
+        if size > BLOCK and count_texts(view, text, probe) * DENSE > size:
             return _find_dense(view, text, ranges)
     find = haystack.find
     width = len(text)
@@ -94,6 +98,17 @@ def find_texts(view: memoryview, text: bytes, ranges: Offsets) -> Offsets:
             add(at)
             at = find(text, at + width, high)
     return np.array(found, dtype=np.int64)
+
+
+def _first_bytes(ranges: Offsets, most: int) -> Offsets:
+    """Give the ranges that hold the first `most` bytes."""
+    ends = np.cumsum(ranges[:, 1] - ranges[:, 0])
+    if int(ends[-1]) <= most:
+        return ranges
+    last = int(np.searchsorted(ends, most))
+    first = ranges[: last + 1].copy()
+    first[last, 1] -= int(ends[last]) - most
+    return first
 
 
 @functools.lru_cache(maxsize=256)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.core.patterns.halting import Stopped, never
 from sourcelight.engines.history.search.model import Side
-from sourcelight.engines.history.search.texts import found_in, spans_in
+from sourcelight.engines.history.search.texts import counted_in, found_in
 from sourcelight.engines.history.snapshot import History, Ints, Mask
 from sourcelight.engines.history.store.segment import LINE, Segment
 
@@ -74,10 +74,9 @@ def counts_changed(history: History, pattern: CompiledPattern, stopped: Stopped 
     found = []
     sums = np.zeros(len(history.changes), np.int64)
     for base, segment in zip(history.bases.rows, history.segments, strict=False):
-        lines = matching_lines(segment, pattern, stopped)
-        at, _, _ = spans_in(pattern, segment.bytes_of("lines"), segment.line_starts, lines, stopped)
+        lines, counts = counted_in(pattern, segment.bytes_of("lines"), segment.line_starts, stopped)
         weights = np.zeros(len(segment.line_starts), np.int64)
-        weights[lines] = np.bincount(at, minlength=len(lines))
+        weights[lines] = counts
         rows = rows_of_lines(segment, lines)
         signed = segment["rows"][rows]
         weight = np.where(signed > LINE, -1, 1) * weights[signed & LINE]
