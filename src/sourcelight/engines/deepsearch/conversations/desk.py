@@ -231,7 +231,7 @@ class Desk:
         files = (s for s in question.sources if s.type == "file" and s.status in {"verified", "moved"})
         cited += [source.path.rpartition("/")[2] for source in files]
         names = tuple(dict.fromkeys(name for name in cited if name))[:_MOST_CITED]
-        return Previous(question.text, joined(question.segments), names, self.store.messages(question.id))
+        return Previous(question.text, joined(question.segments), names)
 
     def wait(self, question: int, context: CallContext, most_s: float | None) -> Answer:
         """Wait for an answer, up to `most_s` seconds (None: no limit), and give what is there then.
