@@ -144,7 +144,7 @@ class _Run:
     async def ask(self, pack: list[str]) -> str:
         """Let the model work; when a limit is hit, ask once more for an answer with what it has."""
         from pydantic_ai import CancellationToken, capture_run_messages
-        from pydantic_ai.exceptions import RunCancelled, RunTimedOut, UsageLimitExceeded
+        from pydantic_ai.exceptions import RunTimedOut, UsageLimitExceeded
         from pydantic_ai.usage import RunUsage
 
         self._usage = RunUsage()
@@ -174,7 +174,7 @@ class _Run:
                 except Exception as other:  # noqa: BLE001 - as above
                     fault = other
             group.cancel_scope.cancel()
-        if isinstance(fault, RunCancelled):
+        if fault is not None and self.inquiry.context.cancellation.cancelled:
             raise Cancelled("stopped on request") from fault
         if fault is not None:
             raise fault
