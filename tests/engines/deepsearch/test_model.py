@@ -25,7 +25,7 @@ from sourcelight.repos import Viewer
 from sourcelight.repos.state import State
 from sourcelight.testing.scripted_model import Fail, Say, Script, ScriptedModel, Use
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(90)
 
 QUESTION = "how is the checkout total of a cart computed"
 GOOD = "The total is a sum of prices [E1].\n\n## Follow-up questions\n\n- What is rounded?\n- Who wrote it?\n"
@@ -186,8 +186,8 @@ def test_a_budget_of_tokens_ends_a_run(engine: Engine) -> None:
 def test_a_slow_stream_is_ended_in_time(engine: Engine) -> None:
     """A model that takes longer than allowed is left, also when it is slow again with its last word."""
     began = time.monotonic()
-    found, _ = ask(engine, [Say(GOOD, pause_s=20.0)], budget=replace(Budget.of_model(), wall_s=1.0))
-    assert time.monotonic() - began < 15.0
+    found, _ = ask(engine, [Say(GOOD, pause_s=100.0)], budget=replace(Budget.of_model(), wall_s=1.0))
+    assert time.monotonic() - began < 45.0
     assert found.draft.researcher == "extractive"
     assert "took too long" in found.text
 
@@ -197,14 +197,14 @@ def test_cancelling_stops_a_model(engine: Engine) -> None:
     cancellation = Cancellation()
     context = CallContext(engine, Viewer.owner(), cancellation)
     inquiry = Inquiry(QUESTION, "", pin(engine, "", context.viewer, cancellation), context)
-    with ScriptedModel([Say(GOOD, pause_s=20.0)]) as server:
+    with ScriptedModel([Say(GOOD, pause_s=100.0)]) as server:
         researcher = ModelResearcher(ModelChoice("scripted", server.url))
         timer = threading.Timer(1.0, cancellation.cancel)
         timer.start()
         began = time.monotonic()
         with pytest.raises(Cancelled):
             researcher.research(inquiry, None, lambda _: None)
-        assert time.monotonic() - began < 15.0
+        assert time.monotonic() - began < 45.0
 
 
 def test_a_server_that_is_not_there(engine: Engine) -> None:
