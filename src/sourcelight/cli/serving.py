@@ -44,7 +44,7 @@ def serve(paths: Sequence[str], *, host: str, port: int, config: str | None, wor
             line.clear()
         logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
         logging.getLogger("uvicorn").setLevel(logging.WARNING)
-        desk = open_desk(state, sharing=settings.deepsearch_sharing)
+        desk = open_desk(state, sharing=settings.deepsearch_sharing, model=settings.deepsearch_model)
         app = create_app(engine, settings, state=state, owner_token=owner.token, bind_host=host, conversations=desk)
         for name in settings.unserved:
             say(f"{name} is set, but this version does not serve what it governs")

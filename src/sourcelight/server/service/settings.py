@@ -70,7 +70,7 @@ class Settings:
         ``deepSearch.sharing.enabled``: whether owners of deep search conversations may share them by link. Default
         True; what is shared opens to nobody else while it is False.
     deepsearch_model
-        ``deepSearch.model``: checked, but not served by this version; see `unserved`.
+        ``deepSearch.model``: name of the model that answers questions; empty: none is asked.
     given
         Names that the file or the environment sets.
     """
@@ -158,7 +158,7 @@ def _address(value: Any) -> str:
 _KEYS: dict[str, _Key] = {
     "auth.idpDynamicClientRegistrationEnabled": _Key("dynamic_client_registration", "true or false", _boolean),
     "auth.public": _Key("auth_public", "true or false", _boolean),
-    "deepSearch.model": _Key("deepsearch_model", "text: the name of a model", _text, served=False),
+    "deepSearch.model": _Key("deepsearch_model", "text: the name of a model", _text),
     "deepSearch.sharing.enabled": _Key("deepsearch_sharing", "true or false", _boolean),
     "externalURL": _Key(
         "external_url",
