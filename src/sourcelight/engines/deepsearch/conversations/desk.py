@@ -210,7 +210,8 @@ class Desk:
                 call="deepsearch",
                 argument="running",
             ) from None
-        own = replace(context, cancellation=Cancellation(), observer=None, conversations=None)
+        # Links are kept relative to the service: whoever reads the answer puts an address in front, or none.
+        own = replace(context, cancellation=Cancellation(), observer=None, base_url="", conversations=None)
         previous = [self._previous(each) for each in earlier if each.status == "completed"]
         work = Work(self.store, self.researcher, number, words, filters, own, previous, self.boot)
         with self._guard:
