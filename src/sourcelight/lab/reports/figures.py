@@ -18,7 +18,7 @@ _LONGEST = 38
 _THOUSANDS = "{x:,.0f}"
 
 
-def saved(figure: Any, file: IO[bytes], format: str) -> None:  # noqa: A002 - matplotlib's name
+def saved(figure: Any, file: IO[bytes], format: str, dots_per_in: float = 144) -> None:  # noqa: A002 - matplotlib's name
     """Write a figure as ``svg`` or ``png``: the same bytes for the same figure."""
     import matplotlib as mpl
 
@@ -26,7 +26,7 @@ def saved(figure: Any, file: IO[bytes], format: str) -> None:  # noqa: A002 - ma
         # A name in a script that the font lacks is drawn as boxes; the table beside the figure has it in full.
         warnings.filterwarnings("ignore", message=r".*[Gg]lyph.*")
         metadata = {"Date": None} if format == "svg" else {"Software": None}
-        figure.savefig(file, format=format, dpi=144, metadata=metadata)
+        figure.savefig(file, format=format, dpi=dots_per_in, metadata=metadata)
 
 
 def bars(labels: Sequence[str], values: Mapping[str, Sequence[float]], unit: str) -> Any:

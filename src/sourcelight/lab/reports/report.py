@@ -63,6 +63,19 @@ class Report:
         """All figures by name, drawn anew: matplotlib figures that no global state knows."""
         return {figure.name: figure.draw() for figure in self._figures()}
 
+    def figure(self, name: str) -> Figure:
+        """One figure, which shows itself in a notebook.
+
+        Raises
+        ------
+        KeyError
+            For a name that no figure has; says which there are.
+        """
+        found = {figure.name: figure for figure in self._figures()}
+        if name not in found:
+            raise KeyError(f"no figure is named {name!r}; there are {', '.join(found) or 'none'}")
+        return found[name]
+
     def drill(self, name: str, **where: Any) -> Frame:
         """Give the rows behind a number.
 
@@ -86,7 +99,7 @@ class Report:
         """
         for number in self.numbers:
             if number.name == name and number.source and not where:
-                return _rows(self.sources[number.source], number.where)
+                return _rows(self.sources[number.source], number.where, counted=True)
         for table in self._tables():
             if table.name == name and (table.source or table.behind):
                 unknown = sorted(set(where) - set(table.keys))
@@ -179,11 +192,12 @@ def _example(table: Table) -> str:
     return ", ".join(f"{key}={first[key]!r}" for key in table.keys)
 
 
-def _rows(frame: Frame, where: Mapping[str, Any]) -> Frame:
+def _rows(frame: Frame, where: Mapping[str, Any], *, counted: bool = False) -> Frame:
+    """Rows with these values; of a number that was `counted`, there may be none."""
     for column, value in where.items():
         values = list(value) if isinstance(value, (list, tuple, set, frozenset)) else [value]
         chosen = frame[column].isin(values)
-        if not chosen.any() and len(frame) and not isinstance(value, bool):
+        if not chosen.any() and len(frame) and not counted and not isinstance(value, bool):
             raise KeyError(f"no row has {value!r} in {column}")
         frame = frame[chosen]
     return frame.reset_index(drop=True)
