@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,7 +143,7 @@ def definitions(language: str, data: bytes, *, most_seconds: float = MOST_SECOND
     nodes: list[Node] = []
     ordered = _ordered(_captured(language, tree, data, nodes), GRAMMARS[language].constructor)
     found = _in_lines(ordered, data, "unparsable" if tree.root_node.is_error else "")
-    found.imports = read_imports(language, nodes)
+    found.imports = read_imports(language, nodes, data)
     return found
 
 
@@ -214,21 +214,22 @@ def _captured(language: str, tree: Tree, data: bytes, imported: list[Node]) -> l
     cursor = QueryCursor(loaded(language)[1], match_limit=_MOST_STATES)
     # No progress_callback here: with one, tree-sitter 0.26.1 for Python crashes the process. Size bounds the time.
     for pattern, captures in cursor.matches(tree.root_node):
-        if "import" in captures:
-            imported += captures["import"][:1]
-            continue
         named = captures.pop("name", None)
-        container = captures.pop("container", None)
+        if named is None:
+            if "import" in captures:
+                imported += captures["import"][:1]
+            elif captures:
+                kind, nodes = captures.popitem()
+                start, end = nodes[0].byte_range
+                others.append((start, -end, start, kind, b"", b""))
+            continue
+        container = captures.pop("container", None) if len(captures) > 1 else None
         if not captures:
             continue
         kind, nodes = captures.popitem()
-        start, end = nodes[0].byte_range
-        if named is None:
-            others.append((start, -end, start, kind, b"", b""))
-            continue
         place, name_end = named[0].byte_range
         if kind == "outer":
-            outer[place] = start
+            outer[place] = nodes[0].start_byte
             continue
         if place in by_place and by_place[place][0] <= pattern:
             continue
@@ -239,6 +240,7 @@ def _captured(language: str, tree: Tree, data: bytes, imported: list[Node]) -> l
         if container is not None:
             low, high = container[0].byte_range
             held = _tidy(data[low:high])
+        start, end = nodes[0].byte_range
         by_place[place] = pattern, (start, -end, place, kind, name, held)
     found = [entry for _, entry in by_place.values()]
     if outer:
@@ -256,8 +258,7 @@ _Ordered = tuple[int, int, int, int, int, int, bytes, bytes]
 """First byte, end, byte of the name, parent plus one, kind code, flags, name, container."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Holder:
+class _Holder(NamedTuple):
     """What may hold definitions: its end, kind, place among the definitions plus one (0: it is none), and name."""
 
     end: int
