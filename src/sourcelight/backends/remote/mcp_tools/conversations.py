@@ -39,6 +39,7 @@ async def _deepsearch(asked: Asked) -> Answer:
         "read_token": value.get("readToken", ""),
         "answer": value.get("answer", ""),
         "sources": [dict(source) for source in question["sources"]],
+        **_said(value),
     }
     return _answer(asked, [question], facts, notices(value))
 
@@ -53,8 +54,7 @@ async def _deepsearch_read(asked: Asked) -> Answer:
             "answer": one.get("answer", ""),
             "status": one.get("status", "completed"),
             "sources": [dict(source) for source in one.get("sources") or ()],
-            "suggested_followups": list(one.get("suggestedFollowups") or ()),
-            "stats": dict(one.get("stats") or {}),
+            **_said(one),
         }
         for one in value.get("questions") or ()
     ]
@@ -67,6 +67,20 @@ async def _deepsearch_read(asked: Asked) -> Answer:
         "questions": questions,
     }
     return _answer(asked, questions, facts, notices(value))
+
+
+def _said(value: Facts) -> dict[str, Any]:
+    """What services of ours say beside what all say."""
+    return {
+        "suggested_followups": list(value.get("suggestedFollowups") or ()),
+        "stats": dict(value.get("stats") or {}),
+        "tables": [dict(table) for table in value.get("tables") or ()],
+        "pins": [dict(pin) for pin in value.get("pins") or ()],
+        "researcher": str(value.get("researcher") or ""),
+        "model": str(value.get("model") or ""),
+        "error": dict(value.get("error") or {}),
+        "state": str(value.get("state") or value.get("status") or "completed"),
+    }
 
 
 def _conversation(text: str) -> dict[str, Any]:
@@ -114,6 +128,8 @@ def _rows(asked: Asked, questions: Sequence[Facts]) -> Iterator[dict[str, Any]]:
                 "type": kind,
                 "label": str(source.get("label") or ""),
                 "link": link,
+                "role": source.get("role") or None,
+                "status": source.get("status") or None,
             }
             where = asked.blob(link)
             if where.repository:
