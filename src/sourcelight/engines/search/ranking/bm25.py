@@ -42,8 +42,7 @@ class WordScores:
 def score(space: Space, terms: Mapping[str, float], weights: Weights, cancellation: Cancellation) -> WordScores:
     """Score all chunks and files for weighted terms; raises `Cancelled`."""
     chunks, files = np.zeros(space.chunks), np.zeros(space.files)
-    file_length = [np.add.reduceat(p.length, p.first[:-1], dtype=np.float64) for p in space.pieces]
-    mean_file = sum(float(lengths.sum()) for lengths in file_length) / max(space.files, 1) or 1.0
+    mean_file = space.mean_length * space.chunks / max(space.files, 1) or 1.0
     scratch = [np.zeros(piece.chunks) for piece in space.pieces]
     idf: dict[str, float] = {}
     holders: dict[str, list[tuple[int, Numbers]]] = {}
@@ -68,7 +67,7 @@ def score(space: Space, terms: Mapping[str, float], weights: Weights, cancellati
             )
             places, counts = by_file[number]
             base = space.file_base[number]
-            norm = 1.0 - weights.b + weights.b * file_length[number][places] / mean_file
+            norm = 1.0 - weights.b + weights.b * space.pieces[number].file_length[places] / mean_file
             counts = counts / norm
             files[base : base + len(space.pieces[number].files)][places] += (
                 weight * inverse_file * (weights.k1 + 1.0) * counts / (weights.k1 + counts)

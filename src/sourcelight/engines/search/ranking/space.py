@@ -41,6 +41,8 @@ class Piece:
         Terms in each chunk.
     file_of
         Place in `files` of each chunk's file.
+    file_length
+        Terms in each of `files`.
     by_file, by_file_place
         `files` ascending, and their places in `files`.
     """
@@ -54,6 +56,7 @@ class Piece:
     length: NDArray[Any]
     file_of: Numbers
     total_length: int
+    file_length: NDArray[np.float64]
     by_file: Numbers
     by_file_place: Numbers
 
@@ -103,7 +106,8 @@ def _piece(target: int, opened: Opened, shard: int, mask: Mask | None) -> Piece 
     file_of = np.repeat(np.arange(len(files)), counts)
     order = np.argsort(files, kind="stable")
     total = int(length.sum(dtype=np.int64))
-    return Piece(target, table, files, documents, first, source, length, file_of, total, files[order], order)
+    lengths = np.add.reduceat(length, first[:-1], dtype=np.float64)
+    return Piece(target, table, files, documents, first, source, length, file_of, total, lengths, files[order], order)
 
 
 @dataclass(frozen=True, slots=True)
