@@ -82,7 +82,7 @@ def _body(report: Report, top: int = 1) -> str:
     sections = "".join(_section(section, top + 1) for section in report.sections)
     return (
         f'<article class="sl-report tex2jax_ignore"><h{top}>{escape(report.title)}</h{top}><dl>{asked}</dl>'
-        f'{_notices(report.notices)}<ul class="sl-numbers">{numbers}</ul>{sections}</article>'
+        f'<ul class="sl-numbers">{numbers}</ul>{_notices(report.notices)}{sections}</article>'
     )
 
 
@@ -90,7 +90,7 @@ def _notices(notices: tuple[str, ...]) -> str:
     if not notices:
         return ""
     items = "".join(f"<li>{escape(notice)}</li>" for notice in notices)
-    return f'<div class="sl-notices" role="note"><b>To know before reading</b><ul>{items}</ul></div>'
+    return f'<div class="sl-notices" role="note"><b>To know when reading</b><ul>{items}</ul></div>'
 
 
 def _about(counted: str, left_out: str) -> str:

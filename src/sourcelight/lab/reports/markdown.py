@@ -30,14 +30,14 @@ def document(report: Report, figures: Mapping[str, str] | None) -> str:
     """The document; `figures` are links to pictures by name of the figure, None: they are described in words."""
     lines = [f"# {literal(report.title)}", ""]
     lines += [f"- {literal(name)}: {literal(text)}" for name, text in report.asked]
-    if report.notices:
-        lines += ["", "**To know before reading**", "", *(f"- {literal(notice)}" for notice in report.notices)]
     lines += ["", "| number | value | counted | left out |", "| --- | ---: | --- | --- |"]
     for number in report.numbers:
         value = "not known" if number.value is None else written(number.value, number.name)
         lines.append(
             f"| {literal(number.name)} | {literal(value)} | {literal(number.counted)} | {literal(number.left_out)} |"
         )
+    if report.notices:
+        lines += ["", "**To know when reading**", "", *(f"- {literal(notice)}" for notice in report.notices)]
     for section in report.sections:
         lines += ["", f"## {literal(section.title)}"]
         if section.text:
