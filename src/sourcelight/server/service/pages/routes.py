@@ -116,7 +116,7 @@ class Pages:
 
     def _sign_in(self, request: Request) -> str:
         query = request.scope["query_string"].decode("latin-1")
-        here = quote(request.scope["path"]) + (f"?{query}" if query else "")
+        here = quote(request.scope["path"], safe="/@") + (f"?{query}" if query else "")
         return f"{self._prefix}/.auth/sign-in?to={quote(here, safe='')}"
 
     def _absent(self, request: Request, context: CallContext, text: str = _ABSENT) -> Response:
