@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -29,6 +30,8 @@ _BINDERS = frozenset({"import", "from"})
 
 _IMPORT_BY_NAME = frozenset({"Python", "Go", "JavaScript", "Java"})
 """Languages (families) whose imports hold the name under which the other repository provides the module."""
+
+_SEPARATOR = re.compile(r"::|[./\\]")
 
 PlaceKey = tuple[tuple[str, str, bytes], int]
 
@@ -181,9 +184,8 @@ class References:
         if resolver is None:
             return [self.asked.name]
         provided = self.workspace.provided(one.document.project, resolver)
-        tops = set(resolver.module_names(one.document))
-        roots = {name.split(".")[0] for name in tops} | tops
-        return sorted(root for root in roots if root in provided)
+        names = {prefix for name in resolver.module_names(one.document) for prefix in _prefixes(name)}
+        return sorted(name for name in names if name in provided)
 
     def _imports(self, other: Project, one: Found, root: str) -> bool:
         """Tell whether a repository may use a module: by its table of imports, then by the texts that hold both."""
@@ -232,6 +234,13 @@ class References:
             yield Reference(document, occurrence, "text", SCORES["text"], "the same word")
         else:
             self.left_out += 1
+
+
+def _prefixes(module: str) -> Iterator[str]:
+    """Give a module's name, and those of all that hold it."""
+    yield module
+    for end in _SEPARATOR.finditer(module):
+        yield module[: end.start()]
 
 
 def _is_local(one: Found, workspace: Workspace) -> bool:
