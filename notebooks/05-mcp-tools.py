@@ -105,7 +105,7 @@ server = subprocess.Popen(
     [sys.executable, "-c", command, "serve", *paths, "--port", "0"],
     env={**os.environ, "SOURCELIGHT_OWNER_TOKEN": owner},
     stdout=subprocess.PIPE,
-    stderr=subprocess.STDOUT,
+    stderr=subprocess.DEVNULL,
     text=True,
 )
 address = next(found[0] for line in server.stdout if (found := re.search(r"https?://\S+", line)))

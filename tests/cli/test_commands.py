@@ -279,7 +279,7 @@ def test_serve_prints_its_address_and_token_and_stops_in_order(
     command = [*COMMAND, "serve", str(folder), "--port", "0", "--config", str(config)]
     with _process(*command, SOURCELIGHT_HOME=str(tmp_path / "home")) as process:
         assert process.stdout is not None
-        first, second = process.stdout.readline(), process.stdout.readline()
+        first, second, third = (process.stdout.readline() for _ in range(3))
         url = re.search(r"serves 2 repositories on (http://127\.0\.0\.1:\d+)$", first.strip())
         token = re.search(r"owner token \(shown this once\): (\S+)$", second.strip())
         assert url is not None
@@ -291,6 +291,7 @@ def test_serve_prints_its_address_and_token_and_stops_in_order(
         process.send_signal(number)
         out, err = process.communicate(timeout=20)
     assert process.returncode == status
+    assert third == f"MCP clients connect to {url[1]}/.api/mcp\n"
     assert out == ""
     assert token[1] not in err
     assert "needle" not in err

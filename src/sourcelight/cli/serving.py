@@ -67,6 +67,8 @@ def serve(paths: Sequence[str], *, host: str, port: int, config: str | None, wor
             )
         else:
             tell("owner token: as given in SOURCELIGHT_OWNER_TOKEN")
+        if settings.mcp_enabled:
+            tell(f"MCP clients connect to {settings.external_url or address_of(listener)}/.api/mcp")
         sys.stdout.flush()
         app.state.mcp.preload()
         try:
