@@ -14,6 +14,7 @@ from sourcelight.lab.reports.history import (
     churn_figure,
     clock,
     commits_frame,
+    limited,
     line_numbers,
     offered,
     said,
@@ -104,7 +105,8 @@ def _made(code: Client, stages: Stages, repo: str, base: str, head: str, by: str
         notices.append(f"{undone:,} commits are behind {base} and not behind {head}; their changes show as undone.")
     details = [_log(commits)]
     people, section = _people(commits, older)
-    files = offered(lambda: _with_last(code, stages, repo, head, diffs), "last commits of files", notices)
+    missing: list[str] = []
+    files = offered(lambda: _with_last(code, stages, repo, head, diffs), "last commits of files", missing)
     sections = [
         _files(code, repo, head, diffs if files is None else files),
         section,
@@ -128,7 +130,8 @@ def _made(code: Client, stages: Stages, repo: str, base: str, head: str, by: str
         tuple(_summary(diffs, commits, people)),
         tuple(part for part in sections if part.tables or part.figures),
         {"commits": commits, "changes": diffs},
-        tuple(dict.fromkeys([*notices, *said([diffs, newer, older])])),
+        tuple(dict.fromkeys([*missing, *notices, *said([diffs, newer, older])])),
+        tuple(dict.fromkeys([*missing, *limited([diffs, newer, older])])),
     )
 
 

@@ -16,6 +16,7 @@ from sourcelight.lab.reports.history import (
     churn_figure,
     clock,
     commits_frame,
+    limited,
     line_numbers,
     offered,
     repositories_text,
@@ -125,6 +126,8 @@ def _made(
     sections += _where(code, folders, files)
     owned = _owned(code, stages, names, notices) if ownership else []
     sections += _ownership(code, owned)
+    answers = [found, people, folders, files, *(frame for _, frame, _ in owned)]
+    limits = [*notices, *limited(answers)]
     if not ownership:
         notices.append("Ownership was not asked for.")
     notices += _doubtful(code, stages, repos, mailmap)
@@ -142,7 +145,8 @@ def _made(
         tuple(_summary(commits, people, files, owned)),
         tuple(section for section in sections if section.tables or section.figures),
         {"commits": commits},
-        tuple(dict.fromkeys([*notices, *said([found, people, folders, files, *(frame for _, frame, _ in owned)])])),
+        tuple(dict.fromkeys([*notices, *said(answers)])),
+        tuple(dict.fromkeys(limits)),
     )
 
 

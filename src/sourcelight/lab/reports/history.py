@@ -194,6 +194,11 @@ def said(frames: Sequence[Frame | None]) -> list[str]:
     return list(found)
 
 
+def limited(frames: Sequence[Frame | None]) -> list[str]:
+    """Notices of those answers that are not all there is."""
+    return said([frame for frame in frames if frame is not None and frame.attrs.get("status") == "limited"])
+
+
 def told_apart(people: Frame) -> list[str]:
     """Names of authors for a figure, with the address where two have the same."""
     names, addresses = people["author"].astype("str"), people["author_email"].astype("str")

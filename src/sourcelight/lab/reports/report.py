@@ -30,7 +30,9 @@ class Report:
         Frames that the numbers were counted from, by name: ``commits`` with a row a commit, ``changes`` with a row a
         changed file of a commit.
     notices
-        What the reader has to know: limits, missing objects, what this service can't tell.
+        What the reader has to know: how things are counted, limits, missing objects, what this service can't tell.
+    limits
+        Those of the notices that make the report less than it could be.
     """
 
     title: str
@@ -39,11 +41,12 @@ class Report:
     sections: tuple[Section, ...]
     sources: Mapping[str, Frame] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
         """Whether every number could be given, and nothing was limited."""
-        return not self.notices and all(number.value is not None for number in self.numbers)
+        return not self.limits and all(number.value is not None for number in self.numbers)
 
     @property
     def summary(self) -> Frame:
