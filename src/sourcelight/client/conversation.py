@@ -204,7 +204,7 @@ def conversation_facts(answer: Answer, question: str = "") -> dict[str, Any]:
     if questions is None:
         questions = [{**facts, "question": question}]
     status = str(facts.get("state") or (questions[-1].get("state") if questions else "") or facts.get("status"))
-    rows = answer.table.to_pylist()
+    rows = [{**row, "question": question or row["question"]} for row in answer.table.to_pylist()]
     return {
         "status": _STATUS.get(status, "running" if status in {"pending", "processing"} else "complete"),
         "title": facts.get("title") or "",

@@ -128,6 +128,8 @@ def _rows(asked: Asked, questions: Sequence[Facts]) -> Iterator[dict[str, Any]]:
                 "type": kind,
                 "label": str(source.get("label") or ""),
                 "link": link,
+                "repository": source.get("repository") or None,
+                "commit": source.get("commit") or None,
                 "role": source.get("role") or None,
                 "status": source.get("status") or None,
             }
@@ -138,7 +140,7 @@ def _rows(asked: Asked, questions: Sequence[Facts]) -> Iterator[dict[str, Any]]:
                 if lines:
                     row |= {"line_number": int(lines[1]), "last_line_number": int(lines[2] or lines[1])}
             elif kind == "repository":
-                row["repository"] = asked.relative(link).strip("/").partition("@")[0] or None
+                row["repository"] = row["repository"] or asked.relative(link).strip("/").partition("@")[0] or None
             yield row
 
 
