@@ -156,6 +156,7 @@ class _Entry:
     notice: str = ""
     known: dict[int, FileDiff] = field(default_factory=dict)
     size: int = 0
+    relations: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     totals: tuple[int, int] | None = None
 
 
@@ -206,7 +207,11 @@ def compare(
         changes, notice = list_changes(repository.git_dir, *trees, cancellation)
         entry = _Entry(trees, changes, notice, size=len(changes) * _LIST_BYTES_PER_FILE)
         _kept.put(entry)
-    relation, remark = ("ahead", "") if base == EMPTY else _relation(handle, base, head, history)
+    relation, remark = entry.relations.get((base, head), ("", ""))
+    if not relation:
+        relation, remark = ("ahead", "") if base == EMPTY else _relation(handle, base, head, history)
+        if not repository.incomplete:  # a clone that is completed may tell otherwise
+            entry.relations[base, head] = relation, remark
     notices = tuple(text for text in (remark, entry.notice) if text)
     return Comparison(repository, base, head, entry.changes, relation, notices, entry)
 
