@@ -260,12 +260,17 @@ class Workspace:
     def providers(self, project: Project, resolver: Resolver, name: str) -> list[tuple[Project, Any]]:
         """Give the other repositories whose `Resolver.provides` has `name`, with what it says of it.
 
-        One whose own name ends in `name` comes first.
+        One that bears that name, or ends in it, comes first; forks and archived ones come last.
         """
         found = [
             (other, held[name]) for other in self.others(project) if name in (held := self.provided(other, resolver))
         ]
-        return sorted(found, key=lambda pair: pair[0].name.rpartition("/")[2] != name)
+
+        def rank(pair: tuple[Project, Any]) -> tuple[bool, bool]:
+            facts, own = pair[0].target.repository.facts, pair[0].name
+            return facts.fork or facts.archived, name not in {own, own.rpartition("/")[2]}
+
+        return sorted(found, key=rank)
 
     def provided(self, project: Project, resolver: Resolver) -> Any:
         """Give what a project provides by the rules of a resolver; remembered."""
