@@ -105,7 +105,7 @@ server = subprocess.Popen(
     [sys.executable, "-c", command, "serve", *paths, "--port", "0"],
     env={**os.environ, "SOURCELIGHT_OWNER_TOKEN": owner},
     stdout=subprocess.PIPE,
-    stderr=subprocess.STDOUT,
+    stderr=subprocess.DEVNULL,
     text=True,
 )
 address = next(found[0] for line in server.stdout if (found := re.search(r"https?://\S+", line)))
@@ -148,7 +148,7 @@ print(partly.attrs["status"], [warning.category.__name__ for warning in caught])
 # What only a clone can answer is refused with the reason, and a wrong argument with the right ones.
 
 # %%
-for attempt in (lambda: remote.contributors([hub]), lambda: remote.read_file(hub, "absent.txt")):
+for attempt in (lambda: remote.blame(hub, "README.md"), lambda: remote.read_file(hub, "absent.txt")):
     try:
         attempt()
     except sl.SourcelightError as error:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sourcelight.client import (
         AsyncClient,
         Client,
+        DeepSearchAnswer,
         Export,
         IncompleteAnswer,
         IncompleteCount,
@@ -67,6 +68,7 @@ __version__ = "0.1.0"
 _CLIENT = (
     "AsyncClient",
     "Client",
+    "DeepSearchAnswer",
     "Export",
     "IncompleteAnswer",
     "IncompleteCount",
@@ -93,6 +95,7 @@ __all__ = [
     "Client",
     "ConfigurationError",
     "ConnectFailed",
+    "DeepSearchAnswer",
     "Export",
     "Forbidden",
     "GitFailed",

@@ -159,6 +159,70 @@ def _call(client: sl.Client, name: str, **arguments: Any) -> Any:
     return call(client.backend.call, name, arguments)
 
 
+FILE_LINK = f"/r/x@{COMMIT}/-/blob/a.go?L3-9"
+READ_TEXT = f"""---
+title: How it retries
+share_url: https://host/deepsearch/1
+created: 2026-01-02T03:04:05Z
+updated: 2026-01-02T03:05:05Z
+---
+# How are frames retried?
+
+With a **delay**.
+
+## Sources
+
+- [r/x](/r/x)
+- [r/x/a.go](/r/x@{COMMIT}/-/blob/a.go?L3-9)
+
+# And then?
+
+Nothing.
+"""
+READ_TYPED = {
+    "title": "How it retries",
+    "status": "completed",
+    "questions": [
+        {
+            "question": "How are frames retried?",
+            "answer": "With a **delay**.",
+            "sources": [
+                {"type": "repository", "label": "r/x", "link": "/r/x"},
+                {"type": "file", "label": "r/x/a.go", "link": FILE_LINK},
+            ],
+        },
+        {"question": "And then?", "answer": "Nothing.", "sources": []},
+    ],
+}
+
+
+@pytest.mark.parametrize("reply", [text(READ_TEXT), typed(READ_TYPED)], ids=["text", "typed"])
+def test_conversations_are_read_in_every_form(reply: Any) -> None:
+    service = one("deepsearch_read", schema("identifier", identifier="string"), reply)
+    with service.running() as url, sl.connect(url, "t") as client:
+        answer = _call(client, "deepsearch_read", identifier="1")
+    assert answer.attributes["title"] == "How it retries"
+    asked = [(q["question"], q["answer"]) for q in answer.attributes["questions"]]
+    assert asked == [("How are frames retried?", "With a **delay**."), ("And then?", "Nothing.")]
+    repository, file = answer.table.to_pylist()
+    assert (repository["type"], repository["repository"]) == ("repository", "r/x")
+    assert (file["path"], file["commit"], file["line_number"], file["last_line_number"]) == ("a.go", COMMIT, 3, 9)
+
+
+def test_an_unfinished_question_says_where_to_read_on() -> None:
+    words = "Link: https://host/deepsearch/7\n\nStill working: call deepsearch_read with this identifier."
+    service = ScriptedTools(
+        {"read_file": (READ, lambda _: text(""))},
+        elsewhere={
+            "/.api/mcp/deepsearch": {"deepsearch": (schema("question", question="string"), lambda _: text(words))}
+        },
+    )
+    with service.running() as url, sl.connect(url, "t") as client:
+        answer = _call(client, "deepsearch", question="How?")
+    assert not answer.complete
+    assert (answer.attributes["status"], answer.attributes["url"]) == ("processing", "https://host/deepsearch/7")
+
+
 # Arguments
 
 

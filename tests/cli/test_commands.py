@@ -275,11 +275,11 @@ def test_serve_prints_its_address_and_token_and_stops_in_order(
     folder: Path, tmp_path: Path, number: signal.Signals, status: int
 ) -> None:
     config = tmp_path / "site.json"
-    config.write_text('{"deepSearch.sharing.enabled": false, "auth.public": false}', encoding="utf-8")
+    config.write_text('{"auth.public": false}', encoding="utf-8")
     command = [*COMMAND, "serve", str(folder), "--port", "0", "--config", str(config)]
     with _process(*command, SOURCELIGHT_HOME=str(tmp_path / "home")) as process:
         assert process.stdout is not None
-        first, second = process.stdout.readline(), process.stdout.readline()
+        first, second, third = (process.stdout.readline() for _ in range(3))
         url = re.search(r"serves 2 repositories on (http://127\.0\.0\.1:\d+)$", first.strip())
         token = re.search(r"owner token \(shown this once\): (\S+)$", second.strip())
         assert url is not None
@@ -291,10 +291,10 @@ def test_serve_prints_its_address_and_token_and_stops_in_order(
         process.send_signal(number)
         out, err = process.communicate(timeout=20)
     assert process.returncode == status
+    assert third == f"MCP clients connect to {url[1]}/.api/mcp\n"
     assert out == ""
     assert token[1] not in err
     assert "needle" not in err
-    assert "deepSearch.sharing.enabled is set, but this version does not serve" in err
     assert "Traceback" not in err
 
 

@@ -15,14 +15,13 @@ from sourcelight.engines.tools import TOOLS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 METHODS = [name for name in dir(BlockingMethods) if not name.startswith("_")]
-COMING = {"deepsearch", "deepsearch_read"}
 
 
 def test_the_page_of_methods_is_made_from_the_code() -> None:
     subprocess.run([sys.executable, ROOT / "scripts" / "method-docs", "--check"], check=True)
 
 
-@pytest.mark.parametrize("name", sorted(set(TOOLS) - COMING))
+@pytest.mark.parametrize("name", sorted(TOOLS))
 def test_every_tool_is_a_method_that_takes_its_arguments(name: str) -> None:
     parameters = inspect.signature(getattr(sl.Client, name)).parameters
     for argument in TOOLS[name].input_schema["properties"]:

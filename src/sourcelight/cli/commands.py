@@ -219,6 +219,44 @@ def explain_query(
 
 
 @app.command()
+def ask(
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="The question, in quotes and in plain words.")],
+    paths: Paths = None,
+    *,
+    url: Annotated[
+        Optional[str],  # noqa: UP045 - see Paths
+        typer.Option(help="Ask this service instead; its token is read from SRC_ACCESS_TOKEN.  [env: SRC_ENDPOINT]"),
+    ] = None,
+    repo: Annotated[
+        Optional[list[str]],  # noqa: UP045 - see Paths
+        typer.Option(metavar="NAME", help="Look into this repository only; may be repeated."),
+    ] = None,
+    revision: Annotated[
+        Optional[str],  # noqa: UP045 - see Paths
+        typer.Option(help="Branch, tag or commit.  [default: the default branch]"),
+    ] = None,
+    worktree: Worktree = False,
+) -> int:
+    """Ask a question about the code; the answer is Markdown that cites what was read.
+
+    Asks of PATH, else the service of --url or SRC_ENDPOINT, else the current folder. Without SOURCELIGHT_MODEL, no
+    model is asked and nothing leaves this machine.
+    """
+    from sourcelight.cli import asking
+
+    if paths and url:
+        raise typer.BadParameter("give PATH or --url, not both")
+    return asking.ask(
+        question,
+        [str(path) for path in paths or []],
+        url=url,
+        repos=repo or [],
+        revision=revision,
+        worktree=worktree,
+    )
+
+
+@app.command()
 def serve(
     paths: Paths = None,
     *,

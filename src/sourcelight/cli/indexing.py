@@ -27,6 +27,14 @@ def shown_on(line: StatusLine) -> Callable[[IndexProgress], None]:
     return paint
 
 
+def start_background(engine: Engine) -> None:
+    """Begin with what searches and questions would else wait for: definitions, words, histories."""
+    targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
+    engine.definitions.start(targets)
+    engine.words.start(targets)
+    engine.histories.start(engine.default_histories)
+
+
 def index(
     paths: Sequence[str], *, workers: int | None, max_bytes: int | None, worktree: bool, scip: Sequence[str] = ()
 ) -> int:

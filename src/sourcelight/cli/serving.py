@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from sourcelight.cli.indexing import shown_on
+from sourcelight.cli.indexing import shown_on, start_background
 from sourcelight.cli.outcomes import DONE, say, tell
 from sourcelight.cli.printing import StatusLine
 
@@ -18,6 +18,7 @@ def serve(paths: Sequence[str], *, host: str, port: int, config: str | None, wor
     Everything that can be wrong with the configuration, the token or the port is found before indexing starts.
     """
     from sourcelight.backends.embed import data_home, open_engine
+    from sourcelight.backends.embed.desks import open_desk
     from sourcelight.repos.state import FILE_NAME, State
     from sourcelight.server.identity import read_owner_token
     from sourcelight.server.service.app import create_app, search_limits
@@ -38,13 +39,13 @@ def serve(paths: Sequence[str], *, host: str, port: int, config: str | None, wor
                 progress=shown_on(line),
             )
             warm_up(engine)
-            engine.definitions.start([engine.target_of(repository) for repository in engine.catalog.repositories])
-            engine.histories.start(engine.default_histories)
+            start_background(engine)
         finally:
             line.clear()
         logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
         logging.getLogger("uvicorn").setLevel(logging.WARNING)
-        app = create_app(engine, settings, state=state, owner_token=owner.token, bind_host=host)
+        desk = open_desk(state, sharing=settings.deepsearch_sharing, model=settings.deepsearch_model)
+        app = create_app(engine, settings, state=state, owner_token=owner.token, bind_host=host, conversations=desk)
         for name in settings.unserved:
             say(f"{name} is set, but this version does not serve what it governs")
         for warning in engine.catalog.warnings:
@@ -66,7 +67,12 @@ def serve(paths: Sequence[str], *, host: str, port: int, config: str | None, wor
             )
         else:
             tell("owner token: as given in SOURCELIGHT_OWNER_TOKEN")
+        if settings.mcp_enabled:
+            tell(f"MCP clients connect to {settings.external_url or address_of(listener)}/.api/mcp")
         sys.stdout.flush()
         app.state.mcp.preload()
-        run(app, listener)
+        try:
+            run(app, listener)
+        finally:
+            desk.close()
     return DONE

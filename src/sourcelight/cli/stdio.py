@@ -6,20 +6,21 @@ import logging
 import sys
 from collections.abc import Sequence
 
-from sourcelight.cli.indexing import shown_on
+from sourcelight.cli.indexing import shown_on, start_background
 from sourcelight.cli.outcomes import DONE, say
 from sourcelight.cli.printing import StatusLine
 
 
 def serve_tools(paths: Sequence[str], *, worktree: bool) -> int:
     """Answer messages until standard input ends; everything for people goes to standard error."""
-    from sourcelight.backends.embed import open_engine
+    from sourcelight.backends.embed import data_home, open_engine
+    from sourcelight.backends.embed.desks import open_desk
+    from sourcelight.repos.state import FILE_NAME, State
 
     line = StatusLine()
     try:
         engine = open_engine(paths, worktree=worktree, progress=shown_on(line))
-        engine.definitions.start([engine.target_of(repository) for repository in engine.catalog.repositories])
-        engine.histories.start(engine.default_histories)
+        start_background(engine)
     finally:
         line.clear()
     for warning in engine.catalog.warnings:
@@ -27,5 +28,10 @@ def serve_tools(paths: Sequence[str], *, worktree: bool) -> int:
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
     from sourcelight.server.mcp_server.stdio import serve_stdio
 
-    serve_stdio(engine)
+    with State(str(data_home() / FILE_NAME)) as state:
+        desk = open_desk(state)
+        try:
+            serve_stdio(engine, conversations=desk)
+        finally:
+            desk.close()
     return DONE

@@ -7,6 +7,7 @@ only through a backend, and everything that is drawn is drawn by the thread that
 from sourcelight.client.aio import AsyncClient, IncompleteAnswer, IncompleteCount
 from sourcelight.client.backend import Backend
 from sourcelight.client.blocking import Client
+from sourcelight.client.conversation import DeepSearchAnswer
 from sourcelight.client.explained import QueryExplanation
 from sourcelight.client.many import ManyResult
 from sourcelight.client.opening import aconnect, aopen, asign_out, connect, open, sign_out  # noqa: A004 - users write sourcelight.open
@@ -16,6 +17,7 @@ __all__ = [
     "AsyncClient",
     "Backend",
     "Client",
+    "DeepSearchAnswer",
     "Export",
     "IncompleteAnswer",
     "IncompleteCount",

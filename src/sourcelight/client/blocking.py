@@ -7,6 +7,7 @@ from typing import Self
 
 from sourcelight.client.aio import AsyncClient
 from sourcelight.client.backend import Backend
+from sourcelight.client.conversation import DeepSearchAnswer
 from sourcelight.client.methods import BlockingMethods
 from sourcelight.client.result import Export, SearchResult
 from sourcelight.client.twins import blocking, blocking_generator
@@ -50,6 +51,11 @@ class Client(BlockingMethods):
         Also of one that was interrupted or failed: with what had arrived.
         """
         return self._client.last_result
+
+    @property
+    def last_answer(self) -> DeepSearchAnswer | None:
+        """The newest answer of `deepsearch`, also of one that was stopped: with what had been found by then."""
+        return self._client.last_answer
 
     @property
     def last_export(self) -> Export | None:

@@ -57,8 +57,8 @@ def open(  # noqa: A001 - users write sourcelight.open
     index
         Folder of the index; None: the user's cache folder.
     prepare
-        Go on in the background, once text can be searched, with finding definitions; else the first search for them
-        begins with that.
+        Go on in the background, once text can be searched, with finding definitions and the words that questions are
+        ranked by; else the first search for them begins with that.
     options
         Further ones of `sourcelight.backends.embed.open_engine`, such as ``max_bytes``.
 
@@ -95,7 +95,9 @@ async def _embedded(
             local, index=index, worktree=worktree, progress=state.update, cancellation=cancellation, **options
         )
         if prepare:
-            engine.definitions.start([engine.target_of(repository) for repository in engine.catalog.repositories])
+            targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
+            engine.definitions.start(targets)
+            engine.words.start(targets)
         return embed.EmbeddedBackend(engine)
 
     async with painting(state, progress, cancellation.cancel):

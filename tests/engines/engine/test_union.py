@@ -74,3 +74,26 @@ def test_a_path_hit_gives_way_to_a_content_hit() -> None:
 def test_two_path_hits_become_one() -> None:
     united = rows(unite([[by_path("a", [(0, 1)])], [by_path("a", [(2, 3)])]]))
     assert [(r["type"], r["name_start"], r["match_count"]) for r in united] == [("path", [0, 2], 1)]
+
+
+def in_chunks(path: str, chunks: dict[int, tuple[int, str]], offset: int = 0) -> Any:
+    """As `content`, with a match at the start of each line and the chunk that it is in."""
+    batch = content(path, {number: [(0, 1)] for number in chunks})
+    places = list(chunks.values())
+    return (
+        batch.append_column("chunk", pa.array([text for _, text in places], type=arrow_type("dict32")))
+        .append_column("chunk_line_number", pa.array([first for first, _ in places], type=pa.int32()))
+        .append_column("truncated", pa.array([False] * len(places)))
+        .append_column("chunk_offset", pa.array([offset + first for first, _ in places], type=pa.int64()))
+    )
+
+
+def test_chunks_of_several_alternatives_that_touch_or_overlap_become_one() -> None:
+    first = in_chunks("a", {2: (1, "1\n2\n3"), 9: (8, "8\n9\n10")}, 100)
+    second = in_chunks("a", {4: (3, "3\n4\n5"), 7: (6, "6\n7"), 20: (20, "20")}, 100)
+    united = rows(unite([[second], [first]]))
+    whole = "\n".join(map(str, range(1, 11)))
+    assert [(r["line_number"], r["chunk_line_number"], r["chunk"], r["chunk_offset"]) for r in united] == [
+        *((line, 1, whole, 101) for line in (2, 4, 7, 9)),
+        (20, 20, "20", 120),
+    ]

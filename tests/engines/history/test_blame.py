@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,34 @@ def test_the_replay_says_what_git_blame_says(grown: RepositoryBuilder, tmp_path:
     assert owned.inexact == []
     for path, commits in lines.items():
         assert commits == porcelain(grown, path), path
+
+
+def test_another_process_reads_what_was_replayed_from_disk(grown: RepositoryBuilder, tmp_path: Path) -> None:
+    repository = opened(grown)
+    LocalHistoryStore(tmp_path, workers=1).update([repository])
+    code = (
+        "import sys\n"
+        "from sourcelight.core.batches import Cancellation\n"
+        "from sourcelight.engines.history import LocalHistoryStore\n"
+        "from sourcelight.engines.history.blame import own\n"
+        "from sourcelight.repos import Catalog\n"
+        "repository = Catalog.open(sys.argv[1]).repositories[0]\n"
+        "stop = Cancellation()\n"
+        "if sys.argv[4] == 'cancelled': stop.cancel()\n"
+        "owned = own(LocalHistoryStore(sys.argv[2]).open(repository), repository, sys.argv[3], cancellation=stop)\n"
+        "print(sorted((p, f.blob, f.exact, f.lines.tolist()) for p, f in owned.files.items()), owned.left_out)\n"
+    )
+
+    def asked(state: str) -> str:
+        argv = [sys.executable, "-c", code, str(grown.path), str(tmp_path), grown.head, state]
+        return subprocess.run(argv, capture_output=True, check=True, text=True).stdout
+
+    first = asked("free")
+    # A replay would stop at once.
+    assert asked("cancelled") == first
+    (kept,) = tmp_path.glob(f"*/own-{grown.head}")
+    kept.write_bytes(kept.read_bytes()[:-9])
+    assert asked("free") == first
 
 
 def test_a_rename_inside_a_merge_is_followed_but_not_proven(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from sourcelight.engines.search import (
 from sourcelight.engines.search.index.folder import SYMBOLS
 from sourcelight.engines.search.model import MatchTree
 from sourcelight.engines.symbols import definitions
-from sourcelight.repos import Catalog
+from sourcelight.repos import Catalog, resolve
 from sourcelight.testing import RepositoryBuilder
 
 SUFFIXES = {
@@ -316,3 +316,25 @@ def test_a_target_without_an_index_is_named(tmp_path: Path) -> None:
     assert "not indexed" in part.failed["repo"]
     assert "not indexed" in store.update_symbols([target]).failures["repo"]
     assert not store.symbols_current(target)
+
+
+def test_ten_commits_parse_only_what_changed(tmp_path: Path) -> None:
+    """One changed file in each commit is one blob to parse, once for all commits together."""
+    builder = RepositoryBuilder(tmp_path / "repo")
+    files = {f"m{number}.py": f"def f{number}():\n    pass\n" for number in range(30)}
+    builder.commit(files, "start")
+    store = IndexStore(str(tmp_path / "index"), workers=1)
+    store.update([_target(tmp_path / "repo")])
+    assert store.update_symbols([_target(tmp_path / "repo")]).files == 30
+    builder.tag("v0")
+    for number in range(1, 10):
+        builder.commit({f"m{number}.py": f"def g{number}():\n    pass\n", "notes.txt": str(number)}, "change")
+        builder.tag(f"v{number}")
+    targets = [_target(tmp_path / "repo", f"v{number}") for number in range(10)]
+    targets = [Target(one.repository, one.revision, resolve(one.repository, one.revision)) for one in targets]
+    store.update(targets)
+    assert store.update_symbols(targets).files == 9, "each commit has one new blob of Python"
+    assert store.update_symbols(targets).files == 0
+    assert all(store.symbols_current(target) for target in targets)
+    row = _rows(store, targets[3], _everything("3"))
+    assert [(one["symbol"], one["path"]) for one in row if one["symbol"] == "g3"] == [("g3", "m3.py")]

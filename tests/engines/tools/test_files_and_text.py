@@ -146,3 +146,15 @@ def test_names_of_any_characters(tmp_path: Path) -> None:
     payload, _ = TOOLS["read_file"].render(call("read_file", arguments, context), context)
     assert payload["url"] == f"/example.org/a/odd@{one.head}/-/blob/a%20b/c%3Fd%23e%25f.txt"
     assert payload["content"] == "1: lamp\r\n"
+
+
+def test_places_of_two_branches_that_overlap_are_one_chunk(engine: Engine) -> None:
+    one = f"repo:{ONE} lamp file:many"
+    both = ask(engine, "keyword_search", query=f"(repo:{ONE} file:many/0 lamp) OR (repo:{ONE} file:many /la.p/)")
+    expected = ask(engine, "keyword_search", query=one)
+    columns = ["path", "line_number", "last_line_number", "chunk"]
+    assert sorted(map(repr, both.table.select(columns).to_pylist())) == sorted(
+        map(repr, expected.table.select(columns).to_pylist())
+    )
+    apart = ask(engine, "keyword_search", query="(file:a\\.py$ lamp) OR (file:src pass)").table.to_pylist()
+    assert [(row["path"], row["line_number"], row["last_line_number"]) for row in apart] == [("src/a.py", 1, 2)]

@@ -164,3 +164,9 @@ def test_both_reports_are_written_in_every_form(people: Report, release: Report,
         for form in ("csv", "jsonl", "parquet"):
             assert len(report.save_tables(tmp_path / name, form)) > len(report.tables)
     assert "'=Cmd" not in (tmp_path / "people" / "contributors.csv").read_text(encoding="utf-8")
+
+
+def test_a_report_of_everything_is_complete_whatever_it_explains(people: Report, release: Report) -> None:
+    assert people.notices
+    assert people.complete
+    assert release.complete

@@ -6,7 +6,6 @@ import json
 import re
 from pathlib import Path
 
-import anyio
 import pytest
 
 from server.mcp.conftest import Served
@@ -18,8 +17,15 @@ PAGE = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text(encoding="utf-8
 def test_the_python_example_runs(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
     (example,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     names: dict[str, object] = {}
-    exec(compile(example.replace("repo:redis sdsnewlen", "lighthouse"), "docs/mcp.md", "exec"), names)  # noqa: S102 - our own page
-    anyio.run(names["main"], served.url, served.tokens["mcp"])  # type: ignore[arg-type]
+    ours = {
+        "repo:redis sdsnewlen": "lighthouse",
+        "http://127.0.0.1:7080/.api/mcp": served.url,
+        "YOUR_TOKEN": served.tokens["mcp"],
+    }
+    for theirs, our in ours.items():
+        assert theirs in example
+        example = example.replace(theirs, our)
+    exec(compile(example, "docs/mcp.md", "exec"), names)  # noqa: S102 - our own page
     assert "src/lamp.py" in capsys.readouterr().out
 
 
@@ -27,4 +33,4 @@ def test_endpoints_and_examples_are_right() -> None:
     for endpoint in ENDPOINTS:
         assert f"`{endpoint}`" in PAGE
     examples = re.findall(r"^```json\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    assert [list(json.loads(example)) for example in examples] == [["mcpServers"], ["mcpServers"]]
+    assert [list(json.loads(example)) for example in examples] == [["mcpServers"]] * 3

@@ -6,7 +6,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ import httpx
 import pytest
 import uvicorn
 from mcp.client import Client
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from server.mcp.calling import FAMILIES, connected, over, said
+from server.mcp.conftest import Served
 from server.mcp.test_endpoints import MESSAGE
 from server.running_service import TOKEN, Serve
 from sourcelight.backends.embed import open_engine
@@ -27,7 +29,7 @@ from sourcelight.core.errors import Cancelled
 from sourcelight.engines.engine import Engine
 from sourcelight.engines.tools import CallContext, Tool
 from sourcelight.repos import Viewer
-from sourcelight.server.mcp_server.calls import Caller, Calls
+from sourcelight.server.mcp_server.calls import Caller, Calls, ToolFailed
 from sourcelight.server.mcp_server.protocol import make_server, serve_request
 from sourcelight.server.service.running import address_of, bind
 from sourcelight.testing.repositories import RepositoryBuilder
@@ -71,6 +73,12 @@ def serving(engine: Engine, waiting: Waiting, timeout_s: float | None = None) ->
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await serve_request(server, scope, receive, send)
 
+    with serving_app(app) as url:
+        yield url
+
+
+@contextmanager
+def serving_app(app: ASGIApp) -> Iterator[str]:
     listener = bind("127.0.0.1", 0)
     running = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None, timeout_graceful_shutdown=3))
     thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
@@ -203,3 +211,68 @@ def test_many_calls_at_once(engine: Engine, serve: Serve) -> None:
         return failed
 
     assert anyio.run(main) == [False] * 60
+
+
+def test_a_queue_has_an_end(engine: Engine) -> None:
+    waiting = Waiting()
+    calls = Calls(engine, at_once=1, waiting=2)
+    told: list[str] = []
+
+    async def one() -> None:
+        with pytest.raises(ToolFailed) as fault:
+            await calls.answer(waiting.tool, {}, Caller(Viewer.owner()))
+        told.append(str(fault.value))
+        if "busy" in told[-1]:
+            calls.stop()
+
+    async def main() -> None:
+        with anyio.fail_after(10):
+            async with anyio.create_task_group() as tasks:
+                for _ in range(4):
+                    tasks.start_soon(one)
+
+    anyio.run(main)
+    assert told[0] == "wait: the service is busy, and 2 calls wait already; ask again in some seconds"
+    assert ["stopped before" in text for text in told[1:]] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "kind"),
+    [
+        ("ping", {}, "application/json"),
+        ("tools/list", {}, "application/json"),
+        ("tools/call", {"name": "read_file", "arguments": {}}, "application/json"),
+        ("tools/call", {"name": "sg_list_repos", "arguments": {"query": ""}}, "application/json"),
+        ("tools/call", {"name": "read_file", "arguments": {}, "_meta": {"progressToken": 0}}, "text/event-stream"),
+        ("tools/call", {"name": "keyword_search", "arguments": {"query": "lamp"}}, "text/event-stream"),
+        ("tools/call", {"name": "list_repos", "arguments": {"query": "x" * 70_000}}, "text/event-stream"),
+    ],
+)
+def test_only_what_may_take_long_comes_as_a_stream(
+    served: Served, method: str, params: dict[str, Any], kind: str
+) -> None:
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    headers = MESSAGE | {"Authorization": f"token {TOKEN}"}
+    answer = served.service.client.post("/.api/mcp", json=message, headers=headers)
+    assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (200, kind)
+
+
+def test_a_quick_call_ends_with_its_reader(engine: Engine) -> None:
+    waiting = Waiting()
+    tool = replace(waiting.tool, name="read_file")
+    server = make_server({"read_file": tool}, Calls(engine), lambda _: Caller(Viewer.owner()))
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await serve_request(server, scope, receive, send)
+
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "read_file", "arguments": {}}}
+    with serving_app(app) as url:
+
+        async def main() -> None:
+            async with httpx.AsyncClient(timeout=10, trust_env=False) as client, anyio.create_task_group() as tasks:
+                tasks.start_soon(partial(client.post, url, json=call, headers=MESSAGE))
+                assert await anyio.to_thread.run_sync(waiting.begun.wait, 5)
+                tasks.cancel_scope.cancel()
+
+        anyio.run(main)
+        assert waiting.stopped.wait(5)

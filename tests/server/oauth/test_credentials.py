@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +15,13 @@ from server.mcp.calling import call
 from server.oauth.flow import CALLBACK, PASSWORD, Clock, Flow
 from server.running_service import Service, running
 from sourcelight.backends.embed import open_engine
+from sourcelight.engines.deepsearch.conversations import Desk
 from sourcelight.repos.state import MCP, MCP_ACCESS, USER, Cost, State
 from sourcelight.testing.repositories import RepositoryBuilder
 
 PUBLIC, ANNS, BOBS = "example.org/team/public", "example.org/team/anns", "example.org/team/bobs"
 SEARCH, MCP_PATH, DEEP, TRACE = "/.api/search/stream?q=lantern", "/.api/mcp", "/.api/mcp/deepsearch", "/-/debug/trace/x"
+PAGES = (f"/{PUBLIC}/-/blob/lantern.py?L1", f"/{PUBLIC}/-/tree/")
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 
@@ -29,24 +32,25 @@ NO_TRACE = (404, "There is no such trace, or it is no longer kept.\n")
 FORBIDDEN = (403, "forbidden\n")
 GOOD = (200, None)
 
-TABLE: dict[str, tuple[Any, Any, Any]] = {
-    # credential: what the stream, the MCP endpoints and the trace page answer
-    "none": (NONE, NONE, NONE),
-    "bad": (WRONG, WRONG, WRONG),
-    "expired": (WRONG, WRONG, WRONG),
-    "revoked": (WRONG, WRONG, WRONG),
-    "mcp": (NARROW, GOOD, NARROW),
-    "user:all": (GOOD, GOOD, NO_TRACE),
-    "user:all without MCP#ACCESS": (GOOD, FORBIDDEN, NO_TRACE),
-    "mcp without MCP#ACCESS": (NARROW, FORBIDDEN, NARROW),
-    "oauth mcp": (NARROW, GOOD, NARROW),
-    "oauth user:all": (GOOD, GOOD, NO_TRACE),
-    "oauth expired": (WRONG, WRONG, WRONG),
-    "oauth revoked": (WRONG, WRONG, WRONG),
-    "oauth for another resource": (WRONG, WRONG, WRONG),
-    "refresh token": (WRONG, WRONG, WRONG),
-    "session cookie": (NONE, NONE, NONE),
-    "deleted account": (WRONG, WRONG, WRONG),
+TABLE: dict[str, tuple[Any, Any, Any, int, int]] = {
+    # credential: what the stream, the MCP endpoints, the trace page, the API of deep search and pages answer
+    "none": (NONE, NONE, NONE, 401, 401),
+    "bad": (WRONG, WRONG, WRONG, 401, 401),
+    "expired": (WRONG, WRONG, WRONG, 401, 401),
+    "revoked": (WRONG, WRONG, WRONG, 401, 401),
+    "mcp": (NARROW, GOOD, NARROW, 403, 403),
+    "user:all": (GOOD, GOOD, NO_TRACE, 200, 200),
+    "user:all without MCP#ACCESS": (GOOD, FORBIDDEN, NO_TRACE, 200, 200),
+    "mcp without MCP#ACCESS": (NARROW, FORBIDDEN, NARROW, 403, 403),
+    "oauth mcp": (NARROW, GOOD, NARROW, 403, 403),
+    "oauth user:all": (GOOD, GOOD, NO_TRACE, 200, 200),
+    "oauth expired": (WRONG, WRONG, WRONG, 401, 401),
+    "oauth revoked": (WRONG, WRONG, WRONG, 401, 401),
+    "oauth for another resource": (WRONG, WRONG, WRONG, 401, 401),
+    "refresh token": (WRONG, WRONG, WRONG, 401, 401),
+    "session cookie": (NONE, NONE, NONE, 401, 401),
+    "reader cookie": (NONE, NONE, NONE, 401, 200),
+    "deleted account": (WRONG, WRONG, WRONG, 401, 401),
 }
 
 
@@ -85,7 +89,11 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     (folder / "repos.toml").write_text(private, encoding="utf-8")
     engine = open_engine([folder], index=folder.parent / f"{folder.name}-index")
     clock = Clock()
-    with State(clock=clock, cost=Cost(2, 1, 1)) as state, running(engine, state=state) as service:
+    with (
+        State(clock=clock, cost=Cost(2, 1, 1)) as state,
+        closing(Desk(state)) as desk,
+        running(engine, state=state, conversations=desk) as service,
+    ):
         headers = _credentials(state, service, clock)
         yield World(service, state, headers)
 
@@ -125,7 +133,7 @@ def _credentials(state: State, service: Service, clock: Clock) -> dict[str, dict
         flow.browser.post("/.auth/idp/oauth/revoke", data={"token": ended["access_token"], "client_id": client.id})
         good = flow.tokens(client.id, "ann", scope="user:all")
         narrow = flow.tokens(client.id, "ann", scope="mcp")
-        cookie = flow.browser.cookies["sourcelight-session"]
+        cookie, reader = flow.browser.cookies["sourcelight-session"], flow.browser.cookies["sourcelight-reader"]
     foreign = state.authorizations.exchange_code(
         state.authorizations.grant(
             state.accounts.get("ann").id,
@@ -148,13 +156,14 @@ def _credentials(state: State, service: Service, clock: Clock) -> dict[str, dict
     }
     headers = {name: {"Authorization": f"token {token}"} for name, token in tokens.items()}
     headers |= {name: {"Authorization": f"Bearer {token}"} for name, token in bearer.items()}
-    return headers | {"none": {}, "session cookie": {"Cookie": f"sourcelight-session={cookie}"}}
+    cookies = {"session cookie": f"sourcelight-session={cookie}", "reader cookie": f"sourcelight-reader={reader}"}
+    return headers | {"none": {}} | {name: {"Cookie": text} for name, text in cookies.items()}
 
 
 @pytest.mark.parametrize("credential", TABLE)
 def test_every_endpoint_answers_every_credential_as_the_table_says(world: World, credential: str) -> None:
     headers = world.headers[credential]
-    stream, mcp, trace = TABLE[credential]
+    stream, mcp, trace, api, page = TABLE[credential]
     with httpx.Client(base_url=world.service.url, timeout=20, trust_env=False) as client:
         answers = [
             (client.get(SEARCH, headers=headers), stream),
@@ -164,6 +173,11 @@ def test_every_endpoint_answers_every_credential_as_the_table_says(world: World,
             (client.post(f"{MCP_PATH}/all", json=PING, headers=headers | ACCEPT), mcp),
             (client.get(TRACE, headers=headers), trace),
         ]
+        named = headers | {"X-Requested-With": "tests 1"}
+        assert client.get("/.api/deepsearch/v1", headers=named).status_code == api
+        for place in PAGES:
+            assert client.get(place, headers=headers).status_code == page, place
+            assert client.post(place, headers=headers).status_code == 405, place
     for answer, (status, text) in answers:
         assert answer.status_code == status, answer.request.url
         if text is not None:

@@ -104,10 +104,10 @@ class EmbeddedBackend:
         """Deep search; its conversations are kept in the user's data folder. Opened when it is first asked for."""
         with self._opening:
             if self._conversations is None:
-                from sourcelight.engines.deepsearch.conversations import Desk
+                from sourcelight.backends.embed.desks import open_desk
                 from sourcelight.repos.state import FILE_NAME, State
 
-                self._conversations = Desk(State(os.fspath(data_home() / FILE_NAME)))
+                self._conversations = open_desk(State(os.fspath(data_home() / FILE_NAME)))
             return self._conversations
 
     async def stream(self, request: SearchRequest) -> AsyncGenerator[Event, None]:
@@ -180,6 +180,7 @@ class EmbeddedBackend:
     async def aclose(self) -> None:
         """Stop the threads and what goes on in the background; searches under way end at their next check."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+        await asyncio.to_thread(self.engine.words.stop)
         await asyncio.to_thread(self.engine.definitions.stop)
         if self._conversations is not None:
             await asyncio.to_thread(self._conversations.close)

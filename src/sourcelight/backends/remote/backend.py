@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from sourcelight.backends.remote.connection import Connection
+from sourcelight.backends.remote.conversing import Conversing
 from sourcelight.backends.remote.credentials import Credential, TokenCredential
 from sourcelight.backends.remote.endpoint import Endpoint, Secret, secret_token
 from sourcelight.backends.remote.patience import Patience
@@ -69,8 +71,12 @@ class RemoteBackend:
         self._credential = credential or TokenCredential(secret_token(token), bearer=bearer)
         self._patience = Patience(**patience)
         self._connection = Connection(self._endpoint, self._credential, patience=self._patience)
+        self._conversing = Conversing(self._connection)
         self._tools: RemoteTools | None = None
         self.name = self._endpoint.url
+        known = secret_token(token)
+        # A mark of the credential, for what is kept on disk: another one may see other repositories.
+        self.whose = "" if known is None else blake2b(known.reveal().encode(), digest_size=8).hexdigest()
 
     def __repr__(self) -> str:
         return f"RemoteBackend({self.name!r})"
@@ -130,6 +136,9 @@ class RemoteBackend:
         TransportError, ServiceError, ProtocolError
             When there is no answer at all.
         """
+        conversing = self._conversing.calls.get(name)
+        if conversing is not None:
+            return await conversing(arguments)
         if self._tools is None:
             from sourcelight.backends.remote.mcp_tools import RemoteTools
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -76,6 +78,40 @@ class Connection:
                 yield portions
         finally:
             await response.aclose()
+
+    async def ask_json(self, method: str, path: str, body: Any, params: Mapping[str, Any]) -> Any:
+        """Ask an API of the service once and give its JSON; None for an answer without a body.
+
+        Redirects are not followed.
+
+        Raises
+        ------
+        TransportError, ServiceError, ProtocolError
+            As their names say; the text of a `ServiceError` is what the service answered.
+        """
+        client = self._opened()
+        headers = {"Accept": "application/json", "X-Requested-With": "sourcelight"}
+        content = {} if body is None else {"json": body}
+        url = httpx.URL(self._endpoint.url + path)
+        request = client.build_request(method, url, params=dict(params), headers=headers, **content)
+        with _mapped(self._endpoint.url, self._patience, answered=False):
+            response = await client.send(request, auth=_Authorization(self._credential), stream=True)
+        try:
+            if not response.is_success:
+                text = await self._error_text(response)
+                missing = "has no API of deep search"
+                raise refused(
+                    self._endpoint.url, response.status_code, text, response.headers.get("Retry-After", ""),
+                    missing=missing,
+                )  # fmt: skip
+            with _mapped(self._endpoint.url, self._patience, answered=True):
+                data = await response.aread()
+        finally:
+            await response.aclose()
+        try:
+            return json.loads(data) if data else None
+        except ValueError:
+            raise ProtocolError(f"{self._endpoint.url} answered with something that is not JSON") from None
 
     async def _answered(self, params: Mapping[str, str]) -> httpx.Response:
         failure: SourcelightError

@@ -2,10 +2,321 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sourcelight.client.answer_cache import AnswerCache
+from sourcelight.client.backend import Backend
+from sourcelight.client.conversation import DeepSearchAnswer, conversation_facts
+from sourcelight.client.methods.calling import Caller, Texts, texts
+from sourcelight.client.twins import blocking
+from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.tables.building import table_of
+from sourcelight.core.errors import CallError, TransportError
+from sourcelight.display.notebook import AskState, ProgressChoice
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+_WAITS_S = (1.0, 1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0)
+_HEX = re.compile(r"[0-9a-f]{40}")
+_SPECIAL = re.compile(r"[^\w./:@~+-]")
+
+
+class Asking(Caller, Protocol):
+    """What a method's `self` can do."""
+
+    last_answer: DeepSearchAnswer | None
+
+    @property
+    def backend(self) -> Backend:
+        """What answers."""
+
+    async def _watch(self, state: Any, work: Any, progress: ProgressChoice, after_s: float = 0.0) -> None:
+        """Await work under a painter."""
+
+    async def _deepsearch_change(self, identifier: str, **changes: Any) -> Answer:
+        """Change a conversation."""
+
+    async def deepsearch(self, question: str, *, conversation: DeepSearchAnswer | str | None = None) -> Any:
+        """Ask."""
+
 
 class ConversationMethods:
     """Awaited methods about conversations."""
 
+    last_answer: DeepSearchAnswer | None = None
+
+    async def deepsearch(
+        self: Asking,
+        question: str,
+        *,
+        repos: Texts | None = None,
+        revision: str | None = None,
+        conversation: DeepSearchAnswer | str | None = None,
+        cache: bool = True,
+        timeout_s: float | None = None,
+        progress: ProgressChoice = None,
+    ) -> DeepSearchAnswer:
+        """Ask a question about the code; the answer cites code whose every citation was checked.
+
+        In this process no model is asked and nothing leaves the machine, unless ``SOURCELIGHT_MODEL`` names a model.
+        What is searched and read is drawn while it happens. When it is stopped, `last_answer` has what was found.
+
+        Parameters
+        ----------
+        question
+            In plain words; filters such as ``repo:`` and ``file:`` may stand in it.
+        repos
+            Names of repositories to look into; None: all.
+        revision
+            Branch, tag or commit of them; None: their default branches.
+        conversation
+            Go on with this one, an answer or its address, in place of opening another.
+        cache
+            In this process: give the answer to the same question over the same commits that was kept, if there is
+            one. Of a service: where it can't be reached, give the newest answer that was kept; its `notices` say so.
+        timeout_s
+            Longest time to wait for a service; then the answer's status is ``running``. None: until it is answered.
+        progress
+            As in `search`.
+
+        Raises
+        ------
+        CallError
+            For an empty question, and while the conversation works on another one.
+        UnsupportedCall
+            When the service has no deep search.
+        """
+        asked = " ".join([*_filters(repos, revision), question.strip()])
+        if not question.strip():
+            raise CallError("the question is empty: say what you want to know", call="deepsearch", argument="question")
+        follows = conversation.identifier if isinstance(conversation, DeepSearchAnswer) else conversation
+        backend = self.backend
+        base_url = "" if backend.local else backend.name
+        kept = AnswerCache(_asker(backend), asked) if cache and follows is None else None
+        commits = await _pinned(backend, revision) if kept is not None and backend.local else None
+        if kept is not None and commits is not None and (found := kept.load(commits)) is not None:
+            self.last_answer = DeepSearchAnswer(found, base_url=base_url, asker=self, cached=True)
+            return self.last_answer
+        state = AskState(question.strip())
+        arguments = {"question": asked} if follows is None else {"identifier": follows, "question": asked}
+        facts: dict[str, Any] = {}
+
+        async def work() -> None:
+            try:
+                name = "deepsearch" if follows is None else "deepsearch_follow_up"
+                answer = await backend.call(name, arguments, state.update)
+                facts.update(conversation_facts(answer, question.strip()))
+                state.address = facts["url"] if facts["status"] == "running" else ""
+                if facts["status"] == "running":
+                    answer = await _polled(backend, facts, timeout_s, len(facts["questions"]))
+            except asyncio.CancelledError:
+                state.interrupt()
+                facts["status"] = "interrupted"
+                raise
+            except Exception as exc:
+                state.fail(str(exc))
+                raise
+            state.finish(_counted(facts, answer))
+
+        try:
+            await self._watch(state, work(), progress, 0.3)
+        except TransportError as fault:
+            found = None if kept is None else kept.newest()
+            if found is None or facts:
+                raise
+            said = f"The service can't be reached ({fault}); this answer is the newest that was kept."
+            found = {**found, "notices": [*found.get("notices", ()), said]}
+            return DeepSearchAnswer(found, base_url=base_url, asker=self, cached=True)
+        finally:
+            nothing = {
+                "status": "interrupted",
+                "title": question.strip(),
+                "questions": [{"question": question.strip()}],
+            }
+            self.last_answer = DeepSearchAnswer(
+                {**nothing, **facts}, base_url=base_url, asker=self, turns=state.turns
+            )  # fmt: skip
+        if kept is not None and self.last_answer.status == "complete" and (commits is not None or not backend.local):
+            kept.store(_answered_of(facts) if commits is None else commits, self.last_answer.to_dict())
+        return self.last_answer
+
+    async def deepsearch_read(self: Asking, identifier: str, *, progress: ProgressChoice = None) -> DeepSearchAnswer:
+        """Read a conversation: one's own, or one that was shared.
+
+        Parameters
+        ----------
+        identifier
+            Its address, as it was given or shared, or its read token.
+        progress
+            As in `search`.
+
+        Raises
+        ------
+        CallError
+            For what is no identifier, and for a conversation that is not there or not shared with you.
+        """
+        backend = self.backend
+        state = AskState(f"deepsearch_read({identifier!r})")
+        facts: dict[str, Any] = {}
+
+        async def work() -> None:
+            try:
+                answer = await backend.call("deepsearch_read", {"identifier": identifier}, state.update)
+            except asyncio.CancelledError:
+                state.interrupt()
+                raise
+            except Exception as exc:
+                state.fail(str(exc))
+                raise
+            facts.update(conversation_facts(answer))
+            state.finish(answer)
+
+        await self._watch(state, work(), progress, 0.5)
+        if "read_token" not in facts or not facts["read_token"]:
+            facts["read_token"] = identifier if not facts.get("url") else ""
+        found = {"status": "interrupted", "title": "", "questions": ()} | facts
+        return DeepSearchAnswer(found, base_url="" if backend.local else backend.name, asker=self)
+
+    async def deepsearch_list(
+        self: Caller,
+        text: str | None = None,
+        *,
+        starred: bool | None = None,
+        limit: int | None = None,
+        progress: ProgressChoice = None,
+    ) -> DataFrame:
+        """List your own conversations, those first that changed last.
+
+        Parameters
+        ----------
+        text
+            Text in a title, a question or an answer; None: all.
+        starred
+            Only starred ones, or only others; None: both.
+        limit
+            Most to give; None: 50.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DataFrame
+            One row per conversation; columns as in ``columns_of("conversations")``.
+        """
+        return await self._call("deepsearch_list", {"text": text, "starred": starred, "limit": limit}, progress)
+
+    async def deepsearch_change(
+        self: Asking,
+        conversation: DeepSearchAnswer | str,
+        *,
+        title: str | None = None,
+        starred: bool | None = None,
+        shared: bool | None = None,
+        reset_link: bool | None = None,
+        cancel: bool | None = None,
+        delete: bool | None = None,
+        progress: ProgressChoice = None,
+    ) -> None:
+        """Rename, star, share or delete a conversation of your own, or cancel the question that it works on.
+
+        Parameters
+        ----------
+        conversation
+            An answer, its address, or its read token.
+        title
+            Another title.
+        starred, shared
+            Whether it is starred; whether everyone with its link may read it.
+        reset_link
+            Give it another link; the former one opens nothing any more.
+        cancel, delete
+            Cancel its question; delete it.
+        progress
+            As in `search`.
+
+        Raises
+        ------
+        CallError
+            For a conversation that is not there or not yours, and for what the service can't change.
+        """
+        identifier = conversation.identifier if isinstance(conversation, DeepSearchAnswer) else conversation
+        changes = {"title": title, "starred": starred, "shared": shared, "reset_link": reset_link, "cancel": cancel,
+                   "delete": delete}  # fmt: skip
+        await self._call("deepsearch_change", {"identifier": identifier, **changes}, progress)
+
+    async def _deepsearch_change(self: Asking, identifier: str, **changes: Any) -> Answer:
+        return await self.backend.call("deepsearch_change", {"identifier": identifier, **changes})
+
 
 class BlockingConversationMethods:
     """Their twins."""
+
+    deepsearch = blocking(ConversationMethods.deepsearch)
+    deepsearch_read = blocking(ConversationMethods.deepsearch_read)
+    deepsearch_list = blocking(ConversationMethods.deepsearch_list)
+    deepsearch_change = blocking(ConversationMethods.deepsearch_change)
+
+
+def _filters(repos: Texts | None, revision: str | None) -> list[str]:
+    names = texts(repos) or []
+    # What a filter would read as more than text matches any one character: close enough for a name.
+    chosen = "|".join(
+        _SPECIAL.sub("?", name).replace(".", r"\.").replace("+", r"\+").replace("?", ".") for name in names
+    )
+    filters = [f"repo:^({chosen})$"] if len(names) > 1 else [f"repo:^{chosen}$"] if names else []
+    return [*filters, f"rev:{revision}"] if revision else filters
+
+
+def _asker(backend: Backend) -> str:
+    model = os.environ.get("SOURCELIGHT_MODEL", "") if backend.local else str(getattr(backend, "whose", ""))
+    return f"{backend.name} {model}"
+
+
+async def _pinned(backend: Backend, revision: str | None) -> list[tuple[str, str]] | None:
+    """Names and commits of the repositories that a question would be asked of; None when they can't be told."""
+    if revision is not None and not _HEX.fullmatch(revision):
+        return None
+    facts = await backend.repositories()
+    found = [(one.name, one.commit) for one in facts]
+    return found if all(commit for _, commit in found) else None
+
+
+def _answered_of(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Names and commits that an answer says it is of."""
+    pins = [pin for question in facts["questions"] for pin in question.get("pins") or ()]
+    return sorted({(str(pin.get("repository")), str(pin.get("commit"))) for pin in pins})
+
+
+async def _polled(backend: Backend, facts: dict[str, Any], timeout_s: float | None, asked: int) -> Answer:
+    """Read a conversation until its last question is answered, less and less often."""
+    loop = asyncio.get_running_loop()
+    ends = None if timeout_s is None else loop.time() + timeout_s
+    attempt = 0
+    while True:
+        wait_s = _WAITS_S[min(attempt, len(_WAITS_S) - 1)]
+        if ends is not None and loop.time() + wait_s > ends:
+            return Answer("conversation", table_of("conversation", 0), {}, complete=False)
+        await asyncio.sleep(wait_s)
+        attempt += 1
+        answer = await backend.call("deepsearch_read", {"identifier": facts["url"] or facts["read_token"]})
+        found = conversation_facts(answer)
+        last: Mapping[str, Any] = found["questions"][-1] if found["questions"] else {}
+        told = bool(str(last.get("answer") or "").strip()) or bool(last.get("error"))
+        if found["status"] == "running" or not told or len(found["questions"]) < asked:
+            continue
+        numbers = {len(found["questions"])}
+        rows = [row for row in found["rows"] if row["question_number"] in numbers]
+        kept = {name: facts[name] for name in ("url", "read_token") if facts.get(name)}
+        facts.update(found | kept | {"questions": [dict(last)], "rows": rows})
+        return answer
+
+
+def _counted(facts: Mapping[str, Any], answer: Answer) -> Answer:
+    """The answer as the painter counts it."""
+    complete = facts["status"] == "complete"
+    return Answer(answer.columns, answer.table, answer.attributes, complete, answer.notices)

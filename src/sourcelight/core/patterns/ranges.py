@@ -25,6 +25,12 @@ SPARSE = 1024
 DENSE = 256
 """Bytes for each occurrence of a longer text below which the same holds."""
 
+MANY = 16
+"""Ranges from which on one search of all that lies between them is quicker, if that is little."""
+
+PROBE = 1 << 20
+"""First bytes of the ranges that tell how dense a text is; counting in all of them takes as long as finding."""
+
 BLOCK = 256 << 10
 """Bytes compared at once, so that they stay in the processor's cache."""
 
@@ -77,23 +83,48 @@ def cut_at_lines(view: memoryview, ranges: Offsets) -> Offsets:
 
 def find_texts(view: memoryview, text: bytes, ranges: Offsets) -> Offsets:
     """Give the starts of all non-overlapping occurrences of `text` in each range."""
+    if _together(text, ranges):
+        found = find_texts(view, text, np.array([[ranges[0, 0], ranges[-1, 1]]]))
+        at = np.searchsorted(ranges[:, 0], found, side="right") - 1
+        inside: Offsets = found[found + len(text) <= ranges[at, 1]]
+        return inside
     haystack = stringzilla.Str(view)
     if len(text) == 1 and count_texts(view, text, ranges) * SPARSE > int((ranges[:, 1] - ranges[:, 0]).sum()):
         return _find_byte(view, text[0], ranges)
     if len(text) > 1 and _never_overlaps(text) and len(ranges):
-        size = int((ranges[:, 1] - ranges[:, 0]).sum())
-        if size > BLOCK and count_texts(view, text, ranges) * DENSE > size:
+        probe = _first_bytes(ranges, PROBE)
+        size = int((probe[:, 1] - probe[:, 0]).sum())
+        if size > BLOCK and count_texts(view, text, probe) * DENSE > size:
             return _find_dense(view, text, ranges)
     find = haystack.find
     width = len(text)
-    found: list[int] = []
-    add = found.append
+    starts: list[int] = []
+    add = starts.append
     for low, high in ranges.tolist():
         at = find(text, low, high)
         while at >= 0:
             add(at)
             at = find(text, at + width, high)
-    return np.array(found, dtype=np.int64)
+    return np.array(starts, dtype=np.int64)
+
+
+def _together(text: bytes, ranges: Offsets) -> bool:
+    """Whether ranges are best searched as one: many that stand close together, and no occurrence hides another."""
+    if len(ranges) < MANY or not text or not _never_overlaps(text):
+        return False
+    low, high = ranges[:, 0], ranges[:, 1]
+    return bool((low[1:] >= high[:-1]).all() and 2 * int((high - low).sum()) > int(high[-1] - low[0]))
+
+
+def _first_bytes(ranges: Offsets, most: int) -> Offsets:
+    """Give the ranges that hold the first `most` bytes."""
+    ends = np.cumsum(ranges[:, 1] - ranges[:, 0])
+    if int(ends[-1]) <= most:
+        return ranges
+    last = int(np.searchsorted(ends, most))
+    first = ranges[: last + 1].copy()
+    first[last, 1] -= int(ends[last]) - most
+    return first
 
 
 @functools.lru_cache(maxsize=256)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from sourcelight.core.batches.answers import Answer
@@ -17,3 +18,12 @@ def answer_frame(answer: Answer) -> Any:
         "notices": list(answer.notices),
     }
     return to_pandas(answer.table, TABLES[answer.columns], attrs)
+
+
+def counted_frame(table: Mapping[str, Any]) -> Any:
+    """DataFrame of a table that belongs to an answer of deep search; `attrs` have its title, query and total."""
+    import pandas as pd
+
+    frame = pd.DataFrame([list(row) for row in table.get("rows") or ()], columns=list(table.get("columns") or ()))
+    frame.attrs.update({name: table.get(name) for name in ("title", "query", "total")})
+    return frame

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from sourcelight.core.batches.schema import MATCHES, Column, conform
@@ -11,6 +12,7 @@ from sourcelight.display.frames.schema import table_schema
 
 Table = Any
 Frame = Any
+_FEW = 8  # so few categories are likely to come again: the name of a repository, a side, a status
 _MATCHES = tuple(c for c in MATCHES if c.shown)
 
 
@@ -62,39 +64,81 @@ def to_pandas(table: Table, columns: Sequence[Column] = _MATCHES, attrs: Mapping
     # Code is full of dollar signs, and a front end would typeset what stands between two of them: wrong on screen, and
     # a way for a repository to smuggle in links. pandas offers one switch, for the process.
     pd.set_option("display.html.use_mathjax", False)
-    frame = pd.DataFrame({c.name: _series(table.column(c.name), c) for c in columns}, copy=False)
+    # Arrays, not series: pandas would compare the index of each column with that of each other.
+    frame = pd.DataFrame({c.name: _array(table.column(c.name), c) for c in columns}, copy=False)
     if attrs:
         frame.attrs.update(attrs)
     return frame
 
 
-def _series(values: Any, column: Column) -> Any:
+def _array(values: Any, column: Column) -> Any:
+    import numpy as np
     import pandas as pd
-    import pyarrow as pa
 
     kind = column.type
     if kind in {"dict8", "dict32"}:
         return _categorical(values)
     if kind in {"list", "strings"}:
-        return pd.Series(pd.arrays.ArrowExtensionArray(values))
+        return pd.arrays.ArrowExtensionArray(values)
     if kind == "string":
-        return pd.Series(values.to_pandas(), dtype="str")
-    if column.null and kind in {"int32", "int64", "bool"}:
-        dtype: Any = {"int32": pd.Int32Dtype(), "int64": pd.Int64Dtype(), "bool": pd.BooleanDtype()}[kind]
-        return pd.Series(dtype.__from_arrow__(values))
+        return _texts(values)
     if kind == "timestamp":
-        return values.to_pandas()
-    if values.null_count:
-        values = values.fill_null(False if pa.types.is_boolean(values.type) else 0)
-    return values.to_pandas()
+        return pd.array(values.to_numpy(), dtype="datetime64[us, UTC]")
+    missing = values.null_count
+    if column.null and kind in {"int32", "int64", "bool"}:
+        mask = values.is_null().to_numpy() if missing else np.zeros(len(values), np.bool_)
+        made = pd.arrays.BooleanArray if kind == "bool" else pd.arrays.IntegerArray
+        return made(_copied(values), mask)
+    return _copied(values)
+
+
+def _copied(values: Any) -> Any:
+    """Numbers that may be written to, as Arrow's own may not; 0 or False for null."""
+    import numpy as np
+    import pyarrow as pa
+
+    return np.array(values.fill_null(False if pa.types.is_boolean(values.type) else 0))
+
+
+def _texts(values: Any) -> Any:
+    """Texts as pandas' ``str``, kept by Arrow."""
+    import numpy as np
+    import pandas as pd
+
+    dtype: Any = pd.StringDtype("pyarrow", na_value=np.nan)
+    return dtype.__from_arrow__(values)
 
 
 def _categorical(values: Any) -> Any:
+    import numpy as np
+    import pandas as pd
+
+    one = values.combine_chunks()
     try:
-        return values.to_pandas()
+        dtype = _categories(one.dictionary)
     except ValueError:  # categories must be distinct and not null; a foreign dictionary may break that
-        plain = values.cast(values.type.value_type)
-        return plain.dictionary_encode().unify_dictionaries().to_pandas()
+        one = one.cast(one.type.value_type).dictionary_encode()
+        dtype = _categories(one.dictionary)
+    codes = one.indices.fill_null(-1) if one.null_count else one.indices
+    # `validate` would read all codes once more; Arrow holds them within the dictionary.
+    return pd.Categorical.from_codes(np.array(codes), dtype=dtype, validate=False)
+
+
+def _categories(dictionary: Any) -> Any:
+    """Dtype of categories; raises ValueError where they are not distinct, or null."""
+    import pandas as pd
+
+    if len(dictionary) <= _FEW:
+        return _few_categories(tuple(dictionary.to_pylist()))
+    return pd.CategoricalDtype(pd.Index(_texts(dictionary)))
+
+
+@lru_cache(maxsize=1024)
+def _few_categories(values: tuple[str, ...]) -> Any:
+    import pandas as pd
+    import pyarrow as pa
+
+    return pd.CategoricalDtype(pd.Index(_texts(pa.array(values, pa.string()))))
 
 
 def to_polars(table: Table) -> Any:

@@ -27,6 +27,7 @@ from sourcelight.engines.engine.plan import SUPPORTED, Plan, make_plan, refuse_s
 from sourcelight.engines.engine.repository_predicates import check_dates
 from sourcelight.engines.engine.running import Search
 from sourcelight.engines.engine.scope import Scoper
+from sourcelight.engines.engine.words import WordsUpdate
 from sourcelight.engines.history import HistoryStore
 from sourcelight.engines.history.store.local import LocalHistoryStore
 from sourcelight.engines.search import IndexProgress, IndexReport, IndexStore, Target
@@ -79,6 +80,7 @@ class Engine:
         self.history = history or LocalHistoryStore(store.folder.with_name(f"{store.folder.name}-history"))
         self.histories = Histories(self.history)
         self.terms = TermsStore(store)
+        self.words = WordsUpdate(self)
         self._seen = {repository.facts.name for repository in catalog.repositories}
         self._updating = threading.Lock()
 

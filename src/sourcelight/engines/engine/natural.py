@@ -23,7 +23,8 @@ from sourcelight.engines.engine.plan import SUPPORTED, make_plan
 from sourcelight.engines.engine.scope import Scoper
 from sourcelight.engines.search import IndexProgress, IndexReport, Target, TextQuery
 from sourcelight.engines.search.ranking import RankedChunk, Ranking, Scorer
-from sourcelight.engines.search.ranking.question import analyse
+from sourcelight.engines.search.ranking.paths import kind_of
+from sourcelight.engines.search.ranking.question import Question, analyse
 from sourcelight.engines.search.ranking.rank import Limits, Ranker
 from sourcelight.engines.search.ranking.space import Mask
 from sourcelight.engines.search.ranking.terms_files import Opened
@@ -31,6 +32,8 @@ from sourcelight.repos import Viewer, resolve
 
 if TYPE_CHECKING:
     from sourcelight.engines.engine.engine import Engine
+
+__all__ = ["RankRequest", "kind_of", "prepare", "rank", "split_filters", "targets_of", "text_of"]
 
 _FIELDS = "repo|r|file|f|path|lang|language|l|rev|revision|context|fork|archived|visibility|case"
 _VALUE = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|/(?:[^/\\\s]|\\.)+/(?=\s|$)|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)"""
@@ -57,6 +60,9 @@ class RankRequest:
         see are left out. None: as the filters say.
     scorers
         Further lists of scores.
+    question, filters
+        When the question is analysed already: the question, and filters that hold beside `targets`; `text` is then
+        not read.
     """
 
     text: str
@@ -65,6 +71,8 @@ class RankRequest:
     per_file: int | None = None
     targets: Sequence[Target] | None = None
     scorers: Sequence[Scorer] = field(default=())
+    question: Question | None = None
+    filters: str = ""
 
 
 def split_filters(text: str) -> tuple[str, str]:
@@ -93,8 +101,8 @@ def rank(
     Cancelled
         After ``cancellation.cancel()``.
     """
-    filters, words = split_filters(request.text)
-    question = analyse(words)
+    filters, words = split_filters(request.text) if request.question is None else (request.filters, "")
+    question = request.question or analyse(words)
     if not question.terms:
         raise QueryError("no words to look for", query=request.text, hint="say in words what to look for")
     places, failed = _places(engine, request, filters, viewer, cancellation)

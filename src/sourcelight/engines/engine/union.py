@@ -12,14 +12,16 @@ from sourcelight.core.batches import matches_schema
 _Row = dict[str, Any]
 _Key = tuple[str | None, bool]
 """A path, and whether definitions in it are meant: those stand apart from other matches of the file."""
+_CHUNK_COLUMNS = ("chunk", "chunk_line_number", "chunk_offset", "truncated")
 
 
 def unite(alternatives: Sequence[Iterable[Any]]) -> list[Any]:
     """Batches in which each file occurs once, from the batches of several alternatives over one repository.
 
     A file that only one alternative found keeps its rows untouched. For a file found by several, lines are united and
-    their spans merged: sorted, and of overlapping ones the earlier stays (of the same start the longest). A path hit
-    gives way to a content hit of the same file (query-language reference, hit identity).
+    their spans merged: sorted, and of overlapping ones the earlier stays (of the same start the longest). Chunks
+    that touch or overlap become one. A path hit gives way to a content hit of the same file (query-language reference,
+    hit identity).
     """
     found = [list(batches) for batches in alternatives]
     found = [batches for batches in found if batches]
@@ -79,10 +81,10 @@ def _merge_file(alternatives: list[list[_Row]]) -> list[_Row]:
             by_line.setdefault(row["line_number"], []).append(row)
     merged = []
     previous_goes_on = False
+    chunks = _merge_chunks([row for rows in content for row in rows])
     for number in sorted(by_line):
         rows = by_line[number]
-        longest: _Row = max(rows, key=_chunk_length)
-        row = dict(longest)
+        row = rows[0] | chunks.get(number, {})
         row["start"], row["end"] = _merge_spans([(r, "start", "end") for r in rows])
         if row.get("byte_start") is not None:
             row["byte_start"], row["byte_end"] = _merge_spans([(r, "byte_start", "byte_end") for r in rows])
@@ -94,8 +96,23 @@ def _merge_file(alternatives: list[list[_Row]]) -> list[_Row]:
     return merged
 
 
-def _chunk_length(row: _Row) -> int:
-    return len(row.get("chunk") or "")
+def _merge_chunks(rows: list[_Row]) -> dict[int, _Row]:
+    """The chunk columns of each line of `rows`: of all of a file's chunks, those that touch or overlap made one."""
+    chunks = {(row["chunk_line_number"], row["chunk"]): row for row in rows if row.get("chunk") is not None}
+    groups: list[tuple[_Row, dict[int, str]]] = []
+    for first, text in sorted(chunks):
+        of_chunk = dict(enumerate(text.split("\n"), first))
+        if groups and first <= next(reversed(groups[-1][1])) + 1:
+            whole, lines = groups[-1]
+            lines |= of_chunk
+            whole["truncated"] = whole.get("truncated") or chunks[first, text].get("truncated")
+        else:
+            groups.append((dict(chunks[first, text]), of_chunk))
+    merged: dict[int, _Row] = {}
+    for head, lines in groups:
+        made = {name: head[name] for name in _CHUNK_COLUMNS if name in head} | {"chunk": "\n".join(lines.values())}
+        merged |= dict.fromkeys(lines, made)
+    return merged
 
 
 def _merge_spans(sources: list[tuple[_Row, str, str]]) -> tuple[list[int], list[int]]:

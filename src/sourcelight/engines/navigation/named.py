@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -144,15 +144,32 @@ def _table_with(document: Document, workspace: Workspace) -> tuple[SymbolTable, 
     return None if table is None or not table.doc_language[place] else (table, place)
 
 
+def imported_modules(project: Project, workspace: Workspace) -> frozenset[str] | None:
+    """Give the modules that a project imports, as written; None while its tables are not complete."""
+    held = [table for table in tables_of(project, workspace) if table is not None]
+    if len(held) != len(project.snapshot.shards if project.snapshot is not None else [None]):
+        return None
+    made = project.remember(("modules", *map(id, held)), lambda: (held, frozenset().union(*_modules(held))))
+    return made[1]
+
+
+def _modules(tables: Sequence[SymbolTable]) -> Iterator[Iterable[str]]:
+    for table in tables:
+        yield table.imported_modules()
+
+
 def enclosing(document: Document, offsets: Sequence[int], workspace: Workspace) -> list[Named | None]:
     """Give the smallest function, class or the like around each offset; None at the top of the file."""
     outline = [one for one in outline_of(document, workspace) if one.kind not in _VARIABLES]
     text = document.text
     newlines = np.flatnonzero(np.frombuffer(text, np.uint8) == 10)
     lines = np.searchsorted(newlines, np.array(offsets, dtype=np.int64)) + 1
+    # The smallest first, so that the first one around a place is the answer.
+    outline.sort(key=lambda one: (one.end_line - one.begin_line, -one.offset))
+    begin, end, names = np.array([(one.begin_line, one.end_line, one.offset) for one in outline]).reshape(-1, 3).T
     found: list[Named | None] = []
     for line, offset in zip(lines.tolist(), offsets, strict=True):
-        around = [one for one in outline if one.begin_line <= line <= one.end_line and one.offset != offset]
-        best = min(around, key=lambda one: (one.end_line - one.begin_line, -one.offset), default=None)
-        found.append(None if best is None else of_definition(document, best))
+        around = (begin <= line) & (line <= end) & (names != offset)
+        best = int(around.argmax()) if outline else 0
+        found.append(of_definition(document, outline[best]) if outline and around[best] else None)
     return found

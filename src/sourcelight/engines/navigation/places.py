@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sourcelight.engines.symbols import Definition
@@ -34,12 +35,22 @@ def line_of(text: bytes, offset: int) -> int:
 
 def place_of(text: bytes, start: int, end: int) -> Place:
     """Give the line and columns of a name."""
-    low = text.rfind(b"\n", 0, start) + 1
-    high = text.find(b"\n", end)
-    line = text[low : len(text) if high < 0 else high].removesuffix(b"\r")
-    before = text[low:start].decode(errors="replace")
-    name = text[start:end].decode(errors="replace")
-    return Place(line_of(text, start), len(before), len(before) + len(name), line.decode(errors="replace"))
+    return places_of(text, [(start, end)])[0]
+
+
+def places_of(text: bytes, spans: Sequence[tuple[int, int]]) -> list[Place]:
+    """Give the lines and columns of names, which ascend."""
+    found = []
+    number, counted = 1, 0
+    for start, end in spans:
+        number, counted = number + text.count(b"\n", counted, start), start
+        low = text.rfind(b"\n", 0, start) + 1
+        high = text.find(b"\n", end)
+        line = text[low : len(text) if high < 0 else high].removesuffix(b"\r")
+        before = text[low:start].decode(errors="replace")
+        name = text[start:end].decode(errors="replace")
+        found.append(Place(number, len(before), len(before) + len(name), line.decode(errors="replace")))
+    return found
 
 
 def offset_of(text: bytes, line_number: int, column: int) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 from sourcelight.engines.navigation.candidates import files_with, holds
 from sourcelight.engines.navigation.definitions import Asked, asked_occurrences, by_rules, occurrences_in, resolve
 from sourcelight.engines.navigation.model import SCORES, Document, Found, How, Occurrence
-from sourcelight.engines.navigation.named import named
+from sourcelight.engines.navigation.named import imported_modules, named
 from sourcelight.engines.navigation.ranking import family, ranked
 from sourcelight.engines.navigation.registry import resolver_of
 from sourcelight.engines.navigation.scip import precise_symbols_at
@@ -21,8 +22,16 @@ if TYPE_CHECKING:
 MOST_BEARERS = 3
 """Definitions of a name up to which uses after an unknown receiver count as its references."""
 
+MOST_UNLIKELY = 200
+"""Files of other repositories that are read for one answer although they do not name the module."""
+
 _LOCAL = frozenset({"parameter", "variable"})
 _BINDERS = frozenset({"import", "from"})
+
+_IMPORT_BY_NAME = frozenset({"Python", "Go", "JavaScript", "Java"})
+"""Languages (families) whose imports hold the name under which the other repository provides the module."""
+
+_SEPARATOR = re.compile(r"::|[./\\]")
 
 PlaceKey = tuple[tuple[str, str, bytes], int]
 
@@ -53,6 +62,7 @@ class References:
     complete: bool = True
     _places: set[PlaceKey] = field(default_factory=set)
     _any_receiver: bool = False
+    _unlikely: int = 0
 
     @property
     def name(self) -> bytes:
@@ -126,31 +136,66 @@ class References:
             yield from self._candidates(project)
         for one in self._exporters():
             for other in self.workspace.others(one.document.project):
-                if other.key not in projects and other.key != asking.key and self._imports(other, one):
+                if other.key in projects or other.key == asking.key:
+                    continue
+                roots = [root for root in self._roots(one) if self._imports(other, one, root)]
+                if roots:
                     projects[other.key] = other
-                    yield from self._candidates(other)
+                    yield from self._importing(other, roots)
+
+    def _importing(self, other: Project, roots: Sequence[str]) -> Iterator[Document]:
+        """Give the files of an importing repository: those that name the module, then some that only bear the name.
+
+        The latter can still use what another file of theirs imported. A common name would take seconds over many
+        repositories, so only `MOST_UNLIKELY` of them are read for one answer.
+        """
+        likely: set[int] = set()
+        for root in roots:
+            for document in self._candidates(other, root.encode()):
+                likely.add(document.number)
+                yield document
+        for document in self._candidates(other):
+            if document.number in likely:
+                continue
+            if self._unlikely >= MOST_UNLIKELY:
+                self.complete = False
+                self.workspace.notice(
+                    "unlikely",
+                    f"Of the files in other repositories that bear the name {self.asked.name} but do not name its "
+                    f"module, only the first {MOST_UNLIKELY} were read.",
+                )
+                return
+            self._unlikely += 1
+            yield document
 
     def _exporters(self) -> list[Found]:
         """Give one definition of each project."""
         return list({one.document.project.key: one for one in self.definitions}.values())
 
-    def _candidates(self, project: Project) -> Iterator[Document]:
+    def _candidates(self, project: Project, *also: bytes) -> Iterator[Document]:
         wanted = {family(one.document.language) for one in self.definitions}
-        for document in files_with(project, self.name, self.workspace):
+        for document in files_with(project, self.name, self.workspace, *also):
             if family(document.language) in wanted:
                 yield document
 
-    def _imports(self, other: Project, one: Found) -> bool:
-        """Tell whether a repository may use a module of the definition's."""
+    def _roots(self, one: Found) -> list[str]:
+        """Give the names by which other repositories import the module of a definition."""
         resolver = resolver_of(one.document.language)
         if resolver is None:
-            return True
+            return [self.asked.name]
         provided = self.workspace.provided(one.document.project, resolver)
-        tops = set(resolver.module_names(one.document))
-        roots = {name.split(".")[0] for name in tops} | {name for name in tops if name in provided}
-        return any(
-            root in provided and holds(other, root.encode(), self.workspace, self.name) for root in sorted(roots)
-        )
+        names = {prefix for name in resolver.module_names(one.document) for prefix in _prefixes(name)}
+        return sorted(name for name in names if name in provided)
+
+    def _imports(self, other: Project, one: Found, root: str) -> bool:
+        """Tell whether a repository may use a module: by its table of imports, then by the texts that hold both."""
+        if resolver_of(one.document.language) is None:
+            return True
+        if family(one.document.language) in _IMPORT_BY_NAME:
+            modules = imported_modules(other, self.workspace)
+            if modules is not None and not any(root in module for module in modules):
+                return False
+        return holds(other, root.encode(), self.workspace, self.name)
 
     def _in(self, document: Document) -> Iterator[Reference]:
         precise = precise_symbols_at(document, self.definitions, self.name, self.workspace)
@@ -189,6 +234,13 @@ class References:
             yield Reference(document, occurrence, "text", SCORES["text"], "the same word")
         else:
             self.left_out += 1
+
+
+def _prefixes(module: str) -> Iterator[str]:
+    """Give a module's name, and those of all that hold it."""
+    yield module
+    for end in _SEPARATOR.finditer(module):
+        yield module[: end.start()]
 
 
 def _is_local(one: Found, workspace: Workspace) -> bool:

@@ -13,11 +13,20 @@ if TYPE_CHECKING:
 @functools.cache
 def resolvers() -> Mapping[str, Resolver]:
     """Give the resolver of each language that has one; other languages get names ranked."""
+    from sourcelight.engines.navigation.by_imports import CResolver, CSharpResolver, JavaResolver, RustResolver
     from sourcelight.engines.navigation.golang import GoResolver
     from sourcelight.engines.navigation.python import PythonResolver
     from sourcelight.engines.navigation.typescript import TypeScriptResolver
 
-    made: tuple[Resolver, ...] = (PythonResolver(), GoResolver(), TypeScriptResolver())
+    made: tuple[Resolver, ...] = (
+        PythonResolver(),
+        GoResolver(),
+        TypeScriptResolver(),
+        JavaResolver(),
+        CResolver(),
+        RustResolver(),
+        CSharpResolver(),
+    )
     return {language: resolver for resolver in made for language in resolver.languages}
 
 

@@ -12,6 +12,7 @@ from sourcelight.engines.navigation.places import (
     Lines,
     documentation_of,
     place_of,
+    places_of,
     signature_of,
 )
 from sourcelight.engines.symbols import Definition
@@ -98,8 +99,8 @@ def reference_rows(
     around = enclosing(document, [one.occurrence.start for one in ordered], workspace)
     where = file_columns(document, revisions.get(document.project.key, ""))
     rows = []
-    for one, holder in zip(ordered, around, strict=True):
-        place = place_of(text, one.occurrence.start, one.occurrence.end)
+    places = places_of(text, [(one.occurrence.start, one.occurrence.end) for one in ordered])
+    for one, holder, place in zip(ordered, around, places, strict=True):
         role: str = one.occurrence.role
         if one.is_definition:
             role = "definition"
@@ -114,7 +115,7 @@ def reference_rows(
                 "end": place.end,
                 "symbol": symbol,
                 "role": role,
-                "container": name_of(holder.document, holder.start, holder.end) if holder else "",
+                "container": text[holder.start : holder.end].decode(errors="replace") if holder else "",
                 "how": one.how,
                 "precise": one.how == "scip",
                 "score": one.score,

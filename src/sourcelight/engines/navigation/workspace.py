@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import IndexFault
+from sourcelight.engines.navigation.kept import KeptAnswers
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.named import imports_of
 from sourcelight.engines.navigation.project import LARGEST_FILE, Project
@@ -118,12 +119,17 @@ class Navigator:
         self.store = store
         self._target_of = target_of or (lambda repository: Target(repository, "", repository.facts.commit))
         self.models = _Models(cache_bytes)
+        self.answers = KeptAnswers()
         self._projects: OrderedDict[tuple[str, str], Project] = OrderedDict()
         self._guard = threading.Lock()
 
     def workspace(self, viewer: Viewer, budget: Budget | None = None) -> Workspace:
         """Give what one call works with."""
         return Workspace(self, viewer, budget or Budget())
+
+    def commit_of(self, repository: Repository) -> str:
+        """Give the commit of a repository's default revision."""
+        return self._target_of(repository).commit
 
     def project(self, repository: Repository, revision: str, budget: Budget) -> Project:
         """Open a repository at a revision, indexing that commit first if nobody has yet.
@@ -174,6 +180,7 @@ class Navigator:
         index = keep(project, file, self.store.folder)
         with self._guard:
             self._projects.pop((project.key, project.commit), None)
+        self.answers.clear()
         return len(index.spots), index.left_out
 
     def _open(self, target: Target, budget: Budget) -> Project:
@@ -253,12 +260,17 @@ class Workspace:
     def providers(self, project: Project, resolver: Resolver, name: str) -> list[tuple[Project, Any]]:
         """Give the other repositories whose `Resolver.provides` has `name`, with what it says of it.
 
-        One whose own name ends in `name` comes first.
+        One that bears that name, or ends in it, comes first; forks and archived ones come last.
         """
         found = [
             (other, held[name]) for other in self.others(project) if name in (held := self.provided(other, resolver))
         ]
-        return sorted(found, key=lambda pair: pair[0].name.rpartition("/")[2] != name)
+
+        def rank(pair: tuple[Project, Any]) -> tuple[bool, bool]:
+            facts, own = pair[0].target.repository.facts, pair[0].name
+            return facts.fork or facts.archived, name not in {own, own.rpartition("/")[2]}
+
+        return sorted(found, key=rank)
 
     def provided(self, project: Project, resolver: Resolver) -> Any:
         """Give what a project provides by the rules of a resolver; remembered."""

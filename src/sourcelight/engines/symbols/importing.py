@@ -64,15 +64,15 @@ class Import:
 _Part = tuple[bytes, bytes, bytes]
 
 
-def read_imports(language: str, nodes: list[Node]) -> list[Import]:
-    """Read the captured nodes of a file, in order."""
+def read_imports(language: str, nodes: list[Node], data: bytes) -> list[Import]:
+    """Read the captured nodes of a file with the text `data`, in order."""
     reader = _READERS.get(language)
     if reader is None:
         return []
     found = []
     for node in sorted(nodes, key=lambda node: node.start_byte):
         line = node.start_point[0] + 1
-        for module, member, alias in reader(node):
+        for module, member, alias in reader(node, data):
             if module and max(len(module), len(member), len(alias)) <= LONGEST and b"\n" not in module + member + alias:
                 found.append(Import(_shown(module), _shown(member), _shown(alias), line))
     return found
@@ -82,17 +82,38 @@ def _shown(text: bytes) -> str:
     return text.decode(errors="replace")
 
 
-def _text(node: Node | None) -> bytes:
-    return (node.text or b"") if node is not None else b""
+def _text(node: Node | None, data: bytes) -> bytes:
+    # Not `node.text`: it reads by way of a call of Python, bytes at a time.
+    if node is None:
+        return b""
+    low, high = node.byte_range
+    return data[low:high]
 
 
-def _unquoted(node: Node | None) -> bytes:
-    return _text(node).strip(b"\"'`")
+def _unquoted(node: Node | None, data: bytes) -> bytes:
+    return _text(node, data).strip(b"\"'`")
 
 
-def _python(node: Node) -> Iterator[_Part]:
+_PLAIN = re.compile(rb"(?:from\s+([.\w]+)\s+)?import\s*\(?([\w\s.,]+)\)?")
+
+
+def _python(node: Node, data: bytes) -> Iterator[_Part]:
+    # Most imports are plain: words and commas, which are read without a look at the nodes.
+    plain = None if node.has_error else _PLAIN.fullmatch(_text(node, data))
+    parts = [part.split() for part in plain[2].split(b",")] if plain is not None else []
+    if plain is None or any(len(words) > 1 and (len(words) != 3 or words[1] != b"as") for words in parts):
+        yield from _python_nodes(node, data)
+        return
+    module = plain[1]
+    for words in parts:
+        if words:
+            alias = words[2] if len(words) == 3 else b""
+            yield (words[0], b"", alias) if module is None else (module, words[0], alias)
+
+
+def _python_nodes(node: Node, data: bytes) -> Iterator[_Part]:
     source = node.child_by_field_name("module_name")
-    module = _text(source).replace(b" ", b"")
+    module = _text(source, data).replace(b" ", b"")
     for child in node.named_children:
         if source is not None and child.start_byte == source.start_byte:
             continue
@@ -100,52 +121,52 @@ def _python(node: Node) -> Iterator[_Part]:
             yield module, b"*", b""
             continue
         name = child.child_by_field_name("name") if child.type == "aliased_import" else child
-        alias = _text(child.child_by_field_name("alias"))
+        alias = _text(child.child_by_field_name("alias"), data)
         if child.type in {"aliased_import", "dotted_name"}:
-            yield (module, _text(name), alias) if source is not None else (_text(name), b"", alias)
+            yield (module, _text(name, data), alias) if source is not None else (_text(name, data), b"", alias)
 
 
-def _go(node: Node) -> Iterator[_Part]:
-    alias = _text(node.child_by_field_name("name"))
-    yield _unquoted(node.child_by_field_name("path")), b"*" if alias == b"." else b"", alias.replace(b".", b"")
+def _go(node: Node, data: bytes) -> Iterator[_Part]:
+    alias = _text(node.child_by_field_name("name"), data)
+    yield _unquoted(node.child_by_field_name("path"), data), b"*" if alias == b"." else b"", alias.replace(b".", b"")
 
 
-def _ecmascript(node: Node) -> Iterator[_Part]:
+def _ecmascript(node: Node, data: bytes) -> Iterator[_Part]:
     source = node.child_by_field_name("source")
     if source is None:
         arguments = node.child_by_field_name("arguments")
         first = arguments.named_children[0] if arguments is not None and arguments.named_children else None
-        yield _unquoted(first), b"", b""
+        yield _unquoted(first, data), b"", b""
         return
-    module = _unquoted(source)
+    module = _unquoted(source, data)
     clause = next((child for child in node.named_children if child.type in {"import_clause", "export_clause"}), None)
     if clause is None:
         star = next((child for child in node.named_children if child.type == "namespace_export"), None)
-        yield module, b"*" if node.type == "export_statement" else b"", _last(star)
+        yield module, b"*" if node.type == "export_statement" else b"", _last(star, data)
         return
     parts = clause.named_children if clause.type == "import_clause" else [clause]
     for part in parts:
         if part.type == "identifier":
-            yield module, b"default", _text(part)
+            yield module, b"default", _text(part, data)
         elif part.type == "namespace_import":
-            yield module, b"*", _last(part)
+            yield module, b"*", _last(part, data)
         else:
             for one in part.named_children:
                 name = one.child_by_field_name("name")
                 if name is not None:
-                    yield module, _text(name), _text(one.child_by_field_name("alias"))
+                    yield module, _text(name, data), _text(one.child_by_field_name("alias"), data)
 
 
-def _last(node: Node | None) -> bytes:
-    return _text(node.named_children[-1]) if node is not None and node.named_children else b""
+def _last(node: Node | None, data: bytes) -> bytes:
+    return _text(node.named_children[-1], data) if node is not None and node.named_children else b""
 
 
 _SPACES = re.compile(rb"\s+")
 
 
-def _dotted(node: Node) -> Iterator[_Part]:
+def _dotted(node: Node, data: bytes) -> Iterator[_Part]:
     """Read ``import a.b.C;``, ``import static a.b.C.*``, ``using X = A.B;`` and ``import a.b.C as D``."""
-    text = _SPACES.sub(b" ", _text(node)).strip(b" ;")
+    text = _SPACES.sub(b" ", _text(node, data)).strip(b" ;")
     words = text.split(b" ")
     while words and words[0] in {b"import", b"static", b"using", b"global", b"unsafe"}:
         words.pop(0)
@@ -163,8 +184,8 @@ def _dotted(node: Node) -> Iterator[_Part]:
     yield (module, member, alias.strip()) if module else (member, b"", alias.strip())
 
 
-def _scala(node: Node) -> Iterator[_Part]:
-    text = _SPACES.sub(b" ", _text(node)).removeprefix(b"import ")
+def _scala(node: Node, data: bytes) -> Iterator[_Part]:
+    text = _SPACES.sub(b" ", _text(node, data)).removeprefix(b"import ")
     for part in re.split(rb",(?![^{]*\})", text):
         module, _, member = part.strip().rpartition(b".")
         for one in member.strip(b"{} ").split(b","):
@@ -172,32 +193,32 @@ def _scala(node: Node) -> Iterator[_Part]:
             yield module, name.strip().replace(b"_", b"*") if name.strip() == b"_" else name.strip(), alias.strip()
 
 
-def _include(node: Node) -> Iterator[_Part]:
+def _include(node: Node, data: bytes) -> Iterator[_Part]:
     path = node.child_by_field_name("path")
-    yield _text(path).strip(b'"'), b"", b""
+    yield _text(path, data).strip(b'"'), b"", b""
 
 
-def _php(node: Node) -> Iterator[_Part]:
+def _php(node: Node, data: bytes) -> Iterator[_Part]:
     for child in node.named_children:
         if child.type == "namespace_use_clause":
-            name, _, alias = _SPACES.sub(b" ", _text(child)).partition(b" as ")
+            name, _, alias = _SPACES.sub(b" ", _text(child, data)).partition(b" as ")
             module, _, member = name.strip().rpartition(b"\\")
             yield (module, member, alias) if module else (member, b"", alias)
 
 
-def _argument(node: Node) -> Iterator[_Part]:
+def _argument(node: Node, data: bytes) -> Iterator[_Part]:
     arguments = node.child_by_field_name("arguments") or node
     strings = arguments.named_children[1:] if node.type == "command" else arguments.named_children
-    relative = _text(node.child_by_field_name("method")) == b"require_relative"
-    yield (b"./" if relative else b"") + _unquoted(strings[0] if strings else None), b"", b""
+    relative = _text(node.child_by_field_name("method"), data) == b"require_relative"
+    yield (b"./" if relative else b"") + _unquoted(strings[0] if strings else None, data), b"", b""
 
 
-def _rust(node: Node) -> Iterator[_Part]:
+def _rust(node: Node, data: bytes) -> Iterator[_Part]:
     if node.type == "mod_item":
-        yield b"self", _text(node.child_by_field_name("name")), b""
+        yield b"self", _text(node.child_by_field_name("name"), data), b""
         return
     if node.type == "extern_crate_declaration":
-        yield _text(node.child_by_field_name("name")), b"", _text(node.child_by_field_name("alias"))
+        yield _text(node.child_by_field_name("name"), data), b"", _text(node.child_by_field_name("alias"), data)
         return
     argument = node.child_by_field_name("argument")
     waiting: list[tuple[bytes, Node]] = [(b"", argument)] if argument is not None else []
@@ -207,17 +228,17 @@ def _rust(node: Node) -> Iterator[_Part]:
         if kind == "use_list":
             waiting += [(prefix, child) for child in reversed(part.named_children)]
         elif kind == "scoped_use_list":
-            path = _text(part.child_by_field_name("path"))
+            path = _text(part.child_by_field_name("path"), data)
             held = part.child_by_field_name("list")
             if held is not None:
                 waiting.append((_joined(prefix, path), held))
         elif kind == "use_as_clause":
-            module, member = _split(_joined(prefix, _text(part.child_by_field_name("path"))))
-            yield module, member, _text(part.child_by_field_name("alias"))
+            module, member = _split(_joined(prefix, _text(part.child_by_field_name("path"), data)))
+            yield module, member, _text(part.child_by_field_name("alias"), data)
         elif kind == "use_wildcard":
-            yield _joined(prefix, _text(part).removesuffix(b"*").removesuffix(b"::")), b"*", b""
+            yield _joined(prefix, _text(part, data).removesuffix(b"*").removesuffix(b"::")), b"*", b""
         elif kind not in {"line_comment", "block_comment"}:
-            whole = prefix if kind == "self" else _joined(prefix, _text(part))
+            whole = prefix if kind == "self" else _joined(prefix, _text(part, data))
             module, member = (whole, b"") if kind == "self" else _split(whole)
             yield module, member, b""
 
@@ -231,7 +252,7 @@ def _split(path: bytes) -> tuple[bytes, bytes]:
     return (module, member) if module else (member, b"")
 
 
-_READERS: dict[str, Callable[[Node], Iterator[_Part]]] = {
+_READERS: dict[str, Callable[[Node, bytes], Iterator[_Part]]] = {
     "C": _include,
     "C#": _dotted,
     "C++": _include,

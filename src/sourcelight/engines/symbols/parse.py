@@ -7,8 +7,9 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,7 +144,7 @@ def definitions(language: str, data: bytes, *, most_seconds: float = MOST_SECOND
     nodes: list[Node] = []
     ordered = _ordered(_captured(language, tree, data, nodes), GRAMMARS[language].constructor)
     found = _in_lines(ordered, data, "unparsable" if tree.root_node.is_error else "")
-    found.imports = read_imports(language, nodes)
+    found.imports = read_imports(language, nodes, data)
     return found
 
 
@@ -212,23 +213,27 @@ def _captured(language: str, tree: Tree, data: bytes, imported: list[Node]) -> l
     outer: dict[int, int] = {}
     others: list[_Found] = []
     cursor = QueryCursor(loaded(language)[1], match_limit=_MOST_STATES)
+    roots = [tree.root_node]
+    if language == "Python":
+        roots = _python_parts(tree.root_node, data, by_place, outer)
     # No progress_callback here: with one, tree-sitter 0.26.1 for Python crashes the process. Size bounds the time.
-    for pattern, captures in cursor.matches(tree.root_node):
-        if "import" in captures:
-            imported += captures["import"][:1]
-            continue
+    for pattern, captures in chain.from_iterable(map(cursor.matches, roots)):
         named = captures.pop("name", None)
-        container = captures.pop("container", None)
+        if named is None:
+            if "import" in captures:
+                imported += captures["import"][:1]
+            elif captures:
+                kind, nodes = captures.popitem()
+                start, end = nodes[0].byte_range
+                others.append((start, -end, start, kind, b"", b""))
+            continue
+        container = captures.pop("container", None) if len(captures) > 1 else None
         if not captures:
             continue
         kind, nodes = captures.popitem()
-        start, end = nodes[0].byte_range
-        if named is None:
-            others.append((start, -end, start, kind, b"", b""))
-            continue
         place, name_end = named[0].byte_range
         if kind == "outer":
-            outer[place] = start
+            outer[place] = nodes[0].start_byte
             continue
         if place in by_place and by_place[place][0] <= pattern:
             continue
@@ -239,11 +244,60 @@ def _captured(language: str, tree: Tree, data: bytes, imported: list[Node]) -> l
         if container is not None:
             low, high = container[0].byte_range
             held = _tidy(data[low:high])
+        start, end = nodes[0].byte_range
         by_place[place] = pattern, (start, -end, place, kind, name, held)
     found = [entry for _, entry in by_place.values()]
     if outer:
         found = [(outer.get(entry[0], entry[0]), *entry[1:]) for entry in found]
     return found + others
+
+
+_HOLDS_NAMES = re.compile(rb"\b(?:def|class|import|type)\b")
+_SIMPLE = frozenset({"comment", "return_statement", "pass_statement", "assert_statement", "raise_statement"})
+
+
+def _python_parts(
+    root: Node, data: bytes, by_place: dict[int, tuple[int, _Found]], outer: dict[int, int]
+) -> list[Node]:
+    """Read functions and classes of Python without the query, and give the nodes that are left for it.
+
+    Most text stands in functions that hold no further definition and no import. The query would look at every node of
+    them, which takes a quarter of the time that parsing does.
+    """
+    left = []
+    waiting = [root]
+    while waiting:
+        for node in waiting.pop().named_children:
+            kind = node.type
+            if kind in _SIMPLE:
+                continue
+            definition = node.child_by_field_name("definition") if kind == "decorated_definition" else node
+            captured = _PYTHON_DEFINITIONS.get(definition.type) if definition is not None else None
+            name = definition.child_by_field_name("name") if captured is not None and definition is not None else None
+            body = definition.child_by_field_name("body") if name is not None and definition is not None else None
+            if captured is None or definition is None or name is None or body is None or name.type != "identifier":
+                left.append(node)
+                continue
+            start, end = definition.byte_range
+            if captured == "function" and definition.has_error:
+                left.append(node)
+                continue
+            place, name_end = name.byte_range
+            tidied = _tidy(data[place:name_end])
+            if not tidied:
+                left.append(node)
+                continue
+            if definition is not node:
+                outer[start] = node.start_byte
+            by_place[place] = -1, (start, -end, place, captured, tidied, b"")
+            if captured == "class":
+                waiting.append(body)
+            elif _HOLDS_NAMES.search(data, body.start_byte, end):
+                left.append(body)
+    return left
+
+
+_PYTHON_DEFINITIONS = {"function_definition": "function", "class_definition": "class"}
 
 
 def _tidy(name: bytes) -> bytes:
@@ -256,8 +310,7 @@ _Ordered = tuple[int, int, int, int, int, int, bytes, bytes]
 """First byte, end, byte of the name, parent plus one, kind code, flags, name, container."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Holder:
+class _Holder(NamedTuple):
     """What may hold definitions: its end, kind, place among the definitions plus one (0: it is none), and name."""
 
     end: int

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.symbols.grammars import LANGUAGES, version
 from sourcelight.engines.symbols.importing import Import
+from sourcelight.engines.symbols.packing import packed, unpacked
 from sourcelight.engines.symbols.parse import COLUMNS, Definitions
 
-FORMAT = 3
+FORMAT = 4
 """Raised by one whenever older tables can't be read by this code."""
 
 STATES = ("", "too-large", "timed-out", "unparsable")
@@ -28,8 +29,7 @@ STATES = ("", "too-large", "timed-out", "unparsable")
 
 KEY_BYTES = 20
 
-_LAST_LINE = (1 << 16) - 1
-"""Imports beyond this line are said to stand on it; they stand at the top of files."""
+_NEWLINE = 10
 
 _MOST_CHECKED = 20_000
 """Names that are checked one by one; beyond, looking at all of them at once is quicker."""
@@ -118,49 +118,48 @@ class TableBuilder:
         ordered = sorted(self._ids)
         renumbered = np.zeros(len(ordered), dtype=np.uint32)
         renumbered[[self._ids[name] for name in ordered]] = np.arange(len(ordered), dtype=np.uint32)
-        name = renumbered[np.array(self._names, dtype=np.int64)]
-        lengths = np.array([len(text) + 1 for text in ordered], dtype=np.int64)
         rows = np.concatenate(self._rows) if self._rows else np.zeros((0, len(COLUMNS)), dtype=np.uint32)
         columns = dict(zip(COLUMNS, rows.T, strict=True))
         return {
-            "names": np.frombuffer(b"".join(part for text in ordered for part in (text, b"\n")), np.uint8),
-            "name_length": _narrow(lengths),
-            "name": _narrow(name),
-            "container": _narrow(renumbered[np.array(self._containers, dtype=np.int64)]),
-            "offset": _narrow(columns["offset"]),
-            "line": _narrow(columns["line"]),
-            "lines_before": _narrow(columns["line"] - columns["begin_line"]),
-            "lines_after": _narrow(columns["end_line"] - columns["line"]),
-            "parent": _narrow(columns["parent"]),
-            "kind": columns["kind"].astype(np.uint8),
-            "flags": columns["flags"].astype(np.uint8),
-            "doc_first": _bounds(np.array(self._counts, dtype=np.int64)),
-            "doc_language": np.array(self._languages, dtype=np.uint8),
-            "doc_state": np.array(self._states, dtype=np.uint8),
+            "names": _packed_text(ordered),
+            "name": packed(renumbered[np.array(self._names, dtype=np.int64)]),
+            "container": packed(renumbered[np.array(self._containers, dtype=np.int64)]),
+            "offset": packed(columns["offset"], ascending=True),
+            "line": packed(columns["line"], ascending=True),
+            "lines_before": packed(columns["line"] - columns["begin_line"]),
+            "lines_after": packed(columns["end_line"] - columns["line"]),
+            "parent": packed(columns["parent"], ascending=True),
+            "kind": packed(columns["kind"]),
+            "flags": packed(columns["flags"]),
+            "doc_first": packed(_bounds(np.array(self._counts, dtype=np.int64)), ascending=True),
+            "doc_language": packed(np.array(self._languages, dtype=np.uint8)),
+            "doc_state": packed(np.array(self._states, dtype=np.uint8)),
             "keys": np.frombuffer(b"".join(self._keys), np.uint8),
             **self._import_sections(),
         }
 
     def _import_sections(self) -> dict[str, Array]:
-        texts = [text.encode() for text in self._texts]
         rows = np.array(self._imports, dtype=np.uint32).reshape(-1, 4)
         renamed = np.flatnonzero(rows[:, 2])
         return {
-            "import_texts": np.frombuffer(b"".join(texts), np.uint8),
-            "import_text_start": _bounds(np.array([len(text) for text in texts], dtype=np.int64)),
-            "import_module": _narrow(rows[:, 0]),
-            "import_member": _narrow(rows[:, 1]),
-            "import_line": np.minimum(rows[:, 3], _LAST_LINE).astype(np.uint16),
-            "import_renamed": renamed.astype(np.uint32),
-            "import_alias": np.ascontiguousarray(rows[renamed, 2]),
-            "doc_import": _bounds(np.array(self._import_counts, dtype=np.int64)),
+            "import_texts": _packed_text([text.encode() for text in self._texts]),
+            "import_module": packed(rows[:, 0]),
+            "import_member": packed(rows[:, 1]),
+            "import_line": packed(rows[:, 3], ascending=True),
+            "import_renamed": packed(renamed, ascending=True),
+            "import_alias": packed(rows[renamed, 2]),
+            "doc_import": packed(_bounds(np.array(self._import_counts, dtype=np.int64)), ascending=True),
         }
 
 
-def _narrow(values: NDArray[Any]) -> Array:
-    """Give numbers in the narrowest type that holds them all: tables are read once and kept for long."""
-    kind = np.min_scalar_type(int(values.max())) if len(values) else np.dtype(np.uint8)
-    return np.ascontiguousarray(values, dtype=kind)
+def _packed_text(lines: Sequence[bytes]) -> NDArray[np.uint8]:
+    """Pack names, a newline after each; none holds one."""
+    return packed(np.frombuffer(b"".join(part for line in lines for part in (line, b"\n")), np.uint8))
+
+
+def _starts(text: Array) -> NDArray[np.int64]:
+    """Give where each line begins, and where the last one ends."""
+    return np.concatenate(([0], np.flatnonzero(text == _NEWLINE) + 1))
 
 
 def _bounds(lengths: NDArray[Any]) -> NDArray[np.uint32]:
@@ -195,29 +194,34 @@ class SymbolTable:
         self.documents: int = facts["documents"]
         self.rules: str = facts["rules"]
         self._languages: list[str] = facts["languages"]
-        self._names = source.bytes_of("names")
-        self.name_start = _sums(source.array("name_length"))
+
+        def held(name: str) -> Array:
+            return unpacked(source.bytes_of(name))
+
+        names, texts = held("names"), held("import_texts")
+        self._names = names.data
+        self.name_start = _starts(names)
         self._name_end = self.name_start[1:] - 1
-        self.name = _wide(source.array("name"))
-        self.container = _wide(source.array("container"))
-        self.kind = source.array("kind")
-        self.flags = source.array("flags")
-        self.offset = _wide(source.array("offset"))
-        self.line = _wide(source.array("line"))
-        self.begin_line = self.line - source.array("lines_before")
-        self.end_line = self.line + source.array("lines_after")
-        self.parent = _wide(source.array("parent"))
-        self.doc_first = source.array("doc_first")
-        self.doc_language = source.array("doc_language")
-        self.doc_state = source.array("doc_state")
-        self._import_texts = source.bytes_of("import_texts")
-        self._import_text_start = source.array("import_text_start")
-        self.import_module = _wide(source.array("import_module"))
-        self.import_member = _wide(source.array("import_member"))
-        self._import_line = source.array("import_line")
-        self._import_renamed = source.array("import_renamed")
-        self._import_alias = source.array("import_alias")
-        self._doc_import = source.array("doc_import")
+        self.name = _wide(held("name"))
+        self.container = _wide(held("container"))
+        self.kind = held("kind")
+        self.flags = held("flags")
+        self.offset = held("offset")
+        self.line = held("line")
+        self.begin_line = self.line - held("lines_before")
+        self.end_line = self.line + held("lines_after")
+        self.parent = held("parent")
+        self.doc_first = held("doc_first")
+        self.doc_language = held("doc_language")
+        self.doc_state = held("doc_state")
+        self._import_texts = texts.data
+        self._import_text_start = _starts(texts)
+        self.import_module = _wide(held("import_module"))
+        self.import_member = _wide(held("import_member"))
+        self._import_line = held("import_line")
+        self._import_renamed = held("import_renamed")
+        self._import_alias = held("import_alias")
+        self._doc_import = held("doc_import")
 
     def __len__(self) -> int:
         return len(self.name)
@@ -341,7 +345,7 @@ class SymbolTable:
     def import_text(self, number: int) -> str:
         """Give a text of the table of imports by its number: a module, a member or an alias."""
         low, high = (int(at) for at in self._import_text_start[number : number + 2])
-        return bytes(self._import_texts[low:high]).decode()
+        return bytes(self._import_texts[low : high - 1]).decode()
 
     def imported_modules(self) -> dict[str, int]:
         """Give every module that is imported, as written, and how many imports name it."""

@@ -16,6 +16,9 @@ from sourcelight.core.errors import UnsupportedCall
 from sourcelight.engines.tools.model import Analysis, Arguments, CallContext, Conversations, Tool
 from sourcelight.engines.tools.rendering import tail, with_notices
 
+_MOST_ROWS = 1_000
+"""Rows of a counted table that one call gives."""
+
 
 def _conversations(call: str, context: CallContext) -> Conversations:
     if context.conversations is None:
@@ -36,7 +39,22 @@ def _read(arguments: Arguments, context: CallContext) -> Answer:
 
 
 def _sources(sources: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    return [{name: source.get(name, "") for name in ("type", "label", "link")} for source in sources]
+    """Sources with the keys that every client knows, and of citations how their check ended."""
+    return [
+        {name: source.get(name, "") for name in ("type", "label", "link")}
+        | {name: source[name] for name in ("repository", "commit", "role", "status") if source.get(name)}
+        for source in sources
+    ]
+
+
+def _beside(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What we say beside the known keys: who answered, of which commits, the tables, and what went wrong."""
+    found = {name: facts.get(name) for name in ("tables", "pins", "researcher", "model", "error", "state")}
+    found["tables"] = [
+        {**table, "rows": list(table["rows"])[:_MOST_ROWS], "truncated": len(table["rows"]) > _MOST_ROWS}
+        for table in facts.get("tables") or ()
+    ]
+    return {name: value for name, value in found.items() if value}
 
 
 def _source_lines(sources: Iterable[Mapping[str, Any]]) -> str:
@@ -58,6 +76,8 @@ def _render_asked(answer: Answer, context: CallContext) -> tuple[dict[str, Any],
     else:
         sources = _sources(facts.get("sources", ()))
         payload |= {"title": facts.get("title", ""), "answer": facts.get("answer", ""), "sources": sources}
+        payload |= _beside(facts) | {"suggestedFollowups": list(facts.get("suggested_followups") or ())}
+        payload |= {"stats": dict(facts.get("stats") or {})}
         text += f"{facts.get('answer', '').rstrip()}\n{_source_lines(sources)}"
     return payload | tail(answer), with_notices(text, answer)
 
@@ -73,6 +93,7 @@ def _render_read(answer: Answer, context: CallContext) -> tuple[dict[str, Any], 
             "sources": _sources(question.get("sources", ())),
             "suggestedFollowups": list(question.get("suggested_followups") or ()),
             "stats": dict(question.get("stats") or {}),
+            **_beside(question),
         }
         for question in facts.get("questions", ())
     ]

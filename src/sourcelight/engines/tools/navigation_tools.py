@@ -17,6 +17,7 @@ from sourcelight.engines.tools.rendering import NOTHING, numbered, tail, with_no
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation.definitions import Asked
+    from sourcelight.engines.navigation.kept import Kept
 
 SERVED_REFERENCES = 100
 """References that a served call gives unless a limit is asked for."""
@@ -158,29 +159,57 @@ def _render_definitions(answer: Answer, context: CallContext) -> tuple[dict[str,
 
 
 def _find_references(arguments: Arguments, context: CallContext) -> Answer:
-    from sourcelight.engines.navigation.references import References
-    from sourcelight.engines.navigation.rows import reference_rows, table
+    from sourcelight.engines.navigation.kept import Kept, is_lasting, question_key
 
     workspace = workspace_of(context)
     document = document_of("find_references", arguments, workspace)
     begin(context, document)
     asked = asked_of("find_references", arguments, document)
     limit = arguments.get("limit", SERVED_REFERENCES if context.served else None)
+    key = question_key(asked, arguments.get("revision", ""), workspace)
+    kept = workspace.navigator.answers.get(key)
+    complete = True
+    if kept is not None:
+        workspace.notices.update(kept.notices)
+    else:
+        kept, complete = _references(asked, arguments, context, workspace, limit)
+        if complete and is_lasting(workspace):
+            kept = Kept(kept.table, kept.order, kept.definitions, kept.left_out, dict(workspace.notices))
+            workspace.navigator.answers.put(key, kept)
+    table = kept.first(limit)
+    if limit is not None and table.num_rows >= limit:
+        complete = complete and table.num_rows == kept.table.num_rows
+        if not complete:
+            workspace.notice("limit", f"The first {limit:,} references are given; there may be more.")
+    facts = {**_facts(asked, arguments), "definitions": kept.definitions, "left_out": kept.left_out}
+    return Answer(
+        "references", table, facts, complete and "symbols-pending" not in workspace.notices, notices_of(workspace)
+    )
+
+
+def _references(
+    asked: Asked, arguments: Arguments, context: CallContext, workspace: Workspace, limit: int | None
+) -> tuple[Kept, bool]:
+    """Find references, up to a limit; tell whether these are all."""
+    import numpy as np
+
+    from sourcelight.engines.navigation.kept import Kept
+    from sourcelight.engines.navigation.references import References
+    from sourcelight.engines.navigation.rows import reference_rows, table
+
+    project = asked.document.project
     search = References(asked, workspace)
-    revisions = {document.project.key: arguments.get("revision", "")}
+    revisions = {project.key: arguments.get("revision", "")}
     rows: list[dict[str, Any]] = []
     complete, told = True, 0.0
     for files, found in enumerate(search.found(), 1):
         rows += reference_rows(asked.name, found, workspace, revisions)
-        if limit is not None and len(rows) >= limit:
-            complete = len(rows) == limit and complete
-            rows = rows[:limit]
-            workspace.notice("limit", f"The first {limit:,} references are given; there may be more.")
-            complete = False
-            break
         if context.observer is not None and time.monotonic() - told > _TELL_S:
             told = time.monotonic()
             context.observer(CallProgress("finding references", files, 0, f"{len(rows):,} found"))
+        if limit is not None and len(rows) >= limit:
+            complete = False
+            break
     if search.left_out:
         workspace.notice(
             "left-out",
@@ -188,11 +217,11 @@ def _find_references(arguments: Arguments, context: CallContext) -> Answer:
             "what stands before the dot there is not known.",
         )
     if not search.definitions:
-        workspace.notice("not-found", f"Symbol not found: {asked.name} is not defined in {document.shown_path}.")
-    rows.sort(key=lambda row: (row["repository"] != document.project.name, row["repository"], row["path"]))
-    facts = {**_facts(asked, arguments), "definitions": len(search.definitions), "left_out": search.left_out}
-    complete = complete and search.complete and "symbols-pending" not in workspace.notices
-    return Answer("references", table("references", rows), facts, complete, notices_of(workspace))
+        workspace.notice("not-found", f"Symbol not found: {asked.name} is not defined in {asked.document.shown_path}.")
+    shown = [(row["repository"] != project.name, row["repository"], row["path"]) for row in rows]
+    order = np.array(sorted(range(len(rows)), key=shown.__getitem__), dtype=np.int64)
+    kept = Kept(table("references", rows), order, len(search.definitions), search.left_out, {})
+    return kept, complete and search.complete
 
 
 def _render_references(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.markup import one_line
 
+if TYPE_CHECKING:
+    from sourcelight.lab.reports.model import Table
+
 LONGEST = 200
+_COMMIT_DIGITS = 12
+# Of these the day says enough; files and frames have the time.
+_BY_DAY = frozenset({"period", "first_date", "last_date", "oldest_date", "newest_date"})
 
 
 def written(value: Any, column: str = "") -> str:
     """A value as one line of visible text: numbers with separators, times to the minute, nothing for null.
 
-    A fraction is a percentage where the column is named a share.
+    A fraction is a percentage where the column is named a share, a commit its first digits, and the ends of a time
+    are days.
     """
     import numpy as np
     import pandas as pd
@@ -28,15 +35,39 @@ def written(value: Any, column: str = "") -> str:
         whole = isinstance(value, (int, np.integer))
         return f"{value:,}" if whole else f"{value:,.1%}" if "share" in column else f"{value:,.2f}"
     if isinstance(value, datetime):
-        return value.strftime("%Y-%m-%d %H:%M")
-    return one_line(str(value), LONGEST)
+        return value.strftime("%Y-%m-%d" if column in _BY_DAY else "%Y-%m-%d %H:%M")
+    return one_line(str(value)[:_COMMIT_DIGITS] if column == "commit" else str(value), LONGEST)
+
+
+def shown_rows(frame: Any, most: int) -> tuple[list[str], list[dict[str, Any]]]:
+    """Columns and first rows as a page shows them: without the repository where there is but one."""
+    columns = [str(column) for column in frame.columns]
+    if "repository" in columns and len(columns) > 1 and len(frame["repository"].unique()) <= 1:
+        columns.remove("repository")
+    return columns, frame.loc[:, columns].head(most).to_dict("records")
+
+
+def how_many(table: Table) -> str:
+    """What a page says where it shows but a part of a table's rows; empty where it shows all."""
+    total = len(table.frame)
+    if total <= table.shown:
+        return "" if total else "There is no row."
+    shown = f"The first {table.shown:,} of {total:,} rows" if table.shown else f"None of the {total:,} rows"
+    return f"{shown}; the table itself and its file have all."
+
+
+def stays_whole(value: Any) -> bool:
+    """Whether a value is never broken across lines: numbers, times, yes and no."""
+    return is_number(value) or isinstance(value, (bool, datetime))
 
 
 def is_number(value: Any) -> bool:
     """Whether a value is set right-aligned."""
     import numpy as np
 
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, (bool, np.bool_))
+    if isinstance(value, (bool, np.bool_)):
+        return False
+    return isinstance(value, (int, float, np.integer, np.floating)) and not np.isnan(value)
 
 
 def heading(column: str) -> str:

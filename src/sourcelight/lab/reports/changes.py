@@ -4,25 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sourcelight.core.errors import CallError
+from sourcelight.display.notebook import ProgressChoice
 from sourcelight.lab.reports.figures import bars
 from sourcelight.lab.reports.history import (
+    PERIODS,
     activity,
     change_sizes,
     churn_figure,
     clock,
     commits_frame,
+    limited,
     line_numbers,
     offered,
     said,
+    told_apart,
 )
 from sourcelight.lab.reports.model import Figure, Frame, Number, Section, Table
 from sourcelight.lab.reports.report import Report
+from sourcelight.lab.reports.stages import Stages
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
 
 _PERIODS_S = (("day", 60 * 86_400), ("week", 400 * 86_400), ("month", 6 * 365 * 86_400))
 _PEOPLE_SHOWN = 15
+_STAGES = ("files", "commits", "earlier commits", "last commits of files")
 _UNSHOWN = (
     "patch",
     "object_id",
@@ -37,7 +44,16 @@ _UNSHOWN = (
 )
 
 
-def changes(code: Client, repo: str, base: str, head: str, *, by: str = "", title: str = "") -> Report:
+def changes(
+    code: Client,
+    repo: str,
+    base: str,
+    head: str,
+    *,
+    by: str = "",
+    title: str = "",
+    progress: ProgressChoice = None,
+) -> Report:
     """Report on what `head` has that `base` has not: commits, people, files.
 
     Parameters
@@ -53,6 +69,8 @@ def changes(code: Client, repo: str, base: str, head: str, *, by: str = "", titl
         ``day``, ``week``, ``month``, ``quarter`` or ``year``: what activity is shown by; empty: what fits the time.
     title
         Heading of the report.
+    progress
+        As in `Client.search`: one bar for the whole report, with what it is doing and how long each stage took.
 
     Returns
     -------
@@ -62,13 +80,23 @@ def changes(code: Client, repo: str, base: str, head: str, *, by: str = "", titl
 
     Raises
     ------
+    CallError
+        For a period that is none.
     RepositoryNotFound, RevisionNotFound
         For what is not there.
     """
+    if by and by not in PERIODS:
+        raise CallError(f"by is {by!r}; it is one of {', '.join(PERIODS)}", call="changes", argument="by")
+    stages = Stages("Changes", _STAGES, draw=progress)
+    with stages:
+        return _made(code, stages, repo, base, head, by, title)
+
+
+def _made(code: Client, stages: Stages, repo: str, base: str, head: str, by: str, title: str) -> Report:
     notices: list[str] = []
-    diffs = code.compare_revisions(repo, base, head, progress=False)
-    newer = code.commit_search(repos=[repo], revisions=[head], progress=False)
-    older = code.commit_search(repos=[repo], revisions=[base], progress=False)
+    diffs = stages.ask("files", code.compare_revisions, repo, base, head)
+    newer = stages.ask("commits", code.commit_search, repos=[repo], revisions=[head])
+    older = stages.ask("earlier commits", code.commit_search, repos=[repo], revisions=[base])
     between = newer[~newer["commit"].astype("str").isin(set(older["commit"].astype("str")))].reset_index(drop=True)
     period = by or _fitting(between)
     commits = commits_frame(between, period)
@@ -77,7 +105,8 @@ def changes(code: Client, repo: str, base: str, head: str, *, by: str = "", titl
         notices.append(f"{undone:,} commits are behind {base} and not behind {head}; their changes show as undone.")
     details = [_log(commits)]
     people, section = _people(commits, older)
-    files = offered(lambda: _with_last(code, repo, head, diffs), "last commits of files", notices)
+    missing: list[str] = []
+    files = offered(lambda: _with_last(code, stages, repo, head, diffs), "last commits of files", missing)
     sections = [
         _files(code, repo, head, diffs if files is None else files),
         section,
@@ -101,7 +130,8 @@ def changes(code: Client, repo: str, base: str, head: str, *, by: str = "", titl
         tuple(_summary(diffs, commits, people)),
         tuple(part for part in sections if part.tables or part.figures),
         {"commits": commits, "changes": diffs},
-        tuple(dict.fromkeys([*notices, *said([diffs, newer, older])])),
+        tuple(dict.fromkeys([*missing, *notices, *said([diffs, newer, older])])),
+        tuple(dict.fromkeys([*missing, *limited([diffs, newer, older])])),
     )
 
 
@@ -141,10 +171,10 @@ def _sum(frame: Frame, column: str) -> int | None:
     return int(frame[column].sum()) if not len(frame) or frame[column].notna().any() else None
 
 
-def _with_last(code: Client, repo: str, head: str, diffs: Frame) -> Frame:
+def _with_last(code: Client, stages: Stages, repo: str, head: str, diffs: Frame) -> Frame:
     """Changed files with the commit that changed each last."""
     present = diffs.loc[diffs["status"].astype("str") != "deleted", "path"].tolist()
-    last = code.last_changes(repo, present, head, progress=False) if present else None
+    last = stages.ask("last commits of files", code.last_changes, repo, present, head) if present else None
     frame = diffs.copy()
     frame.attrs = dict(diffs.attrs)
     if last is not None:
@@ -164,9 +194,11 @@ def _files(code: Client, repo: str, head: str, diffs: Frame) -> Section:
     size = frame["additions"].fillna(0) + frame["deletions"].fillna(0)
     frame = frame.assign(_size=size).sort_values(["_size", "path"], ascending=[False, True]).drop(columns="_size")
     frame = frame.reset_index(drop=True)
+    names = [sorted({str(old), str(new)}) for old, new in zip(frame["old_path"], frame["path"], strict=True)]
+    frame["old_path"] = frame["old_path"].astype("str").where(frame["old_path"].astype("str") != frame["path"])
 
     def commits_of(row: int) -> Frame:
-        paths = sorted({str(frame.loc[row, "path"]), str(frame.loc[row, "old_path"])})
+        paths = names[row]
         return code.commit_search(repos=[repo], files=paths, revisions=[head], progress=False)
 
     files = Table(
@@ -250,7 +282,7 @@ def _people(commits: Frame, older: Frame) -> tuple[Frame, Section]:
             )
         )
     top = frame.head(_PEOPLE_SHOWN)
-    labels, values = [str(name) for name in top["author"]], [float(count) for count in top["commits"]]
+    labels, values = told_apart(top), [float(count) for count in top["commits"]]
     figure = Figure(
         "people",
         "Commits by person",
@@ -266,9 +298,9 @@ def _log(commits: Frame) -> Section:
     shown = commits.loc[~commits["merge"], columns].reset_index(drop=True)
     table = Table(
         "log",
-        "Commits",
+        "Commits, newest first",
         shown,
-        "Commits behind head and not behind base, newest first.",
+        "Commits behind head and not behind base.",
         "Merges.",
         "commits",
         ("commit",),

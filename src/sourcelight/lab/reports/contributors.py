@@ -6,6 +6,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from sourcelight.core.errors import CallError, SourcelightError
+from sourcelight.display.notebook import ProgressChoice
 from sourcelight.lab.reports.figures import bars
 from sourcelight.lab.reports.history import (
     PERIODS,
@@ -15,18 +16,22 @@ from sourcelight.lab.reports.history import (
     churn_figure,
     clock,
     commits_frame,
+    limited,
     line_numbers,
     offered,
     repositories_text,
     said,
+    told_apart,
 )
 from sourcelight.lab.reports.model import Figure, Frame, Number, Section, Table
 from sourcelight.lab.reports.report import Report
+from sourcelight.lab.reports.stages import Stages
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
 
 _OWNERS_SHOWN = 15
+_STAGES = ("commits", "people", "folders", "files", "ownership", "identities")
 
 
 def contributors(
@@ -39,6 +44,7 @@ def contributors(
     mailmap: str | list[str] | None = None,
     ownership: bool = True,
     title: str = "",
+    progress: ProgressChoice = None,
 ) -> Report:
     """Report on who contributed to repositories.
 
@@ -58,6 +64,8 @@ def contributors(
         Whether to work out who owns the lines of today, which takes longest; no dates apply to it.
     title
         Heading of the report.
+    progress
+        As in `Client.search`: one bar for the whole report, with what it is doing and how long each stage took.
 
     Returns
     -------
@@ -74,34 +82,55 @@ def contributors(
     """
     if by not in PERIODS:
         raise CallError(f"by is {by!r}; it is one of {', '.join(PERIODS)}", call="contributors", argument="by")
+    stages = Stages("Contributors", tuple(name for name in _STAGES if ownership or name != "ownership"), draw=progress)
+    with stages:
+        return _made(code, stages, repos, since, until, by, mailmap, title, ownership=ownership)
+
+
+def _made(
+    code: Client,
+    stages: Stages,
+    repos: str | list[str] | None,
+    since: str | date | None,
+    until: str | date | None,
+    by: str,
+    mailmap: str | list[str] | None,
+    title: str,
+    *,
+    ownership: bool,
+) -> Report:
     notices: list[str] = []
-    found = code.commit_search(repos=repos, after=since, before=until, progress=False)
+    found = stages.ask("commits", code.commit_search, repos=repos, after=since, before=until)
     commits = commits_frame(found, by)
     people = offered(
-        lambda: code.contributors(repos=repos, mailmap=mailmap, after=since, before=until, progress=False),
+        lambda: stages.ask("people", code.contributors, repos=repos, mailmap=mailmap, after=since, before=until),
         "people",
         notices,
     )
     if mailmap is not None and people is not None:
         commits = _joined(commits, people)
     folders = offered(
-        lambda: code.churn(repos=repos, by=["repository", "directory"], after=since, before=until, progress=False),
+        lambda: stages.ask(
+            "folders", code.churn, repos=repos, by=["repository", "directory"], after=since, before=until
+        ),
         "folders",
         notices,
     )
     files = offered(
-        lambda: code.churn(repos=repos, by=["repository", "path"], after=since, before=until, progress=False),
+        lambda: stages.ask("files", code.churn, repos=repos, by=["repository", "path"], after=since, before=until),
         "files",
         notices,
     )
     names = sorted(commits["repository"].astype("str").unique())
-    sections = [_people(code, people, commits), _when(commits, by)]
+    sections = [_people(people, commits), _when(commits, by)]
     sections += _where(code, folders, files)
-    owned = _owned(code, names, notices) if ownership else []
+    owned = _owned(code, stages, names, notices) if ownership else []
     sections += _ownership(code, owned)
+    answers = [found, people, folders, files, *(frame for _, frame, _ in owned)]
+    limits = [*notices, *limited(answers)]
     if not ownership:
         notices.append("Ownership was not asked for.")
-    notices += _doubtful(code, repos, mailmap)
+    notices += _doubtful(code, stages, repos, mailmap)
     asked = (
         (
             "repositories",
@@ -116,13 +145,18 @@ def contributors(
         tuple(_summary(commits, people, files, owned)),
         tuple(section for section in sections if section.tables or section.figures),
         {"commits": commits},
-        tuple(dict.fromkeys([*notices, *said([found, people, folders, files, *(frame for _, frame, _ in owned)])])),
+        tuple(dict.fromkeys([*notices, *said(answers)])),
+        tuple(dict.fromkeys(limits)),
     )
 
 
-def _doubtful(code: Client, repos: str | list[str] | None, mailmap: str | list[str] | None) -> list[str]:
+def _doubtful(
+    code: Client, stages: Stages, repos: str | list[str] | None, mailmap: str | list[str] | None
+) -> list[str]:
     """Say how many identities may be one person; joining them is the reader's decision."""
-    suggested = offered(lambda: code.identity_suggestions(repos=repos, mailmap=mailmap, progress=False), "", [])
+    suggested = offered(
+        lambda: stages.ask("identities", code.identity_suggestions, repos=repos, mailmap=mailmap), "", []
+    )
     if suggested is None or not len(suggested):
         return []
     people = suggested["group"].nunique()
@@ -177,7 +211,7 @@ def _summary(commits: Frame, people: Frame | None, files: Frame | None, owned: l
     return numbers
 
 
-def _people(code: Client, people: Frame | None, commits: Frame) -> Section:
+def _people(people: Frame | None, commits: Frame) -> Section:
     if people is None:
         return Section("People", "")
     bot = people["bot"].fillna(value=False).astype("bool")
@@ -203,14 +237,13 @@ def _people(code: Client, people: Frame | None, commits: Frame) -> Section:
             left_out = "Bots, which have a table of their own." if name == "contributors" else "People."
             tables.append(Table(name, heading, frame, counted, left_out, "commits", ("author", "author_email")))
     top = tables[0].frame.head(_OWNERS_SHOWN)
-    labels, counts = [str(name) for name in top["author"]], [float(count) for count in top["commits"]]
+    labels, counts = told_apart(top), [float(count) for count in top["commits"]]
     figure = Figure(
         "contributors",
         "Commits by person",
         f"Bars of commits of the {len(labels)} people with the most.",
         lambda: bars(labels, {"commits": counts}, "commits"),
     )
-    del code
     share = top["commits"].head(5).sum() / max(len(commits), 1)
     text = f"The five people with the most commits wrote {share:.0%} of all." if len(top) else "Nobody committed."
     return Section("People", text, tuple(tables), (figure,) if labels else ())
@@ -253,13 +286,13 @@ def _where(code: Client, folders: Frame | None, files: Frame | None) -> list[Sec
 _Owned = tuple[str, "Frame", "Frame | None"]
 
 
-def _owned(code: Client, names: list[str], notices: list[str]) -> list[_Owned]:
+def _owned(code: Client, stages: Stages, names: list[str], notices: list[str]) -> list[_Owned]:
     found: list[_Owned] = []
     for name in names:
         before = len(notices)
         try:
-            owned = offered(lambda name=name: code.ownership(name, progress=False), "ownership", notices)  # type: ignore[misc]
-            factor = offered(lambda name=name: code.bus_factor(name, progress=False), "bus factor", notices)  # type: ignore[misc]
+            owned = offered(lambda name=name: stages.ask("ownership", code.ownership, name), "ownership", notices)  # type: ignore[misc]
+            factor = offered(lambda name=name: stages.ask("ownership", code.bus_factor, name), "bus factor", notices)  # type: ignore[misc]
         except SourcelightError as fault:
             notices.append(f"Ownership of {name} could not be worked out: {fault}")
             continue
@@ -301,8 +334,9 @@ def _ownership(code: Client, owned: list[_Owned]) -> list[Section]:
                 "Bots.",
             )
         )
-    top = lines.groupby("author", observed=True)["lines"].sum().sort_values(ascending=False).head(_OWNERS_SHOWN)
-    labels, values = [str(name) for name in top.index], [float(count) for count in top]
+    people = lines.groupby(["author", "author_email"], observed=True)["lines"].sum().reset_index()
+    top = people.sort_values("lines", ascending=False, kind="stable").head(_OWNERS_SHOWN)
+    labels, values = told_apart(top), [float(count) for count in top["lines"]]
     figure = Figure(
         "ownership",
         "Lines of today by author",

@@ -15,9 +15,10 @@ from sourcelight.core.markup import one_line
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _LONGEST = 38
+_THOUSANDS = "{x:,.0f}"
 
 
-def saved(figure: Any, file: IO[bytes], format: str) -> None:  # noqa: A002 - matplotlib's name
+def saved(figure: Any, file: IO[bytes], format: str, dots_per_in: float = 144) -> None:  # noqa: A002 - matplotlib's name
     """Write a figure as ``svg`` or ``png``: the same bytes for the same figure."""
     import matplotlib as mpl
 
@@ -25,7 +26,7 @@ def saved(figure: Any, file: IO[bytes], format: str) -> None:  # noqa: A002 - ma
         # A name in a script that the font lacks is drawn as boxes; the table beside the figure has it in full.
         warnings.filterwarnings("ignore", message=r".*[Gg]lyph.*")
         metadata = {"Date": None} if format == "svg" else {"Software": None}
-        figure.savefig(file, format=format, dpi=144, metadata=metadata)
+        figure.savefig(file, format=format, dpi=dots_per_in, metadata=metadata)
 
 
 def bars(labels: Sequence[str], values: Mapping[str, Sequence[float]], unit: str) -> Any:
@@ -39,6 +40,7 @@ def bars(labels: Sequence[str], values: Mapping[str, Sequence[float]], unit: str
     axes.set_yticks(places, [one_line(label, _LONGEST) for label in labels], parse_math=False)
     axes.invert_yaxis()
     axes.set_xlabel(unit)
+    axes.xaxis.set_major_formatter(_THOUSANDS)
     _finish(axes, legend=len(values) > 1)
     return figure
 
@@ -55,7 +57,9 @@ def over_time(periods: Sequence[Any], values: Mapping[str, Sequence[float]], uni
             bottom += sum(heights)
     axes.set_ylabel(unit)
     axes.set_ylim(bottom=0)
-    figure.autofmt_xdate()
+    axes.yaxis.set_major_formatter(_THOUSANDS)
+    if len(periods) > 1:
+        axes.margins(x=0.01)
     _finish(axes, legend=len(values) > 1)
     return figure
 
@@ -80,12 +84,13 @@ def sizes(lines: Sequence[int]) -> Any:
     """How many commits change how many lines, in steps of powers of ten."""
     figure, axes = _canvas(height_in=2.6)
     edges = [0, 1, 10, 100, 1_000, 10_000, 100_000]
-    names = ["none", "1 to 9", "10 to 99", "100 to 999", "1,000 to 9,999", "10,000 to 99,999", "100,000 and more"]
+    names = ["none", "1 to 9", "10 to 99", "100 to 999", "1,000 to\n9,999", "10,000 to\n99,999", "100,000\nand more"]
     counts = [0] * len(names)
     for size in lines:
         counts[max(i for i, edge in enumerate(edges) if size >= edge)] += 1
     axes.bar(range(len(names)), counts, color=PALETTE[0])
-    axes.set_xticks(range(len(names)), names, rotation=20, ha="right")
+    axes.set_xticks(range(len(names)), names)
+    axes.yaxis.set_major_formatter(_THOUSANDS)
     axes.set_ylabel("commits")
     axes.set_xlabel("lines added and removed")
     _finish(axes, legend=False)
@@ -107,7 +112,8 @@ def _finish(axes: Any, *, legend: bool) -> None:
     axes.grid(visible=True, alpha=0.25)
     axes.set_axisbelow(True)
     if legend:
-        shown = axes.legend(frameon=False, fontsize="small", loc="best")
+        # Above the axes: it hides nothing there, and no place has to be looked for.
+        shown = axes.legend(frameon=False, fontsize="small", loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
         for text in shown.get_texts():
             text.set_parse_math(False)
             text.set_text(one_line(text.get_text(), _LONGEST))

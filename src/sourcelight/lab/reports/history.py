@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 PERIODS: Mapping[str, str] = {"day": "D", "week": "W-SUN", "month": "M", "quarter": "Q", "year": "Y"}
 NOT_TOLD = "this service does not tell"
+_DAYS: Mapping[str, int] = {"day": 1, "week": 7, "month": 30, "quarter": 91, "year": 365}
 _MOST_SERIES = 6
+_MOST_STEPS = 400
+_REST = "everyone else"
 
 
 def commits_frame(commits: Frame, period: str) -> Frame:
@@ -56,7 +59,7 @@ def line_numbers(frame: Frame, counted: str) -> list[Number]:
         value, left_out = total(frame, column)
         name = "lines added" if column == "additions" else "lines removed"
         merges = "merges, which have no changed lines of their own"
-        numbers.append(Number(name, value, counted, "; ".join(filter(None, (merges, left_out))), "commits"))
+        numbers.append(Number(name, value, counted, f"{'; '.join(filter(None, (merges, left_out)))}.", "commits"))
     return numbers
 
 
@@ -76,8 +79,6 @@ def behind(code: Client, frame: Frame) -> Callable[[int], Frame] | None:
 
 def activity(commits: Frame, period: str) -> tuple[Table, Figure]:
     """Commits by period, and who wrote them."""
-    import pandas as pd
-
     grouped = commits.groupby("period", observed=True)
     frame = grouped.agg(
         commits=("commit", "size"),
@@ -96,23 +97,33 @@ def activity(commits: Frame, period: str) -> tuple[Table, Figure]:
         ("period",),
         shown=24,
     )
-    top = commits["person"].value_counts().index[: _MOST_SERIES - 1].tolist()
-    labels = commits["person"].where(commits["person"].isin(top), "everyone else")
-    counts = pd.crosstab(commits["period"], labels)
+    return table, _over_time(commits, period)
+
+
+def _over_time(commits: Frame, period: str) -> Figure:
+    """Areas of commits by period, or by the next longer one of which a page has room for all."""
+    import pandas as pd
+
+    when = commits["period"].dt.tz_convert(None)
+    days = (when.max() - when.min()).days if when.notna().any() else 0
+    longer = list(PERIODS)[list(PERIODS).index(period) :]
+    period = next((name for name in longer if days / _DAYS[name] <= _MOST_STEPS), "year")
+    top = commits.groupby(["author", "author_email", "person"], observed=True).size().rename("commits").reset_index()
+    top = top.sort_values("commits", ascending=False, kind="stable").head(_MOST_SERIES - 1)
+    names = dict(zip(top["person"], told_apart(top), strict=True))
+    counts = pd.crosstab(when.dt.to_period(PERIODS[period]), commits["person"].map(names).fillna(_REST))
     if len(counts):
-        every = pd.period_range(
-            counts.index.min().tz_convert(None), counts.index.max().tz_convert(None), freq=PERIODS[period]
+        counts = counts.reindex(
+            pd.period_range(counts.index.min(), counts.index.max(), freq=PERIODS[period]), fill_value=0
         )
-        counts = counts.reindex(every.start_time.tz_localize("UTC"), fill_value=0)
-    series = {name: counts[name].tolist() for name in [*top, "everyone else"] if name in counts}
-    periods = [stamp.to_pydatetime() for stamp in counts.index]
-    figure = Figure(
+    series = {name: counts[name].tolist() for name in [*names.values(), _REST] if name in counts}
+    periods = [start.start_time.to_pydatetime() for start in counts.index]
+    return Figure(
         "activity",
         f"Commits by {period}",
-        f"Stacked areas of commits by {period}, for {len(top)} people with the most commits and everyone else.",
-        lambda: over_time(periods, {_short(name): values for name, values in series.items()}, "commits"),
+        f"Stacked areas of commits by {period}, for {len(names)} people with the most commits and everyone else.",
+        lambda: over_time(periods, series, "commits"),
     )
-    return table, figure
 
 
 def clock(commits: Frame) -> tuple[Table, Figure]:
@@ -183,8 +194,16 @@ def said(frames: Sequence[Frame | None]) -> list[str]:
     return list(found)
 
 
-def _short(person: str) -> str:
-    return person.partition(" <")[0]
+def limited(frames: Sequence[Frame | None]) -> list[str]:
+    """Notices of those answers that are not all there is."""
+    return said([frame for frame in frames if frame is not None and frame.attrs.get("status") == "limited"])
+
+
+def told_apart(people: Frame) -> list[str]:
+    """Names of authors for a figure, with the address where two have the same."""
+    names, addresses = people["author"].astype("str"), people["author_email"].astype("str")
+    twice = names.duplicated(keep=False)
+    return [f"{n} <{a}>" if t else n for n, a, t in zip(names, addresses, twice, strict=True)]
 
 
 def _listed(labels: list[str]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from sourcelight.core.markup import one_line
-from sourcelight.lab.reports.cells import LONGEST, heading, is_number, written
+from sourcelight.lab.reports.cells import LONGEST, heading, how_many, is_number, shown_rows, written
 from sourcelight.lab.reports.figures import saved
 from sourcelight.lab.reports.model import Figure, Table
 
@@ -30,16 +30,18 @@ def document(report: Report, figures: Mapping[str, str] | None) -> str:
     """The document; `figures` are links to pictures by name of the figure, None: they are described in words."""
     lines = [f"# {literal(report.title)}", ""]
     lines += [f"- {literal(name)}: {literal(text)}" for name, text in report.asked]
-    if report.notices:
-        lines += ["", "**To know before reading**", "", *(f"- {literal(notice)}" for notice in report.notices)]
     lines += ["", "| number | value | counted | left out |", "| --- | ---: | --- | --- |"]
     for number in report.numbers:
         value = "not known" if number.value is None else written(number.value, number.name)
         lines.append(
             f"| {literal(number.name)} | {literal(value)} | {literal(number.counted)} | {literal(number.left_out)} |"
         )
+    if report.notices:
+        lines += ["", "**To know when reading**", "", *(f"- {literal(notice)}" for notice in report.notices)]
     for section in report.sections:
-        lines += ["", f"## {literal(section.title)}", "", literal(section.text)]
+        lines += ["", f"## {literal(section.title)}"]
+        if section.text:
+            lines += ["", literal(section.text)]
         for figure in section.figures:
             lines += ["", _figure(figure, figures)]
         for table in section.tables:
@@ -68,17 +70,14 @@ def _figure(figure: Figure, links: Mapping[str, str] | None) -> str:
 
 
 def _table(table: Table) -> list[str]:
-    frame = table.frame.head(table.shown)
-    rows = frame.to_dict("records")
-    columns = [str(column) for column in frame.columns]
+    columns, rows = shown_rows(table.frame, table.shown)
     rule = ["---:" if any(is_number(row[c]) for row in rows) else "---" for c in columns]
-    total = len(table.frame)
-    more = f" {len(rows):,} of {total:,} rows." if total > len(rows) else ""
     left_out = f" Left out: {table.left_out}" if table.left_out else ""
+    above = [f"### {literal(table.title)}", "", literal(f"{table.counted}{left_out} {how_many(table)}".strip())]
+    if not rows:
+        return above
     return [
-        f"### {literal(table.title)}",
-        "",
-        literal(f"{table.counted}{left_out}{more}"),
+        *above,
         "",
         f"| {' | '.join(literal(heading(c)) for c in columns)} |",
         f"| {' | '.join(rule)} |",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -71,14 +72,27 @@ class Table:
     behind: Callable[[int], Frame] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Figure:
-    """A figure of a report: drawn when it is asked for, and described in words for those who can't see it."""
+    """A figure of a report: drawn when it is asked for, and described in words for those who can't see it.
+
+    In a notebook it shows itself. `draw` gives the matplotlib figure, anew each time.
+    """
 
     name: str
     title: str
     description: str
     draw: Callable[[], MatplotlibFigure]
+
+    def __repr__(self) -> str:
+        return f"<Figure {self.title!r}: {self.description}>"
+
+    def _repr_png_(self) -> bytes:
+        from sourcelight.lab.reports.figures import saved
+
+        file = io.BytesIO()
+        saved(self.draw(), file, "png", dots_per_in=80)
+        return file.getvalue()
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,9 @@ class Report:
         Frames that the numbers were counted from, by name: ``commits`` with a row a commit, ``changes`` with a row a
         changed file of a commit.
     notices
-        What the reader has to know: limits, missing objects, what this service can't tell.
+        What the reader has to know: how things are counted, limits, missing objects, what this service can't tell.
+    limits
+        Those of the notices that make the report less than it could be.
     """
 
     title: str
@@ -39,11 +41,12 @@ class Report:
     sections: tuple[Section, ...]
     sources: Mapping[str, Frame] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
         """Whether every number could be given, and nothing was limited."""
-        return not self.notices and all(number.value is not None for number in self.numbers)
+        return not self.limits and all(number.value is not None for number in self.numbers)
 
     @property
     def summary(self) -> Frame:
@@ -62,6 +65,19 @@ class Report:
     def figures(self) -> dict[str, MatplotlibFigure]:
         """All figures by name, drawn anew: matplotlib figures that no global state knows."""
         return {figure.name: figure.draw() for figure in self._figures()}
+
+    def figure(self, name: str) -> Figure:
+        """One figure, which shows itself in a notebook.
+
+        Raises
+        ------
+        KeyError
+            For a name that no figure has; says which there are.
+        """
+        found = {figure.name: figure for figure in self._figures()}
+        if name not in found:
+            raise KeyError(f"no figure is named {name!r}; there are {', '.join(found) or 'none'}")
+        return found[name]
 
     def drill(self, name: str, **where: Any) -> Frame:
         """Give the rows behind a number.
@@ -86,7 +102,7 @@ class Report:
         """
         for number in self.numbers:
             if number.name == name and number.source and not where:
-                return _rows(self.sources[number.source], number.where)
+                return _rows(self.sources[number.source], number.where, counted=True)
         for table in self._tables():
             if table.name == name and (table.source or table.behind):
                 unknown = sorted(set(where) - set(table.keys))
@@ -179,11 +195,12 @@ def _example(table: Table) -> str:
     return ", ".join(f"{key}={first[key]!r}" for key in table.keys)
 
 
-def _rows(frame: Frame, where: Mapping[str, Any]) -> Frame:
+def _rows(frame: Frame, where: Mapping[str, Any], *, counted: bool = False) -> Frame:
+    """Rows with these values; of a number that was `counted`, there may be none."""
     for column, value in where.items():
         values = list(value) if isinstance(value, (list, tuple, set, frozenset)) else [value]
         chosen = frame[column].isin(values)
-        if not chosen.any() and len(frame) and not isinstance(value, bool):
+        if not chosen.any() and len(frame) and not counted and not isinstance(value, bool):
             raise KeyError(f"no row has {value!r} in {column}")
         frame = frame[chosen]
     return frame.reset_index(drop=True)

@@ -198,11 +198,6 @@ _CONVERSATIONS = Migration(
             quote BLOB,
             PRIMARY KEY (question, number)
         ) STRICT, WITHOUT ROWID""",
-        """CREATE TABLE question_messages (
-            question INTEGER PRIMARY KEY REFERENCES questions ON DELETE CASCADE,
-            format TEXT NOT NULL,
-            content BLOB NOT NULL
-        ) STRICT""",
         "INSERT INTO keys VALUES ('conversations', randomblob(32))",
     ),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -50,6 +52,30 @@ class Sessions:
         """Whose session this is; None when there is none or it is over."""
         row = self._database.one(_LIVE, digest_of(secret), int(self._clock())) if secret else None
         return None if row is None else SignedIn(*row)
+
+    def reader(self, secret: str) -> str:
+        """What a browser shows in place of `secret` where it only reads: the session can't be told from it.
+
+        It names the same account and ends with the session, but decides nothing: no page that takes a decision knows
+        it.
+        """
+        digest = digest_of(secret)
+        return f"{digest.hex()}.{self._reader_mark(digest)}"
+
+    def find_reader(self, shown: str) -> SignedIn | None:
+        """Whose session it is that `reader` made this of; None when it is forged, or the session is over."""
+        text, _, mark = shown.partition(".")
+        try:
+            digest = bytes.fromhex(text)
+        except ValueError:
+            return None
+        if len(digest) != 32 or not hmac.compare_digest(mark.encode(), self._reader_mark(digest).encode()):
+            return None
+        row = self._database.one(_LIVE, digest, int(self._clock()))
+        return None if row is None else SignedIn(*row)
+
+    def _reader_mark(self, digest: bytes) -> str:
+        return hmac.new(self.page_key, b"reader\0" + digest, hashlib.sha256).hexdigest()
 
     def end(self, secret: str) -> None:
         """End one session."""

@@ -94,6 +94,23 @@ class Authenticator:
             return found if self._public else NO_CREDENTIAL
         return found if found.may_search else INSUFFICIENT_SCOPE
 
+    def for_page(self, headers: Mapping[str, str], reader: str = "") -> Principal | Refusal:
+        """As `for_search`, for pages that are only read: what a signed-in browser shows is a credential, too.
+
+        Parameters
+        ----------
+        headers
+            As in `authenticate`; a credential there wins.
+        reader
+            The cookie for reading, as `Sessions.reader` made it; empty: none.
+        """
+        found = self.for_search(headers)
+        unknown = found.is_anonymous if isinstance(found, Principal) else found is NO_CREDENTIAL
+        here = self.state.sessions.find_reader(reader) if reader and unknown else None
+        if here is None:
+            return found
+        return self._principal(Credential("token", 0, here.account, frozenset({USER_ALL})), "session")
+
     def for_mcp(self, headers: Mapping[str, str]) -> Principal | Refusal:
         """As `authenticate`, for the MCP endpoints: a credential, then ``MCP#ACCESS``, then a scope that covers it."""
         found = self.authenticate(headers)

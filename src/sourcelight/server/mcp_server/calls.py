@@ -51,6 +51,14 @@ class ToolFailed(Exception):
 
 
 @dataclass(slots=True)
+class _Room:
+    """Where some calls work at the same time, and others wait: how many those are together."""
+
+    limiter: anyio.CapacityLimiter
+    calls: int = 0
+
+
+@dataclass(slots=True)
 class Calls:
     """The calls of one service.
 
@@ -65,15 +73,17 @@ class Calls:
     at_once
         Calls that work at the same time; others wait. Those that create something have room of their own, since they
         wait for long.
+    waiting
+        Calls that may wait for their turn; a further one is told so, and to ask again.
     """
 
     engine: Engine
     conversations: Conversations | None = None
     timeout_s: float | None = None
     at_once: int = 16
+    waiting: int = 256
     _running: set[Cancellation] = field(default_factory=set)
-    _room: anyio.CapacityLimiter | None = None
-    _long_room: anyio.CapacityLimiter | None = None
+    _rooms: dict[bool, _Room] = field(default_factory=dict)
 
     def stop(self) -> None:
         """Ask all calls under way to stop. Callable from any thread."""
@@ -120,10 +130,16 @@ class Calls:
             self._running.discard(cancellation)
 
     async def _in_thread(self, tool: Tool, arguments: Mapping[str, Any], context: CallContext) -> Said:
-        if self._room is None or self._long_room is None:
-            self._room, self._long_room = anyio.CapacityLimiter(self.at_once), anyio.CapacityLimiter(self.at_once)
-        room = self._room if tool.read_only else self._long_room
-        return await anyio.to_thread.run_sync(_run, tool, arguments, context, abandon_on_cancel=True, limiter=room)
+        room = self._rooms.setdefault(tool.read_only, _Room(anyio.CapacityLimiter(self.at_once)))
+        if room.calls >= self.at_once + self.waiting:
+            told = f"{tool.name}: the service is busy, and {self.waiting} calls wait already; ask again in some seconds"
+            raise ToolFailed(told)
+        room.calls += 1
+        try:
+            run = anyio.to_thread.run_sync
+            return await run(_run, tool, arguments, context, abandon_on_cancel=True, limiter=room.limiter)
+        finally:
+            room.calls -= 1
 
     async def _reporting(self, tool: Tool, arguments: Mapping[str, Any], context: CallContext, report: Report) -> Said:
         # Reports that nobody has taken yet are replaced by later ones: a slow reader never holds up the work.

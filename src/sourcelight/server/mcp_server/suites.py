@@ -18,6 +18,7 @@ ENDPOINTS: Mapping[str, str] = {
     f"{PREFIX}/deepsearch": "deepsearch",
 }
 _DEEPSEARCH = ("deepsearch", "deepsearch_read")
+_QUICK = frozenset({"read_file", "list_files", "list_repos"})
 _OLD_PREFIX = "sg_"
 
 
@@ -65,3 +66,8 @@ def suite_tools(suite: str, options: McpOptions) -> dict[str, Tool]:
 def find_tool(tools: Mapping[str, Tool], name: str) -> Tool | None:
     """The tool of a name; the names of early 2026, with ``sg_`` in front, mean the same."""
     return tools.get(name) or tools.get(name.removeprefix(_OLD_PREFIX))
+
+
+def is_quick_tool(name: str) -> bool:
+    """Whether a tool answers so soon that its caller needs no signs of life meanwhile."""
+    return name.removeprefix(_OLD_PREFIX) in _QUICK

@@ -6,5 +6,6 @@ are loaded with the first request that needs them. Nothing here knows repositori
 
 from sourcelight.server.oauth.endpoints import OAuthEndpoints
 from sourcelight.server.oauth.options import OAuthOptions
+from sourcelight.server.oauth.signing_in import READER_COOKIE
 
-__all__ = ["OAuthEndpoints", "OAuthOptions"]
+__all__ = ["READER_COOKIE", "OAuthEndpoints", "OAuthOptions"]

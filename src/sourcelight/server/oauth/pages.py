@@ -60,15 +60,22 @@ button.link { padding: 0; border: 0; background: none; color: var(--act); text-d
 
 
 def sign_in_page(
-    *, mark: str, request: str = "", name: str = "", fault: str = "", status: int = 200, client: str = ""
+    *,
+    mark: str,
+    request: str = "",
+    name: str = "",
+    fault: str = "",
+    status: int = 200,
+    client: str = "",
+    to: str = "",
 ) -> Response:
-    """The form for signing in; `request` is the sealed authorization request to go on with."""
-    to = f"<p>To go on to <strong>{escape(one_line(client, 100))}</strong>.</p>" if client else ""
+    """The form for signing in; `request` is the sealed authorization request to go on with, `to` a page of ours."""
+    whom = f"<p>To go on to <strong>{escape(one_line(client, 100))}</strong>.</p>" if client else ""
     told = f'<p class="fault" role="alert" id="fault">{escape(fault)}</p>' if fault else ""
     described = ' aria-describedby="fault" aria-invalid="true"' if fault else ""
     body = (
-        f'<h1>Sign in to sourcelight</h1>{to}{told}<form method="post" action="sign-in">'
-        f"{_hidden(mark=mark, request=request)}"
+        f'<h1>Sign in to sourcelight</h1>{whom}{told}<form method="post" action="sign-in">'
+        f"{_hidden(mark=mark, request=request, **({'to': to} if to else {}))}"
         '<label for="name">Account</label>'
         f'<input id="name" name="name" autocomplete="username" autocapitalize="none" spellcheck="false" required '
         f'maxlength="64" value="{escape(name)}"{"" if name else " autofocus"}{described}>'

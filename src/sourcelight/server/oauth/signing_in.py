@@ -1,7 +1,8 @@
 """The pages' endpoints: sign in, decide, sign out.
 
-A signed-in browser holds one cookie, for these pages alone; it is no credential elsewhere. Forms carry a mark that is
-bound to a cookie, and a request of a foreign page is refused by its Origin as well.
+A signed-in browser holds one cookie for these pages alone, and another one that opens the pages that are only read;
+neither is a credential of an API. Forms carry a mark that is bound to a cookie, and a request of a foreign page is
+refused by its Origin as well.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from sourcelight.core.markup import own_address
 from sourcelight.repos.state import MCP_ACCESS, OAuthClient, SignedIn, State
 from sourcelight.server.identity import Authenticator
 from sourcelight.server.oauth import pages
@@ -26,6 +28,7 @@ from sourcelight.server.oauth.words import with_query
 
 SESSION_COOKIE = "sourcelight-session"
 FORM_COOKIE = "sourcelight-form"
+READER_COOKIE = "sourcelight-reader"
 _WINDOW_S = 300.0
 _WRONG = "Account and password do not fit. An access token needs the scope user:all."
 _OLD = "The form was too old. Go back and try again."
@@ -56,7 +59,8 @@ class SigningIn:
         self._by_address = Throttle(4 * options.failures, _WINDOW_S)
         self._by_name = Throttle(10 * options.failures, _WINDOW_S)
         # Not the whole site: on one machine, cookies are shared by all ports. A proxy may add a path of its own.
-        self._cookie_path = urlsplit(options.external_url).path.rstrip("/") + PREFIX
+        self._root = urlsplit(options.external_url).path.rstrip("/")
+        self._cookie_path = self._root + PREFIX
         # Each check of a password takes 16 MiB and a core for a quarter of a second.
         self._checks = anyio.CapacityLimiter(2)
 
@@ -68,6 +72,8 @@ class SigningIn:
             here = self._state.sessions.find(session)
             if here is not None and sealed:
                 return _to(f"idp/oauth/consent?request={sealed}")
+            if here is not None and (page := self._page(request.query_params.get("to", ""))):
+                return self._with_reader(_to(page), request, session)
             if here is not None:
                 return pages.signed_in_page(name=here.name, mark=self._sealer.mark("sign-out", session))
             return self._form(request, sealed)
@@ -80,7 +86,9 @@ class SigningIn:
             or not self._sealer.is_marked(form.get("mark", ""), "sign-in", cookie)
         ):
             return self._form(request, sealed, fault="The form was too old. Try again.", status=400)
-        return await self._try(request, form.get("name", "").strip(), form.get("password", ""), sealed)
+        return await self._try(
+            request, form.get("name", "").strip(), form.get("password", ""), sealed, form.get("to", "")
+        )
 
     async def sign_out(self, request: Request) -> Response:
         """End the session (POST)."""
@@ -92,6 +100,7 @@ class SigningIn:
         sealed = form.get("request", "")
         answer = _to(f"sign-in?request={sealed}" if self._sealer.open(sealed) is not None else "sign-in")
         answer.delete_cookie(SESSION_COOKIE, path=self._cookie_path)
+        answer.delete_cookie(READER_COOKIE, path=self._root or "/")
         return answer
 
     async def consent(self, request: Request) -> Response:
@@ -146,26 +155,27 @@ class SigningIn:
 
         return _to(with_query(pending.redirect_uri, {"code": await anyio.to_thread.run_sync(grant)} | answer))
 
-    async def _try(self, request: Request, name: str, password: str, sealed: str) -> Response:
+    async def _try(self, request: Request, name: str, password: str, sealed: str, to: str) -> Response:
         address = request.client.host if request.client else ""
         key = name.casefold()[:64]
         counted = ((self._by_pair, f"{key} {address}"), (self._by_address, address), (self._by_name, key))
         wait_s = max(throttle.wait_s(each) for throttle, each in counted)
         if wait_s > 0:
             text = f"Too many attempts. Try again in {round(wait_s / 60) or 1} min."
-            answer = self._form(request, sealed, name=name, fault=text, status=429)
+            answer = self._form(request, sealed, name=name, fault=text, status=429, to=to)
             answer.headers["Retry-After"] = str(round(wait_s) + 1)
             return answer
         found = await self._account_of(name, password)
         if found is None:
             for throttle, each in counted:
                 throttle.count(each)
-            return self._form(request, sealed, name=name, fault=_WRONG, status=403)
+            return self._form(request, sealed, name=name, fault=_WRONG, status=403, to=to)
         self._by_pair.forget(f"{key} {address}")
         account, token = found
         session = await anyio.to_thread.run_sync(self._state.sessions.begin, account, token)
-        answer = _to(f"idp/oauth/consent?request={sealed}" if sealed else "sign-in")
+        answer = _to(f"idp/oauth/consent?request={sealed}" if sealed else self._page(to) or "sign-in")
         self._set_cookie(answer, request, SESSION_COOKIE, session, "lax")
+        self._with_reader(answer, request, session)
         answer.delete_cookie(FORM_COOKIE, path=self._cookie_path)
         return answer
 
@@ -181,7 +191,19 @@ class SigningIn:
             account = await anyio.to_thread.run_sync(self._state.accounts.check_password, name, password)
         return None if account is None else (account.name, None)
 
-    def _form(self, request: Request, sealed: str, *, name: str = "", fault: str = "", status: int = 200) -> Response:
+    def _page(self, to: str) -> str:
+        """The page of ours to go on to; empty for anything else."""
+        return self._root + own_address(to) if to.startswith("/") and own_address(to) else ""
+
+    def _with_reader(self, answer: Response, request: Request, session: str) -> Response:
+        """Let the browser read pages, too: with a cookie of its own, which is sent to all of the site."""
+        reader = self._state.sessions.reader(session)
+        self._set_cookie(answer, request, READER_COOKIE, reader, "lax", path=self._root or "/")
+        return answer
+
+    def _form(
+        self, request: Request, sealed: str, *, name: str = "", fault: str = "", status: int = 200, to: str = ""
+    ) -> Response:
         pending = self._sealer.open(sealed) if sealed else None
         if sealed and pending is None:
             return pages.fault_page("This request can't go on", _GONE)
@@ -194,6 +216,7 @@ class SigningIn:
             fault=fault,
             status=status,
             client="" if client is None else client.name,
+            to=self._page(to or request.query_params.get("to", "")).removeprefix(self._root),
         )
         self._set_cookie(answer, request, FORM_COOKIE, cookie, "strict")
         return answer
@@ -216,12 +239,14 @@ class SigningIn:
         own = urlsplit(self._options.base_of(request.scope))
         return origin is None or origin == f"{own.scheme}://{own.netloc}"
 
-    def _set_cookie(self, answer: Response, request: Request, name: str, value: str, same_site: str) -> None:
+    def _set_cookie(
+        self, answer: Response, request: Request, name: str, value: str, same_site: str, *, path: str = ""
+    ) -> None:
         secure = self._options.base_of(request.scope).startswith("https:")
         answer.set_cookie(
             name,
             value,
-            path=self._cookie_path,
+            path=path or self._cookie_path,
             secure=secure,
             httponly=True,
             samesite="strict" if same_site == "strict" else "lax",

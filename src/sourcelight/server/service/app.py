@@ -22,13 +22,16 @@ from sourcelight.server.service import trace as tracing
 from sourcelight.server.service.answers import plain
 from sourcelight.server.service.guards import AccessLog, HostCheck, SecurityHeaders, SizeLimits, notes_of
 from sourcelight.server.service.pacing import Cadence
+from sourcelight.server.service.pages.routes import Pages
 from sourcelight.server.service.producer import SearchEngine
 from sourcelight.server.service.settings import Settings
 from sourcelight.server.service.stream import SearchStream, StreamLimits
 
 if TYPE_CHECKING:
+    from sourcelight.engines.deepsearch.conversations import Desk
     from sourcelight.engines.engine import Engine, Limits
     from sourcelight.engines.tools import Conversations
+    from sourcelight.server.service.deepsearch.api import Api
 
 #: What ``src version`` shows as recommended: the release that the service's documents describe.
 DEFAULT_TIMEOUT_S = 20.0
@@ -121,6 +124,9 @@ def create_app(
         conversations=conversations,
         noted=_note_account,
     )
+    desk = _desk(conversations)
+    api = None if desk is None else _deepsearch(cast("Engine", engine), desk, authenticator, settings)
+    pages = Pages(cast("Engine", engine), desk, authenticator, settings.external_url)
 
     async def read_trace(request: Request) -> Response:
         principal = authenticator.for_search(request.headers)
@@ -154,6 +160,8 @@ def create_app(
             Route("/healthz", alive),
             Route("/readyz", ready),
             Route("/", home),
+            *([] if api is None else api.routes()),
+            *pages.routes(),
         ],
         middleware=[
             Middleware(AccessLog),
@@ -168,7 +176,24 @@ def create_app(
     app.state.authenticator = authenticator
     app.state.oauth = oauth
     app.state.mcp = mcp
+    app.state.deepsearch = api
     return app
+
+
+def _desk(conversations: Conversations | None) -> Desk | None:
+    """The conversations, if they are the ones that have an API and pages, too."""
+    if conversations is None:
+        return None
+    from sourcelight.engines.deepsearch.conversations import Desk
+
+    return conversations if isinstance(conversations, Desk) else None
+
+
+def _deepsearch(engine: Engine, desk: Desk, authenticator: Authenticator, settings: Settings) -> Api:
+    from sourcelight.server.service.deepsearch.api import Api
+    from sourcelight.server.service.deepsearch.asking import Door
+
+    return Api(Door(engine, desk, authenticator, settings.external_url))
 
 
 def search_limits(settings: Settings) -> Limits:

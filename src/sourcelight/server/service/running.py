@@ -97,12 +97,15 @@ class Server(uvicorn.Server):
         )
         self._search = app.state.search
         self._mcp = app.state.mcp
+        self._deepsearch = app.state.deepsearch
         self.received: int | None = None
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the streams, then the connections."""
         self._search.stop()
         self._mcp.stop()
+        if self._deepsearch is not None:
+            self._deepsearch.stop()
         await super().shutdown(sockets)
 
     @contextlib.contextmanager

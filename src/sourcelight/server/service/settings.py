@@ -66,8 +66,11 @@ class Settings:
     dynamic_client_registration
         ``auth.idpDynamicClientRegistrationEnabled``: whether OAuth clients may register themselves, and those that did
         are served. Default True; counts as False while `mcp_enabled` is False: see `registers_clients`.
-    deepsearch_sharing, deepsearch_model
-        ``deepSearch.sharing.enabled``, ``deepSearch.model``: checked, but not served by this version; see `unserved`.
+    deepsearch_sharing
+        ``deepSearch.sharing.enabled``: whether owners of deep search conversations may share them by link. Default
+        True; what is shared opens to nobody else while it is False.
+    deepsearch_model
+        ``deepSearch.model``: name of the model that answers questions; empty: none is asked.
     given
         Names that the file or the environment sets.
     """
@@ -155,8 +158,8 @@ def _address(value: Any) -> str:
 _KEYS: dict[str, _Key] = {
     "auth.idpDynamicClientRegistrationEnabled": _Key("dynamic_client_registration", "true or false", _boolean),
     "auth.public": _Key("auth_public", "true or false", _boolean),
-    "deepSearch.model": _Key("deepsearch_model", "text: the name of a model", _text, served=False),
-    "deepSearch.sharing.enabled": _Key("deepsearch_sharing", "true or false", _boolean, served=False),
+    "deepSearch.model": _Key("deepsearch_model", "text: the name of a model", _text),
+    "deepSearch.sharing.enabled": _Key("deepsearch_sharing", "true or false", _boolean),
     "externalURL": _Key(
         "external_url",
         'an http:// or https:// address without user, query or fragment, such as "https://code.example.com"',

@@ -7,7 +7,7 @@ from typing import Any
 
 from sourcelight.backends.remote.credentials import Credential
 from sourcelight.backends.remote.endpoint import Endpoint
-from sourcelight.backends.remote.mcp_tools import analyses, files, found, history, navigation
+from sourcelight.backends.remote.mcp_tools import analyses, conversations, files, found, history, navigation
 from sourcelight.backends.remote.mcp_tools.asking import Asked, Stream
 from sourcelight.backends.remote.mcp_tools.payload import Payload
 from sourcelight.backends.remote.mcp_tools.session import ServerTool, ToolEndpoint
@@ -23,6 +23,7 @@ _ANSWERS: Mapping[str, Callable[[Asked], Awaitable[Answer]]] = {
     **history.ANSWERS,
     **navigation.ANSWERS,
     **analyses.ANSWERS,
+    **conversations.ANSWERS,
 }
 
 

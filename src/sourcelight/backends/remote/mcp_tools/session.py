@@ -166,6 +166,7 @@ class ToolEndpoint:
             self._closing = asyncio.Event()
             ready = self._ready = asyncio.get_running_loop().create_future()
             owner = self._owner = asyncio.get_running_loop().create_task(self._own(ready, self._closing))
+            owner.add_done_callback(_outcome)  # a connection that breaks between calls is told by the next call
         await asyncio.wait({ready, owner}, return_when=asyncio.FIRST_COMPLETED)
         if not ready.done():
             raise self._fault(_outcome(owner))

@@ -210,7 +210,8 @@ class Desk:
                 call="deepsearch",
                 argument="running",
             ) from None
-        own = replace(context, cancellation=Cancellation(), observer=None, conversations=None)
+        # Links are kept relative to the service: whoever reads the answer puts an address in front, or none.
+        own = replace(context, cancellation=Cancellation(), observer=None, base_url="", conversations=None)
         previous = [self._previous(each) for each in earlier if each.status == "completed"]
         work = Work(self.store, self.researcher, number, words, filters, own, previous, self.boot)
         with self._guard:
@@ -231,7 +232,7 @@ class Desk:
         files = (s for s in question.sources if s.type == "file" and s.status in {"verified", "moved"})
         cited += [source.path.rpartition("/")[2] for source in files]
         names = tuple(dict.fromkeys(name for name in cited if name))[:_MOST_CITED]
-        return Previous(question.text, joined(question.segments), names, self.store.messages(question.id))
+        return Previous(question.text, joined(question.segments), names)
 
     def wait(self, question: int, context: CallContext, most_s: float | None) -> Answer:
         """Wait for an answer, up to `most_s` seconds (None: no limit), and give what is there then.

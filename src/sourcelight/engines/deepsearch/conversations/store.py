@@ -33,7 +33,6 @@ _QUESTION = """
     FROM questions
 """
 TITLE_CHARACTERS = 80
-MESSAGES_FORMAT = "pydantic-ai 2"
 
 
 class Busy(Exception):
@@ -169,7 +168,7 @@ class ConversationStore:
                 [(question, pin.repository, pin.revision, pin.commit) for pin in pins],
             )
 
-    def complete(self, question: int, finished: Finished, *, researcher: str, model: str, messages: bytes = b"",
+    def complete(self, question: int, finished: Finished, *, researcher: str, model: str,
                  error: Mapping[str, str] | None = None) -> bool:  # fmt: skip
         """Keep an answer; False when the question had ended before."""
         now = self.now_ms()
@@ -197,10 +196,6 @@ class ConversationStore:
                 "INSERT INTO question_sources VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [(question, number, *row) for number, row in enumerate(rows, 1)],
             )
-            if messages:
-                connection.execute(
-                    "INSERT INTO question_messages VALUES (?, ?, ?)", (question, "pydantic-ai 2", messages)
-                )
             connection.execute(
                 "UPDATE conversations SET updated_ms = ? WHERE id = (SELECT conversation FROM questions WHERE id = ?)",
                 (now, question),
@@ -239,11 +234,6 @@ class ConversationStore:
         """Read the questions of a conversation in order."""
         rows = self.state.database.all(f"{_QUESTION} WHERE conversation = ? ORDER BY position", conversation)
         return [self._question(row) for row in rows]
-
-    def messages(self, question: int) -> bytes:
-        """The messages that a model's library kept of a question; empty for none."""
-        row = self.state.database.one("SELECT content FROM question_messages WHERE question = ?", question)
-        return bytes(row[0]) if row else b""
 
     def _question(self, row: tuple[Any, ...]) -> Question:
         pins = self.state.database.all(

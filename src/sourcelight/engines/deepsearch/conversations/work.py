@@ -96,7 +96,7 @@ class Work:
         finished = finish(draft, inquiry, self._emit)
         self.cancellation.check()
         kept = self.store.complete(
-            self.question, finished, researcher=draft.researcher, model=draft.model, messages=draft.messages,
+            self.question, finished, researcher=draft.researcher, model=draft.model,
             error=draft.error,
         )  # fmt: skip
         if kept:

@@ -16,6 +16,9 @@ from sourcelight.engines.symbols.parse import Definition
 
 MOST_DEFINITION_LINES = 10
 
+LESSER = 0.5
+"""What a constant counts beside what does something, and what is only declared beside what is defined."""
+
 _KINDS = frozenset({"function", "method", "constructor", "class", "interface", "struct", "enum", "constant", "module"})
 _DOCSTRING = re.compile(r"""^\s*[rRuUbB]?(\"\"\"|''')""")
 _MARKS = re.compile(r"^\s*(?:///?|/\*+|\*+/|\*+|#+!?|--|;+|\"\"\"|''')\s?|\s*(?:\*+/|\"\"\"|''')\s*$")
@@ -46,12 +49,16 @@ def definitions_asked(
     exact = frozenset(names)
     for place, chunk in enumerate(chunks):
         held = texts.engine.store.definitions_of(chunk.target, chunk.path)
+        lines = texts.lines(chunk.target, chunk.path)
         for each in held.each() if held is not None else ():
             if each.kind not in _KINDS or not chunk.begin_line <= each.line <= chunk.end_line:
                 continue
             terms = frozenset(terms_of(each.name)) if each.name else frozenset()
-            met = sum(weights[term] for term in sorted(terms & weights.keys()))
-            value = met * (0.5 + 0.5 * chunk.score) + (1000.0 if each.name in exact else 0.0)
+            shared = sorted(terms & weights.keys())
+            met = sum(weights[term] for term in shared)
+            fit = 0.5 + 0.5 * len(shared) / max(len(terms), 1)
+            value = met * fit * (0.5 + 0.5 * chunk.score) * (LESSER if _is_lesser(lines, each) else 1.0)
+            value += 1000.0 if each.name in exact else 0.0
             if met > 0.0 or each.name in exact:
                 found.append((value, place, chunk.target, chunk.path, each))
     found.sort(key=lambda item: (-item[0], item[1], item[4].line))
@@ -63,6 +70,13 @@ def definitions_asked(
             seen.add(key)
             chosen.append(_defined(texts, target, path, each, value))
     return chosen
+
+
+def _is_lesser(lines: Sequence[str], definition: Definition) -> bool:
+    if definition.kind == "constant":
+        return True
+    last = lines[definition.end_line - 1] if 0 < definition.end_line <= len(lines) else ""
+    return definition.kind in {"function", "method"} and last.rstrip().endswith(";")
 
 
 def _defined(texts: Texts, target: Target, path: str, definition: Definition, score: float) -> Defined:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -26,6 +25,10 @@ if TYPE_CHECKING:
 MOST_DEFINING = 3
 """Files beyond which a name says nothing about where its definition is."""
 
+VOTING = 6
+"""Best chunks whose names vote. More of them, or votes that are not evened out, made the first file worse."""
+
+_SHORTEST_NAME = 4
 _TRACEBACK = re.compile(
     r"Traceback \(most recent call last\)|^\s+at \S+\(.*:\d+\)|\bpanic: |goroutine \d+", re.MULTILINE
 )
@@ -74,24 +77,22 @@ class GraphScorer:
         """Give each file its share of the votes."""
         opened = [self.engine.store.open_symbols(target) for target in space.targets]
         places = {(t.repository.key, t.commit): number for number, t in enumerate(space.targets)}
-        votes: Counter[bytes] = Counter()
-        chosen: dict[bytes, set[int]] = {}
-        for chunk in space.chunks:
+        found: dict[tuple[int, bytes], NDArray[np.int64]] = {}
+        scores = [np.zeros(snapshot.view.files) for snapshot in space.snapshots]
+        for chunk in space.chunks[:VOTING]:
             cancellation.check()
             number = places[chunk.target.repository.key, chunk.target.commit]
             text = opened[number][0].text_of(chunk.path) or b""
             lines = text.split(b"\n")[chunk.begin_line - 1 : chunk.end_line]
             for name in dict.fromkeys(TOKEN.findall(b"\n".join(lines))):
-                votes[name] += 1
-                chosen.setdefault(name, set()).add(number)
-        scores = [np.zeros(snapshot.view.files) for snapshot in space.snapshots]
-        for name in sorted(votes):
-            for number in sorted(chosen[name]):
-                files = _defining(opened[number], name)
+                if len(name) < _SHORTEST_NAME:
+                    continue
+                key = number, name
+                files = found[key] if key in found else found.setdefault(key, _defining(opened[number], name))
                 if 0 < len(files) <= MOST_DEFINING:
-                    scores[number][files] += votes[name] / len(files)
+                    scores[number][files] += chunk.score**2 / len(files)
         best = max((float(each.max()) for each in scores if len(each)), default=0.0)
-        return [each / best for each in scores] if best > 0.0 else None
+        return [np.sqrt(each / best) for each in scores] if best > 0.0 else None
 
 
 def _defining(opened: tuple[Snapshot, str, list[SymbolTable | None]], name: bytes) -> NDArray[np.int64]:

@@ -24,6 +24,7 @@ from sourcelight.engines.deepsearch.researchers.protocol import (
 from sourcelight.engines.deepsearch.safety import redact
 
 _SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?](?=\s|$)|\n|$)")
+_BEFORE_CITED = re.compile(rf"\s*{markdown.CITED.pattern}", re.IGNORECASE)
 UNVERIFIED = "(unverified)"
 
 
@@ -189,9 +190,10 @@ def _marked(text: str, checked: Mapping[str, Citation]) -> str:
         names = [name.strip().upper() for match in markdown.CITED.finditer(sentence) for name in match[1].split(",")]
         if not names or any(name in checked and checked[name].accepted for name in names):
             return sentence
-        bare = markdown.CITED.sub("", sentence).rstrip()
         ending = sentence[len(sentence.rstrip()) :]
-        return f"{bare} {UNVERIFIED}{ending}"
+        bare = _BEFORE_CITED.sub("", sentence).rstrip()
+        stop = bare[-1:] if bare[-1:] in {".", "!", "?"} else ""
+        return f"{bare.removesuffix(stop)} {UNVERIFIED}{stop}{ending}"
 
     pieces = re.split(r"(```.*?(?:```|\Z))", text, flags=re.DOTALL)
     return "".join(piece if piece.startswith("```") else _SENTENCE.sub(judge, piece) for piece in pieces)

@@ -12,6 +12,7 @@ from sourcelight.engines.deepsearch.safety import redact
 
 CITED = re.compile(r"\[(E\d{1,6}(?:\s*,\s*E\d{1,6})*)\]", re.IGNORECASE)
 
+_WITH_SPACE = re.compile(rf"(\s*){CITED.pattern}", re.IGNORECASE)
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|!~])")
 _FENCE_NAMES = {
     "py": "python", "pyi": "python", "js": "javascript", "ts": "typescript", "rb": "ruby", "rs": "rust", "go": "go",
@@ -79,11 +80,12 @@ def with_citations(text: str, citations: Mapping[str, Citation], base_url: str) 
     """Put links in the place of ``[E7]``; ids of what was rejected, or is not known, go."""
 
     def links(found: re.Match[str]) -> str:
-        names = [name.strip().upper() for name in found[1].split(",")]
+        names = [name.strip().upper() for name in found[2].split(",")]
         held = [citations[name] for name in names if name in citations and citations[name].accepted]
-        return " ".join(link_to(each, base_url) for each in held)
+        shown = " ".join(link_to(each, base_url) for each in held)
+        return found[1] + shown if shown else ""
 
-    return CITED.sub(links, text)
+    return _WITH_SPACE.sub(links, text)
 
 
 def first_lines(item: FileEvidence) -> str:

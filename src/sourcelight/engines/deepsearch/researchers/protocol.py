@@ -56,7 +56,6 @@ class Previous:
     question: str
     answer: str
     cited: tuple[str, ...] = ()
-    messages: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +138,6 @@ class Draft:
         Counts: ``tool_calls``, ``input_tokens`` and the like.
     researcher, model
         Who wrote it.
-    messages
-        What the model's library needs to go on; kept for follow-ups.
     error
         Why it is not what was asked for, such as a budget that ended: kind and message.
     """
@@ -153,7 +150,6 @@ class Draft:
     stats: dict[str, Any] = field(default_factory=dict)
     researcher: str = "extractive"
     model: str = ""
-    messages: bytes = b""
     error: Mapping[str, str] = field(default_factory=dict)
     searches: list[str] = field(default_factory=list)
 

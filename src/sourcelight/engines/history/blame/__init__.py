@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 from sourcelight.engines.history.blame.files import BlameCommit, FileBlame, blame_file
 
 if TYPE_CHECKING:
-    from sourcelight.engines.history.blame.ownership import OwnedFile, Ownership, own
+    from sourcelight.engines.history.blame.model import OwnedFile, Ownership
+    from sourcelight.engines.history.blame.ownership import own
 
 __all__ = ["BlameCommit", "FileBlame", "OwnedFile", "Ownership", "blame_file", "own"]
 
 
 def __getattr__(name: str) -> object:
     if name in {"OwnedFile", "Ownership", "own"}:
-        from sourcelight.engines.history.blame import ownership
+        from sourcelight.engines.history.blame import model, ownership
 
-        return getattr(ownership, name)
+        return getattr(ownership if name == "own" else model, name)
     raise AttributeError(name)

@@ -3,53 +3,21 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.batches import Cancellation
+from sourcelight.engines.history.blame.keeping import load, save
 from sourcelight.engines.history.blame.lineage import Lineage, trace
-from sourcelight.engines.history.blame.mixing import Evaluation, Lines, is_binary, line_count
+from sourcelight.engines.history.blame.mixing import Evaluation, is_binary, line_count
+from sourcelight.engines.history.blame.model import OwnedFile, Ownership
 from sourcelight.engines.history.snapshot import History
 from sourcelight.repos import ObjectReader, Repository
 
 _MOST_KEPT = 8
-
-
-@dataclass(frozen=True, slots=True)
-class OwnedFile:
-    """A file: its content (20 bytes), for each line the number of the commit that brought it, and whether proven."""
-
-    blob: bytes
-    lines: Lines
-    exact: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Ownership:
-    """Every text file of a commit, and where its lines come from.
-
-    Attributes
-    ----------
-    commit
-        40 hex digits.
-    files
-        By path. Binary files, links and submodules are not among them.
-    left_out
-        How many files are not, because they are binary or their content is missing.
-    """
-
-    commit: str
-    files: Mapping[bytes, OwnedFile]
-    left_out: int
-
-    @property
-    def inexact(self) -> list[bytes]:
-        """Files of which it is not proven that git blame says the same."""
-        return [path for path, file in self.files.items() if not file.exact]
 
 
 _kept: OrderedDict[tuple[str, str], Ownership] = OrderedDict()
@@ -64,7 +32,7 @@ def own(
     progress: Callable[[int, int], None] | None = None,
     cancellation: Cancellation | None = None,
 ) -> Ownership:
-    """Replay the history behind a commit; the same question is answered from memory.
+    """Replay the history behind a commit; the same question is answered from memory or disk.
 
     Lines are numbers of commits in `history`. A file is `exact` unless its lines passed through a rename that a merge
     made, a commit whose changes could not be read, or the edge of a shallow clone. A line that a diff could as well
@@ -95,9 +63,14 @@ def own(
         if key in _kept:
             _kept.move_to_end(key)
             return _kept[key]
-    lineage = trace(history, repository, commit, cancellation, progress)
-    with ObjectReader(repository) as reader:
-        made = _evaluated(lineage, history, reader, commit, cancellation, progress)
+    made = load(history, commit)
+    if made is None:
+        lineage = trace(history, repository, commit, cancellation, progress)
+        with ObjectReader(repository) as reader:
+            made = _evaluated(lineage, history, reader, commit, cancellation, progress)
+        # What a clone lacks may be there another time.
+        if not repository.incomplete:
+            save(history, made)
     with _lock:
         _kept[key] = made
         while len(_kept) > _MOST_KEPT:

@@ -19,6 +19,8 @@ from sourcelight.repos.handles import Unusable, open_handle
 if TYPE_CHECKING:
     import pygit2
 
+    from sourcelight.engines.history.snapshot import History
+
 EMPTY = ""
 """As the base of a comparison: nothing, which is before a first commit."""
 
@@ -26,6 +28,12 @@ PAGE_FILES = 300
 """Up to so many files are compared in this process; for more, one git process is faster."""
 
 _NO_FILES = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git knows the empty tree without storing it
+_REMARKS = {
+    "ahead": "",
+    "behind": "base is newer than head: the comparison shows what leads back to head",
+    "diverged": "head does not contain base: changes that only base has are shown as undone",
+    "unrelated": "base and head have no common history",
+}
 _KEPT_BYTES = 64 << 20
 _LIST_BYTES_PER_FILE = 400
 
@@ -148,13 +156,21 @@ class _Entry:
     notice: str = ""
     known: dict[int, FileDiff] = field(default_factory=dict)
     size: int = 0
+    relations: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     totals: tuple[int, int] | None = None
 
 
 _kept = _Kept(_KEPT_BYTES)
 
 
-def compare(repository: Repository, base: str, head: str, cancellation: Cancellation | None = None) -> Comparison:
+def compare(
+    repository: Repository,
+    base: str,
+    head: str,
+    cancellation: Cancellation | None = None,
+    *,
+    history: History | None = None,
+) -> Comparison:
     """Compare two commits of a repository.
 
     Parameters
@@ -166,6 +182,8 @@ def compare(repository: Repository, base: str, head: str, cancellation: Cancella
         them. The other way round, and without a common history, they are compared too; a notice says so.
     cancellation
         Looked at while git works.
+    history
+        What is kept of the repository's history, if anything is: it tells sooner how the commits are related.
 
     Raises
     ------
@@ -189,7 +207,11 @@ def compare(repository: Repository, base: str, head: str, cancellation: Cancella
         changes, notice = list_changes(repository.git_dir, *trees, cancellation)
         entry = _Entry(trees, changes, notice, size=len(changes) * _LIST_BYTES_PER_FILE)
         _kept.put(entry)
-    relation, remark = ("ahead", "") if base == EMPTY else _relation(handle, base, head)
+    relation, remark = entry.relations.get((base, head), ("", ""))
+    if not relation:
+        relation, remark = ("ahead", "") if base == EMPTY else _relation(handle, base, head, history)
+        if not repository.incomplete:  # a clone that is completed may tell otherwise
+            entry.relations[base, head] = relation, remark
     notices = tuple(text for text in (remark, entry.notice) if text)
     return Comparison(repository, base, head, entry.changes, relation, notices, entry)
 
@@ -213,19 +235,31 @@ def _tree(handle: pygit2.Repository, repository: Repository, commit: str) -> str
     return str(found.id)
 
 
-def _relation(handle: pygit2.Repository, base: str, head: str) -> tuple[str, str]:
+def _relation(handle: pygit2.Repository, base: str, head: str, history: History | None) -> tuple[str, str]:
     import pygit2
 
     if base == head:
         return "same", "base and head are the same commit"
+    known = None if history is None else _known_relation(history, base, head)
+    if known is not None:
+        return known, _REMARKS[known]
     try:
         common: Any = handle.merge_base(pygit2.Oid(hex=base), pygit2.Oid(hex=head))
     except (KeyError, ValueError, pygit2.GitError, RepositoryError):
         return "unknown", "how base and head are related can't be told: commits are missing from this clone"
-    if common is None:
-        return "unrelated", "base and head have no common history"
-    if str(common) == base:
-        return "ahead", ""
-    if str(common) == head:
-        return "behind", "base is newer than head: the comparison shows what leads back to head"
-    return "diverged", "head does not contain base: changes that only base has are shown as undone"
+    relation = "diverged" if common is not None else "unrelated"
+    relation = {base: "ahead", head: "behind"}.get(str(common), relation)
+    return relation, _REMARKS[relation]
+
+
+def _known_relation(history: History, base: str, head: str) -> str | None:
+    """How head stands to base as a history has it; None when it does not hold both, or is cut off."""
+    old, new = history.position(base), history.position(head)
+    if old is None or new is None or history.shallow:
+        return None
+    of_base, of_head = history.reachable(base), history.reachable(head)
+    if of_head[old]:
+        return "ahead"
+    if of_base[new]:
+        return "behind"
+    return "diverged" if (of_base & of_head).any() else "unrelated"

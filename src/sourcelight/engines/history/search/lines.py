@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.core.patterns.halting import Stopped, never
 from sourcelight.engines.history.search.model import Side
-from sourcelight.engines.history.search.texts import found_in, spans_in
+from sourcelight.engines.history.search.texts import counted_in, found_in
 from sourcelight.engines.history.snapshot import History, Ints, Mask
 from sourcelight.engines.history.store.segment import LINE, Segment
 
@@ -72,18 +72,22 @@ def counts_changed(history: History, pattern: CompiledPattern, stopped: Stopped 
     As lines that stay cancel out, the sum over added and removed lines says what counting whole files would.
     """
     found = []
-    sums = np.zeros(len(history.changes), np.int64)
+    mask: NDArray[np.bool_] = np.zeros(len(history.changes), np.bool_)
     for base, segment in zip(history.bases.rows, history.segments, strict=False):
-        lines = matching_lines(segment, pattern, stopped)
-        at, _, _ = spans_in(pattern, segment.bytes_of("lines"), segment.line_starts, lines, stopped)
-        weights = np.zeros(len(segment.line_starts), np.int64)
-        weights[lines] = np.bincount(at, minlength=len(lines))
+        lines, counts = counted_in(pattern, segment.bytes_of("lines"), segment.line_starts, stopped)
         rows = rows_of_lines(segment, lines)
         signed = segment["rows"][rows]
-        weight = np.where(signed > LINE, -1, 1) * weights[signed & LINE]
-        sums += np.bincount(changes_of(history, rows + base), weight, len(sums)).astype(np.int64)
-        found.append(rows + base)
-    return sums != 0, _joined(found)
+        weights = np.zeros(len(segment.line_starts), np.int64)
+        weights[lines] = counts
+        weight = weights[signed & LINE]
+        weight[signed > LINE] *= -1
+        rows += base
+        changes = changes_of(history, rows)
+        first = np.flatnonzero(np.diff(changes, prepend=-1))
+        if len(first):
+            mask[changes[first][np.add.reduceat(weight, first) != 0]] = True
+        found.append(rows)
+    return mask, _joined(found)
 
 
 def _joined(parts: Sequence[Ints]) -> Ints:

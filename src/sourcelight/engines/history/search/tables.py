@@ -11,9 +11,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sourcelight.core.batches import arrow_type
-from sourcelight.core.patterns import CompiledPattern
+from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.patterns.halting import Stopped, never
+from sourcelight.engines.history.identity import co_authors
 from sourcelight.engines.history.search.diffs import DiffHits, removed_rows
+from sourcelight.engines.history.search.texts import found_in
 from sourcelight.engines.history.snapshot import History, Ints
 from sourcelight.engines.history.store.segment import LINE
 
@@ -22,6 +24,8 @@ BATCH_ROWS = 500
 
 _SEGMENT_BITS = 32
 _ASCII_END = 0x80
+_MANY = 16  # when one in so many commits is shown, something is made of all at once, and kept
+_SPARSE, _FEW_CODES = 8, 4096  # up to so many codes, sorting them costs more than a table of all
 _DIGITS = np.frombuffer(b"0123456789abcdef", np.uint8)
 
 Batch = Any
@@ -44,7 +48,7 @@ def commit_batch(history: History, commits: Ints) -> Batch:
         {
             "repository": constant(history.repository, len(commits)),
             "commit": hex_dictionary(found.oid[commits]),
-            "subject": subjects(messages),
+            "subject": subject_texts(history, commits, messages),
             **_who(history, "author", found.author[commits]),
             "author_date": times(found.author_time[commits]),
             "author_utc_offset": pa.array(found.author_offset[commits].astype(np.int32)),
@@ -82,7 +86,7 @@ def line_batch(
         {
             "repository": constant(history.repository, len(rows)),
             "commit": _of_dictionary(which, hex_texts(found.oid[distinct])),
-            "subject": subjects(message_texts(history, distinct)).dictionary_encode().take(pa.array(which)),
+            "subject": subject_texts(history, distinct).dictionary_encode().take(pa.array(which)),
             **_who(history, "author", found.author[commits]),
             "author_date": times(found.author_time[commits]),
             "commit_date": times(found.commit_time[commits]),
@@ -116,11 +120,19 @@ def times(seconds: Ints) -> Column:
 
 def hex_texts(oids: NDArray[np.uint8]) -> Column:
     """Object names as 40 hex digits."""
-    digits = np.empty((len(oids), 40), np.uint8)
-    digits[:, 0::2] = _DIGITS[oids >> 4]
-    digits[:, 1::2] = _DIGITS[oids & 15]
-    offsets = np.arange(0, 40 * (len(oids) + 1), 40, dtype=np.int32)
-    return pa.StringArray.from_buffers(len(oids), pa.py_buffer(offsets), pa.py_buffer(digits))
+    return addresses("", oids)
+
+
+def addresses(prefix: str, oids: NDArray[np.uint8]) -> Column:
+    """Object names behind a prefix, as text."""
+    raw = prefix.encode()
+    size = len(raw) + 40
+    texts = np.empty((len(oids), size), np.uint8)
+    texts[:, : len(raw)] = np.frombuffer(raw, np.uint8)
+    texts[:, len(raw) :: 2] = _DIGITS[oids >> 4]
+    texts[:, len(raw) + 1 :: 2] = _DIGITS[oids & 15]
+    offsets = np.arange(0, size * (len(oids) + 1), size, dtype=np.int32)
+    return pa.StringArray.from_buffers(len(oids), pa.py_buffer(offsets), pa.py_buffer(texts))
 
 
 def hex_dictionary(oids: NDArray[np.uint8]) -> Column:
@@ -165,8 +177,19 @@ def _shared(
         return encoded.dictionary, int32_of(encoded.indices)
 
     values, numbers = history.memory(f"table of {name}", make)
-    used, which = np.unique(numbers[codes], return_inverse=True)
+    used, which = renumbered(numbers[codes], len(values))
     return _of_dictionary(which, values.take(pa.array(used)))
+
+
+def renumbered(codes: NDArray[Any], most: int) -> tuple[Ints, Ints]:
+    """The distinct ones of `codes`, ascending, and for each code its place among them; all are below `most`."""
+    if most > _SPARSE * len(codes) + _FEW_CODES:
+        return np.unique(codes, return_inverse=True)
+    place = np.zeros(most, np.int64)
+    place[codes] = 1
+    used = np.flatnonzero(place)
+    place[used] = np.arange(len(used))
+    return used, place[codes]
 
 
 def message_texts(history: History, commits: Ints) -> Column:
@@ -176,10 +199,27 @@ def message_texts(history: History, commits: Ints) -> Column:
     return as_text(without_newlines(_taken(history, "messages", "message_starts", of_segment, local)))
 
 
+def subject_texts(history: History, commits: Ints, messages: Column = None) -> Column:
+    """First paragraphs of the messages of commits, on one line; `messages` are theirs if they are at hand."""
+    every = len(history.commits)
+    if len(commits) * _MANY < every:
+        return subjects(message_texts(history, commits) if messages is None else messages)
+    # Looking for paragraphs takes longer than all else about commits: once for the whole history.
+    return history.memory("subjects", lambda: subjects(message_texts(history, np.arange(every)))).take(
+        pa.array(commits)
+    )
+
+
 def subjects(messages: Column) -> Column:
     """First paragraphs on one line, as git's ``%s``."""
-    first = pc.replace_substring_regex(messages, r"(?s)\n[ \t\r]*\n.*", "")
-    return pc.replace_substring(first, "\n", " ")
+    if not len(messages):
+        return messages
+    # Cut at the first empty line before the expression looks for blank ones: it is slow on long texts.
+    first = pc.list_element(pc.split_pattern(messages, "\n\n", max_splits=1), 0)
+    if pc.any(pc.match_substring(first, "\n")).as_py():
+        first = pc.replace_substring_regex(first, r"(?s)\n[ \t\r]*\n.*", "")
+        first = pc.replace_substring(first, "\n", " ")
+    return first
 
 
 def distinct_lines(history: History, rows: Ints) -> tuple[Column, Column]:
@@ -313,6 +353,36 @@ def _lines(history: History, name: str, commits: Ints) -> Column:
     sums, unknown = history.memory(f"sums of {name}", make)
     low, high = history.commits.change_starts[commits], history.commits.change_starts[commits + 1]
     return pa.array(sums[high] - sums[low], mask=(unknown[high] > unknown[low]) | history.commits.unread[commits])
+
+
+def co_author_texts(history: History, commits: Ints) -> Column:
+    """Lists of the ``Co-authored-by`` trailers of commits, as ``Name <address>``."""
+
+    def make() -> tuple[Ints, Column]:
+        counts = np.zeros(len(history.commits), np.int64)
+        texts: list[str] = []
+        for commit in commits_with_co_authors(history):
+            found = co_authors(history.message(commit))
+            counts[commit] = len(found)
+            texts += [f"{name} <{email}>" for name, email in found]
+        return np.concatenate(([0], np.cumsum(counts))), pa.array(texts, pa.string())
+
+    starts, texts = history.memory("co-author texts", make)
+    low, counts = starts[commits], starts[commits + 1] - starts[commits]
+    offsets = np.zeros(len(commits) + 1, np.int32)
+    np.cumsum(counts, out=offsets[1:])
+    place = np.arange(int(offsets[-1])) + np.repeat(low - offsets[:-1], counts)
+    return pa.ListArray.from_arrays(pa.array(offsets), texts.take(pa.array(place)))
+
+
+def commits_with_co_authors(history: History) -> list[int]:
+    """Commits whose messages seem to have such trailers, ascending."""
+    pattern = compile_pattern("co-authored-by", kind="literal", case_sensitive=False)
+    return [
+        base + local
+        for base, segment in zip(history.bases.commits, history.segments, strict=False)
+        for local in found_in(pattern, segment.bytes_of("messages"), segment["message_starts"].view(np.int64)).tolist()
+    ]
 
 
 def line_numbers(history: History, rows: Ints, removed: NDArray[np.bool_]) -> Ints:

@@ -30,11 +30,15 @@ def found_in(pattern: CompiledPattern, raw: memoryview, starts: Ints, stopped: S
     return texts[distinct(which)]
 
 
-def spans_in(
-    pattern: CompiledPattern, raw: memoryview, starts: Ints, texts: Ints, stopped: Stopped = never
-) -> tuple[Ints, Ints, Ints]:
-    """For some texts: place in `texts`, start and end in bytes of every match that is not empty, in order."""
-    return pattern.spans(raw, starts[texts], starts[texts + 1] - 1, stopped)
+def counted_in(pattern: CompiledPattern, raw: memoryview, starts: Ints, stopped: Stopped = never) -> tuple[Ints, Ints]:
+    """Numbers of the texts in which a pattern is found, ascending, and how often; empty matches don't count."""
+    if pattern.exact and not pattern.multi_line and len(starts) > 1:
+        offsets = pattern.lines(raw, np.array([[0, len(raw)]]), stopped)
+        found, counts = np.unique(np.searchsorted(starts, offsets, side="right") - 1, return_counts=True)
+        return found, counts
+    texts = found_in(pattern, raw, starts, stopped)
+    at, _, _ = pattern.spans(raw, starts[texts], starts[texts + 1] - 1, stopped)
+    return texts, np.bincount(at, minlength=len(texts))
 
 
 def distinct(ascending: Ints) -> Ints:

@@ -23,6 +23,9 @@ from sourcelight.engines.history.store.files import FORMAT, write_failed
 
 MANIFEST = "manifest.json"
 LOCK = "lock"
+OWNERSHIP = "own-"
+"""What names of files begin with that keep whose lines a commit's files are made of; the commit follows."""
+
 _POLL_S = 0.05
 
 
@@ -144,7 +147,9 @@ class HistoryFolder:
             manifest = self.manifest()
         except IndexDamaged:
             manifest = None
-        needed = {MANIFEST, LOCK} | (manifest.names if manifest else set())
+        needed = {MANIFEST, LOCK}
+        if manifest is not None:
+            needed |= manifest.names | {f"{OWNERSHIP}{oid}" for oid in manifest.tips.values()}
         for file in self.path.iterdir():
             if file.name in needed:
                 continue

@@ -42,37 +42,35 @@ class WordScores:
 def score(space: Space, terms: Mapping[str, float], weights: Weights, cancellation: Cancellation) -> WordScores:
     """Score all chunks and files for weighted terms; raises `Cancelled`."""
     chunks, files = np.zeros(space.chunks), np.zeros(space.files)
-    file_length = [np.add.reduceat(p.length, p.first[:-1], dtype=np.float64) for p in space.pieces]
-    mean_file = sum(float(lengths.sum()) for lengths in file_length) / max(space.files, 1) or 1.0
-    scratch = [np.zeros(piece.chunks) for piece in space.pieces]
+    mean_file = space.mean_length * space.chunks / max(space.files, 1) or 1.0
+    norms = [piece.norm(weights.b, space.mean_length, mean_file) for piece in space.pieces]
+    # Views of the parts of a piece, and room that is all zero between uses.
+    parts = [
+        (chunks[low:high], files[first:end])
+        for low, high, first, end in zip(
+            space.chunk_base, space.chunk_base[1:], space.file_base, space.file_base[1:], strict=False
+        )
+    ]
+    scratch = np.zeros(max((piece.chunks for piece in space.pieces), default=0))
     idf: dict[str, float] = {}
     holders: dict[str, list[tuple[int, Numbers]]] = {}
     for term, weight in terms.items():
         cancellation.check()
-        found = [
-            _of_piece(space, piece, term, weights, room) for piece, room in zip(space.pieces, scratch, strict=True)
-        ]
-        held = sum(len(numbers) for numbers, _, _ in found)
-        if not held:
+        found = []
+        for number, piece in enumerate(space.pieces):
+            held = _of_piece(space, piece, term, weights, norms[number][0], scratch)
+            if held is not None:
+                found.append((number, *held, *_by_file(piece, held[0], held[1])))
+        if not found:
             continue
-        inverse = idf[term] = _idf(space.chunks, held)
-        by_file = [_by_file(p, numbers, body) for p, (numbers, body, _) in zip(space.pieces, found, strict=True)]
-        inverse_file = _idf(space.files, sum(len(numbers) for numbers, _ in by_file))
-        holders[term] = [(number, numbers) for number, (numbers, _, _) in enumerate(found) if len(numbers)]
-        for number, (numbers, _, times) in enumerate(found):
-            if not len(numbers):
-                continue
-            base = space.chunk_base[number]
-            chunks[base : base + space.pieces[number].chunks][numbers] += (
-                weight * inverse * (weights.k1 + 1.0) * times / (weights.k1 + times)
-            )
-            places, counts = by_file[number]
-            base = space.file_base[number]
-            norm = 1.0 - weights.b + weights.b * file_length[number][places] / mean_file
-            counts = counts / norm
-            files[base : base + len(space.pieces[number].files)][places] += (
-                weight * inverse_file * (weights.k1 + 1.0) * counts / (weights.k1 + counts)
-            )
+        inverse = idf[term] = _idf(space.chunks, sum(len(held[1]) for held in found))
+        inverse_file = _idf(space.files, sum(len(held[4]) for held in found))
+        holders[term] = [(number, numbers) for number, numbers, *_ in found]
+        for number, numbers, _, times, places, counts in found:
+            of_chunks, of_files = parts[number]
+            of_chunks[numbers] += weight * inverse * (weights.k1 + 1.0) * times / (weights.k1 + times)
+            often = counts / norms[number][1][places]
+            of_files[places] += weight * inverse_file * (weights.k1 + 1.0) * often / (weights.k1 + often)
     return WordScores(chunks, files, idf, holders)
 
 
@@ -81,10 +79,14 @@ def _idf(total: int, held: int) -> float:
 
 
 def _of_piece(
-    space: Space, piece: Piece, term: str, weights: Weights, scratch: Floats
-) -> tuple[Numbers, Floats, Floats]:
+    space: Space, piece: Piece, term: str, weights: Weights, norm: Floats, scratch: Floats
+) -> tuple[Numbers, Floats, Floats] | None:
     """Give the chunks of a piece that have a term, ascending, how often, and the frequency of all fields."""
     entries = piece.table.entries(term)
+    words = space.words[piece.target]
+    in_path = words.has(term)
+    if entries is None and not in_path:
+        return None
     numbers, body, times = _NONE, _NO_FLOATS, _NO_FLOATS
     if entries is not None:
         held, often, defined = entries
@@ -92,42 +94,54 @@ def _of_piece(
         if place is not None:
             often, defined = often[place], defined[place]
         body = often.astype(np.float64)
-        norm = (1.0 - weights.b) + (weights.b / space.mean_length) * piece.length[numbers]
-        times = body / norm + (weights.definition / 2.0) * defined
-    files, path = space.words[piece.target].files(term)
-    if len(files):
-        places = np.searchsorted(piece.by_file, files)
-        places = np.minimum(places, len(piece.files) - 1)
-        here = piece.by_file[places] == files
-        places, path = piece.by_file_place[places[here]], path[here]
-        counts = piece.first[places + 1] - piece.first[places]
-        total = int(counts.sum())
-        if total:
-            chunk = np.arange(total) + np.repeat(piece.first[places] - (np.cumsum(counts) - counts), counts)
-            scratch[chunk] = np.repeat(path, counts) * weights.path
+        times = body / norm[numbers] + (weights.definition / 2.0) * defined
+    if in_path:
+        chunk, path = _in_paths(piece, *words.files(term))
+        if len(chunk):
+            scratch[chunk] = path * weights.path
             times = times + scratch[numbers]
             scratch[numbers] = 0.0
-            rest = np.sort(chunk[scratch[chunk] > 0.0])
-            extra = scratch[rest]
-            scratch[rest] = 0.0
-            if len(rest):
-                numbers = np.concatenate([numbers, rest])
-                order = np.argsort(numbers, kind="stable")
+            extra = scratch[chunk]
+            scratch[chunk] = 0.0
+            some = extra.nonzero()[0]
+            if len(some):
+                numbers = np.concatenate([numbers, chunk[some]])
+                order = numbers.argsort(kind="stable")
                 numbers = numbers[order]
-                times = np.concatenate([times, extra])[order]
-                body = np.concatenate([body, np.zeros(len(rest))])[order]
-    return numbers, body, times
+                times = np.concatenate([times, extra[some]])[order]
+                body = np.concatenate([body, np.zeros(len(some))])[order]
+    return (numbers, body, times) if len(numbers) else None
+
+
+def _in_paths(piece: Piece, files: Numbers, weights: Floats) -> tuple[Numbers, Floats]:
+    """Give all chunks of files, ascending, and the weight of each one's file."""
+    places = piece.place_of_file[files]
+    here = (places >= 0).nonzero()[0]
+    here = here[places[here].argsort()]
+    places = places[here]
+    first = piece.first[places]
+    counts = piece.first[places + 1] - first
+    ends = counts.cumsum()
+    total = int(ends[-1]) if len(ends) else 0
+    return np.arange(total) + (first - (ends - counts)).repeat(counts), weights[here].repeat(counts)
 
 
 def _by_file(piece: Piece, numbers: Numbers, body: Floats) -> tuple[Numbers, Floats]:
     """Sum how often a term is in each file; the places of files, ascending, and the sums."""
-    if not len(numbers):
-        return _NONE, _NO_FLOATS
     file = piece.file_of[numbers]
-    first = np.flatnonzero(np.append(True, file[1:] != file[:-1]))
+    first = starts(file)
     sums = np.add.reduceat(body, first)
-    some = sums > 0.0
-    return file[first][some], sums[some]
+    places = file[first]
+    some = (sums > 0.0).nonzero()[0]
+    return (places, sums) if len(some) == len(sums) else (places[some], sums[some])
+
+
+def starts(values: Numbers) -> Numbers:
+    """Give where each run of equal values begins; there is at least one value."""
+    changed = np.empty(len(values), dtype=np.bool_)
+    changed[0] = True
+    np.not_equal(values[1:], values[:-1], out=changed[1:])
+    return changed.nonzero()[0]
 
 
 _NONE = np.zeros(0, dtype=np.int64)

@@ -90,18 +90,22 @@ def _scaled(values: Floats) -> Floats:
 
 def _three_best(space: Space, chunks: Floats) -> list[Floats]:
     """Give the best, second and third best score of the chunks of each file."""
-    found: list[list[Floats]] = [[], [], []]
+    found = [np.zeros(space.files) for _ in range(3)]
     for number, piece in enumerate(space.pieces):
-        scores = chunks[space.chunk_base[number] : space.chunk_base[number + 1]].copy()
-        first = piece.first[:-1]
+        whole = chunks[space.chunk_base[number] : space.chunk_base[number + 1]]
+        held = np.flatnonzero(whole)
+        if not len(held):
+            continue
+        scores, file = whole[held], piece.file_of[held]
+        first = np.flatnonzero(np.append(True, file[1:] != file[:-1]))
+        places, sizes = file[first] + space.file_base[number], np.diff(np.append(first, len(held)))
         for place, best in enumerate(found):
             tops = np.maximum.reduceat(scores, first)
-            best.append(tops)
+            best[places] = tops
             if place < 2:
-                held = np.flatnonzero(scores >= np.repeat(tops, piece.first[1:] - first))
-                file = piece.file_of[held]
-                scores[held[np.append(True, file[1:] != file[:-1])]] = 0.0
-    return [np.concatenate(parts) if parts else np.zeros(0) for parts in found]
+                top = np.flatnonzero(scores >= np.repeat(tops, sizes))
+                scores[top[np.append(True, file[top][1:] != file[top][:-1])]] = 0.0
+    return found
 
 
 def _defining(space: Space, name: str) -> Iterator[int]:

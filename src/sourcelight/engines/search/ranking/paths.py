@@ -89,6 +89,10 @@ class PathWords:
     folders: dict[str, NDArray[np.int64]]
     folder_files: Sequence[NDArray[np.int64]]
 
+    def has(self, term: str) -> bool:
+        """Tell whether a term is in any path."""
+        return term in self.names or term in self.folders
+
     def files(self, term: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Give the files, ascending, in whose path a term is, and its weight there."""
         by_name = self.names.get(term, _NONE)

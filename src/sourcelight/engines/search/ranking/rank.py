@@ -262,9 +262,15 @@ def _coverage(question: Question, space: Space, words: WordScores, best: Sequenc
         mass = weight * words.idf.get(term, absent)
         whole += mass
         held = words.holders.get(term, ())
-        if any(np.isin(tops - space.chunk_base[number], numbers).any() for number, numbers in held):
+        if any(_any_of(tops - space.chunk_base[number], numbers) for number, numbers in held):
             found += mass
     return found / whole if whole else 0.0
+
+
+def _any_of(wanted: Numbers, numbers: Numbers) -> bool:
+    """Tell whether one of a few is among ascending numbers."""
+    places = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
+    return bool((numbers[places] == wanted).any())
 
 
 def _unknown(question: Question, known: Mapping[str, float]) -> tuple[str, ...]:

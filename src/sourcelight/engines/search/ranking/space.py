@@ -7,7 +7,7 @@ once, the numbers of a table are those of the space, moved by a constant; else t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from sourcelight.engines.search.ranking.terms_files import Opened
 
 Mask = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,16 @@ class Piece:
         Terms in each chunk.
     file_of
         Place in `files` of each chunk's file.
-    by_file, by_file_place
-        `files` ascending, and their places in `files`.
+    file_length
+        Terms in each of `files`.
+    place
+        The first number of each chunk of the table, -1 where it is not here; None: the same number.
+    copied
+        Which chunks of the table are here more than once; None: none is.
+    place_of_file
+        Place in `files` of each file of the view, -1 where it has no chunk here.
+    norms
+        What `norm` gave last, by what it was asked.
     """
 
     target: int
@@ -54,8 +63,11 @@ class Piece:
     length: NDArray[Any]
     file_of: Numbers
     total_length: int
-    by_file: Numbers
-    by_file_place: Numbers
+    file_length: Floats
+    place: NDArray[np.int32] | None
+    copied: Mask | None
+    place_of_file: Numbers
+    norms: dict[tuple[float, float, float], tuple[Floats, Floats]] = field(default_factory=dict)
 
     @property
     def chunks(self) -> int:
@@ -67,17 +79,41 @@ class Piece:
 
         The second is None where every chunk is here once.
         """
-        if self.source is None:
+        if self.place is None:
             return held.astype(np.int64), None
-        document = self.table.chunk_doc[held]
-        low = np.searchsorted(self.documents, document, side="left")
-        count = np.searchsorted(self.documents, document, side="right") - low
-        total = int(count.sum())
-        place = np.repeat(np.arange(len(held)), count)
-        file = np.arange(total) + np.repeat(low - (np.cumsum(count) - count), count)
-        number = self.first[file] + held[place] - self.table.doc_chunk[document[place]].astype(np.int64)
-        order = np.argsort(number, kind="stable")
-        return number[order], place[order]
+        number = self.place[held]
+        if self.copied is not None:
+            copied = self.copied[held].nonzero()[0]
+            if len(copied):
+                return self._with_copies(held, number, copied)
+        some = (number >= 0).nonzero()[0]
+        if len(some) == len(number):
+            return number.astype(np.int64), None
+        return number[some].astype(np.int64), some
+
+    def _with_copies(
+        self, held: NDArray[Any], number: NDArray[np.int32], copied: NDArray[np.intp]
+    ) -> tuple[Numbers, Numbers]:
+        number[copied] = -1
+        single = (number >= 0).nonzero()[0]
+        document = self.table.chunk_doc[held[copied]]
+        low = self.documents.searchsorted(document, side="left")
+        count = self.documents.searchsorted(document, side="right") - low
+        within = held[copied] - self.table.doc_chunk[document].astype(np.int64)
+        file = np.arange(int(count.sum())) + (low - (count.cumsum() - count)).repeat(count)
+        numbers = np.concatenate([number[single], self.first[file] + within.repeat(count)])
+        order = numbers.argsort(kind="stable")
+        return numbers[order], np.concatenate([single, copied.repeat(count)])[order]
+
+    def norm(self, b: float, mean: float, mean_file: float) -> tuple[Floats, Floats]:
+        """Give by what the counts of each chunk and of each file are divided: 1 - b + b · length / mean."""
+        asked = b, mean, mean_file
+        found = self.norms.get(asked)
+        if found is None:
+            found = (1.0 - b) + (b / mean) * self.length, 1.0 - b + b * self.file_length / mean_file
+            self.norms.clear()
+            self.norms[asked] = found
+        return found
 
 
 def _piece(target: int, opened: Opened, shard: int, mask: Mask | None) -> Piece | None:
@@ -96,14 +132,22 @@ def _piece(target: int, opened: Opened, shard: int, mask: Mask | None) -> Piece 
         return None
     first = np.concatenate(([0], np.cumsum(counts)))
     same = int(first[-1]) == table.chunks and bool(np.all(documents[1:] > documents[:-1]))
-    source = None
+    source = place = copied = None
     if not same:
         source = np.arange(int(first[-1])) + np.repeat(bounds[documents] - first[:-1], counts)
+        place = np.full(table.chunks, -1, dtype=np.int32)
+        place[source[::-1]] = np.arange(len(source) - 1, -1, -1, dtype=np.int32)
+        often = np.bincount(source, minlength=table.chunks) > 1
+        copied = often if often.any() else None
     length = table.length if source is None else table.length[source]
     file_of = np.repeat(np.arange(len(files)), counts)
-    order = np.argsort(files, kind="stable")
+    place_of_file = np.full(opened.snapshot.view.files, -1, dtype=np.int64)
+    place_of_file[files] = np.arange(len(files))
     total = int(length.sum(dtype=np.int64))
-    return Piece(target, table, files, documents, first, source, length, file_of, total, files[order], order)
+    lengths = np.add.reduceat(length, first[:-1], dtype=np.float64)
+    return Piece(
+        target, table, files, documents, first, source, length, file_of, total, lengths, place, copied, place_of_file
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ has the same numbers of documents as the shard beside it.
 
 from __future__ import annotations
 
+import bisect
 import functools
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
@@ -28,6 +29,7 @@ PROSE = frozenset({"Markdown", "reStructuredText", "AsciiDoc"})
 
 _MOST_TIMES = 255
 _FLUSH = 1 << 22
+_BLOCK = 64
 
 _FUNCTIONS = frozenset(map(KINDS.index, ("function", "method", "constructor")))
 _CUTS = _FUNCTIONS | frozenset(map(KINDS.index, ("class", "interface", "struct", "enum")))
@@ -312,20 +314,23 @@ class TermsTable:
         columns = [column.astype(np.int64) for column in (self._chunk, self._times, self._weight)]
         return np.repeat(np.arange(len(counts)), counts), np.stack(columns, axis=1)
 
+    @functools.cached_property
+    def _blocks(self) -> list[bytes]:
+        """The first term of each block of terms."""
+        pairs = zip(self._start[:-1:_BLOCK].tolist(), self._start[1::_BLOCK].tolist(), strict=True)
+        return [bytes(self._terms[low : high - 1]) for low, high in pairs]
+
     def number_of(self, term: str) -> int:
         """Give the number of a term, -1 when no chunk has it."""
         wanted = term.encode()
-        low, high = 0, len(self._start) - 1
-        while low < high:
-            middle = (low + high) // 2
-            if bytes(self._terms[int(self._start[middle]) : int(self._start[middle + 1]) - 1]) < wanted:
-                low = middle + 1
-            else:
-                high = middle
-        if low == len(self._start) - 1:
+        block = bisect.bisect_right(self._blocks, wanted) - 1
+        if block < 0:
             return -1
-        found = bytes(self._terms[int(self._start[low]) : int(self._start[low + 1]) - 1])
-        return low if found == wanted else -1
+        low = block * _BLOCK
+        high = min(low + _BLOCK, len(self._start) - 1)
+        text = b"\n" + bytes(self._terms[int(self._start[low]) : int(self._start[high])])
+        at = text.find(b"\n" + wanted + b"\n")
+        return low + text.count(b"\n", 0, at) if at >= 0 else -1
 
     def entries(self, term: str) -> tuple[Array, Array, Array] | None:
         """Give the chunks that hold a term, ascending, how often, and the weight of definitions (in halves)."""

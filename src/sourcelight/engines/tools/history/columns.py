@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,8 @@ from sourcelight.core.batches.schema import arrow_type
 from sourcelight.core.batches.tables import TABLES
 from sourcelight.engines.history import History
 from sourcelight.engines.history.identity import is_bot
+from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.snapshot import UNKNOWN, Ints
-from sourcelight.engines.history.store.segment import LINE
 
 Table = Any
 Array = Any
@@ -26,8 +26,12 @@ def table(name: str, columns: dict[str, Any], rows: int | None = None) -> Table:
     """A table of `TABLES` from arrays, lists or one value for every row; a column that is not given is null."""
     count = rows if rows is not None else next(len(v) for v in columns.values() if not isinstance(v, str))
     made = [_column(column, columns.get(column.name), count) for column in TABLES[name]]
-    fields = [pa.field(column.name, arrow_type(column.type)) for column in TABLES[name]]
-    return pa.Table.from_arrays(made, schema=pa.schema(fields))
+    return pa.Table.from_arrays(made, schema=_schema(name))
+
+
+@cache
+def _schema(name: str) -> Any:
+    return pa.schema([pa.field(column.name, arrow_type(column.type)) for column in TABLES[name]])
 
 
 def _column(column: Column, values: Any, rows: int) -> Array:
@@ -65,8 +69,11 @@ def times(seconds: Any) -> Array:
 
 
 def coded(values: Sequence[str], codes: Any) -> Array:
-    """A dictionary column of ``values[code]``; equal values have one code."""
-    return pa.array(list(values), pa.string()).dictionary_encode().take(pa.array(np.asarray(codes, np.int64)))
+    """A dictionary column of ``values[code]``; equal values have one code, and values without a row are left out."""
+    encoded = pa.array(list(values), pa.string()).dictionary_encode()
+    numbers = tables.int32_of(encoded.indices)[np.asarray(codes, np.int64)]
+    used, which = tables.renumbered(numbers, len(encoded.dictionary))
+    return pa.DictionaryArray.from_arrays(pa.array(which.astype(np.int32)), encoded.dictionary.take(pa.array(used)))
 
 
 def oids(history: History, commits: Any) -> list[str]:
@@ -79,10 +86,17 @@ def people(history: History, identities: Any) -> tuple[Array, Array, NDArray[np.
     """Mailmapped names and addresses of identities by number, and whether they are bots."""
     known = history.identities
     persons = known.person[identities]
-    bots = history.memory("bots", lambda: np.array([
+    return coded(known.person_names, persons), coded(known.person_emails, persons), bots(history, identities)
+
+
+def bots(history: History, identities: Any) -> NDArray[np.bool_]:
+    """Tell for identities by number whether they are bots."""
+    known = history.identities
+    found = history.memory("bots", lambda: np.array([
         is_bot(name, email) for name, email in zip(known.person_names, known.person_emails, strict=True)
     ] or [False], np.bool_))  # fmt: skip
-    return coded(known.person_names, persons), coded(known.person_emails, persons), bots[persons]
+    of_each: NDArray[np.bool_] = found[known.person[identities]]
+    return of_each
 
 
 def subject_of(message: str) -> str:
@@ -103,43 +117,6 @@ def sizes(history: History) -> tuple[Ints, Ints, Ints, NDArray[np.bool_]]:
         return np.diff(starts), summed[0], summed[1], (summed[2] > 0) | history.commits.unread
 
     return history.memory("sizes", make)
-
-
-def line_texts(history: History, rows: Ints) -> Array:
-    """The texts of rows as an Arrow column, invalid UTF-8 as U+FFFD."""
-    parts = []
-    of_segment = np.searchsorted(history.bases.rows, rows, side="right") - 1
-    for at, segment in enumerate(history.segments):
-        own = np.flatnonzero(of_segment == at)
-        if len(own):
-            local = segment["rows"][rows[own] - history.bases.rows[at]] & LINE
-            starts = segment["line_starts"]
-            low, high = starts[local].astype(np.int64), starts[local + np.uint32(1)].astype(np.int64) - 1
-            parts.append((own, np.frombuffer(segment.bytes_of("lines"), np.uint8), low, high))
-    if not parts:
-        return pa.array([], pa.string())
-    texts = [(own, gathered(raw, low, high)) for own, raw, low, high in parts]
-    if len(texts) == 1:
-        return texts[0][1]
-    order = np.argsort(np.concatenate([own for own, _ in texts]), kind="stable")
-    return pa.concat_arrays([text for _, text in texts]).take(pa.array(order))
-
-
-def gathered(raw: NDArray[np.uint8], low: Ints, high: Ints) -> Array:
-    """Pieces of a buffer as a column of text."""
-    lengths = high - low
-    bounds = np.concatenate(([0], np.cumsum(lengths)))
-    place = np.arange(int(bounds[-1])) + np.repeat(low - bounds[:-1], lengths)
-    data = raw[place].tobytes()
-    try:
-        data.decode("utf-8")
-        cut = any(128 <= data[at] < 192 for at in bounds[:-1][lengths > 0].tolist())
-    except UnicodeDecodeError:
-        cut = True
-    if cut:  # some line is not UTF-8 by itself
-        return pa.array([data[a:b].decode("utf-8", "replace") for a, b in pairwise(bounds.tolist())], pa.string())
-    offsets = pa.py_buffer(bounds.astype(np.int32))
-    return pa.StringArray.from_buffers(len(low), offsets, pa.py_buffer(data))
 
 
 def line_numbers(history: History, rows: Ints) -> tuple[Ints, NDArray[np.bool_]]:

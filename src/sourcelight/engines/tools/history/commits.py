@@ -11,8 +11,7 @@ import pyarrow as pa
 from sourcelight.core.batches.addresses import repository_url
 from sourcelight.core.batches.answers import Answer
 from sourcelight.core.patterns.halting import Halted
-from sourcelight.engines.history import History
-from sourcelight.engines.history.identity import co_authors
+from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.commits import find_commits
 from sourcelight.engines.history.search.model import CommitQuery, Commits
 from sourcelight.engines.history.snapshot import Ints
@@ -91,45 +90,14 @@ def newest(found: list[tuple[Opened, Ints]], limit: int | None) -> tuple[list[tu
 
 def commit_rows(opened: Opened, numbers: Ints) -> Any:
     """Rows of the table ``commits`` for commits of one repository."""
-    history: History = opened.history
-    commits = history.commits
-    names = columns.oids(history, numbers)
-    messages = [history.message(number) for number in numbers.tolist()]
-    author, email, bots = columns.people(history, commits.author[numbers])
-    committer, committer_email, _ = columns.people(history, commits.committer[numbers])
-    files, additions, deletions, unknown = (values[numbers] for values in columns.sizes(history))
+    history = opened.history
+    batch = tables.commit_batch(history, numbers)
+    made = dict(zip(batch.schema.names, batch.columns, strict=True))
+    made["co_authors"] = tables.co_author_texts(history, numbers)
+    made["bot"] = pa.array(columns.bots(history, history.commits.author[numbers]))
     prefix = f"{repository_url('', opened.name)}/-/commit/"
-    return columns.table(
-        "commits",
-        {
-            "repository": opened.name,
-            "commit": names,
-            "subject": [columns.subject_of(message) for message in messages],
-            "author": author,
-            "author_email": email,
-            "author_date": columns.times(commits.author_time[numbers]),
-            "author_utc_offset": pa.array(commits.author_offset[numbers].astype(np.int32)),
-            "committer": committer,
-            "committer_email": committer_email,
-            "commit_date": columns.times(commits.commit_time[numbers]),
-            "commit_utc_offset": pa.array(commits.commit_offset[numbers].astype(np.int32)),
-            "message": messages,
-            "parents": _parents(history, numbers),
-            "files": pa.array(files.astype(np.int32)),
-            "additions": pa.array(additions, mask=unknown),
-            "deletions": pa.array(deletions, mask=unknown),
-            "co_authors": [[f"{name} <{mail}>" for name, mail in co_authors(message)] for message in messages],
-            "bot": pa.array(bots),
-            "url": [prefix + name for name in names],
-        },
-        len(numbers),
-    )
-
-
-def _parents(history: History, numbers: Ints) -> list[list[str]]:
-    starts, parents = history.commits.parent_starts, history.commits.parents
-    bounds = list(zip(starts[numbers].tolist(), starts[numbers + 1].tolist(), strict=True))
-    return [columns.oids(history, [p for p in parents[low:high].tolist() if p >= 0]) for low, high in bounds]
+    made["url"] = tables.addresses(prefix, history.commits.oid[numbers])
+    return columns.table("commits", made, len(numbers))
 
 
 def render_commits(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:

@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from sourcelight.core.batches.answers import Answer, CallProgress
-from sourcelight.core.errors import RevisionNotFound
+from sourcelight.core.errors import IndexFault, RevisionNotFound
+from sourcelight.engines.history import History
 from sourcelight.engines.history.compare import Comparison, FileDiff, compare, read_cursor, write_cursor
 from sourcelight.engines.history.compare.comparison import EMPTY
 from sourcelight.engines.history.identity import trailers_of
@@ -17,7 +18,7 @@ from sourcelight.engines.tools.history.commits import commit_rows, stamp
 from sourcelight.engines.tools.history.opening import open_histories
 from sourcelight.engines.tools.model import Arguments, CallContext
 from sourcelight.engines.tools.rendering import tail, with_notices
-from sourcelight.repos import resolve
+from sourcelight.repos import Repository, resolve
 
 CALL = "compare_revisions"
 DEFAULT_FIRST = 50
@@ -36,7 +37,7 @@ def compare_revisions(arguments: Arguments, context: CallContext) -> Answer:
     head = resolve(repository, arguments["head"])
     cursor = arguments.get("after")
     start = read_cursor(cursor, base, head) if cursor else 0
-    comparison = compare(repository, base, head, context.cancellation)
+    comparison = compare(repository, base, head, context.cancellation, history=_kept_history(repository, context))
     first = arguments.get("first")
     if first is None and context.served:
         first = DEFAULT_FIRST
@@ -75,6 +76,14 @@ def compare_revisions(arguments: Arguments, context: CallContext) -> Answer:
         facts["total_additions"], facts["total_deletions"] = comparison.totals(context.cancellation)
     complete = whole and not missing and not any(cut)
     return Answer("file_diffs", diff_table(comparison, diffs, cut), facts, complete, tuple(notices))
+
+
+def _kept_history(repository: Repository, context: CallContext) -> History | None:
+    """The repository's history as it was read last; a comparison needs none."""
+    try:
+        return context.engine.history.open(repository)
+    except (IndexFault, OSError):
+        return None
 
 
 def _told(diffs: Iterable[FileDiff], total: int, context: CallContext) -> list[FileDiff]:
@@ -196,7 +205,7 @@ def commit_details(arguments: Arguments, context: CallContext) -> Answer:
     assert number is not None  # noqa: S101 - opened histories hold their commits
     (row,) = commit_rows(opened, _one(number)).to_pylist()
     base = row["parents"][0] if row["parents"] else EMPTY
-    comparison = compare(opened.repository, base, oid, context.cancellation)
+    comparison = compare(opened.repository, base, oid, context.cancellation, history=history)
     diffs = _told(comparison.whole(context.cancellation), len(comparison.changes), context)
     notices = list(histories.notices)
     if len(row["parents"]) > 1:

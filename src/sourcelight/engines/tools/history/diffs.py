@@ -7,17 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from sourcelight.core.batches.answers import Answer
-from sourcelight.core.batches.columns import lists
-from sourcelight.core.batches.points import Points, text_of
 from sourcelight.core.errors import CallError
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.core.patterns.halting import Halted
 from sourcelight.engines.history import History
 from sourcelight.engines.history.compare import FileChange
 from sourcelight.engines.history.compare.patches import make_patch
+from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.diffs import DiffHits, find_diffs
 from sourcelight.engines.history.search.model import Commits, DiffQuery, Side, Term
 from sourcelight.engines.history.snapshot import Ints
@@ -96,58 +94,8 @@ def search_diffs(arguments: Arguments, context: CallContext) -> Answer:
 
 def diff_rows(opened: Opened, rows: Ints, changes: Ints, patterns: tuple[CompiledPattern, ...]) -> Any:
     """Rows of the table ``diff_lines`` for rows of one history, `changes` being the change of each."""
-    history = opened.history
-    commits = history.changes.commit[changes]
-    used, places = np.unique(commits, return_inverse=True)
-    names = columns.oids(history, used)
-    subjects = [columns.subject_of(history.message(number)) for number in used.tolist()]
-    author, email, _ = columns.people(history, history.commits.author[commits])
-    numbers, gone = columns.line_numbers(history, rows)
-    lines = columns.line_texts(history, rows)
-    starts, ends = _spans(lines, patterns)
-    return columns.table(
-        "diff_lines",
-        {
-            "repository": opened.name,
-            "commit": columns.coded(names, places),
-            "subject": columns.coded(subjects, places),
-            "author": author,
-            "author_email": email,
-            "author_date": columns.times(history.commits.author_time[commits]),
-            "commit_date": columns.times(history.commits.commit_time[commits]),
-            "path": _paths(history, history.changes.path[changes]),
-            "old_path": _paths(history, history.changes.old_path[changes]),
-            "side": columns.coded(["added", "removed"], gone.astype(np.int64)),
-            "line_number": pa.array(numbers.astype(np.int32)),
-            "line": lines,
-            "start": starts,
-            "end": ends,
-        },
-        len(rows),
-    )
-
-
-def _paths(history: History, numbers: Any) -> Any:
-    used, places = np.unique(numbers, return_inverse=True)
-    return columns.coded([history.paths.text(number) for number in used.tolist()], places)
-
-
-def _spans(lines: Any, patterns: tuple[CompiledPattern, ...]) -> tuple[Any, Any]:
-    """Starts and ends of the matches in each line, in code points."""
-    if not len(lines):
-        return lists(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0, np.int32))
-    bounds, data = text_of(lines)
-    points = Points(data)
-    rows, starts, ends = [], [], []
-    for pattern in patterns:
-        row, start, end = pattern.spans(data.tobytes(), bounds[:-1], bounds[1:])
-        rows.append(row)
-        starts.append(points.before(bounds[row] + start) - points.before(bounds[row]))
-        ends.append(points.before(bounds[row] + end) - points.before(bounds[row]))
-    row, start, end = (np.concatenate(part) for part in (rows, starts, ends))
-    order = np.lexsort((start, row))
-    counts = np.bincount(row, minlength=len(lines)).astype(np.int32)
-    return lists(counts, start[order].astype(np.int32), end[order].astype(np.int32))
+    batch = tables.line_batch(opened.history, rows, changes, patterns)
+    return columns.table("diff_lines", dict(zip(batch.schema.names, batch.columns, strict=True)), len(rows))
 
 
 def _results(opened: Opened, changes: Ints, pattern: CompiledPattern, sides: tuple[Side, ...]) -> Iterator[Any]:

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import CallError
-from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.history import History
 from sourcelight.engines.history.identity import BOT_RULE, Mailmap, check_mailmap, co_authors, is_bot, parse_mailmap
-from sourcelight.engines.history.search.texts import found_in
+from sourcelight.engines.history.search.tables import commits_with_co_authors
 from sourcelight.engines.tools.history.opening import Opened
 
 Numbers = NDArray[np.int64]
@@ -168,15 +167,12 @@ class People:
 def _co_authored(opened: Opened, cancellation: Cancellation) -> tuple[Numbers, Numbers, list[tuple[str, str]]]:
     """Commits with trailers, the place of each trailer's person, and the people as the mailmap has them."""
     history = opened.history
-    pattern = compile_pattern("co-authored-by", kind="literal", case_sensitive=False)
     commits: list[int] = []
     places: list[int] = []
     known: dict[tuple[str, str], int] = {}
-    for base, segment in zip(history.bases.commits, history.segments, strict=False):
-        starts = segment["message_starts"].view(np.int64)
-        for local in found_in(pattern, segment.bytes_of("messages"), starts).tolist():
-            for person in co_authors(history.message(base + local)):
-                commits.append(base + local)
-                places.append(known.setdefault(person, len(known)))
+    for commit in commits_with_co_authors(history):
+        for person in co_authors(history.message(commit)):
+            commits.append(commit)
+            places.append(known.setdefault(person, len(known)))
     mapped = check_mailmap(opened.repository.git_dir, list(known), cancellation)
     return np.array(commits, np.int64), np.array(places, np.int64), mapped

@@ -10,7 +10,7 @@ import numpy as np
 
 from sourcelight.core.batches.answers import CallProgress
 from sourcelight.core.errors import CallError, IndexFault, RevisionNotFound
-from sourcelight.engines.history import History, HistoryProgress
+from sourcelight.engines.history import History, HistoryProgress, HistoryStore
 from sourcelight.engines.history.snapshot import Mask
 from sourcelight.engines.tools.model import CallContext
 from sourcelight.repos import Repository, resolve
@@ -119,7 +119,7 @@ def _update(context: CallContext, wanted: list[tuple[Repository, tuple[str, ...]
 
     for repository, commits in wanted:
         context.cancellation.check()
-        stale = [commit for commit in commits if not store.is_current(repository, commit)]
+        stale = [commit for commit in commits if not _holds(store, repository, commit)]
         if not stale:
             continue
         refs = ("HEAD", *stale)
@@ -127,6 +127,13 @@ def _update(context: CallContext, wanted: list[tuple[Repository, tuple[str, ...]
         context.cancellation.check()
         for name, reason in report.failures.items():
             found.lack(f"The history of {name} could not be brought up to date: {reason}.")
+
+
+def _holds(store: HistoryStore, repository: Repository, commit: str) -> bool:
+    try:
+        return store.open(repository).position(commit) is not None
+    except (IndexFault, OSError):
+        return False
 
 
 def _open(context: CallContext, repository: Repository, commits: tuple[str, ...], found: Histories) -> None:

@@ -1,0 +1,298 @@
+"""How often navigation is right, and how fast, against names that a compiler resolved.
+
+Method. A program in `truth/` prints where a compiler says that the names of a checkout are defined, one JSON object a
+line: ``file``, ``offset`` (bytes), ``name``, ``category``, ``targets`` (file and offset of each accepted definition).
+Left out are names that define themselves, and those that lead outside of the checkout. *Definitions*: of `--rows`
+names, drawn at random, the rules are asked with the position, and where they are silent the ranking by name answers.
+hit@1 (@3): an accepted definition is the first (among the first three) answers. The baseline ranks names alone.
+*References*: path and symbol, as the tool has it. The compiler's rows, turned round, tell the uses of what one file
+defines under one name; asked are functions, types and members with three or more places. Precision and recall are
+averaged over them. Judged are only places that the compiler resolved. The baseline is every place with that name.
+*Speed*: CPU time of the same questions, the file parsed anew each time; and what the tables cost beside parsing alone.
+
+    python benchmarks/navigation_go.py CHECKOUT ROWS.jsonl WORK [--definitions N] [--references N] [--tables] [--show]
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import random
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sourcelight.engines.navigation import Found, Navigator, Project, Workspace
+from sourcelight.engines.navigation.definitions import Asked
+from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.navigation.ranking import ranked
+from sourcelight.engines.navigation.references import References
+from sourcelight.engines.navigation.registry import resolver_of
+from sourcelight.engines.search import IndexStore, Target
+from sourcelight.engines.symbols import TableBuilder, definitions, parse_tree
+from sourcelight.repos import Catalog, Viewer
+
+Row = dict[str, Any]
+Spot = tuple[str, int]
+
+_LEAST_PLACES = 3
+_SHOWN_LEVEL = 0.9
+
+
+class Bench:
+    """One checkout, indexed with its tables."""
+
+    def __init__(self, checkout: Path, work: Path) -> None:
+        catalog = Catalog.open([str(checkout.resolve())])
+        store = IndexStore(str(work / "index"))
+        targets = [Target(one, "", one.facts.commit) for one in catalog.repositories]
+        store.update(targets)
+        store.update_symbols(targets)
+        self.navigator = Navigator(catalog, store)
+        self.name = catalog.repositories[0].name
+
+    def workspace(self) -> Workspace:
+        """Give a fresh call."""
+        return self.navigator.workspace(Viewer.owner())
+
+    def project(self) -> Project:
+        """Give the repository."""
+        return self.workspace().project(self.name)
+
+    def document(self, row: Row) -> Document | None:
+        """Give the file of a row, if its text is the one that the compiler read."""
+        found = self.project().document(row["file"].encode())
+        if found is None:
+            return None
+        name = row["name"].encode()
+        return found if found.text[row["offset"] : row["offset"] + len(name)] == name else None
+
+
+def read_rows(file: Path) -> list[Row]:
+    """Read the rows of a truth program."""
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+# Definitions.
+
+
+def score_definitions(bench: Bench, rows: Sequence[Row], most: int, *, show: bool = False) -> None:
+    """Print hit rates by category, the position given, and how long they took."""
+    chosen = list(rows)
+    random.Random(7).shuffle(chosen)  # noqa: S311 - the same rows every time
+    counts: dict[str, list[int]] = defaultdict(lambda: [0] * 5)
+    hows: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    times: list[float] = []
+    for row in chosen:
+        document = bench.document(row)
+        if document is None:
+            continue
+        if counts["**all**"][0] >= most:
+            break
+        found, base, took = _answers(bench, document, row)
+        times.append(took)
+        wanted = {_line(bench, file, at) for file, at in row["targets"]}
+        hits = [_right(bench, one, wanted) for one in (found or base)[:3]]
+        base_hits = [_right(bench, one, wanted) for one in base[:3]]
+        first = (found or base)[:1]
+        if first:
+            hows[first[0].how][0] += 1
+            hows[first[0].how][1] += any(hits[:1])
+        if show and not any(hits[:1]):
+            print(row["category"], row["file"], row["name"], sorted(wanted)[:2], [_shown(one) for one in first])
+        for category in (row["category"], "**all**"):
+            for place, value in enumerate(
+                (True, any(hits[:1]), any(hits), any(base_hits[:1]), any(base_hits))
+            ):  # fmt: skip
+                counts[category][place] += value
+    print("| category | n | hit@1 | hit@3 | name only @1 | @3 |\n|---|---|---|---|---|---|")
+    for category, (n, *hits_of) in sorted(counts.items()):
+        print(f"| {category} | {n} | {' | '.join(f'{100 * hit / n:.1f}' for hit in hits_of)} |")
+    print(", ".join(f"{how}: {100 * right / n:.1f} % of {n}" for how, (n, right) in sorted(hows.items())))
+    print_times("one definition, its file parsed anew, CPU ms", times)
+
+
+def _answers(bench: Bench, document: Document, row: Row) -> tuple[list[Found], list[Found], float]:
+    workspace = bench.workspace()
+    resolver = resolver_of(document.language)
+    if resolver is None:
+        return [], [], 0.0
+    bench.navigator.models.clear()
+    began = time.process_time()
+    model = workspace.model(document)
+    occurrence = resolver.occurrence_at(model, row["offset"]) if model is not None else None
+    found = list(resolver.resolve(document, occurrence, workspace)) if occurrence is not None else []
+    took = time.process_time() - began
+    base = ranked(document, occurrence, row["name"].encode(), workspace) if occurrence is not None else []
+    return found, base, took
+
+
+def _line(bench: Bench, file: str, at: int) -> Spot:
+    document = bench.project().document(file.encode())
+    return file, document.text.count(b"\n", 0, at) if document is not None else -1
+
+
+def _right(bench: Bench, one: Found, wanted: set[Spot]) -> bool:
+    path = one.document.shown_path
+    if one.kind == "module":
+        return any(file == path for file, _ in wanted)
+    return _line(bench, path, one.start) in wanted
+
+
+def _shown(one: Found) -> str:
+    line = one.document.text.count(b"\n", 0, one.start) + 1
+    return f"{one.document.shown_path}:{line} {one.how}"
+
+
+# References.
+
+
+@dataclass(slots=True)
+class Question:
+    """What one file defines under one name: its places, and all places with that name that were resolved."""
+
+    file: str
+    name: str
+    truth: set[Spot]
+    known: set[Spot]
+
+
+def questions_of(rows: Iterable[Row]) -> list[Question]:
+    """Turn rows round; what is only known in one function is not asked for."""
+    uses: dict[Spot, set[Spot]] = defaultdict(set)
+    names: dict[Spot, str] = {}
+    local: set[Spot] = set()
+    for row in rows:
+        target: Spot = (row["targets"][0][0], row["targets"][0][1])
+        uses[target].add((row["file"], row["offset"]))
+        names[target] = row["name"]
+        if row["category"].startswith("local"):
+            local.add(target)
+    asked: dict[tuple[str, str], set[Spot]] = defaultdict(set)
+    known: dict[str, set[Spot]] = defaultdict(set)
+    for target, held in uses.items():
+        known[names[target]] |= {*held, target}
+        if target not in local:
+            asked[target[0], names[target]] |= {*held, target}
+    return [
+        Question(file, name, places, known[name])
+        for (file, name), places in sorted(asked.items())
+        if len(places) >= _LEAST_PLACES
+    ]
+
+
+def read_questions(file: Path) -> list[Question]:
+    """Read questions that a compiler answered itself: ``file``, ``name``, ``references`` and ``known`` a line."""
+    return [
+        Question(row["file"], row["name"], _spots(row["references"]), _spots(row["known"])) for row in read_rows(file)
+    ]
+
+
+def _spots(places: Iterable[Sequence[Any]]) -> set[Spot]:
+    return {(file, at) for file, at in places}
+
+
+def score_references(bench: Bench, questions: list[Question], most: int, *, show: bool = False) -> None:
+    """Print precision and recall by path and symbol."""
+    random.Random(5).shuffle(questions)  # noqa: S311 - as above
+    scores: list[tuple[float, float, float]] = []
+    times: list[float] = []
+    for question in questions:
+        document = bench.project().document(question.file.encode())
+        if document is None or question.name.encode() not in document.text:
+            continue
+        if len(scores) >= most:
+            break
+        began = time.process_time()
+        got = set(_places(bench, document, question.name))
+        times.append(time.process_time() - began)
+        seen = got & question.known
+        precision = len(seen & question.truth) / len(seen) if seen else 0.0
+        recall = len(got & question.truth) / len(question.truth)
+        scores.append((precision, recall, len(question.truth) / len(question.known)))
+        if show and min(precision, recall) < _SHOWN_LEVEL:
+            missed, wrong = sorted(question.truth - got)[:3], sorted(seen - question.truth)[:3]
+            lines = [[_line(bench, *spot) for spot in held] for held in (missed, wrong)]
+            print(f"{question.file} {question.name}: {precision:.2f} {recall:.2f}, missed {lines[0]}, wrong {lines[1]}")
+    n = max(1, len(scores))
+    means = (100 * sum(column) / n for column in zip(*scores, strict=True))
+    shown = (f"{what} {value:.1f}" for what, value in zip(("precision", "recall", "name only"), means, strict=False))
+    print(f"references: n={len(scores)} " + ", ".join(shown))
+    print_times("references of one symbol, CPU ms", times)
+
+
+def _places(bench: Bench, document: Document, name: str) -> Iterator[Spot]:
+    search = References(Asked(document, name), bench.workspace())
+    for rows in search.found():
+        for one in rows:
+            yield one.document.shown_path, one.occurrence.start
+
+
+# Speed.
+
+
+def measure_tables(bench: Bench, languages: Sequence[str]) -> None:
+    """Print what tables cost beside parsing alone, and their size beside the source, as the index builds them."""
+    project = bench.project()
+    held = [project.document_at(number) for number in range(len(project.paths))]
+    texts = [(one.language, one.text) for one in held if one.language in languages and one.text]
+    gc.disable()
+    for language in languages:
+        parse_tree(language, b"", time.monotonic() + 1)
+    began = time.process_time()
+    for language, text in texts:
+        parse_tree(language, text, time.monotonic() + 5)
+    parsing = time.process_time() - began
+    builder = TableBuilder()
+    began = time.process_time()
+    for number, (language, text) in enumerate(texts):
+        builder.add(number.to_bytes(20, "big"), language, definitions(language, text))
+    sections = builder.sections()
+    tables = time.process_time() - began
+    gc.enable()
+    size, source = sum(array.nbytes for array in sections.values()), sum(len(text) for _, text in texts)
+    print(
+        f"{source / 1e6:.1f} MB, parsing {parsing:.2f} s, tables {tables:.2f} s ({tables / parsing:.2f}x), "
+        f"{100 * size / source:.1f} % of the source"
+    )
+
+
+def print_times(what: str, times: list[float]) -> None:
+    """Print median, p90 and the longest."""
+    times.sort()
+    if times:
+        median, late = (1e3 * times[int(len(times) * at)] for at in (0.5, 0.9))
+        print(f"{what}: median {median:.1f}, p90 {late:.1f}, max {1e3 * times[-1]:.1f}")
+
+
+def run(languages: Sequence[str], arguments: Sequence[str] | None = None) -> None:
+    """Run what was asked for on the command line."""
+    parser = argparse.ArgumentParser(description="Score navigation against what a compiler says.")
+    parser.add_argument("checkout", type=Path, help="a git checkout, as the compiler read it")
+    parser.add_argument("rows", type=Path, help="what a program of truth/ printed")
+    parser.add_argument("work", type=Path, help="where the index is kept")
+    parser.add_argument("--definitions", type=int, default=1500, help="names asked for")
+    parser.add_argument("--references", type=int, default=150, help="symbols asked for")
+    parser.add_argument("--questions", type=Path, help="references as the compiler gives them, instead of from rows")
+    parser.add_argument("--tables", action="store_true", help="measure the tables too")
+    parser.add_argument("--show", action="store_true", help="print what was wrong")
+    given = parser.parse_args(arguments)
+    given.work.mkdir(parents=True, exist_ok=True)
+    bench = Bench(given.checkout, given.work)
+    rows = read_rows(given.rows)
+    if given.definitions:
+        score_definitions(bench, rows, given.definitions, show=given.show)
+    if given.references:
+        questions = read_questions(given.questions) if given.questions else questions_of(rows)
+        score_references(bench, questions, given.references, show=given.show)
+    if given.tables:
+        measure_tables(bench, languages)
+
+
+if __name__ == "__main__":
+    sys.exit("Run navigation_go.py, navigation_typescript.py or navigation_others.py.")

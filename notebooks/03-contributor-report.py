@@ -1,0 +1,108 @@
+# %% [markdown]
+# # Report: who contributes
+#
+# One call makes the report; tables, figures and files come from it. The first cell is for papermill, which runs this
+# notebook on any repository:
+#
+# ```sh
+# papermill 03-contributor-report.ipynb mine.ipynb -p paths ~/src/project -p since 2024-01-01
+# ```
+
+# %% tags=["parameters"]
+paths = ""  # folders with repositories, as in PATH; empty: those of the demo
+repos = []  # names of repositories; empty: all of them
+since = ""  # commits after this date, such as 2024-01-01 or "6 months ago"; empty: from the beginning
+until = ""  # commits before this date; empty: until now
+by = "quarter"  # day, week, month, quarter or year
+output = ""  # folder for the files; empty: a temporary one
+
+# %%
+import os
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+
+import sourcelight as sl
+
+# A bar shows what the report is doing; it is off here, so that this notebook is the same on each run.
+os.environ["SOURCELIGHT_PROGRESS"] = "off"
+pd.set_option("display.max_colwidth", 60)
+
+code = sl.open(*(paths or os.environ.get("SOURCELIGHT_DEMO_PATHS", ".")).split(os.pathsep))
+report = sl.reports.contributors(code, repos or None, since=since or None, until=until or None, by=by)
+report.summary[["name", "value", "left_out"]]
+
+# %% [markdown]
+# What to know before reading any further:
+
+# %%
+for notice in report.notices:
+    print("*", notice)
+
+# %% [markdown]
+# ## People
+
+# %%
+report.tables["contributors"][["author", "commits", "merges", "additions", "deletions", "files", "last_date"]].head(10)
+
+# %%
+report.figure("contributors") if "contributors" in report.figures else "no commit"
+
+# %% [markdown]
+# Bots are counted apart, by a stated rule.
+
+# %%
+report.tables["bots"][["author", "commits", "additions", "deletions"]] if "bots" in report.tables else "no bots"
+
+# %% [markdown]
+# ## Time
+
+# %%
+report.figure("activity") if "activity" in report.figures else "no commit"
+
+# %%
+report.figure("clock") if "clock" in report.figures else "no commit"
+
+# %% [markdown]
+# ## Places, and who holds them
+
+# %%
+folders = report.tables.get("directories", pd.DataFrame())
+folders[["directory", "additions", "deletions", "commits", "authors"]].head(8) if len(folders) else "no folder"
+
+# %%
+owners = report.tables.get("ownership", pd.DataFrame())
+owners[["repository", "author", "lines", "share", "newest_date", "exact"]].head(8) if len(owners) else "no line"
+
+# %%
+factors = report.tables.get("bus_factor", pd.DataFrame())
+factors[["repository", "path", "bus_factor", "authors", "share"]].head(8) if len(factors) else "no line"
+
+# %% [markdown]
+# ## Behind a number
+#
+# Each number leads to its commits:
+
+# %%
+report.drill("merges")[["commit_date", "author", "subject"]].head(4)
+
+# %%
+busiest = report.tables["contributors"]["author_email"].head(1).tolist()
+behind = report.drill("contributors", author_email=busiest[0]) if busiest else report.drill("commits")
+behind[["commit_date", "author", "subject", "additions", "deletions"]].head(4)
+
+# %% [markdown]
+# ## Files
+#
+# One page that needs no network, text, and tables that no spreadsheet runs as formulas. `report.to_pdf(…)` prints the
+# page where there is a Chromium.
+
+# %%
+folder = Path(output or tempfile.mkdtemp())
+folder.mkdir(parents=True, exist_ok=True)
+report.to_html(folder / "contributors.html")
+report.to_markdown(folder / "contributors.md")
+report.save_tables(folder / "tables")
+code.close()
+sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())

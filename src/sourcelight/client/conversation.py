@@ -1,0 +1,216 @@
+"""What deep search answers: Markdown with citations that were checked, and the conversation to go on with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sourcelight.client.portal import call
+from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.tables import TABLES
+from sourcelight.core.batches.tables.building import table_of
+from sourcelight.core.errors import CallError
+from sourcelight.display.notebook.answer_html import AnswerFacts, answer_html, answer_markdown, answer_page, answer_text
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+_STATUS = {"completed": "complete", "error": "failed", "canceled": "interrupted"}
+_CITED = ("file", "commit")
+_KEPT = (
+    "question", "answer", "status", "state", "sources", "suggested_followups", "tables", "stats", "error", "pins",
+    "researcher", "model",
+)  # fmt: skip
+
+
+class Asker(Protocol):
+    """What an answer needs to go on: the client that asked."""
+
+    async def deepsearch(self, question: str, *, conversation: DeepSearchAnswer | str | None = None) -> Any:
+        """Ask a question in a conversation."""
+
+    async def _deepsearch_change(self, identifier: str, **changes: Any) -> Answer:
+        """Change a conversation."""
+
+
+class DeepSearchAnswer:
+    """An answer of deep search, or a whole conversation; made by a client, never by hand.
+
+    It shows itself as Markdown in a terminal and as safe HTML in a notebook: nothing in it runs, and links lead to the
+    service alone. Tables are built when first asked for.
+
+    Attributes
+    ----------
+    status
+        ``complete``, ``running`` (at a service: read it again later), ``interrupted`` or ``failed``.
+    title
+        Title of the conversation.
+    url
+        Address of the conversation, relative in this process; empty when it is not known.
+    cached
+        Whether it was kept from an earlier run over the same commits.
+    notices
+        What the reader has to know.
+    """
+
+    def __init__(
+        self,
+        answer: Mapping[str, Any],
+        *,
+        base_url: str = "",
+        asker: Asker | None = None,
+        turns: Sequence[tuple[str, str]] = (),
+        cached: bool = False,
+    ) -> None:
+        self._facts = answer
+        self._base_url = base_url
+        self._asker = asker
+        self._turns = tuple((str(what), str(about)) for what, about in (turns or answer.get("turns") or ()))
+        self.questions: Sequence[Mapping[str, Any]] = tuple(answer.get("questions") or ())
+        self.title: str = answer.get("title") or (self.question if self.questions else "")
+        self.url: str = answer.get("url") or ""
+        self.status: str = answer["status"]
+        self.notices: tuple[str, ...] = tuple(answer.get("notices") or ())
+        self.cached = cached
+
+    @property
+    def question(self) -> str:
+        """The question; of a conversation, the last one."""
+        return str(self.questions[-1].get("question") or "") if self.questions else ""
+
+    @property
+    def text(self) -> str:
+        """The answer in Markdown; of a conversation, the last one. Empty while there is none."""
+        return str(self.questions[-1].get("answer") or "") if self.questions else ""
+
+    @property
+    def identifier(self) -> str:
+        """What `deepsearch_read` takes: the read token, or the address."""
+        return str(self._facts.get("read_token") or self.url)
+
+    @property
+    def followups(self) -> list[str]:
+        """Questions that could be asked next."""
+        return [str(one) for question in self.questions[-1:] for one in question.get("suggested_followups") or ()]
+
+    @property
+    def stats(self) -> dict[str, Any]:
+        """Counts of the answer: citations, tool calls, tokens of a model."""
+        return dict(self.questions[-1].get("stats") or {}) if self.questions else {}
+
+    @cached_property
+    def sources(self) -> DataFrame:
+        """DataFrame of what the answer rests on, searches and repositories included, one row each.
+
+        Columns as in ``columns_of("conversation")``.
+        """
+        from sourcelight.display.frames.tables import to_pandas
+
+        rows = self._facts.get("rows") or ()
+        names = [column.name for column in TABLES["conversation"]]
+        table = table_of("conversation", len(rows), **{name: [row.get(name) for row in rows] for name in names})
+        return to_pandas(table, TABLES["conversation"], {"status": self.status, "title": self.title})  # type: ignore[no-any-return]
+
+    @cached_property
+    def citations(self) -> DataFrame:
+        """`sources` that are files or commits: where, in which role, and how the check ended (verified, moved …)."""
+        frame = self.sources
+        return frame[frame["type"].isin(_CITED)].reset_index(drop=True)
+
+    @cached_property
+    def tables(self) -> dict[str, DataFrame]:
+        """Tables of a counted answer by their titles: every row, not a sample; `attrs` have the query and the total."""
+        from sourcelight.display.frames.answers import counted_frame
+
+        held = (table for question in self.questions for table in question.get("tables") or ())
+        return {str(table.get("title")): counted_frame(table) for table in held}
+
+    @property
+    def turns(self) -> DataFrame:
+        """DataFrame of what was done on the way, as far as it was followed: columns ``step`` and ``about``."""
+        from sourcelight.display.frames.answers import counted_frame
+
+        frame: DataFrame = counted_frame({"columns": ("step", "about"), "rows": self._turns})
+        return frame
+
+    def ask(self, question: str) -> DeepSearchAnswer:
+        """Ask a follow-up in the same conversation; blocks, inside a running event loop too.
+
+        Of an `AsyncClient`, await ``deepsearch(question, conversation=answer)``.
+        """
+        asker = self._known()
+        found: DeepSearchAnswer = call(lambda: asker.deepsearch(question, conversation=self))
+        return found
+
+    def share(self, *, shared: bool = True) -> str:
+        """Let everyone with the link read the conversation, or end that; give the link.
+
+        Readers need an account of the service, and see of it only what speaks of repositories that they may see.
+        """
+        asker = self._known()
+        answer: Answer = call(lambda: asker._deepsearch_change(self.identifier, shared=shared))  # noqa: SLF001 - one room
+        url = str(answer.attributes.get("share_url") or self.url)
+        return url.replace("/deepsearch/shared/", "/deepsearch/").replace("/deepsearch/", "/deepsearch/shared/")
+
+    def _known(self) -> Asker:
+        if self._asker is None or not self.identifier:
+            raise CallError("the conversation of this answer is not known, so that nothing can be asked in it")
+        return self._asker
+
+    def to_markdown(self, path: str | Path | None = None) -> str:
+        """Questions and answers as Markdown, written to `path` as well if one is given."""
+        return _written(answer_markdown(self._shown()), path)
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """A whole page that needs nothing else and runs nothing, written to `path` as well if one is given."""
+        return _written(answer_page(self._shown()), path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything that is known of the answer, ready for JSON."""
+        return {**self._facts, "turns": [list(turn) for turn in self._turns]}
+
+    def _shown(self) -> AnswerFacts:
+        url = self.url if "://" in self.url else ""
+        return AnswerFacts(self.status, self.title, self.questions, self._turns, self._base_url, url)
+
+    def __repr__(self) -> str:
+        return answer_text(self._shown())
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:  # noqa: ARG002
+        shown = self._shown()
+        return {"text/plain": answer_text(shown), "text/html": answer_html(shown)}
+
+
+def _written(text: str, path: str | Path | None) -> str:
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8")
+    return text
+
+
+def conversation_facts(answer: Answer, question: str = "") -> dict[str, Any]:
+    """What `DeepSearchAnswer` is made of, from the answer of a tool; JSON can hold it.
+
+    Parameters
+    ----------
+    answer
+        Of `deepsearch` or `deepsearch_read`.
+    question
+        The question without its filters, where the answer is to one.
+    """
+    facts = answer.attributes
+    questions = facts.get("questions")
+    if questions is None:
+        questions = [{**facts, "question": question}]
+    status = str(facts.get("state") or (questions[-1].get("state") if questions else "") or facts.get("status"))
+    rows = [{**row, "question": question or row["question"]} for row in answer.table.to_pylist()]
+    return {
+        "status": _STATUS.get(status, "running" if status in {"pending", "processing"} else "complete"),
+        "title": facts.get("title") or "",
+        "url": facts.get("url") or facts.get("share_url") or "",
+        "read_token": facts.get("read_token") or "",
+        "notices": list(answer.notices),
+        "questions": [{name: one[name] for name in _KEPT if name in one} for one in questions],
+        "rows": rows,
+    }

@@ -1,0 +1,301 @@
+"""Our subset of Markdown as HTML: nothing in the text acts, whoever wrote it.
+
+Known are headings, paragraphs, lists, quotations, tables, fenced code, rules, and within a line code, strong and
+emphasised text, links, and a backslash before punctuation. Everything else is text, HTML and images included. A link
+stands only where `resolve` says so; else its label is text. Time and depth are bounded for any text.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sourcelight.core.markup.escaping import escape
+
+Resolve: TypeAlias = Callable[[str], str]
+"""From the address that a text gives to the one that may be followed; empty: none."""
+
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([^`\s]*)[^`]*")
+_BULLET = re.compile(r"( {0,9})(?:[-*+]|(\d{1,9})[.)])[ \t]+(.*)")
+_RULE = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})")
+_DIVIDER = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
+_PLAIN = re.compile(r"[^\\`\[*_]+")
+_TICKS = re.compile(r"`+")
+_BRACKETS = re.compile(r"\\.|[\[\]]", re.DOTALL)
+_MOST_ADDRESS = 8_000
+_DEEPEST = 8
+
+
+def to_html(text: str, resolve: Resolve, *, top: int = 1) -> str:
+    r"""HTML of a Markdown text.
+
+    Parameters
+    ----------
+    text
+        Untrusted Markdown.
+    resolve
+        Tells which addresses may be followed, and how.
+    top
+        Level of the highest heading; those below follow, down to 6.
+
+    Examples
+    --------
+    >>> to_html("see <b>`x`</b> at [here](/a) or [there](javascript:x)", lambda url: url if url[0] == "/" else "")
+    '<p>see &lt;b&gt;<code>x</code>&lt;/b&gt; at <a href="/a">here</a> or there</p>\n'
+    """
+    return _Blocks(resolve, top).html(text.replace("\r\n", "\n").split("\n"), 0)
+
+
+@dataclass(slots=True)
+class _Blocks:
+    resolve: Resolve
+    top: int
+
+    def html(self, lines: Sequence[str], depth: int) -> str:
+        out: list[str] = []
+        at = 0
+        while at < len(lines):
+            line = lines[at]
+            if not line.strip():
+                at += 1
+            elif fence := _FENCE.fullmatch(line):
+                at = self._code(lines, at, fence, out)
+            elif heading := _HEADING.fullmatch(line):
+                level = min(self.top - 1 + len(heading[1]), 6)
+                out.append(f"<h{level}>{self._inline(heading[2])}</h{level}>\n")
+                at += 1
+            elif _RULE.fullmatch(line):
+                out.append("<hr>\n")
+                at += 1
+            elif line.lstrip().startswith(">") and depth < _DEEPEST:
+                at = self._quotation(lines, at, depth, out)
+            elif _BULLET.fullmatch(line) and depth < _DEEPEST:
+                at = self._list(lines, at, depth, out)
+            elif "|" in line and at + 1 < len(lines) and "|" in lines[at + 1] and _DIVIDER.fullmatch(lines[at + 1]):
+                at = self._table(lines, at, out)
+            else:
+                at = self._paragraph(lines, at, out)
+        return "".join(out)
+
+    def _inline(self, text: str) -> str:
+        return inline_html(text.strip(), self.resolve)
+
+    def _code(self, lines: Sequence[str], at: int, fence: re.Match[str], out: list[str]) -> int:
+        marker = fence[1]
+        end = at + 1
+        while end < len(lines) and not _closes(lines[end], marker):
+            end += 1
+        word = "".join(letter for letter in fence[2] if letter.isalnum() or letter in "+-_.#")[:30]
+        name = f' class="language-{escape(word)}"' if word else ""
+        body = "\n".join(lines[at + 1 : end])
+        out.append(f"<pre><code{name}>{escape(body)}</code></pre>\n")
+        return end + 1
+
+    def _quotation(self, lines: Sequence[str], at: int, depth: int, out: list[str]) -> int:
+        inner: list[str] = []
+        while at < len(lines) and lines[at].lstrip().startswith(">"):
+            inner.append(lines[at].lstrip()[1:].removeprefix(" "))
+            at += 1
+        out.append(f"<blockquote>\n{self.html(inner, depth + 1)}</blockquote>\n")
+        return at
+
+    def _list(self, lines: Sequence[str], at: int, depth: int, out: list[str]) -> int:
+        first = _BULLET.fullmatch(lines[at])
+        assert first is not None  # noqa: S101 - the caller looked
+        margin, numbered = len(first[1]), first[2] is not None
+        items: list[list[str]] = []
+        while at < len(lines):
+            line = lines[at]
+            found = _BULLET.fullmatch(line)
+            if found and len(found[1]) <= margin:
+                if (found[2] is not None) != numbered or len(found[1]) < margin or _RULE.fullmatch(line):
+                    break
+                items.append([found[3]])
+            elif not line.strip():
+                following = lines[at + 1] if at + 1 < len(lines) else ""
+                if not following.startswith(" " * (margin + 2)) and not _BULLET.fullmatch(following):
+                    break
+                items[-1].append("")
+            elif line.startswith(" " * (margin + 2)):
+                items[-1].append(line[margin + 2 :])
+            else:
+                break
+            at += 1
+        tag = "ol" if numbered else "ul"
+        start = f' start="{int(first[2])}"' if numbered and int(first[2]) != 1 else ""
+        inside = "".join(f"<li>{self._item(item, depth)}</li>\n" for item in items)
+        out.append(f"<{tag}{start}>\n{inside}</{tag}>\n")
+        return at
+
+    def _item(self, lines: list[str], depth: int) -> str:
+        html = self.html(lines, depth + 1).rstrip("\n")
+        if html.startswith("<p>") and html.count("<p>") == 1:  # a tight item is no paragraph
+            html = html.removeprefix("<p>").replace("</p>", "", 1)
+        return html
+
+    def _table(self, lines: Sequence[str], at: int, out: list[str]) -> int:
+        head = _cells(lines[at])
+        at += 2
+        rows: list[list[str]] = []
+        while at < len(lines) and lines[at].strip() and "|" in lines[at]:
+            cells = _cells(lines[at])
+            rows.append([*cells, *[""] * len(head)][: len(head)])
+            at += 1
+        top = "".join(f'<th scope="col">{self._inline(cell)}</th>' for cell in head)
+        body = "".join(f"<tr>{''.join(f'<td>{self._inline(cell)}</td>' for cell in row)}</tr>\n" for row in rows)
+        out.append(f"<table>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n")
+        return at
+
+    def _paragraph(self, lines: Sequence[str], at: int, out: list[str]) -> int:
+        held = [lines[at]]
+        at += 1
+        while at < len(lines) and lines[at].strip() and not _begins_block(lines[at]):
+            held.append(lines[at])
+            at += 1
+        out.append(f"<p>{inline_html(chr(10).join(line.strip() for line in held), self.resolve)}</p>\n")
+        return at
+
+
+def _closes(line: str, marker: str) -> bool:
+    bare = line.strip()
+    return len(bare) >= len(marker) and bare == marker[0] * len(bare)
+
+
+def _begins_block(line: str) -> bool:
+    bare = line.lstrip()
+    return bool(
+        bare.startswith((">", "```", "~~~", "|")) or _HEADING.fullmatch(line) or _BULLET.fullmatch(line)
+        or _RULE.fullmatch(line)
+    )  # fmt: skip
+
+
+def _cells(line: str) -> list[str]:
+    """Cut a row at its bars; one behind a backslash, or within code, is text."""
+    cells, cell, at, ticks = [], "", 0, ""
+    text = line.strip().removeprefix("|")
+    while at < len(text):
+        letter = text[at]
+        if letter == "\\" and not ticks and at + 1 < len(text):
+            cell += text[at : at + 2]
+            at += 2
+            continue
+        if letter == "`" and (run := _TICKS.match(text, at)):
+            if not ticks:
+                ticks = run[0] if run[0] in text[run.end() :] else ""
+            elif run[0] == ticks:
+                ticks = ""
+            cell += run[0]
+            at = run.end()
+            continue
+        if letter == "|" and not ticks:
+            cells.append(cell)
+            cell = ""
+        else:
+            cell += letter
+        at += 1
+    return [*cells, cell] if cell.strip() else cells
+
+
+def inline_html(text: str, resolve: Resolve) -> str:
+    """HTML of a piece of text without blocks."""
+    return _Line(text, resolve).html(0, len(text), 0)
+
+
+class _Line:
+    """One text, read from left to right; what can't be read as marks is text."""
+
+    def __init__(self, text: str, resolve: Resolve) -> None:
+        self.text = text
+        self.resolve = resolve
+        self.ticks: dict[int, list[int]] = {}
+        for run in _TICKS.finditer(text):
+            self.ticks.setdefault(len(run[0]), []).append(run.start())
+        self.partners: dict[int, int] = {}
+        opened: list[int] = []
+        for found in _BRACKETS.finditer(text):
+            if found[0] == "[":
+                opened.append(found.start())
+            elif found[0] == "]" and opened:
+                self.partners[opened.pop()] = found.start()
+
+    def html(self, at: int, end: int, depth: int) -> str:
+        out: list[str] = []
+        missing: set[str] = set()
+        text = self.text
+        while at < end:
+            letter = text[at]
+            if plain := _PLAIN.match(text, at, end):
+                out.append(escape(plain[0]))
+                at = plain.end()
+            elif letter == "\\" and at + 1 < end and text[at + 1] in string.punctuation:
+                out.append(escape(text[at + 1]))
+                at += 2
+            elif letter == "`":
+                at = self._code(at, end, out)
+            elif letter == "[" and (link := self._link(at, end, depth)):
+                out.append(link[0])
+                at = link[1]
+            elif letter in "*_" and (strong := self._emphasis(at, end, depth, missing)):
+                out.append(strong[0])
+                at = strong[1]
+            else:
+                out.append(escape(letter))
+                at += 1
+        return "".join(out)
+
+    def _code(self, at: int, end: int, out: list[str]) -> int:
+        run = _TICKS.match(self.text, at, end)
+        assert run is not None  # noqa: S101 - the caller saw one
+        places = self.ticks.get(len(run[0]), [])
+        while places and places[0] < run.end():
+            places.pop(0)
+        if not places or places[0] >= end:
+            out.append(escape(run[0]))
+            return run.end()
+        inside = self.text[run.end() : places[0]].replace("\n", " ")
+        if inside.startswith(" ") and inside.endswith(" ") and inside.strip():
+            inside = inside[1:-1]
+        out.append(f"<code>{escape(inside)}</code>")
+        return places[0] + len(run[0])
+
+    def _link(self, at: int, end: int, depth: int) -> tuple[str, int] | None:
+        if depth >= _DEEPEST:
+            return None
+        text, close = self.text, self.partners.get(at, end)
+        if close >= end or text[close : close + 2] != "](":
+            return None
+        stop = text.find(")", close + 2, min(end, close + 2 + _MOST_ADDRESS))
+        if stop < 0:
+            return None
+        words = text[close + 2 : stop].split()
+        address = words[0].strip("<>") if words else ""
+        target = self.resolve(address) if address else ""
+        label = _Line(text[at + 1 : close], lambda _: "").html(0, close - at - 1, depth + 1)
+        if not target:
+            return label, stop + 1
+        return f'<a href="{escape(target)}">{label}</a>', stop + 1
+
+    def _emphasis(self, at: int, end: int, depth: int, missing: set[str]) -> tuple[str, int] | None:
+        text, letter = self.text, self.text[at]
+        mark = letter * 2 if text.startswith(letter * 2, at) else letter
+        begin = at + len(mark)
+        before = text[at - 1] if at else " "
+        if depth >= _DEEPEST or mark in missing or begin >= end or text[begin].isspace():
+            return None
+        if letter == "_" and (before.isalnum() or before == "_"):
+            return None
+        close = text.find(mark, begin + 1, end)
+        while close > 0 and text[close - 1] == "\\":
+            close = text.find(mark, close + 1, end)
+        if close < 0:
+            missing.add(mark)
+            return None
+        after = text[close + len(mark)] if close + len(mark) < len(text) else " "
+        if text[close - 1].isspace() or (letter == "_" and after.isalnum()):
+            return None
+        tag = "strong" if len(mark) == 2 else "em"
+        return f"<{tag}>{self.html(begin, close, depth + 1)}</{tag}>", close + len(mark)

@@ -1,0 +1,102 @@
+"""Answers of deep search as text and HTML. An answer may be anyone's: nothing in it acts, and links stay with us."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sourcelight.core.markup import escape, link, one_line, own_address, to_html, visible
+
+_STYLE = """<style>
+.sl-answer{color:var(--jp-ui-font-color1,inherit);font-size:13px;max-width:100ch}
+.sl-answer .sl-head{border-left:4px solid var(--sl-colour);padding:2px 8px;margin-bottom:4px}
+.sl-answer pre{font-family:var(--jp-code-font-family,monospace);white-space:pre;tab-size:4;margin:4px 0 8px;padding:4px;
+overflow-x:auto;background:var(--jp-layout-color2,rgba(127,127,127,.12))}
+.sl-answer code{font-family:var(--jp-code-font-family,monospace)}
+.sl-answer table{border-collapse:collapse}
+.sl-answer th,.sl-answer td{text-align:left !important;vertical-align:top;padding:2px 8px}
+.sl-answer blockquote{margin:4px 0;padding-left:8px;border-left:4px solid rgba(127,127,127,.4)}
+</style>"""
+_COLOURS = {
+    "complete": "var(--jp-success-color1,#388e3c)",
+    "running": "var(--jp-info-color1,#1976d2)",
+    "interrupted": "var(--jp-warn-color1,#f57c00)",
+    "failed": "var(--jp-error-color1,#d32f2f)",
+}
+_PAGE = """:root{color-scheme:light dark}
+body{margin:0 auto;max-width:60rem;padding:1.5rem 1rem;font:1rem/1.55 system-ui,sans-serif}
+a{overflow-wrap:anywhere}"""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFacts:
+    """What is shown of an answer.
+
+    `questions` have `question`, `answer` (Markdown) and `sources` (label and link); `turns` is what was done when there
+    is no answer; `base_url` and `url` are empty in this process.
+    """
+
+    status: str
+    title: str
+    questions: Sequence[Mapping[str, Any]]
+    turns: Sequence[tuple[str, str]] = ()
+    base_url: str = ""
+    url: str = ""
+
+
+def answer_markdown(shown: AnswerFacts) -> str:
+    """The questions, answers and sources as Markdown, ready for a file; hidden characters are shown."""
+    parts = []
+    for question in shown.questions:
+        told = visible(question.get("answer") or "").strip() or f"({shown.status}: there is no answer)"
+        parts.append(f"# {one_line(question.get('question') or '', 2_000)}\n\n{told}\n")
+    if shown.turns and not any(question.get("answer") for question in shown.questions):
+        parts.append("## So far\n\n" + "".join(f"- {one_line(f'{a}: {b}', 300)}\n" for a, b in shown.turns))
+    return "\n".join(parts)
+
+
+def answer_text(shown: AnswerFacts) -> str:
+    """What a plain terminal shows."""
+    cited = sum(source.get("type") in {"file", "commit"} for q in shown.questions for source in q.get("sources") or ())
+    head = f"Deep search: {shown.status}, {cited} citation{'' if cited == 1 else 's'}"
+    return f"{head}\n\n{answer_markdown(shown)}".rstrip("\n")
+
+
+def answer_html(shown: AnswerFacts) -> str:
+    """What a notebook shows."""
+    where = f" \u00b7 {link('conversation', shown.url)}" if shown.url else ""
+    head = (
+        f'<div class="sl-head" role="status" style="--sl-colour:{_COLOURS.get(shown.status, "inherit")}">'
+        f"<b>{escape(shown.status)}</b>{where}</div>"
+    )
+    return f'{_STYLE}<div class="sl-answer tex2jax_ignore">{head}{_body(shown, 3)}</div>'
+
+
+def answer_page(shown: AnswerFacts) -> str:
+    """A whole page that needs nothing else."""
+    title = escape(one_line(shown.title, 120))
+    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" '
+        f'content="{policy}"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{title}</title><style>{_PAGE}</style>{_STYLE}</head>"
+        f'<body><main class="sl-answer">{_body(shown, 1)}</main></body></html>\n'
+    )
+
+
+def _body(shown: AnswerFacts, top: int) -> str:
+    def resolve(url: str) -> str:
+        # Without a service there is nothing behind a relative address, and the front end has addresses of its own.
+        found = own_address(url, shown.base_url)
+        return "" if found.startswith("/") else found
+
+    parts = []
+    for question in shown.questions:
+        asked = escape(one_line(question.get("question") or "", 2_000))
+        told = to_html(question.get("answer") or "", resolve, top=top)
+        parts.append(f"<h{top}>{asked}</h{top}>{told}")
+    if shown.turns and not any(question.get("answer") for question in shown.questions):
+        steps = "".join(f"<li>{escape(one_line(f'{a}: {b}', 300))}</li>" for a, b in shown.turns)
+        parts.append(f"<p>So far:</p><ul>{steps}</ul>")
+    return "".join(parts)

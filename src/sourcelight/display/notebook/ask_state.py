@@ -1,0 +1,45 @@
+"""A question to deep search as a piece of long work: what is searched and read, as it happens."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from sourcelight.core.batches.answers import CallProgress
+from sourcelight.display.notebook.call_state import CallState
+from sourcelight.display.notebook.state import Snapshot
+
+_SHOWN, _KEPT = 6, 1_000
+
+
+class AskState(CallState):
+    """A question as far as it has come.
+
+    Attributes
+    ----------
+    turns
+        (what, about what) of each step that was told: a tool and what it gave, evidence and where it stands.
+    """
+
+    def __init__(self, title: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(title, clock=clock)
+        self.turns: tuple[tuple[str, str], ...] = ()
+        self.address = ""
+
+    def update(self, progress: CallProgress) -> None:
+        """Take in how far the work has come; safe from any thread."""
+        super().update(progress)
+        step = (progress.stage, progress.detail)
+        if progress.detail and not progress.total and step not in self.turns[-1:] and len(self.turns) < _KEPT:
+            self.turns = (*self.turns, step)
+
+    def snapshot(self) -> Snapshot:
+        """Read this moment, to be drawn."""
+        moment = super().snapshot()
+        if moment.phase != "running":
+            unit = "source" if moment.done == 1 else "sources"
+            return replace(moment, unit=unit if moment.unit.startswith("row") else moment.unit)
+        where = (("info", f"answer at {self.address}"),) if self.address else ()
+        steps = tuple(("info", f"{what}: {about}") for what, about in self.turns[-_SHOWN:])
+        return replace(moment, title=self.title, notes=(*where, *steps, *moment.notes), doing="Researching")

@@ -1,0 +1,77 @@
+"""Which model is asked, and where: a name, an address, a key from the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from sourcelight.core.errors import ConfigurationError, MissingExtra
+
+MODEL, ADDRESS, KEY = "SOURCELIGHT_MODEL", "SOURCELIGHT_MODEL_URL", "SOURCELIGHT_MODEL_KEY"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """A model.
+
+    Parameters
+    ----------
+    name
+        As the model's library names it (``anthropic:…``, ``openai-chat:…``, ``ollama:…``), or, with an address, as the
+        server there does.
+    base_url
+        Address of a server that speaks OpenAI's chat completions, such as ``http://127.0.0.1:8000/v1``; empty: the
+        provider's own.
+    api_key
+        Its key; empty: what the provider's own environment variable says, and for an address none.
+    """
+
+    name: str
+    base_url: str = ""
+    api_key: str = field(default="", repr=False)
+
+    @property
+    def place(self) -> str:
+        """Where text of repositories goes: a host, or the provider's name."""
+        if self.base_url:
+            return urlsplit(self.base_url).hostname or self.base_url
+        return self.name.partition(":")[0]
+
+    def open(self) -> Any:
+        """Make the library's model.
+
+        Raises
+        ------
+        MissingExtra
+            When the library, or the part of it for this provider, is not installed.
+        ConfigurationError
+            When the name or the key is none that the provider takes.
+        """
+        try:
+            from pydantic_ai.exceptions import UserError
+            from pydantic_ai.models import infer_model
+        except ImportError as fault:
+            raise MissingExtra("sourcelight[llm]", "asking a model") from fault
+        try:
+            if self.base_url:
+                from pydantic_ai.models.openai import OpenAIChatModel
+                from pydantic_ai.providers.openai import OpenAIProvider
+
+                provider = OpenAIProvider(base_url=self.base_url, api_key=self.api_key or "none")
+                return OpenAIChatModel(self.name, provider=provider)
+            return infer_model(self.name)
+        except ImportError as fault:
+            part = f"pydantic-ai-slim[{self.name.partition(':')[0].removesuffix('-chat')}]"
+            raise MissingExtra(part, f"asking {self.name}") from fault
+        except (UserError, ValueError) as fault:
+            raise ConfigurationError(f"the model {self.name} can't be used: {fault}") from fault
+
+
+def chosen_model(environ: Mapping[str, str] | None = None, *, name: str = "") -> ModelChoice | None:
+    """Read the choice from the environment; None when no model is named. `name` wins over the variable."""
+    given = os.environ if environ is None else environ
+    chosen = name or given.get(MODEL, "")
+    return ModelChoice(chosen, given.get(ADDRESS, ""), given.get(KEY, "")) if chosen else None

@@ -1,0 +1,332 @@
+"""The researcher that asks a model, and falls back to the answer that needs none."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import AsyncIterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+from sourcelight.core.errors import Cancelled, SourcelightError
+from sourcelight.engines.deepsearch.citations import Checker
+from sourcelight.engines.deepsearch.evidence.model import Ledger
+from sourcelight.engines.deepsearch.model.choice import ModelChoice
+from sourcelight.engines.deepsearch.model.instructions import FOLLOW_UPS, INSTRUCTIONS, LAST_WORDS, first_message
+from sourcelight.engines.deepsearch.model.toolbox import Toolbox, offered
+from sourcelight.engines.deepsearch.researchers.extractive import ExtractiveResearcher
+from sourcelight.engines.deepsearch.researchers.markdown import CITED, code, inline
+from sourcelight.engines.deepsearch.researchers.protocol import (
+    Budget,
+    Draft,
+    Emit,
+    Happening,
+    Heading,
+    Inquiry,
+    Paragraph,
+)
+
+MOST_CORRECTIONS = 2
+"""How often a model is told that a citation does not hold, before what does not hold is taken out."""
+
+_DELTA_S = 0.25
+_WATCH_S = 0.05
+_LAST_S = 30.0
+_PACK = 8
+_SUGGESTED = re.compile(rf"\n*#+\s*{FOLLOW_UPS}\s*\n(.*)\Z", re.DOTALL | re.IGNORECASE)
+_OWN_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_BARE_URL = re.compile(r"<?\b[a-z][a-z0-9+.-]*://[^\s)>\]]+>?", re.IGNORECASE)
+_TAG = re.compile(r"<(?=[/!?a-zA-Z])")
+
+
+@dataclass(slots=True)
+class ModelResearcher:
+    """Asks a model; when it fails, the answer is the extractive one and says why.
+
+    Parameters
+    ----------
+    choice
+        Which model.
+    budget
+        What a question may take.
+    fallback
+        Who answers when the model does not, and gathers the first evidence.
+
+    Raises
+    ------
+    MissingExtra, ConfigurationError
+        As `ModelChoice.open`, when it is made.
+    """
+
+    choice: ModelChoice
+    budget: Budget = field(default_factory=Budget.of_model)
+    fallback: ExtractiveResearcher = field(default_factory=ExtractiveResearcher)
+
+    def __post_init__(self) -> None:
+        self.choice.open()
+
+    def research(self, inquiry: Inquiry, budget: Budget | None, emit: Emit) -> Draft:
+        """Research a question; see `Researcher.research`."""
+        began = time.monotonic()
+        run = _Run(self.choice, inquiry, budget or self.budget, emit)
+        try:
+            findings = self.fallback.find(inquiry, self.fallback.budget, emit)
+            pack = [run.ledger.add(quote) for quote in findings.quotes[:_PACK]]
+            pack += [run.ledger.add(commit) for commit in findings.past.found] if findings.past is not None else []
+            text = anyio.run(run.ask, pack)
+        except Cancelled:
+            raise
+        except Exception as fault:  # noqa: BLE001 - whatever a provider or its library does, there is an answer
+            inquiry.context.cancellation.check()
+            return self._without(inquiry, emit, run, fault)
+        draft = run.draft(text)
+        draft.stats["time_millis"] = round((time.monotonic() - began) * 1000)
+        return draft
+
+    def _without(self, inquiry: Inquiry, emit: Emit, run: _Run, fault: Exception) -> Draft:
+        draft = self.fallback.research(inquiry, None, emit)
+        reason = reason_of(fault)
+        note = f"The model {code(self.choice.name)} gave no answer ({inline(reason)}); this one was written without it."
+        draft.parts.insert(0, Paragraph(note))
+        draft.parts = [_told_of_model(part, self.choice) for part in draft.parts]
+        draft.stats |= {**run.stats(), "model_error": reason}
+        draft.model = self.choice.name
+        return draft
+
+
+def _told_of_model(part: Any, choice: ModelChoice) -> Any:
+    """Correct what the extractive answer says of models: text may have been sent."""
+    if isinstance(part, Paragraph) and part.text.endswith("- No model was asked; nothing left this machine."):
+        head = part.text.removesuffix("- No model was asked; nothing left this machine.")
+        return Paragraph(f"{head}- The question and code found for it may have been sent to {code(choice.place)}.")
+    return part
+
+
+def reason_of(fault: Exception) -> str:
+    """Say in words why a model gave no answer; nothing that a server wrote is repeated."""
+    status = getattr(fault, "status_code", None)
+    if isinstance(fault, SourcelightError):
+        return str(fault)
+    known = {
+        "UsageLimitExceeded": "its budget is used up",
+        "RunTimedOut": "it took too long",
+        "ModelConnectionError": "its server can't be reached",
+        "UnexpectedModelBehavior": "it answered with nothing that could be used",
+        "ModelContextWindowExceededError": "what it was to read is more than it takes",
+    }
+    name = type(fault).__name__
+    text = known.get(name, name)
+    return f"{text}, status {status}" if status else text
+
+
+@dataclass(slots=True)
+class _Run:
+    """One question under way."""
+
+    choice: ModelChoice
+    inquiry: Inquiry
+    budget: Budget
+    emit: Emit
+    ledger: Ledger = field(default_factory=Ledger)
+    toolbox: Toolbox = field(init=False)
+    cut_short: str = ""
+    _model: Any = None
+    _usage: Any = None
+    _corrections: int = 0
+
+    def __post_init__(self) -> None:
+        self.toolbox = Toolbox(self.inquiry, self.ledger, self.budget, self.emit)
+
+    async def ask(self, pack: list[str]) -> str:
+        """Let the model work; when a limit is hit, ask once more for an answer with what it has."""
+        from pydantic_ai import CancellationToken, capture_run_messages
+        from pydantic_ai.exceptions import RunTimedOut, UsageLimitExceeded
+        from pydantic_ai.usage import RunUsage
+
+        self._usage = RunUsage()
+        message = first_message(self.inquiry, self.ledger, pack, self.toolbox.boundary)
+        token = CancellationToken()
+        fault: Exception | None = None
+        result: Any = None
+        async with self.choice.open() as self._model, anyio.create_task_group() as group:
+            group.start_soon(self._watch, token)
+            with capture_run_messages() as messages:
+                try:
+                    result = await self._agent(tools=True).run(
+                        message,
+                        usage_limits=self._limits(),
+                        usage=self._usage,
+                        cancellation_token=token,
+                        timeout=self.budget.wall_s,
+                        event_stream_handler=self._told,
+                    )
+                except (UsageLimitExceeded, RunTimedOut) as limit:
+                    self.cut_short = reason_of(limit)
+                except Exception as other:  # noqa: BLE001 - raised below: a task group would wrap it
+                    fault = other
+            if self.cut_short:
+                try:
+                    result = await self._last(list(messages), token)
+                except Exception as other:  # noqa: BLE001 - as above
+                    fault = other
+            group.cancel_scope.cancel()
+        if fault is not None and self.inquiry.context.cancellation.cancelled:
+            raise Cancelled("stopped on request") from fault
+        if fault is not None:
+            raise fault
+        return str(result.output)
+
+    async def _last(self, messages: list[Any], token: Any) -> Any:
+        from pydantic_ai.usage import UsageLimits
+
+        return await self._agent(tools=False).run(
+            LAST_WORDS,
+            message_history=messages,
+            usage_limits=UsageLimits(request_limit=1 + MOST_CORRECTIONS),
+            cancellation_token=token,
+            timeout=min(_LAST_S, self.budget.wall_s),
+        )
+
+    async def _watch(self, token: Any) -> None:
+        while not self.inquiry.context.cancellation.cancelled:  # noqa: ASYNC110 - set by another thread, not by a task
+            await anyio.sleep(_WATCH_S)
+        token.cancel()
+
+    def _limits(self) -> Any:
+        from pydantic_ai.usage import UsageLimits
+
+        budget = self.budget
+        return UsageLimits(
+            request_limit=budget.model_requests or None,
+            input_tokens_limit=budget.input_tokens or None,
+            output_tokens_limit=budget.output_tokens or None,
+            per_request_input_tokens_limit=budget.request_tokens or None,
+            cost_limit=Decimal(str(budget.cost)) if budget.cost is not None else None,
+        )
+
+    def _agent(self, *, tools: bool) -> Any:
+        from pydantic_ai import Agent, ModelRetry, Tool
+
+        def made(name: str) -> Any:
+            async def run(**arguments: Any) -> str:
+                return await anyio.to_thread.run_sync(self.toolbox.run, name, arguments)
+
+            return run
+
+        held = [
+            Tool.from_schema(
+                made(tool.name), name=tool.name, description=tool.description, json_schema=dict(tool.input_schema)
+            )
+            for tool in (offered() if tools else [])
+        ]
+        agent: Any = Agent(self._model, instructions=INSTRUCTIONS, tools=held, retries=MOST_CORRECTIONS)
+
+        @agent.output_validator  # type: ignore[untyped-decorator]
+        def check(output: str) -> str:
+            wrong = self._wrong(output)
+            if wrong and self._corrections < MOST_CORRECTIONS:
+                self._corrections += 1
+                raise ModelRetry(wrong)
+            return output
+
+        return agent
+
+    def _wrong(self, text: str) -> str:
+        """Say what is wrong with the citations of an answer; empty when they hold."""
+        names = [name.strip().upper() for found in CITED.finditer(text) for name in found[1].split(",")]
+        if not names:
+            return (
+                ""
+                if not self.ledger.items
+                else "Nothing is cited. Put the ids of what you read behind sentences: [E1]."
+            )
+        absent, rejected = [], []
+        with Checker(self.inquiry.context.engine.catalog, self.inquiry.context.viewer, self.inquiry.pins) as checker:
+            for name in dict.fromkeys(names):
+                item = self.ledger.get(name)
+                if item is None:
+                    absent.append(name)
+                elif not checker.check(item).accepted:
+                    rejected.append(name)
+        if not absent and not rejected:
+            return ""
+        return f"These ids can't be cited: {', '.join([*absent, *rejected])}. Use ids that a tool gave you, or none."
+
+    async def _told(self, _: Any, events: AsyncIterable[Any]) -> None:
+        """Pass on text as it comes, a few times a second."""
+        from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
+
+        waiting, told = "", time.monotonic()
+        async for event in events:
+            if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
+                waiting += event.part.content
+            elif isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
+                waiting += event.delta.content_delta
+            if waiting and time.monotonic() - told >= _DELTA_S:
+                self._tell(waiting)
+                waiting, told = "", time.monotonic()
+        if waiting:
+            self._tell(waiting)
+
+    def _tell(self, text: str) -> None:
+        from sourcelight.engines.deepsearch.safety import redact
+
+        self.emit(Happening("answer_delta", {"text": redact(text)}))
+
+    def draft(self, text: str) -> Draft:
+        """Make a draft of what the model wrote."""
+        text = text.strip()
+        followups: list[str] = []
+        suggested = _SUGGESTED.search(text)
+        if suggested is not None:
+            text = text[: suggested.start()].rstrip()
+            asked = (line.strip() for line in suggested[1].split("\n"))
+            followups = [inline(line.lstrip("-*0123456789. "), 200) for line in asked if line][:3]
+        draft = Draft(ledger=self.ledger, followups=followups, researcher="model", model=self.choice.name)
+        draft.parts.append(Paragraph(harmless(text)))
+        draft.parts.append(Heading("Searched"))
+        pins = list(self.inquiry.pins)
+        shown = ", ".join(f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:10])
+        more = f" and {len(pins) - 10:,} further repositories" if len(pins) > 10 else ""
+        lines = [f"- {shown}{more}, with {self.toolbox.calls} tool calls."]
+        if self.cut_short:
+            lines.append(f"- The model was told to end: {self.cut_short}.")
+        place = code(self.choice.place)
+        lines.append(f"- Written by {code(self.choice.name)}; the question and the code it read were sent to {place}.")
+        draft.parts.append(Paragraph("\n".join(lines)))
+        draft.searches.append(" ".join(self.inquiry.question.split()))
+        draft.stats |= {**self.stats(), "confident": bool(CITED.search(text))}
+        if self.cut_short:
+            draft.stats["cut_short"] = self.cut_short
+        return draft
+
+    def stats(self) -> dict[str, Any]:
+        """Counts of the run."""
+        usage = self._usage
+        found: dict[str, Any] = {"tool_calls": self.toolbox.calls, "corrections": self._corrections}
+        if usage is not None:
+            found |= {
+                "model_requests": usage.requests,
+                "total_input_tokens": usage.input_tokens,
+                "completion_tokens": usage.output_tokens,
+                "cached_tokens": usage.cache_read_tokens,
+            }
+        return found
+
+
+def _text_of_link(found: re.Match[str]) -> str:
+    return f"[{found[1]}]" if CITED.fullmatch(f"[{found[1]}]") else found[1]
+
+
+def harmless(text: str) -> str:
+    """Take links, images and tags out of what a model wrote: only ids are turned into links, and by us."""
+    pieces = re.split(r"(```.*?(?:```|\Z)|`[^`\n]*`)", text, flags=re.DOTALL)
+    for at in range(0, len(pieces), 2):
+        piece = _OWN_LINK.sub(_text_of_link, pieces[at])
+        piece = _BARE_URL.sub(lambda found: code(found[0].strip("<>")), piece)
+        pieces[at] = _TAG.sub("\\\\<", piece)
+    return "".join(pieces)

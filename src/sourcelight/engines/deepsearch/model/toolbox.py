@@ -1,0 +1,222 @@
+"""The tools as a model uses them: within the scope, every result turned into evidence with an id."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sourcelight.core.batches.answers import Answer
+from sourcelight.core.errors import Cancelled, SourcelightError
+from sourcelight.engines.deepsearch.evidence.choose import Texts
+from sourcelight.engines.deepsearch.evidence.model import MOST_LINES, CommitEvidence, Evidence, Ledger
+from sourcelight.engines.deepsearch.model.instructions import described
+from sourcelight.engines.deepsearch.researchers.protocol import Budget, Emit, Happening, Inquiry
+from sourcelight.engines.deepsearch.safety import framed, is_hidden_file, new_boundary, redact
+from sourcelight.engines.search import Target
+from sourcelight.engines.tools import TOOLS, Tool, call
+
+RESULT_BYTES = 8_000
+"""What one tool result may tell a model."""
+
+NOTHING_NEW = 3
+"""Calls in a row that bring no new evidence, after which the model is told to answer."""
+
+_OWN = ("deepsearch", "deepsearch_read")
+_REPO_ARGUMENTS = ("repo",)
+_REVISIONS = ("revision", "base", "head")
+
+
+def offered() -> list[Tool]:
+    """The tools that a model may call: all that only read, those of deep search itself left out."""
+    return [tool for tool in TOOLS.values() if tool.name not in _OWN and tool.read_only]
+
+
+@dataclass(slots=True)
+class Toolbox:
+    """Runs tools for one question. Safe to call from several threads; calls run one after another.
+
+    Attributes
+    ----------
+    calls
+        Calls made, refused ones included.
+    spent
+        Whether the number of calls is used up.
+    """
+
+    inquiry: Inquiry
+    ledger: Ledger
+    budget: Budget
+    emit: Emit
+    calls: int = 0
+    boundary: str = field(default_factory=new_boundary)
+    _known: dict[str, str] = field(default_factory=dict)
+    _quiet: int = 0
+    _guard: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def spent(self) -> bool:
+        """Whether the number of calls is used up."""
+        return bool(self.budget.tool_calls) and self.calls >= self.budget.tool_calls
+
+    def run(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Call a tool; what goes wrong is told to the model. Raises `Cancelled`."""
+        with self._guard:
+            self.inquiry.context.cancellation.check()
+            self.calls += 1
+            if self.budget.tool_calls and self.calls > self.budget.tool_calls:
+                return "The number of tool calls is used up: answer now with what you have."
+            key = json.dumps([name, dict(arguments)], sort_keys=True, default=str)
+            if key in self._known:
+                return f"You made this very call before: {self._known[key]}. {self._nudge(new=False)}".strip()
+            before = len(self.ledger.items)
+            try:
+                text = self._run(name, arguments)
+            except Cancelled:
+                raise
+            except SourcelightError as fault:
+                text = f"Error: {fault}"
+            except Exception as fault:  # noqa: BLE001 - a fault of ours must not end the model's run
+                text = f"Error: the tool failed ({type(fault).__name__})"
+            new = len(self.ledger.items) - before
+            seen = f"it gave {_ids(before + 1, len(self.ledger.items))}" if new else "it gave nothing new"
+            self._known[key] = seen
+            told = {key: value for key, value in arguments.items() if isinstance(value, str | int | bool)}
+            self.emit(Happening("turn", {"tool": name, "query": redact(json.dumps(told)), "result": seen}))
+            return f"{text}\n{self._nudge(new=new > 0)}".rstrip()
+
+    def _nudge(self, *, new: bool) -> str:
+        self._quiet = 0 if new else self._quiet + 1
+        if self._quiet >= NOTHING_NEW:
+            return f"The last {self._quiet} calls brought nothing new: answer now with what you have."
+        return ""
+
+    def _run(self, name: str, arguments: Mapping[str, Any]) -> str:
+        scoped = self._scoped(arguments)
+        if isinstance(scoped, str):
+            return scoped
+        context = replace(self.inquiry.context, served=True, observer=None, conversations=None)
+        answer = call(name, scoped, context)
+        items = list(self._evidence(answer))
+        if items:
+            return self._shown(items, answer)
+        return self._other(name, answer)
+
+    def _scoped(self, arguments: Mapping[str, Any]) -> dict[str, Any] | str:
+        """Keep a call to the pinned commits; give a sentence when it asks for something else."""
+        given = dict(arguments)
+        for key in _REPO_ARGUMENTS:
+            if key in given:
+                targets = self.inquiry.pins.of_any(str(given[key]))
+                if not targets:
+                    return f"Error: {given[key]} is not in the scope of this question"
+                asked = str(given.get("revision", ""))
+                known = {target.revision: target for target in targets} | {target.commit: target for target in targets}
+                chosen = known.get(asked) if asked else targets[0]
+                if chosen is None and not any(target.commit.startswith(asked) for target in targets):
+                    return f"Error: only {', '.join(target.commit[:12] for target in targets)} is in scope"
+                chosen = chosen or targets[0]
+                given.pop("revision", None)
+                if chosen.revision and "base" not in given:
+                    given["revision"] = chosen.commit
+        if "repos" in given and isinstance(given["repos"], list):
+            outside = [name for name in given["repos"] if not self.inquiry.pins.of_any(str(name))]
+            if outside:
+                return f"Error: {', '.join(map(str, outside))} is not in the scope of this question"
+        if "query" in given and "repo" not in given and self.inquiry.filters:
+            given["query"] = f"{self.inquiry.filters} {given['query']}"
+        return given
+
+    def _evidence(self, answer: Answer) -> Iterator[Evidence]:
+        texts = Texts(self.inquiry.context.engine)
+        rows = answer.table.to_pylist()
+        if answer.columns == "commits":
+            yield from filter(None, map(self._commit, rows))
+        elif answer.columns == "file_lines" and rows:
+            target = self._target(rows[0])
+            if target is not None:
+                yield from _pieces(texts, target, rows[0]["path"], rows[0]["line_number"], rows[-1]["line_number"])
+        else:
+            for row in rows:
+                target = self._target(row)
+                begin, end = _lines(answer.columns, row)
+                if target is not None and begin:
+                    yield from _pieces(texts, target, row["path"], begin, end)
+
+    def _target(self, row: Mapping[str, Any]) -> Target | None:
+        if not row.get("path") or is_hidden_file(row["path"]):
+            return None
+        return self.inquiry.pins.of(row["repository"], row.get("commit") or "")
+
+    def _commit(self, row: Mapping[str, Any]) -> CommitEvidence | None:
+        if not self.inquiry.pins.of_any(row["repository"]):
+            return None
+        when = (row["commit_date"] or row["author_date"]).strftime("%Y-%m-%dT%H:%M:%SZ")
+        body = str(row["message"] or "").partition("\n\n")[2]
+        return CommitEvidence(row["repository"], row["commit"], row["subject"], row["author"], when, body[:2000])
+
+    def _shown(self, items: list[Evidence], answer: Answer) -> str:
+        parts: list[str] = []
+        size, left_out = 0, 0
+        for item in items:
+            known = self.ledger.knows(item)
+            text = f"Already seen as {known}: {item.label}" if known else ""
+            if not text:
+                text = described(f"E{len(self.ledger.items) + 1}", item, self.boundary)
+                if size + len(text.encode()) > RESULT_BYTES and parts:
+                    left_out += 1
+                    continue
+                self.ledger.add(item)
+            size += len(text.encode())
+            parts.append(text)
+        if left_out:
+            parts.append(f"({left_out} further results were left out to keep this short; ask more narrowly.)")
+        parts += [f"({notice})" for notice in answer.notices[:5]]
+        return "\n".join(parts)
+
+    def _other(self, name: str, answer: Answer) -> str:
+        """Show a result that is no evidence: names of files, comparisons."""
+        rows = [row for row in answer.table.to_pylist() if self._in_scope(row)]
+        if len(rows) < answer.table.num_rows:
+            lines = [" ".join(str(value) for value in row.values() if value not in {None, ""}) for row in rows]
+            text = "\n".join(lines) or "No results in scope."
+        else:
+            text = TOOLS[name].render(answer, self.inquiry.context)[1]
+        raw = redact(text).encode()
+        cut = raw[:RESULT_BYTES].decode("utf-8", "ignore")
+        note = "\n(The rest was left out to keep this short.)" if len(raw) > RESULT_BYTES else ""
+        return framed(cut, f"result of {name}", self.boundary) + note
+
+    def _in_scope(self, row: Mapping[str, Any]) -> bool:
+        path = row.get("path")
+        if isinstance(path, str) and is_hidden_file(path) and name_only(row) is False:
+            return False
+        return "repository" not in row or bool(self.inquiry.pins.of_any(row["repository"]))
+
+
+def name_only(row: Mapping[str, Any]) -> bool:
+    """Tell whether a row names a file without any of its text."""
+    return not any(name in row for name in ("line", "chunk", "code", "patch"))
+
+
+def _lines(columns: str, row: Mapping[str, Any]) -> tuple[int, int]:
+    """Give first and last line of a row of a table of places; 0 where it has none."""
+    if columns == "found_chunks":
+        return row["line_number"] or 0, row["last_line_number"] or 0
+    if columns == "definitions":
+        return row["begin_line"] or row["line_number"] or 0, row["end_line"] or row["line_number"] or 0
+    if columns in {"references", "blame_lines"}:
+        return row["line_number"] or 0, row["line_number"] or 0
+    return 0, 0
+
+
+def _pieces(texts: Texts, target: Target, path: str, begin: int, end: int) -> Iterator[Evidence]:
+    last = min(end, len(texts.lines(target, path)))
+    for low in range(begin, last + 1, MOST_LINES):
+        yield texts.evidence(target, path, low, min(low + MOST_LINES - 1, last), "read")
+
+
+def _ids(first: int, last: int) -> str:
+    return f"E{first}" if first == last else f"E{first} to E{last}"

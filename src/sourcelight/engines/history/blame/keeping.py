@@ -1,0 +1,69 @@
+"""Ownership on disk, beside the history that it was made from, so that no other process has to replay it again."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import numpy as np
+
+from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
+from sourcelight.engines.history.blame.model import OwnedFile, Ownership
+from sourcelight.engines.history.snapshot import History
+from sourcelight.engines.history.store.files import Array, ArrayFile, write_arrays
+from sourcelight.engines.history.store.folder import OWNERSHIP
+
+FORMAT = 1
+"""Raised by one whenever lines would be told otherwise."""
+
+
+def load(history: History, commit: str) -> Ownership | None:
+    """What was kept of a commit, 40 hex digits; None when it is not there or of other segments.
+
+    Commits keep their numbers as long as segments are only added, and segments are never changed.
+    """
+    path = _path(history, commit)
+    if path is None:
+        return None
+    try:
+        file = ArrayFile(path)
+        segments = file.facts["segments"]
+        if file.facts["format"] != FORMAT or segments != _segments(history)[: len(segments)]:
+            return None
+        paths = bytes(file.bytes_of("paths")).split(b"\0")[:-1]
+        blobs, starts = bytes(file.bytes_of("blobs")), file.array("starts").tolist()
+        lines, exact = file.array("lines"), file.array("exact").tolist()
+        files = {
+            path: OwnedFile(blobs[20 * at : 20 * at + 20], lines[starts[at] : starts[at + 1]], bool(exact[at]))
+            for at, path in enumerate(paths)
+        }
+        return Ownership(commit, files, file.facts["left_out"])
+    except (OSError, IndexDamaged, KeyError, IndexError, ValueError):
+        return None
+
+
+def save(history: History, made: Ownership) -> None:
+    """Keep what was made, if it can be; an update drops it when no ref leads to its commit any more."""
+    path = _path(history, made.commit)
+    if path is None:
+        return
+    files = made.files.values()
+    facts = {"format": FORMAT, "segments": _segments(history), "left_out": made.left_out}
+    arrays: dict[str, Array] = {
+        "paths": np.frombuffer(b"".join(name + b"\0" for name in made.files), np.uint8),
+        "blobs": np.frombuffer(b"".join(file.blob for file in files), np.uint8),
+        "starts": np.cumsum([0, *(len(file.lines) for file in files)], dtype=np.int64),
+        "lines": np.concatenate([np.zeros(0, np.int32), *(file.lines for file in files)]).astype(np.int32),
+        "exact": np.array([file.exact for file in files], np.uint8),
+    }
+    # A full disk, or an updater that cleans up at the same time: then the next process replays.
+    with contextlib.suppress(IndexWriteFailed):
+        write_arrays(path, facts, arrays, durable=False)
+
+
+def _path(history: History, commit: str) -> Path | None:
+    return history.segments[0].file.path.with_name(f"{OWNERSHIP}{commit}") if history.segments else None
+
+
+def _segments(history: History) -> list[str]:
+    return [segment.file.path.name for segment in history.segments]

@@ -1,0 +1,42 @@
+"""Whose lines a commit's files are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedFile:
+    """A file: its content (20 bytes), for each line the number of the commit that brought it, and whether proven."""
+
+    blob: bytes
+    lines: NDArray[np.int32]
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """Every text file of a commit, and where its lines come from.
+
+    Attributes
+    ----------
+    commit
+        40 hex digits.
+    files
+        By path. Binary files, links and submodules are not among them.
+    left_out
+        How many files are not, because they are binary or their content is missing.
+    """
+
+    commit: str
+    files: Mapping[bytes, OwnedFile]
+    left_out: int
+
+    @property
+    def inexact(self) -> list[bytes]:
+        """Files of which it is not proven that git blame says the same."""
+        return [path for path, file in self.files.items() if not file.exact]

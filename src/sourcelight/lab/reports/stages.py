@@ -1,0 +1,105 @@
+"""What a report is doing: its calls one after the other under one bar, drawn by the thread that waits for them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Self
+
+from sourcelight.display.notebook import Phase, ProgressChoice, Snapshot, make_painter
+from sourcelight.lab.reports.model import Frame
+
+_SHOWN_AFTER_S = 0.5
+
+
+class Stages:
+    """A report that is being made, as far as it has come; drawn while its block runs, and once at its end.
+
+    Parameters
+    ----------
+    title
+        What is made.
+    names
+        The stages in their order.
+    draw
+        Who draws; see `sourcelight.display.notebook.make_painter`.
+    clock
+        Seconds that only grow; tests pass their own.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        names: tuple[str, ...],
+        *,
+        draw: ProgressChoice = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.title = title
+        self._names = names
+        self._done = 0
+        self._doing = ""
+        self._notes: tuple[tuple[str, str], ...] = ()
+        self._phase: Phase = "running"
+        self._clock = clock
+        self._began = self._at = clock()
+        self._elapsed: float | None = None
+        self._painter = make_painter(self, draw, after_s=_SHOWN_AFTER_S)
+
+    def ask(self, stage: str, call: Callable[..., Frame], *args: Any, **kwargs: Any) -> Frame:
+        """Give what a client's method answers, with the bar drawn meanwhile."""
+        self._enter(stage)
+        return call(*args, **kwargs, progress=self._take)
+
+    def _enter(self, stage: str) -> None:
+        place = self._names.index(stage)
+        if place == self._done and self._doing:
+            return
+        now = self._clock()
+        if place and self._doing:
+            self._notes = (*self._notes, ("info", f"{self._names[self._done]}: {now - self._at:.1f} s"))
+        self._done, self._at, self._doing = place, now, stage
+
+    def _take(self, snapshot: Snapshot) -> None:
+        counted = f"{snapshot.done:,}" + (f" of {snapshot.total:,}" if snapshot.total else "")
+        stage = self._names[self._done]
+        self._doing = f"{stage}, {counted} {snapshot.unit}" if snapshot.done else stage
+        self._painter.paint()
+
+    def interrupt(self) -> None:
+        """The caller stopped the work; nothing of the report is kept."""
+        self._settle("interrupted")
+
+    def _settle(self, phase: Phase) -> None:
+        if self._phase == "running":
+            self._elapsed = self._clock() - self._began
+            self._phase = phase
+
+    def snapshot(self) -> Snapshot:
+        """Read this moment, to be drawn."""
+        running = self._phase == "running"
+        elapsed = self._clock() - self._began if self._elapsed is None else self._elapsed
+        return Snapshot(
+            title=f"{self.title} \u00b7 {self._doing}" if running and self._doing else self.title,
+            phase=self._phase,
+            elapsed_s=elapsed,
+            done=len(self._names) if self._phase == "complete" else self._done,
+            total=len(self._names),
+            unit="stages",
+            facts=(("s", f"{elapsed:.1f}"),),
+            notes=self._notes,
+            doing="Working",
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, _: object) -> None:
+        if kind is None:
+            self._settle("complete")
+        elif issubclass(kind, KeyboardInterrupt):
+            self._settle("interrupted")
+        else:
+            self._notes = (*self._notes, ("error", str(fault) or kind.__name__))
+            self._settle("failed")
+        self._painter.finish()

@@ -1,0 +1,93 @@
+"""What all pages have in common: head, style, policy."""
+
+from __future__ import annotations
+
+from starlette.responses import HTMLResponse, Response
+
+from sourcelight.core.markup import escape, one_line
+
+STYLE_PATH = "/-/page.css"
+_POLICY = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Frame-Options": "DENY",
+    "Cache-Control": "private, no-store",
+    "Vary": "Authorization, Cookie",
+}
+STYLE = """:root {
+  color-scheme: light dark;
+  --ground: #ffffff; --text: #1c2430; --quiet: #566070; --line: #d0d6de; --code: #f4f6f9; --act: #1858c4;
+  --hit: #fff3c4; --add: #e2f6e5; --del: #fde7e9; --good: #1a6b2d; --warn: #7a5200; --bad: #a61b29;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --ground: #12161d; --text: #e7ebf1; --quiet: #a5afbe; --line: #39424f; --code: #1b212b; --act: #7fb0ff;
+    --hit: #4a3f12; --add: #12351c; --del: #431a20; --good: #7fd18f; --warn: #ffd98a; --bad: #ff9aa2;
+  }
+}
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--ground); color: var(--text); font: 1rem/1.55 system-ui, sans-serif; }
+main { max-width: 60rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
+main.wide { max-width: none; }
+h1 { font-size: 1.5rem; line-height: 1.3; } h2 { font-size: 1.25rem; margin-top: 2rem; } h3 { font-size: 1.05rem; }
+h1, h2, h3, p, li, dd { overflow-wrap: anywhere; }
+a { color: var(--act); } :focus-visible { outline: 3px solid var(--act); outline-offset: 2px; }
+.quiet, .quiet a { color: var(--quiet); } .good { color: var(--good); } .warn { color: var(--warn); }
+.bad { color: var(--bad); }
+pre, code { font-family: ui-monospace, monospace; font-size: .9em; }
+pre { margin: .5rem 0; padding: .6rem .8rem; background: var(--code); border: 1px solid var(--line); overflow-x: auto;
+  border-radius: .3rem; tab-size: 4; }
+table { border-collapse: collapse; } th, td { text-align: left; vertical-align: top; padding: .15rem .6rem; }
+article table, .files { display: block; overflow-x: auto; }
+article th, article td { border-bottom: 1px solid var(--line); }
+blockquote { margin: .5rem 0; padding-left: 1rem; border-left: 4px solid var(--line); }
+.lines { width: 100%; tab-size: 4; } .lines td { padding: 0 .6rem; white-space: pre; }
+.lines td { font: .875rem/1.5 ui-monospace, monospace; }
+.lines td:first-child { text-align: right; width: 1%; user-select: none; }
+.lines td:first-child a { color: var(--quiet); text-decoration: none; }
+.lines tr.hit, .lines tr:target { background: var(--hit); }
+.scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: .3rem; background: var(--code); }
+.diff span { display: block; min-height: 1.5em; }
+.diff .add { background: var(--add); } .diff .del { background: var(--del); }
+"""
+
+
+def page(
+    title: str, body: str, *, prefix: str = "", status: int = 200, refresh_s: int = 0, wide: bool = False
+) -> Response:
+    """A page.
+
+    Parameters
+    ----------
+    title
+        Text of the title.
+    body
+        HTML.
+    prefix
+        What addresses below the service start with, where a proxy adds a path.
+    status
+        HTTP status.
+    refresh_s
+        Load it again after so many seconds; 0: never.
+    wide
+        Whether it takes all the width there is.
+    """
+    refresh = f'<meta http-equiv="refresh" content="{refresh_s}">' if refresh_s else ""
+    text = (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
+        f'content="width=device-width, initial-scale=1"><meta name="robots" content="noindex">{refresh}'
+        f"<title>{escape(one_line(title, 120))} \u00b7 sourcelight</title>"
+        f'<link rel="stylesheet" href="{escape(prefix)}{STYLE_PATH}"></head>'
+        f"<body><main{' class=wide' if wide else ''}>{body}</main></body></html>\n"
+    )
+    # Paths of any bytes may stand in a text as lone surrogates, which are shown by now; what is left must not break.
+    return HTMLResponse(text.encode("utf-8", "replace"), status, HEADERS)
+
+
+def fault(status: int, title: str, text: str, *, prefix: str = "", sign_in: str = "") -> Response:
+    """What went wrong; `sign_in` is where to sign in, if that may help."""
+    more = f'<p><a href="{escape(sign_in)}">Sign in</a></p>' if sign_in else ""
+    answer = page(title, f"<h1>{escape(title)}</h1><p>{escape(text)}</p>{more}", prefix=prefix, status=status)
+    if status == 401:
+        answer.headers["WWW-Authenticate"] = 'Bearer realm="sourcelight"'
+    return answer

@@ -1,0 +1,184 @@
+"""A server that speaks as OpenAI's chat completions do and answers as told: for tests without a model.
+
+A script is a list of turns; each request takes the next one, the last one again when there are no more.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Answer with text; `pause_s` seconds pass before it, or before each of `pieces` pieces of a stream."""
+
+    text: str
+    pause_s: float = 0.0
+    pieces: int = 3
+    tokens: tuple[int, int] = (100, 20)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Call tools: pairs of a name and arguments; text in place of arguments is sent as it is."""
+
+    calls: Sequence[tuple[str, Mapping[str, Any] | str]]
+    tokens: tuple[int, int] = (100, 20)
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """Answer with an error status."""
+
+    status: int
+    body: Mapping[str, Any] = field(default_factory=lambda: {"error": {"message": "no"}})
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+Turn: TypeAlias = Say | Use | Fail
+Script: TypeAlias = Sequence[Turn | Callable[[dict[str, Any]], Turn]]
+
+
+class ScriptedModel:
+    """The server, on a port of its own while it is entered. `requests` are the bodies that came."""
+
+    def __init__(self, script: Script) -> None:
+        self.script = list(script)
+        self.requests: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self._stop = threading.Event()
+        self._guard = threading.Lock()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing."""
+
+            def do_POST(self) -> None:
+                outer._answer(self)
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+
+    @property
+    def url(self) -> str:
+        """Address to give to a client."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(5.0)
+
+    def _answer(self, handler: BaseHTTPRequestHandler) -> None:
+        body = json.loads(handler.rfile.read(int(handler.headers.get("Content-Length", "0"))))
+        with self._guard:
+            place = min(len(self.requests), len(self.script) - 1)
+            self.requests.append(body)
+            self.headers.append({name.lower(): value for name, value in handler.headers.items()})
+        step = self.script[place]
+        turn = step(body) if callable(step) else step
+        try:
+            if isinstance(turn, Fail):
+                _send(handler, turn.status, json.dumps(turn.body).encode(), turn.headers)
+            elif body.get("stream"):
+                self._stream(handler, turn)
+            elif not (isinstance(turn, Say) and turn.pause_s and self._stop.wait(turn.pause_s)):
+                _send(handler, 200, json.dumps(_whole(turn)).encode(), {})
+        except OSError:  # the client hung up
+            handler.close_connection = True
+
+    def _stream(self, handler: BaseHTTPRequestHandler, turn: Say | Use) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Type", "text/event-stream")
+        handler.send_header("Connection", "close")
+        handler.end_headers()
+        handler.close_connection = True
+        for delta in _deltas(turn):
+            if isinstance(turn, Say) and turn.pause_s and self._stop.wait(turn.pause_s):
+                return
+            _event(handler, _chunk({"index": 0, "delta": delta, "finish_reason": None}))
+        reason = "tool_calls" if isinstance(turn, Use) else "stop"
+        _event(handler, _chunk({"index": 0, "delta": {}, "finish_reason": reason}))
+        _event(handler, _chunk(None, _usage(turn)))
+        handler.wfile.write(b"data: [DONE]\n\n")
+
+
+def _send(handler: BaseHTTPRequestHandler, status: int, body: bytes, headers: Mapping[str, str]) -> None:
+    handler.send_response(status)
+    for name, value in {"Content-Type": "application/json", "Content-Length": str(len(body)), **headers}.items():
+        handler.send_header(name, value)
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+def _event(handler: BaseHTTPRequestHandler, data: Mapping[str, Any]) -> None:
+    handler.wfile.write(b"data: " + json.dumps(data).encode() + b"\n\n")
+    handler.wfile.flush()
+
+
+def _calls(turn: Use) -> list[dict[str, Any]]:
+    return [
+        {
+            "index": at,
+            "id": f"call_{at}_{name}",
+            "type": "function",
+            "function": {"name": name, "arguments": given if isinstance(given, str) else json.dumps(given)},
+        }
+        for at, (name, given) in enumerate(turn.calls)
+    ]
+
+
+def _deltas(turn: Say | Use) -> list[dict[str, Any]]:
+    if isinstance(turn, Use):
+        return [{"role": "assistant", "content": None, "tool_calls": _calls(turn)}]
+    size = max(1, -(-len(turn.text) // turn.pieces))
+    pieces = [turn.text[at : at + size] for at in range(0, len(turn.text), size)] or [""]
+    return [{"role": "assistant", "content": piece} for piece in pieces]
+
+
+def _usage(turn: Say | Use) -> dict[str, int]:
+    given, made = turn.tokens
+    return {"prompt_tokens": given, "completion_tokens": made, "total_tokens": given + made}
+
+
+def _chunk(choice: Mapping[str, Any] | None, usage: Mapping[str, int] | None = None) -> dict[str, Any]:
+    return {
+        "id": "scripted",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "scripted",
+        "choices": [] if choice is None else [choice],
+        "usage": usage,
+    }
+
+
+def _whole(turn: Say | Use) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": turn.text if isinstance(turn, Say) else None}
+    if isinstance(turn, Use):
+        message["tool_calls"] = _calls(turn)
+    reason = "tool_calls" if isinstance(turn, Use) else "stop"
+    return {
+        "id": "scripted",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "scripted",
+        "choices": [{"index": 0, "message": message, "finish_reason": reason}],
+        "usage": _usage(turn),
+    }

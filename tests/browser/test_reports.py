@@ -1,0 +1,72 @@
+"""Both reports of a hostile repository, opened in a browser: everything is text, and nothing runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import sourcelight as sl
+from browser import lab
+from sourcelight.testing import RepositoryBuilder
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.timeout(180),
+    pytest.mark.skipif(not lab.CHROMIUM, reason="needs Debian's package chromium"),
+]
+
+SCRIPT = "<script>document.title='ran'</script>"
+IMAGE = "<img src=x onerror=document.title='ran'>"
+AUTHOR = "=cmd() \u202egnp.exe\u202c [a](javascript:document.title='ran') <mallory@example.org>"
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Pages of both reports on tags, formulas, reversed text and control sequences in every place that takes text."""
+    folder = tmp_path_factory.mktemp("hostile")
+    repo = RepositoryBuilder(folder / "src" / "demo")
+    repo.commit({"a.txt": "one\n"}, "begin")
+    repo.tag("v1")
+    red = f"{SCRIPT}\x1b[31m red"
+    repo.commit({f"{IMAGE}.txt": SCRIPT, "'\"><b>.py": "x\n", "=1+1.csv": "y\n"}, red, author=AUTHOR)
+    repo.commit({f"{IMAGE}.txt": "two\n", "$x$/`rm`.py": "z\n"}, f"{IMAGE} $\\alpha$ **bold**", author=AUTHOR)
+    repo.tag("v2")
+    made = [folder / "contributors.html", folder / "changes.html"]
+    with sl.open(folder / "src", index=folder / "index", workers=1, prepare=False) as code:
+        sl.reports.contributors(code, title=f"A report {SCRIPT}{IMAGE}").to_html(made[0])
+        sl.reports.changes(code, "demo", "v1", "v2", title=f"A report {SCRIPT}{IMAGE}").to_html(made[1])
+    return made
+
+
+def test_nothing_of_a_hostile_repository_runs_or_asks_the_network(pages: list[Path]) -> None:
+    with lab.chromium_page() as page:
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(str(request.url)))
+        page.on("dialog", lambda dialog: pytest.fail(dialog.message))
+        for made in pages:
+            page.goto(made.as_uri())
+            assert page.title().startswith("A report <script>")
+            assert page.locator("script, a, b b, td img, td b, li img").count() == 0
+            assert page.locator("td", has_text="onerror").count() > 0
+            assert page.locator("td", has_text="cmd()").count() > 0
+            text = str(page.locator("body").text_content())
+            assert not {"\x1b", "\u202e"} & set(text)
+            widths = page.locator("figure img").evaluate_all("found => found.map(img => img.naturalWidth)")
+            assert len(widths) >= 5
+            assert min(widths) > 0
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_number_and_no_time_is_broken_across_lines(pages: list[Path], scheme: str) -> None:
+    with lab.chromium_page() as page:
+        page.emulate_media(color_scheme=scheme)
+        for made in pages:
+            page.goto(made.as_uri())
+            heights = page.locator("td.sl-n, td.sl-w").evaluate_all(
+                "cells => cells.map(c => c.firstChild ? (r => (r.selectNodeContents(c), r.getClientRects().length))"
+                "(document.createRange()) : 1)"
+            )
+            assert heights
+            assert max(heights) == 1

@@ -1,0 +1,162 @@
+"""Asking from a notebook: polling, both forms of services, interrupts, what is kept, and safe views."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client.scripted import ScriptedBackend, run
+from sourcelight.client import AsyncClient, Client, DeepSearchAnswer
+from sourcelight.client.answer_cache import AnswerCache
+from sourcelight.client.methods import conversations
+from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.batches.answers import Answer, CallProgress
+from sourcelight.core.batches.tables.building import table_of
+from sourcelight.core.errors import CallError, ConnectFailed
+from sourcelight.display.notebook import AskState
+
+URL = "https://host/deepsearch/0b1f2c3d-0000-4000-8000-000000000001"
+HOSTILE = "<script>x</script> [a](javascript:x) [b](/r@1/-/blob/f) [c](https://evil.example/) \u202e"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SOURCELIGHT_HOME", str(tmp_path))
+    monkeypatch.setattr(conversations, "_WAITS_S", (0.001,))
+    return tmp_path
+
+
+def asked(status: str, **facts: Any) -> Answer:
+    """What `deepsearch` gives."""
+    return Answer("conversation", table_of("conversation", 0), {"status": status, "url": URL, **facts})
+
+
+def read(status: str, *answers: str) -> Answer:
+    """What `deepsearch_read` gives."""
+    questions = [{"question": f"q{number}", "answer": text} for number, text in enumerate(answers)]
+    return Answer("conversation", table_of("conversation", 0), {"status": status, "questions": questions})
+
+
+def test_a_service_is_read_until_it_has_answered() -> None:
+    backend = ScriptedBackend([], answers=[asked("processing"), read("processing", ""), read("completed", "Done.")])
+    answer = Client(backend).deepsearch("How?", repos=["a/b", "c d"], revision="v1")
+    assert (answer.status, answer.text, answer.url) == ("complete", "Done.", URL)
+    assert [name for name, _ in backend.calls] == ["deepsearch", "deepsearch_read", "deepsearch_read"]
+    assert backend.calls[0][1] == {"question": "repo:^(a/b|c.d)$ rev:v1 How?"}
+    assert backend.calls[1][1] == {"identifier": URL}
+
+
+def test_waiting_ends_in_time_and_says_so() -> None:
+    backend = ScriptedBackend([], answers=[asked("processing")])
+    answer = Client(backend).deepsearch("How?", timeout_s=0.0)
+    assert (answer.status, answer.text, answer.identifier) == ("running", "", URL)
+    assert len(backend.calls) == 1
+
+
+def test_a_follow_up_is_read_at_its_own_place() -> None:
+    backend = ScriptedBackend(
+        [], answers=[asked("processing"), read("completed", "Old.", ""), read("completed", "Old.", "New.")]
+    )
+    client = Client(backend)
+    before = DeepSearchAnswer(
+        {"status": "complete", "url": URL, "questions": [{"question": "q0"}]}, asker=client._client
+    )
+    answer = before.ask("And?")
+    assert answer.text == "New."
+    assert backend.calls[0] == ("deepsearch_follow_up", {"identifier": URL, "question": "And?"})
+
+
+def test_what_was_found_is_kept_when_the_wait_is_stopped() -> None:
+    backend = ScriptedBackend([], answers=["wait"])
+    client = AsyncClient(backend)
+
+    async def stopped() -> None:
+        task = asyncio.ensure_future(client.deepsearch("How?"))
+        assert await asyncio.to_thread(backend.waiting.wait, 5)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run(stopped())
+    assert client.last_answer is not None
+    assert client.last_answer.status == "interrupted"
+    assert client.last_answer.question == "How?"
+
+
+def test_the_newest_kept_answer_is_given_while_a_service_is_away() -> None:
+    first = ScriptedBackend([], answers=[asked("completed", answer="Kept.")])
+    assert Client(first).deepsearch("How?").cached is False
+    away = ScriptedBackend([], answers=[ConnectFailed("no connection")] * 3)
+    answer = Client(away).deepsearch("How?")
+    assert (answer.text, answer.cached) == ("Kept.", True)
+    assert "can't be reached" in answer.notices[0]
+    with pytest.raises(ConnectFailed):
+        Client(away).deepsearch("Another?")
+    with pytest.raises(ConnectFailed):
+        Client(away).deepsearch("How?", cache=False)
+
+
+class _Local(ScriptedBackend):
+    """Answers in this process, over one commit."""
+
+    local = True
+
+    async def repositories(self) -> tuple[RepositoryFacts, ...]:
+        """One repository at a commit."""
+        return (RepositoryFacts("r1", commit="a" * 40),)
+
+
+def test_in_this_process_the_same_question_over_the_same_commits_is_not_asked_twice() -> None:
+    backend = _Local([], answers=[asked("completed", answer="Kept."), asked("completed", answer="New.")])
+    client = Client(backend)
+    assert [client.deepsearch("How?").text for _ in range(2)] == ["Kept.", "Kept."]
+    assert client.deepsearch("How?", cache=False).text == "New."
+    assert len(backend.calls) == 2
+
+
+def test_only_its_user_reads_what_is_kept(home: Path) -> None:
+    cache = AnswerCache("a", "q")
+    cache.store([("r", "c")], {"status": "complete"})
+    (file,) = (home / "answers").iterdir()
+    assert file.stat().st_mode & 0o077 == 0
+    assert cache.load([("r", "c")]) == {"status": "complete"}
+    assert cache.load([("r", "d")]) is None
+    assert AnswerCache("b", "q").newest() is None
+    file.write_text("{")
+    assert cache.newest() is None
+
+
+def test_views_of_a_hostile_answer_do_nothing() -> None:
+    facts = {"status": "complete", "title": HOSTILE, "questions": [{"question": HOSTILE, "answer": HOSTILE}]}
+    here, there = DeepSearchAnswer(facts), DeepSearchAnswer({**facts, "url": URL}, base_url="https://host")
+    for answer in (here, there):
+        for html in (answer._repr_mimebundle_()["text/html"], answer.to_html()):
+            assert "<script" not in html
+            assert 'href="javascript' not in html
+            assert 'href="https://evil' not in html
+            assert "\u202e" not in html
+        assert "\u202e" not in repr(answer) + answer.to_markdown()
+    assert "<a " not in here._repr_mimebundle_()["text/html"]
+    assert 'href="https://host/r@1/-/blob/f"' in there._repr_mimebundle_()["text/html"]
+
+
+def test_an_answer_without_a_conversation_says_so() -> None:
+    answer = DeepSearchAnswer({"status": "interrupted", "questions": []})
+    with pytest.raises(CallError, match="conversation of this answer is not known"):
+        answer.ask("And?")
+    assert (answer.text, answer.followups, answer.stats, answer.tables) == ("", [], {}, {})
+    assert list(answer.citations.columns) == list(answer.sources.columns)
+
+
+def test_steps_are_drawn_as_they_come() -> None:
+    state = AskState("How?")
+    state.update(CallProgress("reading words", 1, 5, "r1"))
+    state.update(CallProgress("nls_search", 0, 0, "a.py first of 6 files"))
+    state.update(CallProgress("evidence", 0, 0, "r1@1 a.py#L1-L2"))
+    assert [what for what, _ in state.turns] == ["nls_search", "evidence"]
+    moment = state.snapshot()
+    assert (moment.title, moment.doing) == ("How?", "Researching")
+    assert ("info", "evidence: r1@1 a.py#L1-L2") in moment.notes

@@ -1,0 +1,61 @@
+"""One contract for deep search of both backends: the same answers, and the way on."""
+
+from __future__ import annotations
+
+import pytest
+from pandas.testing import assert_frame_equal
+
+import sourcelight as sl
+
+PYTIDE = "example.org/tidewatch/pytide"
+QUESTIONS = [
+    ("How long is waited before a failed request is tried again?", None),
+    ("Who changed the retry policy and why?", [PYTIDE]),
+    ("How many files mention `threshold`?", None),
+    ("What does the `FluxCapacitor` do?", None),
+]
+
+
+@pytest.mark.parametrize(("question", "repos"), QUESTIONS, ids=["how", "who", "count", "nothing"])
+def test_both_give_the_same_answer(
+    embedded: sl.Client, remote: sl.Client, question: str, repos: list[str] | None
+) -> None:
+    here = embedded.deepsearch(question, repos=repos, cache=False)
+    there = remote.deepsearch(question, repos=repos, cache=False)
+    assert (here.status, there.status) == ("complete", "complete")
+    assert here.text == there.text
+    assert repr(here) == repr(there)
+    assert_frame_equal(here.sources, there.sources)
+    assert here.followups == there.followups
+    assert list(here.tables) == list(there.tables)
+    for title, table in here.tables.items():
+        assert_frame_equal(table, there.tables[title])
+    assert set(here.citations["status"]) <= {"verified"}
+
+
+def test_a_conversation_goes_on_is_shared_and_is_deleted(code: sl.Client) -> None:
+    answer = code.deepsearch("Where is the retry policy defined?", cache=False)
+    later = answer.ask("Who changed it last?")
+    assert later.status == "complete"
+    assert later.identifier == answer.identifier
+    whole = code.deepsearch_read(answer.url)
+    assert [each["answer"] for each in whole.questions] == [answer.text, later.text]
+    link = answer.share()
+    assert "/deepsearch/shared/" in link
+    assert code.deepsearch_read(link).title == answer.title
+    code.deepsearch_change(answer, title="Retries", starred=True)
+    assert "Retries" in set(code.deepsearch_list(starred=True)["title"])
+    code.deepsearch_change(answer, delete=True)
+    with pytest.raises(sl.CallError, match="conversation not found"):
+        code.deepsearch_read(answer.url)
+
+
+@pytest.mark.parametrize("identifier", ["nonsense", "https://other.example/x", "00000000-0000-4000-8000-000000000000"])
+def test_what_is_no_conversation_is_refused(code: sl.Client, identifier: str) -> None:
+    with pytest.raises(sl.CallError):
+        code.deepsearch_read(identifier)
+
+
+def test_an_empty_question_is_refused(code: sl.Client) -> None:
+    with pytest.raises(sl.CallError, match="question is empty"):
+        code.deepsearch("  ")

@@ -1,0 +1,288 @@
+"""Answers by a model, over real HTTP, from a server that behaves as real ones do on their bad days."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from engines.deepsearch.asking import OPEN, SECRET, Researched, desk_context
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.errors import Cancelled, ConfigurationError, MissingExtra
+from sourcelight.engines.deepsearch.citations.pins import pin
+from sourcelight.engines.deepsearch.conversations import Desk
+from sourcelight.engines.deepsearch.model.choice import ModelChoice, chosen_model
+from sourcelight.engines.deepsearch.model.researcher import ModelResearcher, harmless
+from sourcelight.engines.deepsearch.researchers import Budget, Happening, Inquiry
+from sourcelight.engines.deepsearch.researchers.finish import finish
+from sourcelight.engines.engine import Engine
+from sourcelight.engines.tools import CallContext
+from sourcelight.repos import Viewer
+from sourcelight.repos.state import State
+from sourcelight.testing.scripted_model import Fail, Say, Script, ScriptedModel, Use
+
+pytestmark = pytest.mark.timeout(90)
+
+QUESTION = "how is the checkout total of a cart computed"
+GOOD = "The total is a sum of prices [E1].\n\n## Follow-up questions\n\n- What is rounded?\n- Who wrote it?\n"
+READ = Use([("read_file", {"repo": OPEN, "path": "shop/prices.py", "startLine": 4, "endLine": 6})])
+
+
+def ask(engine: Engine, script: Script, *, budget: Budget | None = None, viewer: Viewer | None = None,
+        filters: str = "", question: str = QUESTION) -> tuple[Researched, ScriptedModel]:  # fmt: skip
+    """Ask a model that behaves as `script` says."""
+    context = CallContext(engine, viewer or Viewer.owner())
+    pins = pin(engine, filters, context.viewer, Cancellation())
+    inquiry = Inquiry(question, filters, pins, context)
+    happenings: list[Happening] = []
+    with ScriptedModel(script) as server:
+        researcher = ModelResearcher(ModelChoice("scripted", server.url), budget or Budget.of_model())
+        draft = researcher.research(inquiry, None, happenings.append)
+        return Researched(draft, finish(draft, inquiry, happenings.append), happenings), server
+
+
+def sent(server: ScriptedModel) -> str:
+    """All text that was sent to the model."""
+    return str(server.requests)
+
+
+def test_a_model_reads_and_cites(engine: Engine) -> None:
+    """It gets first evidence, calls a tool, and its ids become checked links."""
+    text = "Prices are rounded to cents [E1]. The function says so [{last}]."
+
+    def last(body: dict[str, Any]) -> Say:
+        ids = re.findall(r"\[(E\d+)\] <source", str(body["messages"][-1]["content"]))
+        return Say(text.format(last=ids[-1]))
+
+    found, server = ask(engine, [READ, last], filters=f"repo:^{OPEN}$")
+    assert found.draft.researcher == "model"
+    assert found.draft.model == "scripted"
+    assert "shop/prices.py?L4-6" in found.text
+    assert found.finished.rejected == ()
+    assert len(found.finished.citations) == 2
+    assert "Written by `scripted`" in found.text
+    assert "127.0.0.1" in found.text
+    assert found.finished.stats["tool_calls"] == 1
+    assert found.finished.stats["total_input_tokens"] == 200
+    names = {tool["function"]["name"] for tool in server.requests[0]["tools"]}
+    assert {"read_file", "keyword_search", "nls_search", "find_references"} <= names
+    assert not names & {"deepsearch", "deepsearch_read"}
+    kinds = [happening.kind for happening in found.happenings]
+    assert "answer_delta" in kinds
+    assert "evidence" in kinds
+    assert {"tool": "read_file"}.items() <= next(
+        h.payload for h in found.happenings if h.payload.get("tool") == "read_file"
+    ).items()
+
+
+def test_follow_ups_are_taken_from_the_answer(engine: Engine) -> None:
+    """The last heading of an answer gives the questions to ask next."""
+    found, _ = ask(engine, [Say(GOOD)])
+    assert found.finished.followups == ("What is rounded?", "Who wrote it?")
+    assert "Follow-up" not in found.text
+
+
+def test_invented_citations_are_sent_back_then_removed(engine: Engine) -> None:
+    """A model gets two chances; then sentences that rest on nothing are marked, and ids that nobody gave are gone."""
+    found, server = ask(engine, [Say("It is magic [E99]. It sums [E1].")])
+    assert len(server.requests) == 3
+    assert "E99" in str(server.requests[1]["messages"][-1])
+    assert "It is magic (unverified)" in found.text
+    assert "E99" not in found.text
+    assert "It sums [" in found.text
+    assert found.finished.stats["unverified_sentences"] == 1
+    better, _ = ask(engine, [Say("It is magic [E99]."), Say("It sums [E1].")])
+    assert "magic" not in better.text
+    assert better.finished.stats["unverified_sentences"] == 0
+
+
+def test_links_and_markup_of_a_model_do_nothing(engine: Engine) -> None:
+    """Only ids become links, and by us; typed links, images, addresses and tags are text."""
+    bad = "See [here](javascript:alert(1)) ![x](http://evil.example/?q=1) <img src=x> https://evil.example/a [E1](http://b)."
+    found, _ = ask(engine, [Say(bad)])
+    assert "javascript:" not in found.text
+    assert "](http://evil" not in found.text
+    assert "](http://b" not in found.text
+    assert not re.search(r"(?<!\\)<img", found.text)
+    assert "`https://evil.example/a`" in found.text
+    assert harmless("`<b>` ```\n<i>\n```") == "`<b>` ```\n<i>\n```"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        [Fail(500)],
+        [Fail(429, headers={"retry-after": "0"})],
+        [Fail(400, {"error": {"message": "maximum context length", "code": "context_length_exceeded"}})],
+        [Fail(401)],
+        [Say("")],
+        [Use([("no_such_tool", {})])],
+        [Use([("read_file", "{not json")])],
+    ],
+    ids=["500", "429", "context overflow", "401", "empty", "unknown tool", "malformed call"],
+)
+def test_when_a_model_fails_the_answer_needs_none(engine: Engine, script: Script) -> None:
+    """Whatever a server does, there is a cited answer, and it says that no model wrote it."""
+    found, _ = ask(engine, script, filters=f"repo:^{OPEN}$")
+    assert found.draft.researcher == "extractive"
+    assert found.text.startswith("The model `scripted` gave no answer")
+    assert "checkout_total" in found.text
+    assert "nothing left this machine" not in found.text
+    assert found.finished.stats["model_error"]
+    assert found.finished.rejected == ()
+
+
+def test_a_passing_fault_is_retried(engine: Engine) -> None:
+    """One refusal for load does not end a run."""
+    found, server = ask(engine, [Fail(429, headers={"retry-after": "0"}), Say(GOOD)])
+    assert found.draft.researcher == "model"
+    assert len(server.requests) == 2
+
+
+def test_a_malformed_call_can_be_mended(engine: Engine) -> None:
+    """The model is told what was wrong with a call and goes on."""
+    found, server = ask(engine, [Use([("read_file", {"repo": OPEN})]), Use([("read_file", "{bad")]), Say(GOOD)])
+    assert found.draft.researcher == "model"
+    assert "path" in str(server.requests[1]["messages"][-1])
+
+
+def test_an_endless_loop_is_ended(engine: Engine) -> None:
+    """The same call again is answered from memory; the budget ends the loop, and the model gets a last word."""
+
+    def looping(body: dict[str, Any]) -> Say | Use:
+        return READ if body.get("tools") else Say("It sums [E1].")
+
+    found, server = ask(engine, [looping], budget=replace(Budget.of_model(), model_requests=6))
+    assert found.draft.researcher == "model"
+    assert "It sums [" in found.text
+    assert "told to end: its budget is used up" in found.text
+    assert len(server.requests) == 7
+    assert "You made this very call before" in sent(server)
+    assert "brought nothing new" in sent(server)
+
+
+def test_calls_beyond_the_budget_are_refused(engine: Engine) -> None:
+    """Also calls that fail count."""
+    calls = [Use([("read_file", {"repo": OPEN, "path": f"no/{n}.py"})]) for n in range(4)]
+    found, server = ask(engine, [*calls, Say(GOOD)], budget=replace(Budget.of_model(), tool_calls=2))
+    assert "used up: answer now" in sent(server)
+    assert found.draft.researcher == "model"
+
+
+def test_a_budget_of_tokens_ends_a_run(engine: Engine) -> None:
+    """Too many tokens: a last word, then the end."""
+    found, _ = ask(
+        engine,
+        [Use(READ.calls, tokens=(900, 10)), Say("It sums [E1].")],
+        budget=replace(Budget.of_model(), input_tokens=500),
+    )
+    assert "told to end" in found.text
+
+
+def test_a_slow_stream_is_ended_in_time(engine: Engine) -> None:
+    """A model that takes longer than allowed is left, also when it is slow again with its last word."""
+    began = time.monotonic()
+    found, _ = ask(engine, [Say(GOOD, pause_s=100.0)], budget=replace(Budget.of_model(), wall_s=1.0))
+    assert time.monotonic() - began < 45.0
+    assert found.draft.researcher == "extractive"
+    assert "took too long" in found.text
+
+
+def test_cancelling_stops_a_model(engine: Engine) -> None:
+    """A caller that stops gets `Cancelled` at once, while the server still thinks."""
+    cancellation = Cancellation()
+    context = CallContext(engine, Viewer.owner(), cancellation)
+    inquiry = Inquiry(QUESTION, "", pin(engine, "", context.viewer, cancellation), context)
+    with ScriptedModel([Say(GOOD, pause_s=100.0)]) as server:
+        researcher = ModelResearcher(ModelChoice("scripted", server.url))
+        timer = threading.Timer(1.0, cancellation.cancel)
+        timer.start()
+        began = time.monotonic()
+        with pytest.raises(Cancelled):
+            researcher.research(inquiry, None, lambda _: None)
+        assert time.monotonic() - began < 45.0
+
+
+def test_a_server_that_is_not_there(engine: Engine) -> None:
+    """A refused connection gives the extractive answer."""
+    context = CallContext(engine, Viewer.owner())
+    inquiry = Inquiry(QUESTION, "", pin(engine, "", context.viewer, Cancellation()), context)
+    researcher = ModelResearcher(ModelChoice("scripted", "http://127.0.0.1:9/v1"))
+    draft = researcher.research(inquiry, None, lambda _: None)
+    assert draft.researcher == "extractive"
+    assert "server can't be reached" in str(draft.parts[0])
+
+
+def test_a_model_cannot_leave_the_scope(engine: Engine) -> None:
+    """Neither by naming another repository, nor another commit, nor by a query without filters."""
+    calls = Use(
+        [
+            ("read_file", {"repo": SECRET, "path": "vault/ledger.py"}),
+            ("read_file", {"repo": OPEN, "path": "shop/cart.py", "revision": "HEAD~1"}),
+            ("keyword_search", {"query": "checkout_total"}),
+            ("nls_search", {"query": "ledger of the vault"}),
+            ("list_files", {"repo": SECRET}),
+            ("commit_search", {"repos": [SECRET]}),
+            ("read_file", {"repo": OPEN, "path": ".env"}),
+        ]
+    )
+    found, server = ask(engine, [calls, Say(GOOD)], filters=f"repo:^{OPEN}$")
+    told = str(server.requests[1]["messages"])
+    for private in ("def checkout_total(ledger)", "sum(ledger)", "hunter2secret", "Add the ledger"):
+        assert private not in told
+    assert "not in the scope" in told
+    assert found.draft.researcher == "model"
+
+
+def test_a_model_sees_what_the_asker_sees(engine: Engine) -> None:
+    """For one who may not see a repository it does not exist, whatever the model asks for."""
+    reading = "read_file", {"repo": SECRET, "path": "vault/ledger.py"}
+    calls = Use([("list_repos", {"query": ""}), ("keyword_search", {"query": "ledger"}), reading])
+    found, server = ask(engine, [calls, Say(GOOD)], viewer=Viewer.anonymous())
+    whole = sent(server)
+    assert "sum(ledger)" not in whole
+    assert "Add up the ledger" not in whole
+    assert found.finished.rejected == ()
+
+
+def test_text_of_repositories_is_never_an_instruction(engine: Engine) -> None:
+    """The system message is ours alone; what files say stands in frames of a fresh boundary."""
+    _, first = ask(engine, [READ, Say(GOOD)])
+    _, second = ask(engine, [READ, Say(GOOD)])
+    for server in (first, second):
+        system = [m["content"] for m in server.requests[0]["messages"] if m["role"] == "system"]
+        assert all("checkout" not in text and "Cart" not in text for text in system)
+    boundary = r"<source-([0-9a-f]{16})"
+    one, two = (re.findall(boundary, sent(server)) for server in (first, second))
+    assert len(set(one)) == len(set(two)) == 1
+    assert set(one) != set(two)
+
+
+def test_a_conversation_with_a_model(engine: Engine, state: State) -> None:
+    """The desk keeps who wrote an answer, and a follow-up tells the model what was said."""
+    with ScriptedModel([Say(GOOD), Say("Cents [E1].")]) as server:
+        desk = Desk(state, ModelResearcher(ModelChoice("scripted", server.url)))
+        context = desk_context(engine, desk)
+        facts = desk.ask(QUESTION, context).attributes
+        assert (facts["researcher"], facts["model"], facts["status"]) == ("model", "scripted", "completed")
+        number = desk.ask_in(facts["id"], "and what is rounded?", context)
+        assert desk.wait(number, context, None).attributes["answer"].startswith("Cents [")
+        assert "The total is a sum of prices" in str(server.requests[1]["messages"])
+        desk.close()
+
+
+def test_choices_of_models() -> None:
+    """By name or by address, from the environment; what can't be used is one clear error, and keys are not shown."""
+    assert chosen_model({}) is None
+    given = {"SOURCELIGHT_MODEL": "m", "SOURCELIGHT_MODEL_URL": "http://h/v1", "SOURCELIGHT_MODEL_KEY": "k3y"}
+    choice = chosen_model(given)
+    assert choice == ModelChoice("m", "http://h/v1", "k3y")
+    assert "k3y" not in repr(choice)
+    with pytest.raises((ConfigurationError, MissingExtra), match="nosuch"):
+        ModelResearcher(ModelChoice("nosuch:model"))
+    with pytest.raises(MissingExtra, match="anthropic"):
+        ModelResearcher(ModelChoice("anthropic:claude-x"))

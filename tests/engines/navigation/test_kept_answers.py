@@ -1,0 +1,107 @@
+"""Answers about references that are kept, and what drops them."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from engines.navigation.sample import call, make_engine, open_engine, rows
+from sourcelight.core.batches.answers import CallProgress
+from sourcelight.engines import tools
+from sourcelight.engines.engine import Engine
+from sourcelight.engines.navigation.kept import Kept, KeptAnswers
+from sourcelight.repos import Viewer
+from sourcelight.testing import RepositoryBuilder, make_repo
+
+PLANE = "src/shapes/plane.py"
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    """Three repositories that import each other."""
+    return make_engine(tmp_path_factory.mktemp("kept"))
+
+
+def test_a_second_answer_parses_nothing_and_is_the_same(engine: Engine) -> None:
+    """Rows, order, facts and notices; a limit cuts the same rows that it cuts without a kept answer."""
+    arguments: dict[str, Any] = {"repo": "shapes", "path": PLANE, "symbol": "area"}
+    limited = call(engine, "find_references", **arguments, limit=4)
+    first = call(engine, "find_references", **arguments)
+    engine.navigation.models.clear()
+    second = call(engine, "find_references", **arguments)
+    assert rows(first) == rows(second)
+    assert (first.attributes, first.notices, first.complete) == (second.attributes, second.notices, second.complete)
+    again = call(engine, "find_references", **arguments, limit=4)
+    assert engine.navigation.models.held_bytes == 0
+    assert rows(again) == rows(limited)
+    assert not again.complete
+    assert "The first 4 references are given; there may be more." in again.notices
+
+
+def test_another_viewer_has_another_answer(tmp_path: Path) -> None:
+    """What only the owner may see is in no answer to others, kept or not."""
+    make_repo(tmp_path / "code" / "base", {"base/__init__.py": "def key():\n    return 1\n"})
+    make_repo(tmp_path / "code" / "hidden", {"use.py": "from base import key\nkey()\n"})
+    (tmp_path / "code" / "repos.toml").write_text("[repositories.hidden]\nprivate = true\n")
+    engine = open_engine(tmp_path)
+    engine.store.update_symbols([engine.target_of(one) for one in engine.catalog.repositories])
+    for viewer, seen in [(Viewer.owner(), {"base", "hidden"}), (Viewer.anonymous(), {"base"})] * 2:
+        found = call(engine, "find_references", viewer=viewer, repo="base", path="base/__init__.py", symbol="key")
+        assert {row["repository"] for row in rows(found)} == seen
+
+
+def test_a_commit_anywhere_makes_kept_answers_old(tmp_path: Path) -> None:
+    """A new use in an importing repository is found at once."""
+    make_engine(tmp_path)
+    engine = open_engine(tmp_path)
+    before = rows(call(engine, "find_references", repo="shapes", path=PLANE, symbol="Circle"))
+    builder = RepositoryBuilder(tmp_path / "code" / "drawing")
+    builder.commit({"drawing/more.py": "from shapes import Circle\nCircle('new')\n"}, "use it again")
+    engine = open_engine(tmp_path)
+    after = rows(call(engine, "find_references", repo="shapes", path=PLANE, symbol="Circle"))
+    assert len(after) == len(before) + 2
+
+
+def test_a_name_with_ten_thousand_uses_streams_and_is_quick_when_kept(tmp_path: Path) -> None:
+    """Progress is told after the first file; a kept answer takes a fraction of the time."""
+    uses = "".join(f"def f{number}():\n    return target({number})\n" for number in range(500))
+    files = {f"pkg/user_{number}.py": "from .home import target\n" + uses for number in range(20)}
+    make_repo(
+        tmp_path / "code" / "many", {"pkg/__init__.py": "", "pkg/home.py": "def target(n):\n    return n\n", **files}
+    )
+    engine = open_engine(tmp_path)
+    engine.store.update_symbols([engine.target_of(one) for one in engine.catalog.repositories])
+    told: list[CallProgress] = []
+    context = tools.CallContext(engine, Viewer.owner(), observer=told.append)
+    asked = {"repo": "many", "path": "pkg/home.py", "symbol": "target"}
+    began = time.process_time()
+    cold = tools.call("find_references", asked, context)
+    between = time.process_time()
+    warm = tools.call("find_references", asked, context)
+    took = time.process_time() - between
+    assert told[0].done == 1
+    assert cold.table.num_rows == 10_021
+    assert warm.table.equals(cold.table)
+    assert took < (between - began) / 5
+
+
+def test_answers_beyond_the_room_are_dropped() -> None:
+    """The longest unused first; one that is too large is not kept at all."""
+
+    def kept(size: int) -> Kept:
+        return Kept(pa.table({"x": pa.array(range(size), pa.int64())}), np.arange(size), 1, 0, {})
+
+    held = KeptAnswers(most_bytes=6000)
+    held.put("a", kept(100))
+    held.put("b", kept(100))
+    assert held.get("a") is not None
+    held.put("c", kept(100))
+    assert [key for key in "abc" if held.get(key) is not None] == ["a", "c"]
+    held.put("d", kept(1000))
+    assert held.get("d") is None
+    assert held.held_bytes <= 6000

@@ -1,0 +1,111 @@
+"""Both reports of a service: what it can't tell is said, and nothing breaks."""
+
+from __future__ import annotations
+
+import os
+import queue
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+import sourcelight as sl
+from sourcelight.lab.reports import Report, changes, contributors
+from sourcelight.testing import RepositoryBuilder
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120), pytest.mark.filterwarnings("ignore:.*:UserWarning")]
+
+TOKEN = "slo_made-up-for-these-tests"
+BEN = "Ben <ben@example.org>"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two people, a merge, two tags."""
+    repo = RepositoryBuilder(tmp_path_factory.mktemp("served") / "demo")
+    repo.commit({"a.py": "one\ntwo\n"}, "begin")
+    repo.tag("v1")
+    repo.branch("side")
+    repo.switch("side")
+    repo.commit({"b.py": "y\n"}, "side work", author=BEN)
+    repo.switch("main")
+    repo.commit({"a.py": "one\nthree\n"}, "change")
+    repo.merge("side", "join")
+    repo.tag("v2")
+    return repo.path.parent
+
+
+def read_lines(pipe: IO[str], lines: queue.Queue[str]) -> None:
+    for line in pipe:
+        lines.put(line)
+    lines.put("")
+
+
+@pytest.fixture(scope="module")
+def code(folder: Path, shut_environment: Path) -> Iterator[sl.Client]:
+    """A client of `sourcelight serve` on it."""
+    command = "import sys; from sourcelight.cli import main; sys.exit(main())"
+    server = subprocess.Popen(
+        [sys.executable, "-c", command, "serve", str(folder), "--port", "0"],
+        env={**os.environ, "SOURCELIGHT_OWNER_TOKEN": TOKEN, "SOURCELIGHT_HOME": str(shut_environment / "reports")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert server.stdout is not None
+    lines: queue.Queue[str] = queue.Queue()
+    reader = threading.Thread(target=read_lines, args=(server.stdout, lines), daemon=True)
+    reader.start()
+    try:
+        address = None
+        while address is None:
+            line = lines.get(timeout=60)
+            assert line, "serve ended before it listened"
+            address = re.search(r"https?://[^\s]+", line)
+        with sl.connect(address[0], TOKEN) as client:
+            yield client
+    finally:
+        server.terminate()
+        server.wait(15)
+        reader.join(5)
+        server.stdout.close()
+
+
+def value(report: Report, name: str) -> object:
+    return next(number.value for number in report.numbers if number.name == name)
+
+
+def test_contributors_of_a_service_say_what_it_does_not_tell(code: sl.Client) -> None:
+    report = contributors(code)
+    assert value(report, "commits") == 4
+    assert value(report, "people") == 2
+    assert value(report, "files changed") is None
+    assert not report.complete
+    assert any("Not in this report: folders" in notice for notice in report.notices)
+    assert any("ownership" in notice for notice in report.notices)
+    assert len(report.drill("commits by people")) == 4
+    assert "not known" in report.to_html()
+    assert "not known" in report.to_markdown()
+
+
+def test_changes_of_a_service_say_what_it_does_not_tell(code: sl.Client, tmp_path: Path) -> None:
+    report = changes(code, "demo", "v1", "v2")
+    assert value(report, "commits") == 3
+    assert value(report, "files") == 2
+    assert value(report, "new people") == 1
+    assert report.tables["files"]["path"].tolist() == ["a.py", "b.py"]
+    assert any("last commits of files" in notice for notice in report.notices)
+    assert report.to_html().startswith("<!DOCTYPE html>")
+    assert report.save_tables(tmp_path / "tables", "jsonl")
+
+
+def test_a_remote_report_of_what_is_not_there_says_so(code: sl.Client) -> None:
+    with pytest.raises(sl.RevisionNotFound):
+        changes(code, "demo", "v1", "v9")
+    with pytest.raises(sl.RepositoryNotFound):
+        contributors(code, "nowhere")

@@ -1,0 +1,195 @@
+"""The first HTTP API of deep search, as its clients know it."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from engines.deepsearch.asking import OPEN, SECRET
+from engines.deepsearch.test_conversations import HeldResearcher
+from server.deepsearch.conftest import API, WAIT_S, World
+from server.running_service import TOKEN, Service, running
+from sourcelight.engines.deepsearch.conversations import Desk
+from sourcelight.engines.engine import Engine
+from sourcelight.repos.state import State
+
+QUESTION = "how is the checkout total computed"
+ABSENT = {"error": "conversation not found: it does not exist, or it is not shared with you"}
+
+
+def test_a_conversation_has_the_known_shape(world: World) -> None:
+    found = world.asked("ann", QUESTION)
+    assert {"id", "questions", "created_at", "updated_at", "user_id", "read_token", "share_url", "viewer"} <= set(found)
+    assert found["share_url"] == f"{world.service.url}/deepsearch/{found['read_token']}"
+    assert found["viewer"] == {"is_owner": True}
+    assert found["quota_usage"] == {"total_quota": 0, "quota_limit": -1, "reset_time": None}
+    (question,) = found["questions"]
+    assert question["conversation_id"] == found["id"]
+    assert (question["status"], question["question"]) == ("completed", QUESTION)
+    assert "`checkout_total`" in question["answer"]
+    assert question["turns"] is None
+    assert question["suggested_followups"]
+    assert question["stats"]["tool_calls"] >= 1
+    assert {source["type"] for source in question["sources"]} == {"Search", "Repository", "File"}
+    assert "error" not in question
+
+
+def test_events_come_in_order_and_can_be_read_again(world: World) -> None:
+    found = world.asked("ann", QUESTION)
+    path = f"{API}/{found['id']}/questions/{found['questions'][0]['id']}/events"
+    with world.client("ann") as client:
+        answer = client.get(path)
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        events = [dict(line.split(": ", 1) for line in part.split("\n")) for part in answer.text.split("\n\n") if part]
+        assert [event["id"] for event in events] == [str(number) for number in range(1, len(events) + 1)]
+        kinds = [event["event"] for event in events]
+        assert (kinds[0], kinds[-1]) == ("question", "completed")
+        assert {"turn", "evidence"} <= set(kinds)
+        rest = client.get(path, headers={"Last-Event-ID": str(len(events) - 1)})
+        assert rest.text.count("event: ") == 1
+        assert json.loads(events[0]["data"])["text"] == QUESTION
+
+
+def test_follow_ups_changes_lists_and_deletion(world: World) -> None:
+    found = world.asked("bob", QUESTION)
+    one = f"{API}/{found['id']}"
+    with world.client("bob") as client:
+        added = client.post(f"{one}/questions", json={"conversation_id": found["id"], "question": "who wrote it?"})
+        assert (added.status_code, added.json()["question"]) == (202, "who wrote it?")
+        client.get(f"{one}/questions/{added.json()['id']}/events")
+        assert client.get(f"{one}/questions/{added.json()['id']}").json()["status"] == "completed"
+        changed = client.patch(one, json={"title": "Carts", "is_starred": True}).json()
+        assert (changed["title"], changed["is_starred"]) == ("Carts", True)
+        second = world.asked("bob", "where are prices rounded")
+
+        def ids(**params: str | int) -> list[int]:
+            return [each["id"] for each in client.get(API, params=params).json()["conversations"]]
+
+        assert ids(sort="id") == [found["id"], second["id"]]
+        assert ids(filter_is_starred="true") == [found["id"]]
+        assert ids(filter_id=second["id"]) == [second["id"]]
+        assert ids(filter_read_token=found["read_token"]) == [found["id"]]
+        assert ids(filter_user_id=99999) == []
+        page = client.get(API, params={"page_first": 1, "sort": "-id"}).json()
+        assert page["page_info"]["has_next_page"] is True
+        assert ids(page_first=1, sort="-id", page_after=page["page_info"]["end_cursor"]) == [found["id"]]
+        assert client.delete(one).status_code == 204
+        gone = client.get(one)
+        assert (gone.status_code, gone.json()) == (404, ABSENT)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("POST", API, {"question": " "}, 400),
+        ("POST", API, {}, 400),
+        ("POST", API, [1], 400),
+        ("POST", API, {"question": "x" * 30_000}, 400),
+        ("GET", f"{API}?sort=secret", None, 400),
+        ("GET", f"{API}?page_first=1000", None, 400),
+        ("GET", f"{API}?filter_is_starred=perhaps", None, 400),
+        ("GET", f"{API}/999", None, 404),
+        ("GET", f"{API}/x", None, 404),
+        ("DELETE", f"{API}/999", None, 404),
+        ("POST", f"{API}/999/questions", {"question": "x"}, 404),
+        ("POST", f"{API}/999/questions/1/cancel", {}, 404),
+        ("PUT", API, {}, 405),
+    ],
+)
+def test_faults_have_their_status(world: World, method: str, path: str, body: object, status: int) -> None:
+    with world.client("ann") as client:
+        answer = client.request(method, path, json=body)
+        assert answer.status_code == status
+        if status != 405:
+            assert isinstance(answer.json()["error"], str)
+
+
+def test_a_request_names_its_client_and_its_user(world: World) -> None:
+    with world.client("ann") as client:
+        assert client.get(API, headers={"X-Requested-With": ""}).status_code == 400
+    with world.client() as client:
+        assert client.get(API).status_code == 401
+        assert client.get(API, headers={"Authorization": "token wrong"}).status_code == 401
+
+
+def test_others_learn_nothing(world: World) -> None:
+    """Neither of a conversation that is not shared, nor of what a shared one says of an invisible repository."""
+    found = world.asked("ann", QUESTION)
+    one, question = f"{API}/{found['id']}", found["questions"][0]["id"]
+    with world.client("bob") as client, world.client("ann") as owner:
+        for method, path in (("GET", one), ("DELETE", one), ("GET", f"{one}/questions/{question}/events")):
+            assert client.request(method, path).json() == ABSENT
+        assert client.patch(one, json={"is_starred": True}).json() == ABSENT
+        assert client.get(API, params={"filter_read_token": found["read_token"]}).json()["conversations"] == []
+        assert owner.patch(one, json={"is_shared": True}).status_code == 200
+        (shared,) = client.get(API, params={"filter_read_token": found["read_token"]}).json()["conversations"]
+        assert shared["viewer"] == {"is_owner": False}
+        assert shared["user_id"] is None
+        text = json.dumps(shared)
+        assert OPEN in text
+        assert SECRET not in text
+        assert "ledger" not in text.casefold()
+        assert "withheld" in text
+        assert client.delete(one).json() == ABSENT
+        assert owner.patch(one, json={"reset_link": True}).json()["read_token"] != found["read_token"]
+        assert client.get(API, params={"filter_read_token": found["read_token"]}).json()["conversations"] == []
+
+
+@contextmanager
+def served(engine: Engine, desk: Desk) -> Iterator[tuple[Service, httpx.Client]]:
+    """A service over a desk, and a client of its owner."""
+    headers = {"X-Requested-With": "tests 1", "Authorization": f"token {TOKEN}"}
+    with (
+        running(engine, state=desk.state, conversations=desk) as service,
+        httpx.Client(base_url=service.url, headers=headers, timeout=WAIT_S, trust_env=False) as client,
+    ):
+        yield service, client
+
+
+def test_one_question_runs_at_a_time_and_can_be_canceled(asked_engine: Engine) -> None:
+    researcher = HeldResearcher()
+    with State() as state, closing(Desk(state, researcher)) as desk, served(asked_engine, desk) as (_, client):
+        made = client.post(API, json={"question": "wait"}).json()
+        assert researcher.begun.wait(WAIT_S)
+        under_way = client.get(f"{API}/{made['id']}").json()["questions"][0]
+        assert (under_way["status"], under_way["suggested_followups"]) == ("processing", None)
+        assert under_way["turns"][0]["reasoning"] == "nls_search: x: 3 files"
+        page = client.get(f"/deepsearch/{made['read_token']}")
+        assert 'http-equiv="refresh"' in page.text
+        assert "nls_search: x: 3 files" in page.text
+        busy = client.post(f"{API}/{made['id']}/questions", json={"question": "and?"})
+        assert busy.status_code == 409
+        number = made["questions"][0]["id"]
+        ended = client.post(f"{API}/{made['id']}/questions/{number}/cancel").json()
+        assert (ended["status"], ended["error"]["kind"]) == ("completed", "Canceled")
+        events = client.get(f"{API}/{made['id']}/questions/{number}/events").text
+        assert events.count("event: turn") == 1
+        assert "event: canceled" in events
+        assert 'http-equiv="refresh"' not in client.get(f"/deepsearch/{made['read_token']}").text
+
+
+def test_a_stopped_service_ends_streams_and_the_next_tells_what_was_interrupted(
+    asked_engine: Engine, tmp_path: Path
+) -> None:
+    """What a process that is no more left running is an error, and is not begun again."""
+    researcher = HeldResearcher()
+    with State(str(tmp_path / "state.sqlite")) as state:
+        dead = Desk(state, researcher, boot=f"{socket.gethostname()}/4194305/ab")
+        with served(asked_engine, dead) as (service, client):
+            made = client.post(API, json={"question": "wait"}).json()
+            assert researcher.begun.wait(WAIT_S)
+            with client.stream("GET", f"{API}/{made['id']}/questions/{made['questions'][0]['id']}/events") as events:
+                lines = events.iter_lines()
+                assert next(lines) == "id: 1"
+                service.stop()
+                assert "event: completed" not in list(lines)
+        with closing(Desk(state)) as desk, served(asked_engine, desk) as (_, client):
+            (question,) = client.get(f"{API}/{made['id']}").json()["questions"]
+            assert (question["status"], question["error"]["kind"]) == ("completed", "Interrupted")
+        dead.close()
