@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.engines.search.ranking.bm25 import Floats, WordScores
+from sourcelight.engines.search.ranking.bm25 import Floats, WordScores, starts
 from sourcelight.engines.search.ranking.paths import KINDS
 from sourcelight.engines.search.ranking.question import Question
 from sourcelight.engines.search.ranking.space import Piece, Space
@@ -65,7 +65,7 @@ def file_lists(space: Space, words: WordScores, question: Question, weights: Lis
     factors = weights.of_kinds(question)
     kinds = [factors[space.words[piece.target].kind[piece.files]] for piece in space.pieces]
     found = FileLists(np.concatenate(kinds) if kinds else np.zeros(0))
-    tops = _three_best(space, words.chunks)
+    tops = _three_best(space, words)
     ranked = zip((weights.best, weights.second, weights.third, weights.whole), (*tops, words.files), strict=True)
     total = np.zeros(space.files)
     for weight, values in ranked:
@@ -88,23 +88,23 @@ def _scaled(values: Floats) -> Floats:
     return values / most if most > 0.0 else values
 
 
-def _three_best(space: Space, chunks: Floats) -> list[Floats]:
+def _three_best(space: Space, words: WordScores) -> list[Floats]:
     """Give the best, second and third best score of the chunks of each file."""
     found = [np.zeros(space.files) for _ in range(3)]
-    for number, piece in enumerate(space.pieces):
-        whole = chunks[space.chunk_base[number] : space.chunk_base[number + 1]]
-        held = np.flatnonzero(whole)
-        if not len(held):
-            continue
-        scores, file = whole[held], piece.file_of[held]
-        first = np.flatnonzero(np.append(True, file[1:] != file[:-1]))
-        places, sizes = file[first] + space.file_base[number], np.diff(np.append(first, len(held)))
-        for place, best in enumerate(found):
-            tops = np.maximum.reduceat(scores, first)
-            best[places] = tops
-            if place < 2:
-                top = np.flatnonzero(scores >= np.repeat(tops, sizes))
-                scores[top[np.append(True, file[top][1:] != file[top][:-1])]] = 0.0
+    scores, file = words.chunks[words.held], words.file
+    for best in found:
+        if not len(scores):
+            break
+        first = starts(file)
+        tops = np.maximum.reduceat(scores, first)
+        best[file[first]] = tops
+        if best is found[2]:
+            break
+        # Of each file, the first chunk with the best score is taken out.
+        top = (scores == tops.repeat(np.diff(first, append=len(file)))).nonzero()[0]
+        rest = np.ones(len(scores), dtype=np.bool_)
+        rest[top[starts(file[top])]] = False
+        scores, file = scores[rest], file[rest]
     return found
 
 
