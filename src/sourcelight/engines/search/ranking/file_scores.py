@@ -44,6 +44,9 @@ class ListWeights:
 MOST_DEFINING = 20
 """Files beyond which a name says nothing by being defined in them."""
 
+BODILESS = 0.25
+"""What a file counts that only declares a name, or defines it in one line: constants, fields, prototypes."""
+
 
 @dataclass(slots=True)
 class FileLists:
@@ -73,9 +76,10 @@ def file_lists(space: Space, words: WordScores, question: Question, weights: Lis
     found.lists["words"] = _scaled(total)
     exact, mentioned = np.zeros(space.files), np.zeros(space.files)
     for name in question.names:
-        files = np.array(sorted(_defining(space, name)), dtype=np.int64)
-        if 0 < len(files) <= MOST_DEFINING:
-            exact[files] += 1.0 / len(files)
+        defining = _defining(space, name)
+        if len(defining) <= MOST_DEFINING:
+            for file, share in sorted(defining.items()):
+                exact[file] += share / len(defining)
     for file in _mentioned(space, question):
         mentioned[file] = 1.0
     found.lists["definitions"] = weights.exact * exact
@@ -108,14 +112,19 @@ def _three_best(space: Space, words: WordScores) -> list[Floats]:
     return found
 
 
-def _defining(space: Space, name: str) -> Iterator[int]:
-    """Give the files in which a definition bears a name."""
+def _defining(space: Space, name: str) -> dict[int, float]:
+    """Give the files in which a definition bears a name, 1 for each where one has a body of lines, else `BODILESS`."""
     wanted = name.encode()
+    found: dict[int, float] = {}
     for number, piece, symbols in with_symbols(space):
         rows = symbols.rows_of_name(wanted)
         if len(rows):
-            documents = np.unique(symbols.documents_of(rows))
-            yield from (space.file_base[number] + np.flatnonzero(np.isin(piece.documents, documents))).tolist()
+            documents = symbols.documents_of(rows)
+            with_body = documents[symbols.end_line[rows] > symbols.line[rows]]
+            for file in np.flatnonzero(np.isin(piece.documents, documents)).tolist():
+                whole = bool(np.isin(piece.documents[file], with_body))
+                found[space.file_base[number] + file] = 1.0 if whole else BODILESS
+    return found
 
 
 def with_symbols(space: Space) -> Iterator[tuple[int, Piece, SymbolTable]]:
