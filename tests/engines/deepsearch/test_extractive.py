@@ -141,6 +141,10 @@ def test_intents_are_read() -> None:
     assert intents_of(analyse("what calls parse()?")).usage
     assert intents_of(analyse("which tests cover parse?")).tests
     assert not intents_of(analyse("how are prices rounded?")).history
+    for text in ("who wrote this?", "When was retry added?", "Why was it dropped?", "since when is it there?"):
+        assert intents_of(analyse(text)).history, text
+    for text in ("what happens when memory is full?", "Who calls `parse`?", "When are deleted entries freed?"):
+        assert not intents_of(analyse(text)).history, text
 
 
 def test_follow_ups_lean_on_what_was_cited() -> None:

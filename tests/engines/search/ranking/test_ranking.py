@@ -246,6 +246,16 @@ def test_unknown_words_and_coverage(engine: Engine) -> None:
     assert ask(engine, "post an entry to the ledger").coverage > 0.6
 
 
+def test_a_declaration_counts_less_than_the_definition(tmp_path: Path) -> None:
+    """A name asked for is looked for where it is defined with a body, not in the header that declares it."""
+    repo = RepositoryBuilder(tmp_path / "books")
+    body = "int post_entry(int amount)\n{\n    return amount;\n}\n"
+    repo.commit({"ledger.h": "int post_entry(int amount);\n", "ledger.c": body})
+    found = ask(open_engine([repo.path], index=tmp_path / "index", workers=1), "what does `post_entry` do")
+    shares = {file.path: file.lists["definitions"] for file in found.files}
+    assert shares["ledger.c"] > 2 * shares["ledger.h"]
+
+
 def test_an_invisible_repository_changes_nothing(engine: Engine, builder: RepositoryBuilder, tmp_path: Path) -> None:
     """For one who may not see a private repository, not even a score tells that it is there."""
     secret = RepositoryBuilder(tmp_path / "secret", origin="https://example.org/team/secret.git")

@@ -14,9 +14,14 @@ SHORT = 6
 FOLLOW_UP_WEIGHT = 0.3
 """What a name or path cited by the answer before counts in a follow-up."""
 
+_DONE = r"(?:\w+ed|wrote|written|made|broke|broken|took|put|did|has|have|was|were)"
+# "What happens when ..." and "who calls ..." ask for code: only what is over is history.
 _HISTORY = re.compile(
-    r"\b(?:who|when|why (?:was|were|did|is it that|has|have)|commits?|author(?:s|ed)?|introduced?|blame|history|"
-    r"changed|added in|removed|deleted|broke|regress(?:ed|ion)|since (?:when|which)|recent(?:ly)?|last)\b",
+    rf"\b(?:who (?:(?:first|last|originally) )?{_DONE}|(?:^|since |and |or )when (?:was|were|did|has|have|is it that)|"
+    r"why (?:was|were|did|is it that|has|have)|commits?|author(?:s|ed)?|introduced|blame|history|added in|"
+    r"(?:what|which \w+|was|were|been|last|recently) (?:last |recently )?(?:changed|added|removed|deleted)|"
+    r"(?:who|when) and (?:who|when|why)|who or when|"
+    r"broke|regress(?:ed|ion)|since (?:when|which)|recent(?:ly)?|changed (?:it|this|that|last))\b",
     re.IGNORECASE,
 )
 _USAGE = re.compile(

@@ -31,10 +31,15 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class WordScores:
-    """Scores of chunks and of files; `idf` of each term that occurs, and the chunks that hold it."""
+    """Scores of chunks and of files; `idf` of each term that occurs, and the chunks that hold it.
+
+    `held` are the chunks with a score, ascending, and `file` the file of each of them.
+    """
 
     chunks: Floats
     files: Floats
+    held: Numbers
+    file: Numbers
     idf: Mapping[str, float]
     holders: Mapping[str, list[tuple[int, Numbers]]]
 
@@ -71,7 +76,13 @@ def score(space: Space, terms: Mapping[str, float], weights: Weights, cancellati
             of_chunks[numbers] += weight * inverse * (weights.k1 + 1.0) * times / (weights.k1 + times)
             often = counts / norms[number][1][places]
             of_files[places] += weight * inverse_file * (weights.k1 + 1.0) * often / (weights.k1 + often)
-    return WordScores(chunks, files, idf, holders)
+    held_chunks = chunks.nonzero()[0]
+    bounds = held_chunks.searchsorted(space.chunk_base)
+    of_pieces = [
+        space.file_base[at] + piece.file_of[held_chunks[bounds[at] : bounds[at + 1]] - space.chunk_base[at]]
+        for at, piece in enumerate(space.pieces)
+    ]
+    return WordScores(chunks, files, held_chunks, np.concatenate(of_pieces) if of_pieces else _NONE, idf, holders)
 
 
 def _idf(total: int, held: int) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.engines.search.ranking.bm25 import Floats, WordScores
+from sourcelight.engines.search.ranking.bm25 import Floats, WordScores, starts
 from sourcelight.engines.search.ranking.paths import KINDS
 from sourcelight.engines.search.ranking.question import Question
 from sourcelight.engines.search.ranking.space import Piece, Space
@@ -44,6 +44,9 @@ class ListWeights:
 MOST_DEFINING = 20
 """Files beyond which a name says nothing by being defined in them."""
 
+BODILESS = 0.25
+"""What a file counts that only declares a name, or defines it in one line: constants, fields, prototypes."""
+
 
 @dataclass(slots=True)
 class FileLists:
@@ -65,7 +68,7 @@ def file_lists(space: Space, words: WordScores, question: Question, weights: Lis
     factors = weights.of_kinds(question)
     kinds = [factors[space.words[piece.target].kind[piece.files]] for piece in space.pieces]
     found = FileLists(np.concatenate(kinds) if kinds else np.zeros(0))
-    tops = _three_best(space, words.chunks)
+    tops = _three_best(space, words)
     ranked = zip((weights.best, weights.second, weights.third, weights.whole), (*tops, words.files), strict=True)
     total = np.zeros(space.files)
     for weight, values in ranked:
@@ -73,9 +76,10 @@ def file_lists(space: Space, words: WordScores, question: Question, weights: Lis
     found.lists["words"] = _scaled(total)
     exact, mentioned = np.zeros(space.files), np.zeros(space.files)
     for name in question.names:
-        files = np.array(sorted(_defining(space, name)), dtype=np.int64)
-        if 0 < len(files) <= MOST_DEFINING:
-            exact[files] += 1.0 / len(files)
+        defining = _defining(space, name)
+        if len(defining) <= MOST_DEFINING:
+            for file, share in sorted(defining.items()):
+                exact[file] += share / len(defining)
     for file in _mentioned(space, question):
         mentioned[file] = 1.0
     found.lists["definitions"] = weights.exact * exact
@@ -88,34 +92,39 @@ def _scaled(values: Floats) -> Floats:
     return values / most if most > 0.0 else values
 
 
-def _three_best(space: Space, chunks: Floats) -> list[Floats]:
+def _three_best(space: Space, words: WordScores) -> list[Floats]:
     """Give the best, second and third best score of the chunks of each file."""
     found = [np.zeros(space.files) for _ in range(3)]
-    for number, piece in enumerate(space.pieces):
-        whole = chunks[space.chunk_base[number] : space.chunk_base[number + 1]]
-        held = np.flatnonzero(whole)
-        if not len(held):
-            continue
-        scores, file = whole[held], piece.file_of[held]
-        first = np.flatnonzero(np.append(True, file[1:] != file[:-1]))
-        places, sizes = file[first] + space.file_base[number], np.diff(np.append(first, len(held)))
-        for place, best in enumerate(found):
-            tops = np.maximum.reduceat(scores, first)
-            best[places] = tops
-            if place < 2:
-                top = np.flatnonzero(scores >= np.repeat(tops, sizes))
-                scores[top[np.append(True, file[top][1:] != file[top][:-1])]] = 0.0
+    scores, file = words.chunks[words.held], words.file
+    for best in found:
+        if not len(scores):
+            break
+        first = starts(file)
+        tops = np.maximum.reduceat(scores, first)
+        best[file[first]] = tops
+        if best is found[2]:
+            break
+        # Of each file, the first chunk with the best score is taken out.
+        top = (scores == tops.repeat(np.diff(first, append=len(file)))).nonzero()[0]
+        rest = np.ones(len(scores), dtype=np.bool_)
+        rest[top[starts(file[top])]] = False
+        scores, file = scores[rest], file[rest]
     return found
 
 
-def _defining(space: Space, name: str) -> Iterator[int]:
-    """Give the files in which a definition bears a name."""
+def _defining(space: Space, name: str) -> dict[int, float]:
+    """Give the files in which a definition bears a name, 1 for each where one has a body of lines, else `BODILESS`."""
     wanted = name.encode()
+    found: dict[int, float] = {}
     for number, piece, symbols in with_symbols(space):
         rows = symbols.rows_of_name(wanted)
         if len(rows):
-            documents = np.unique(symbols.documents_of(rows))
-            yield from (space.file_base[number] + np.flatnonzero(np.isin(piece.documents, documents))).tolist()
+            documents = symbols.documents_of(rows)
+            with_body = documents[symbols.end_line[rows] > symbols.line[rows]]
+            for file in np.flatnonzero(np.isin(piece.documents, documents)).tolist():
+                whole = bool(np.isin(piece.documents[file], with_body))
+                found[space.file_base[number] + file] = 1.0 if whole else BODILESS
+    return found
 
 
 def with_symbols(space: Space) -> Iterator[tuple[int, Piece, SymbolTable]]:

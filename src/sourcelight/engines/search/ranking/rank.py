@@ -60,7 +60,7 @@ class Ranker:
             int(np.count_nonzero(order.file_scores)),
             int(np.count_nonzero(words.chunks)),
             space.files,
-            _coverage(question, space, words, order.best(Limits(_COVERING))[0]),
+            _coverage(question, space, words, order.first(_COVERING)),
             _unknown(question, words.idf),
             idf=words.idf,
         )
@@ -113,16 +113,11 @@ class _Order:
         total = lists.total()
         self._most = float(total.max()) or 1.0
         self.file_scores: Floats = total / self._most
-        self._held = np.flatnonzero(words.chunks)
+        self._seen: list[tuple[int, float]] | None = None
+        self._held = words.held
         most = float(words.chunks.max()) or 1.0
-        parts = []
-        for number, piece in enumerate(space.pieces):
-            base, end = space.chunk_base[number], space.chunk_base[number + 1]
-            low, high = np.searchsorted(self._held, (base, end))
-            held = self._held[low:high]
-            file = space.file_base[number] + piece.file_of[held - base]
-            parts.append(_CHUNK * words.chunks[held] / most * lists.kind[file] + _FILE * self.file_scores[file])
-        self._scores = np.concatenate(parts) if parts else np.zeros(0)
+        file = words.file
+        self._scores = _CHUNK * words.chunks[self._held] / most * lists.kind[file] + _FILE * self.file_scores[file]
 
     def _place(self, chunk: int) -> tuple[int, int, int]:
         """Give the piece of a chunk, its number there, and the number of its file."""
@@ -159,6 +154,12 @@ class _Order:
         ordered = sorted(files, key=lambda file: (-self.file_scores[file], self._name(file)))
         return [(chunk, value / most) for chunk, value in chosen], ordered
 
+    def first(self, count: int) -> list[tuple[int, float]]:
+        """Give the best chunks whatever their files are, with their scores before these are scaled."""
+        if self._seen is None or len(self._seen) < min(count, len(self._held)):
+            return self._sorted(count)[:count]
+        return self._seen[:count]
+
     def best_files(self, most: int) -> list[int]:
         """Give the best files by their own scores; of equal ones by repository and path."""
         scores = self.file_scores
@@ -178,7 +179,8 @@ class _Order:
             held = np.arange(len(scores))
         pairs = [(int(self._held[at]), float(scores[at])) for at in held.tolist()]
         pairs.sort(key=lambda pair: -pair[1])
-        return self._settled(pairs)
+        self._seen = self._settled(pairs)
+        return self._seen
 
     def _settled(self, pairs: list[tuple[int, float]]) -> list[tuple[int, float]]:
         """Put equal ones in the order of repository, path and line."""
