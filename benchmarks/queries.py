@@ -259,7 +259,7 @@ class Bench:
             theirs = self.other.matches(case.zoekt) if self.other and case.zoekt else None
             note = "" if theirs in {None, matches} else f" (zoekt {theirs:,})"
         else:
-            matches = int(self.corpus.client.count(case.query, progress=False)["matches"].sum())
+            matches = int(self.corpus.client.count(case.query, progress=False))
         http = times.ratio("zoekt", "stream")
         frame, count = times.ratio("zoekt", "frame"), times.ratio("zoekt", "count")
         self._judge(case, "over HTTP", http, case.wanted)
