@@ -72,10 +72,13 @@ function references(left) {
       for (const r of service.getReferencesAtPosition(path.join(root, file), at) || [])
         if (own(r.fileName) && program.getSourceFile(r.fileName).text.substr(r.textSpan.start, name.length) === name)
           found.add(JSON.stringify([rel(r.fileName), r.textSpan.start]));
-    if (found.size < 3) continue;
+    if (found.size < 3 || places.get(name).length > 1500) continue;
+    // A place is only judged where the service itself knows what stands there: without installed packages it may not.
+    const resolved = ([f, at]) => found.has(JSON.stringify([f, at])) ||
+      (service.getDefinitionAtPosition(path.join(root, f), at) || []).some(d => own(d.fileName) && d.kind !== "alias");
     left--;
     const shown = held => held.map(([f, at]) => [f, bytes(f, at)]);
-    const row = { file, name, references: shown([...found].map(one => JSON.parse(one))), known: shown(places.get(name)) };
+    const row = { file, name, references: shown([...found].map(one => JSON.parse(one))), known: shown(places.get(name).filter(resolved)) };
     console.log(JSON.stringify(row));
   }
 }
