@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import resource
@@ -18,6 +19,7 @@ from sourcelight.engines.search.model import DEFAULT_MAX_FILE_SIZE
 from sourcelight.repos import ObjectReader, Repository
 
 Got = TypeVar("Got")
+_QUIET_CORES, _QUIET_S, _LONGEST_WAIT_S = 0.05, 3.0, 900.0
 _ENGINES = ("numpy", "pyarrow", "hyperscan")
 
 
@@ -32,6 +34,40 @@ def timed(work: Callable[[], Got]) -> tuple[float, float, Got]:
     cpu, wall = cpu_s(), time.perf_counter()
     result = work()
     return cpu_s() - cpu, time.perf_counter() - wall, result
+
+
+def used_cpu_s(pid: int) -> float:
+    """CPU seconds of another process, with the threads of it that ended and without its children (Linux only)."""
+    fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def until_quiet(pid: int) -> float:
+    """Wait until a process and its children are at rest for some seconds; give the seconds that took."""
+    began = time.monotonic()
+    while time.monotonic() - began < _LONGEST_WAIT_S:
+        before = _used_by_family(pid)
+        time.sleep(_QUIET_S)
+        after = _used_by_family(pid)
+        if sum(used - before.get(one, 0.0) for one, used in after.items()) < _QUIET_CORES * _QUIET_S:
+            break
+    return time.monotonic() - began
+
+
+def _used_by_family(pid: int) -> dict[int, float]:
+    """CPU seconds of a process and of its children of all generations."""
+    parents: dict[int, int] = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended
+            parents[int(entry.parent.name)] = int(entry.read_text("utf-8").rpartition(")")[2].split()[1])
+    found = [pid]
+    for one in found:
+        found += [child for child, parent in parents.items() if parent == one]
+    used = {}
+    for one in found:
+        with contextlib.suppress(OSError):
+            used[one] = used_cpu_s(one)
+    return used
 
 
 class Corpus:

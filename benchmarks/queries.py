@@ -1,19 +1,25 @@
 """The queries of the design's table against ripgrep and zoekt: the same matches, and how much faster.
 
-Run: ``python benchmarks/queries.py --corpus FOLDER [--index FOLDER] [--rounds N] [--queries NAME,NAME]``.
+Run: ``python benchmarks/queries.py --corpus FOLDER [--index FOLDER] [--rounds N] [--row-seconds S] [--check]
+[--queries NAME,NAME]``.
 
-FOLDER holds git repositories; twenty with a gigabyte of text tell something. Ripgrep searches a checkout whose files
-are the repositories' blobs (as CPU time, of all its threads, against the CPU time of a DataFrame in this process).
-Zoekt is asked over HTTP, and so is our own service: one connection a query, the whole body read and not parsed, every
-match asked for (as wall time, on both sides). Zoekt takes part when the environment names its binaries, see
-`peers.zoekt`. All of them run one after the other in every round; a time is the median of the rounds, a ratio the
-median of the rounds' ratios, and above 1 we are faster. Before that, the lines we find are compared with ripgrep's
-and the number of matches with zoekt's. It exits with 1 if lines differ or a goal is missed.
+FOLDER holds git repositories; twenty with a gigabyte of text tell something. Zoekt is asked over HTTP, and so is our
+own service: one connection a query, the whole body read and not parsed, every match asked for. Zoekt takes part when
+the environment names its binaries, see `peers.zoekt`. Ripgrep searches a checkout whose files are the repositories'
+blobs (as CPU time, of all its threads, against the CPU time of a DataFrame in this process). Measuring begins once
+our service is at rest: it looks for definitions when it starts.
+
+All of them run one after the other in every round; the two services as often in a round as fits into a tenth of a
+second. Wall times are medians of the rounds, and a ratio the median of the rounds' ratios; CPU times are those of the
+services' processes over all rounds, by the number of requests. A row ends with the round in which its time was over.
+Above 1 we are faster. With ``--check`` the lines we find are first compared with ripgrep's and the number of matches
+with zoekt's. It exits with 1 if lines differ or a goal is missed (by wall time).
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shutil
 import statistics
@@ -26,15 +32,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from corpus import Corpus, machine, markdown, timed
-from peers import Row, Service, Zoekt, ripgrep_bytes, ripgrep_rows, serving, zoekt
+from corpus import Corpus, machine, markdown, timed, until_quiet, used_cpu_s
+from peers import Answer, Row, Service, Zoekt, ripgrep_bytes, ripgrep_rows, serving, zoekt
 
 FILTER_OR_PHRASE = 1.1
 MANY_HITS = 100_000
 FRAME_OF_MANY = 2.0
 COUNT_OF_MANY = 4.0
-SLOW_S = 3.0
-ROUNDS_OF_SLOW = 2
+ASKED_S, MOST_ASKED = 0.1, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +191,10 @@ CASES = (
 
 @dataclass
 class Times:
-    """Seconds of each round, by what was timed."""
+    """Seconds of each round, by what was timed; CPU seconds and requests of the services over all rounds."""
 
     of: dict[str, list[float]] = field(default_factory=dict)
+    cpu: dict[str, list[float]] = field(default_factory=dict)
 
     def add(self, what: str, seconds: float) -> None:
         """Note one time."""
@@ -202,41 +208,71 @@ class Times:
         """The median of the rounds' ratios; None where one of the two is missing."""
         if theirs not in self.of or ours not in self.of:
             return None
+        if len(self.of[theirs]) != len(self.of[ours]):
+            return statistics.median(self.of[theirs]) / statistics.median(self.of[ours])
         return statistics.median(a / b for a, b in zip(self.of[theirs], self.of[ours], strict=True))
+
+    def asked(self, what: str, used_s: float, requests: int) -> None:
+        """Note what some requests cost a service."""
+        total = self.cpu.setdefault(what, [0.0, 0.0])
+        total[0] += used_s
+        total[1] += requests
+
+    def cpu_s(self, what: str) -> float | None:
+        """CPU seconds of one request."""
+        used, requests = self.cpu.get(what, (0.0, 0.0))
+        return used / requests if requests else None
+
+    def cpu_ratio(self, theirs: str, ours: str) -> float | None:
+        """The ratio of CPU times of one request; None where it is too little to be measured."""
+        a, b = self.cpu_s(theirs), self.cpu_s(ours)
+        return a / b if a and b else None
 
 
 class Bench:
     """All that takes part."""
 
-    def __init__(self, corpus: Corpus, tree: Path | None, service: Service, other: Zoekt | None, rounds: int) -> None:
+    def __init__(
+        self, corpus: Corpus, tree: Path | None, service: Service, other: Zoekt | None, options: argparse.Namespace
+    ) -> None:
         self.corpus = corpus
         self.tree = tree
         self.service = service
         self.other = other
-        self.rounds = rounds
+        self.rounds = options.rounds
+        self.row_s = options.row_seconds
+        self.check = options.check
         self.faults: list[str] = []
+        self.short: list[str] = []
 
     def row(self, case: Case) -> list[str]:
-        """Check a case, time it, and give its row of the table."""
-        rows, matches = self._ours(case)
+        """Check a case if asked to, time it, and give its row of the table."""
         name = case.name + (" (new)" if case.new else "")
-        if self.tree is not None:
-            missing, extra = self._difference(case, rows)
-            if missing or extra:
-                self.faults.append(f"{case.name}: {missing} lines that only ripgrep finds, {extra} that only we find")
-        theirs = self.other.matches(case.zoekt) if self.other and case.zoekt else None
-        note = "" if theirs in {None, matches} else f" (zoekt {theirs:,})"
         times = self._times(case)
+        note = ""
+        if self.check:
+            rows, matches = self._ours(case)
+            if self.tree is not None:
+                missing, extra = self._difference(case, rows)
+                if missing or extra:
+                    self.faults.append(f"{case.name}: {missing} lines that only ripgrep finds, {extra} that only we do")
+            theirs = self.other.matches(case.zoekt) if self.other and case.zoekt else None
+            note = "" if theirs in {None, matches} else f" (zoekt {theirs:,})"
+        else:
+            matches = int(self.corpus.client.count(case.query, progress=False))
         http = times.ratio("zoekt", "stream")
         frame, count = times.ratio("zoekt", "frame"), times.ratio("zoekt", "count")
         self._judge(case, "over HTTP", http, case.wanted)
         if matches > MANY_HITS:
             self._judge(case, "DataFrame", frame, FRAME_OF_MANY)
             self._judge(case, "count", count, COUNT_OF_MANY)
-        measured = [times.ms(what) for what in ("zoekt", "stream", "first", "frame", "count")]
-        ratios = [http, frame, count, times.ratio("ripgrep", "frame CPU")]
-        shown = ["-" if ratio is None else f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}" for ratio in ratios]
-        return [name, f"{matches:,}{note}", *measured, shown[0], f"{case.wanted:g}", *shown[1:]]
+        used = [times.cpu_s(what) for what in ("zoekt", "stream")]
+        spent = ["-" if one is None else f"{one * 1e3:,.1f}" for one in used]
+        wall = [times.ms(what) for what in ("zoekt", "stream")]
+        inside = [times.ms(what) for what in ("first", "frame", "count")]
+        ratios = [shown(one) for one in (frame, count, times.ratio("ripgrep", "frame CPU"))]
+        over_http = [*spent, shown(times.cpu_ratio("zoekt", "stream")), *wall, shown(http), f"{case.wanted:g}"]
+        return [name, f"{matches:,}{note}", *over_http, *inside, *ratios]
 
     def _judge(self, case: Case, what: str, ratio: float | None, wanted: float) -> None:
         if ratio is not None and ratio < wanted:
@@ -270,23 +306,41 @@ class Bench:
 
     def _times(self, case: Case) -> Times:
         times = Times()
-        rounds = self.rounds
-        self.service.search(case.query)  # the others were asked once already
-        done = 0
-        while done < rounds:
-            began = time.perf_counter()
-            self._round(case, times)
-            done += 1
-            if time.perf_counter() - began > SLOW_S:
-                rounds = min(rounds, ROUNDS_OF_SLOW)
+        began = time.perf_counter()
+        repeats = {}
+        for what, (pid, ask) in self._services(case).items():
+            before = used_cpu_s(pid)
+            alone = ask().whole_s
+            repeats[what] = min(MOST_ASKED, int(ASKED_S / alone) + 1)
+            if alone > self.row_s:  # it counts: once more would take too long
+                repeats[what] = 0
+                times.asked(what, used_cpu_s(pid) - before, 1)
+                times.add(what, alone)
+        for number in range(self.rounds):
+            if number and time.perf_counter() - began > self.row_s:
+                self.short.append(f"{case.name}: {number}")
+                break
+            self._round(case, times, repeats)
         return times
 
-    def _round(self, case: Case, times: Times) -> None:
-        answer = self.service.search(case.query)
-        times.add("stream", answer.whole_s)
-        times.add("first", answer.first_s)
+    def _services(self, case: Case) -> dict[str, tuple[int, Callable[[], Answer]]]:
+        found: dict[str, tuple[int, Callable[[], Answer]]] = {}
         if self.other is not None and case.zoekt:
-            times.add("zoekt", self.other.search(case.zoekt).whole_s)
+            other = self.other
+            found["zoekt"] = other.pid, lambda: other.search(case.zoekt)
+        found["stream"] = self.service.pid, lambda: self.service.search(case.query)
+        return found
+
+    def _round(self, case: Case, times: Times, repeats: dict[str, int]) -> None:
+        for what, (pid, ask) in self._services(case).items():
+            if not repeats[what]:
+                continue
+            before = used_cpu_s(pid)
+            answers = [ask() for _ in range(repeats[what])]
+            times.asked(what, used_cpu_s(pid) - before, len(answers))
+            times.add(what, statistics.median(answer.whole_s for answer in answers))
+            if what == "stream":
+                times.add("first", statistics.median(answer.first_s for answer in answers))
         client = self.corpus.client
 
         def frame() -> int:
@@ -306,9 +360,15 @@ def _run(case: Case, folder: Path) -> Callable[[], int]:
 
 
 HEAD = (
-    "query", "matches", "zoekt ms", "ours, HTTP ms", "first byte ms", "DataFrame ms", "count ms",
-    "zoekt ÷ ours, HTTP", "wanted", "÷ DataFrame", "÷ count", "rg ÷ DataFrame (CPU)",
+    "query", "matches", "zoekt CPU ms", "ours CPU ms", "zoekt ÷ ours, CPU", "zoekt wall ms", "ours wall ms",
+    "zoekt ÷ ours, wall", "wanted", "first byte ms", "DataFrame ms", "count ms", "÷ DataFrame", "÷ count",
+    "rg ÷ DataFrame (CPU)",
 )  # fmt: skip
+
+
+def shown(ratio: float | None) -> str:
+    """A ratio in as many digits as tell something."""
+    return "-" if ratio is None else f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
 
 
 def chosen(names: str) -> list[Case]:
@@ -322,7 +382,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--corpus", required=True, help="folder with git repositories")
     parser.add_argument("--index", default="", help="folder to keep the index and the checkout in")
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--row-seconds", type=float, default=6.0, help="time after which a row begins no new round")
+    parser.add_argument("--check", action="store_true", help="compare lines with ripgrep's, matches with zoekt's")
     parser.add_argument("--queries", default="", help="parts of names of queries, with commas between")
     options = parser.parse_args()
     with ExitStack() as stack:
@@ -333,8 +395,10 @@ def main() -> int:
             corpus.export(tree)
         other = stack.enter_context(zoekt([one.git_dir for one in corpus.repositories], Path(home)))
         service = stack.enter_context(serving(corpus.folder, home))
-        print(f"{corpus.describe()}; {options.rounds} rounds\n")
-        bench = Bench(corpus, tree, service, other, options.rounds)
+        waited_s = until_quiet(service.pid)
+        print(f"{corpus.describe()}; up to {options.rounds} rounds, {options.row_seconds:g} s a row")
+        print(f"our service came to rest after {waited_s:.0f} s; load then {os.getloadavg()[0]:.1f}\n")
+        bench = Bench(corpus, tree, service, other, options)
         rows = []
         try:
             for case in chosen(options.queries):
@@ -344,6 +408,7 @@ def main() -> int:
             bench.faults.append("interrupted: the table is not whole")
         print(markdown(HEAD, rows))
     print(f"\n{machine()}")
+    print(f"rows with fewer rounds, for lack of time: {'; '.join(bench.short) or 'none'}")
     for fault in bench.faults:
         print(f"missed: {fault}")
     return int(bool(bench.faults))

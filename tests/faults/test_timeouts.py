@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
+import anyio
+import pyarrow as pa
 import pytest
 
 import sourcelight as sl
 from core.wire.strict_decoder import read_strictly
-from server.running_service import Service
-from sourcelight.core.batches import Cancellation
+from server.running_service import ScriptedEngine, Service
+from sourcelight.core.batches import Cancellation, Event, MatchBatch, RepositoryFacts
+from sourcelight.core.batches.within import Late, within
 from sourcelight.core.errors import SourcelightError
+from sourcelight.core.wire.events import Done, Progress
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.engine import Engine
 from sourcelight.engines.engine.background import on_time
+from sourcelight.repos import Viewer
+from sourcelight.server.service.pacing import EncodedMatches
+from sourcelight.server.service.producer import Producer
 
 LATE_S = 1.5  # 0.3 s on an idle machine
 SLOW = "[^x]"
@@ -129,3 +140,95 @@ def test_a_search_within_its_limit_is_complete(code: sl.Client) -> None:
 def test_a_limit_that_is_no_time_is_refused(code: sl.Client) -> None:
     with pytest.raises(SourcelightError, match=r"(?i)invalid value for field 'timeout'"):
         code.search("needle timeout:soon")
+
+
+WORDS = [f"{chr(97 + n % 26)}{chr(97 + n % 25)}{chr(97 + n % 23)}x{n}" for n in range(9_000)]
+LONG = {
+    "ten thousand terms": " or ".join(WORDS),
+    "a regexp of thousands of ways": f"/({'|'.join(WORDS)})/",
+    "thousands of alternatives": " ".join("(repo:o or file:e)" for _ in range(12)) + " needle",
+}
+
+
+@pytest.mark.parametrize("text", LONG.values(), ids=list(LONG))
+@pytest.mark.parametrize("allowed_s", [0.001, 0.25])
+def test_reading_and_compiling_a_long_query_is_held_to_the_limit_too(
+    embedded: sl.Client, text: str, allowed_s: float
+) -> None:
+    warm(embedded)
+    begin = time.monotonic()
+    result = embedded.search(f"timeout:{allowed_s * 1000:g}ms count:all {text}")
+    assert time.monotonic() - begin < allowed_s + 3 * LATE_S
+    if allowed_s < 0.1 or result.status == "limited":
+        said_once(result)
+
+
+def test_a_long_query_within_its_limit_is_answered(embedded: sl.Client) -> None:
+    result = embedded.search("timeout:60s count:all " + "(repo:o or file:e) " * 6 + "needle")
+    assert (result.status, len(result.alerts)) == ("complete", 0)
+    assert len(result.matches) > 1_000
+
+
+def test_matches_that_take_too_long_to_write_are_said_to_be_missing(remote: sl.Client) -> None:
+    remote.search("needle count:1")
+    begin = time.monotonic()
+    result = remote.search("a count:all file:huge timeout:600ms")
+    assert time.monotonic() - begin < 0.6 + 4 * LATE_S
+    if result.status == "limited":
+        told = [*result.skipped["reason"], *result.alerts["title"]]
+        assert told in (["shard-timeout"], ["Timed out while searching"])
+
+
+def test_what_the_service_could_not_encode_is_told_to_the_engine() -> None:
+    """A batch of megabytes whose encoding never looks at the clock, at the end of a search that was in time."""
+    slow, told = threading.Event(), []
+
+    def script(_: SearchRequest, __: Viewer, cancellation: Cancellation) -> Iterator[Event]:
+        cancellation.limit(0.2)
+        line = "x" * 5_000_000
+        columns = {"type": ["content"], "repository": ["one"], "line": [line]}
+        yield MatchBatch(pa.RecordBatch.from_pydict(columns))
+        told.append(set(cancellation.untold))
+        yield Done()
+
+    def encode(_: MatchBatch, __: Mapping[str, RepositoryFacts]) -> Iterator[bytes]:
+        yield b"[1]"
+        slow.wait(20)
+        yield b"[2]"
+
+    async def search() -> list[Any]:
+        producer = Producer(ScriptedEngine(script), SearchRequest("x"), Viewer.owner(), Cancellation(), encode)
+        ended = asyncio.Event()
+        producer.start(ended.set)
+        await asyncio.wait_for(ended.wait(), 20)
+        return await producer.take(0)
+
+    begin = time.monotonic()
+    items = anyio.run(search)
+    assert time.monotonic() - begin < 0.2 + LATE_S
+    slow.set()
+    assert told == [{"one"}]
+    assert items == [EncodedMatches(b"[1]"), Done()]
+
+
+def test_untold_matches_are_a_skipped_item_of_the_final_progress(engine: Engine) -> None:
+    cancellation = Cancellation()
+    events = engine.stream(SearchRequest("needle"), Viewer.owner(), cancellation)
+    first = next(event for event in events if isinstance(event, MatchBatch))
+    cancellation.untold.add(first.repositories[0].name)
+    last = [event for event in events if isinstance(event, Progress)][-1]
+    (item,) = (item for item in last.skipped if item.reason == "shard-timeout")
+    assert "no time to write" in item.message
+    assert first.repositories[0].name in item.message
+
+
+def test_work_that_looks_at_no_clock_is_left_behind() -> None:
+    go_on = threading.Event()
+    with pytest.raises(Late):
+        within(lambda: go_on.wait(20), Cancellation(0.05))
+    go_on.set()
+    with pytest.raises(Late):
+        within(lambda: 1, Cancellation(-1.0))
+    assert within(lambda: 1, Cancellation()) == within(lambda: 1, Cancellation(20)) == 1
+    with pytest.raises(ZeroDivisionError):
+        within(lambda: 1 // 0, Cancellation(20))

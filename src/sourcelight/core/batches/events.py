@@ -56,11 +56,17 @@ class Cancellation:
     ----------
     timeout_s
         Seconds from now after which `expired` is True; None: never.
+
+    Attributes
+    ----------
+    untold
+        Repositories of which matches were found that whoever takes them could not pass on in time.
     """
 
     def __init__(self, timeout_s: float | None = None) -> None:
         self._event = threading.Event()
         self._deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        self.untold: set[str] = set()
 
     def limit(self, timeout_s: float | None) -> None:
         """Let the work `expire` no later than `timeout_s` seconds from now; an earlier limit stays. None: no change."""

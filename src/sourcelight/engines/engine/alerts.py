@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from sourcelight.core.wire.events import Alert, ProposedQuery
+from sourcelight.core.wire.events import Alert, Done, Progress, ProposedQuery
 from sourcelight.engines.engine import limits
 
 _MOST_LISTED = 10
@@ -17,12 +17,20 @@ def timed_out(query: str, late: Sequence[str], allowed_s: float | None) -> Alert
     longer = limits.longer_timeout(allowed_s)
     # The field may stand once only.
     rest = _TIMEOUT.sub("", query).strip()
+    where = f"Nothing was found in {len(late)} repositories that were not searched to their end."
     return Alert(
         title="Timed out while searching",
-        description=f"Nothing was found in {len(late)} repositories that were not searched to their end.",
+        description=where if late else "There was not even time to read the query: it is very long.",
         kind="warning",
         proposed_queries=(ProposedQuery(f"timeout:{longer} {rest}", "query with longer timeout"),),
     )
+
+
+def late_to_read(query: str, allowed_s: float, taken_s: float) -> Iterator[Alert | Progress | Done]:
+    """All events of a search whose time was over before its query was read."""
+    yield Progress(done=True, match_count=0, duration_ms=round(taken_s * 1000))
+    yield timed_out(query, (), allowed_s)
+    yield Done()
 
 
 def invalid_revisions(faults: Mapping[str, str]) -> Alert:

@@ -8,9 +8,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
 from sourcelight.core.batches import Cancellation
-
-GRACE_S = 0.1
-"""How long work may go on after its time limit to come to its next check by itself."""
+from sourcelight.core.batches.within import GRACE_S
 
 _Part = TypeVar("_Part")
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import functools
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.core.batches import Cancellation, Event, MatchBatch
+from sourcelight.core.batches import Cancellation, Event
+from sourcelight.core.batches.within import Late, within
 from sourcelight.core.errors import IndexFault, QueryError, RepositoryError
 from sourcelight.core.query import Query, parse
+from sourcelight.core.query.fields import duration_s
 from sourcelight.core.query.unsupported import refuse_unsupported
 from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.engine import alerts
 from sourcelight.engines.engine.changes import WorktreeChanges
 from sourcelight.engines.engine.commits.histories import Histories, Wanted
 from sourcelight.engines.engine.contexts import Scoped, scoped
@@ -36,6 +39,9 @@ if TYPE_CHECKING:
     from sourcelight.engines.navigation import Navigator
 
 WORKTREE = "WORKTREE"
+_SHORT, _FEW_OR = 300, 6
+"""Characters and alternatives of a query that is read in a moment."""
+_TIMEOUT = re.compile(r"(?i)(?<![^\s(])timeout:([^\s()]+)")
 
 
 class Engine:
@@ -138,8 +144,12 @@ class Engine:
             At the call, before any event, when the query can't be read, or holds what is not supported.
         """
         started = time.monotonic()
-        query = self._parse(request)
-        return Search(self, query, self._scoped(query), request, viewer, cancellation, started).events()
+        read = self._read(request)
+        read_s = time.monotonic() - started
+        if isinstance(read, float):
+            return alerts.late_to_read(request.query, read, read_s)
+        query, scopes = read
+        return Search(self, query, scopes, request, viewer, cancellation, started, read_s=read_s).events()
 
     def count(
         self, request: SearchRequest, by: Sequence[GroupBy], viewer: Viewer, cancellation: Cancellation
@@ -197,13 +207,28 @@ class Engine:
         cancellation = Cancellation(timeout_s)
         try:
             query = self._parse(request)
-            search = Search(
-                self, query, self._scoped(query), request, viewer, cancellation, time.monotonic(), hints=False
-            )
-            with closing(search.events()) as events:
-                return any(isinstance(event, MatchBatch) for event in events)
+            scopes = self._scoped(query)
+            return Search(self, query, scopes, request, viewer, cancellation, time.monotonic()).finds()
         except QueryError:
             return False
+
+    def _read(self, request: SearchRequest) -> tuple[Query, tuple[Scoped, ...]] | float:
+        """A query with its contexts resolved; the seconds that were allowed when even that took too long."""
+
+        def read() -> tuple[Query, tuple[Scoped, ...]]:
+            query = self._parse(request)
+            return query, self._scoped(query)
+
+        text = request.query
+        if len(text) <= _SHORT and text.lower().count(" or ") <= _FEW_OR:
+            return read()
+        # Its own `timeout:` is known only when it is read: seen here so, it may stand in a quoted text as well.
+        asked = [s for s in (request.timeout_s, *map(duration_s, _TIMEOUT.findall(text))) if s is not None]
+        allowed_s = self.limits.timeout_s(max(asked[-1], 0.0) if asked else None, has_count=True)
+        try:
+            return within(read, Cancellation(allowed_s))
+        except Late:
+            return allowed_s or 0.0
 
     def _parse(self, request: SearchRequest) -> Query:
         query = parse(request.query, request.pattern_type, version=request.version)

@@ -26,6 +26,9 @@ from sourcelight.engines.engine.union import unite
 from sourcelight.engines.search import All, IndexStore, SearchOptions, SearchPart, Target, TextQuery
 from sourcelight.engines.search.definition_places import DefinitionPlaces, definition_places
 
+_FEW = 50
+"""Terms that are compiled and looked up in a moment together."""
+
 
 @dataclass(slots=True)
 class Gathering:
@@ -66,7 +69,7 @@ class Gathering:
         self.contributors = Contributors(self.histories.store)
         self._worker = ThreadPoolExecutor(1, "sourcelight-timed")
 
-    def batches(self) -> Iterator[Any]:
+    def batches(self) -> Generator[Any, None, None]:
         """Record batches of all alternatives."""
         try:
             yield from self._batches()
@@ -206,8 +209,11 @@ class Gathering:
 
 def _brief(plan: Plan) -> bool:
     """Whether no step takes long without a look at the time: a regular expression on one line of megabytes may."""
-    return all(not isinstance(leaf, Pattern) or leaf.kind == "literal" for leaf in _leaves(plan)) and not any(
-        item.name == "has.content" for item in plan.alternative.predicates("file")
+    leaves = list(_leaves(plan))
+    return (
+        len(leaves) <= _FEW
+        and all(leaf.kind == "literal" for leaf in leaves)
+        and not any(item.name == "has.content" for item in plan.alternative.predicates("file"))
     )
 
 

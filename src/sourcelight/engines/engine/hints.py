@@ -12,6 +12,8 @@ from sourcelight.engines.engine.advice import Advice, advise
 MOST_PROPOSED = 3
 TRY_S = 0.3
 """Seconds that one proposed query may take to show that it finds something."""
+LONGEST = 2_000
+"""Characters of a query that is read once more for advice: longer ones take a while, and were made by a program."""
 
 _CASE = re.compile(r"(?i)(?<!\S)case:\S+\s*")
 _SHOWN = frozenset({"quotes", "regexp-as-text", "filter-as-text", "contradiction", "dash", "operator-as-text", "never"})
@@ -22,6 +24,8 @@ def nothing_found(query: Query, finds: Callable[[str], bool]) -> Alert | None:
 
     Only queries of which `finds` is true are proposed.
     """
+    if len(query.text) > LONGEST:
+        return None
     found = advise(query)
     reasons = [advice for advice in found if advice.kind in _SHOWN]
     said = [f"{advice.message[:1].upper()}{advice.message[1:]}: {advice.fix}." for advice in reasons]

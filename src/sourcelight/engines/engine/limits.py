@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from sourcelight.core.wire.events import Skipped, Suggested
@@ -71,13 +72,15 @@ def display_limit(display: int, found: int) -> Skipped:
     )
 
 
-def timed_out(repositories: list[str], limit_s: float | None) -> Skipped:
-    """These repositories were not, or not wholly, searched in time."""
+def timed_out(repositories: list[str], limit_s: float | None, untold: Collection[str] = ()) -> Skipped:
+    """These repositories were not, or not wholly, searched in time; of `untold` not all that was found was written."""
     after = f" within {limit_s:g} s" if limit_s is not None else ""
+    unwritten = f"\nMatches in these were found, and there was no time to write them:\n{names(sorted(untold))}"
     return Skipped(
         reason="shard-timeout",
         title=f"{amount(len(repositories))} timed out",
-        message=f"These repositories were not searched to their end{after}:\n{names(repositories)}",
+        message=f"These repositories were not searched to their end{after}:\n{names(repositories)}"
+        + (unwritten if untold else ""),
         severity="warn",
         suggested=Suggested(title="increase timeout", query_expression=f"timeout:{longer_timeout(limit_s)}"),
     )

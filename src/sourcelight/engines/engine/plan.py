@@ -9,6 +9,7 @@ from sourcelight.core.errors import PatternError, QueryError, UnsupportedQuery
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern
 from sourcelight.core.query.languages import find_language
+from sourcelight.core.query.plan import patterns_of
 from sourcelight.engines.engine.commits.answers import Place, places_of
 from sourcelight.engines.engine.commits.asked import Asked, asked_of
 from sourcelight.engines.engine.scope import Scope
@@ -40,6 +41,7 @@ SUPPORTED = frozenset(
     | {f"repo:has.{name}" for name in ("path", "content", "file", "topic", "meta", "description", "commit.after")}
 )
 _LATER_SELECTS = ("file.owners",)
+_FEW_ALTERNATIVES, _FEW_CHARACTERS = 10, 1_000
 
 
 def refuse_select(alternative: Alternative) -> None:
@@ -77,6 +79,24 @@ class Plan:
     def ranked(self) -> bool:
         """Whether the order of its results says which are better: not when ``select:`` made others of them."""
         return self.alternative.pattern is not None and self.alternative.select() in {(), ("content",)}
+
+
+def takes_a_moment(scopes: Sequence[Scope]) -> bool:
+    """Whether all patterns are compiled in some milliseconds: counted repetitions and many terms take longer."""
+    if len(scopes) > _FEW_ALTERNATIVES:
+        return False
+    texts = []
+    for alternative in (scope.alternative for scope in scopes):
+        if alternative.pattern is not None:
+            texts += [leaf.value for leaf in patterns_of(alternative.pattern)]
+        texts += [item.value for item in alternative.filters if isinstance(item, Filter) and item.value]
+        texts += [str(value) for item in alternative.predicates("file") for value in item.args.values()]
+    return sum(map(len, texts)) <= _FEW_CHARACTERS and not any("{" in text for text in texts)
+
+
+def unmade_plan(scope: Scope) -> Plan:
+    """A plan of which nothing is compiled: it names the repositories that are not searched."""
+    return Plan(scope.alternative, scope.selection, scope.targets, None, ())
 
 
 def make_plan(scope: Scope) -> Plan:

@@ -6,12 +6,14 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sourcelight.core.batches import Cancellation, Event, MatchBatch, RepositoryFacts
+from sourcelight.core.batches.within import Late, within
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.query import Query
 from sourcelight.core.wire.events import Alert, Done, Filters, Progress, Skipped
@@ -24,7 +26,7 @@ from sourcelight.engines.engine.contexts import Scoped
 from sourcelight.engines.engine.cut import first_matches, match_count
 from sourcelight.engines.engine.definitions import WAIT_S, under_way
 from sourcelight.engines.engine.gather import Gathering
-from sourcelight.engines.engine.plan import Plan, make_plan
+from sourcelight.engines.engine.plan import Plan, make_plan, takes_a_moment, unmade_plan
 from sourcelight.engines.engine.scope import Scope, Scoper
 from sourcelight.engines.engine.tally import Tally
 from sourcelight.engines.search import SearchPart
@@ -57,7 +59,8 @@ class Search:
     facts: dict[str, RepositoryFacts] = field(default_factory=dict)
     last_progress: float = 0.0
     gathering: Gathering | None = None
-    hints: bool = True
+    read_s: float = 0.0
+    unmade: bool = False
     histories: HistoryAnswers = field(init=False)
 
     def __post_init__(self) -> None:
@@ -66,27 +69,25 @@ class Search:
     def events(self) -> Generator[Event, None, None]:
         """Events in the order of the wire: matches and progress, the final filters and progress, an alert, done."""
         engine = self.engine
-        self._refresh()
+        engine.refresh(self.cancellation)
         plan = self.query.plan
         limit = max((a.count_limit(engine.limits.matches) or sys.maxsize for a in plan), default=engine.limits.matches)
-        asked = [a.timeout_s() for a in plan]
-        longest = max((t for t in asked if t is not None), default=None)
-        if self.request.timeout_s is not None:
-            longest = self.request.timeout_s if longest is None else min(longest, self.request.timeout_s)
-        has_count = any(a.first("count") is not None for a in plan)
-        allowed_s = engine.limits.timeout_s(longest, has_count=has_count)
-        self.cancellation.limit(allowed_s)
+        allowed_s = self._allowed_s()
+        self.cancellation.limit(None if allowed_s is None else allowed_s - self.read_s)
 
         scoper = Scoper(engine, self.viewer, self.cancellation)
         try:
             scopes = yield from self._scopes(scoper)
         except Cancelled:
             return
-        plans = [make_plan(scope) for scope in scopes]
+        plans = self._plans(scopes)
         self.facts = {t.repository.facts.name: t.repository.facts for p in plans for t in p.targets}
         most = limit if self.request.display < 0 else min(limit, self.request.display)
 
         self.last_progress = time.monotonic()
+        if self.unmade:
+            yield from self._closing(plans, scoper, limit, allowed_s)
+            return
         self.gathering = Gathering(
             engine.store, self.histories, plans, self.request, self.cancellation, limit, self._note
         )
@@ -122,9 +123,43 @@ class Search:
             return
         yield from self._closing(plans, scoper, limit, allowed_s)
 
-    def _refresh(self) -> None:
-        if self.hints:  # what is tried for a hint sees what the search has seen
-            self.engine.refresh(self.cancellation)
+    def finds(self) -> bool:
+        """Whether anything is found in time; nothing is indexed, counted or told for it."""
+        scoper = Scoper(self.engine, self.viewer, self.cancellation)
+        try:
+            plans = self._plans(scoper.narrowed(scoper.scopes(self.scoped)))
+        except Cancelled:
+            return False
+        gathering = Gathering(
+            self.engine.store, self.histories, plans, self.request, self.cancellation, 1, lambda _: None
+        )
+        with closing(gathering.batches()) as batches:
+            return any(batch.num_rows for batch in batches)
+
+    def _allowed_s(self) -> float | None:
+        plan, most = self.query.plan, self.request.timeout_s
+        asked = [a.timeout_s() for a in plan]
+        longest = max((t for t in asked if t is not None), default=None)
+        if most is not None:
+            longest = most if longest is None else min(longest, most)
+        return self.engine.limits.timeout_s(longest, has_count=any(a.first("count") is not None for a in plan))
+
+    def _plans(self, scopes: Sequence[Scope]) -> list[Plan]:
+        """The plans, in which all patterns are compiled; when that takes too long, plans that search nothing."""
+
+        def make() -> list[Plan]:
+            plans = []
+            for scope in scopes:
+                if self.cancellation.stopped:
+                    raise Late
+                plans.append(make_plan(scope))
+            return plans
+
+        try:
+            return make() if takes_a_moment(scopes) else within(make, self.cancellation)
+        except Late:
+            self.unmade = True
+            return [unmade_plan(scope) for scope in scopes]
 
     def _scopes(self, scoper: Scoper) -> Generator[Event, None, list[Scope]]:
         """Resolve repositories and revisions, telling of the revisions that must be indexed first."""
@@ -174,11 +209,12 @@ class Search:
         forks, archived = _left_out_by_default(plans)
         targets = {t.repository.facts.name: t.repository for p in plans for t in p.targets if p.searches}
         late = self._late(plans, scoper) if self.cancellation.expired and not self.limit_hit else []
+        late = sorted(self.cancellation.untold.union(late))
         skipped = list(self._left_out(plans, targets, scoper))
         if self.limit_hit:
             skipped.append(limit_items.match_limit(limit))
         if late and self.tally.matches:
-            skipped.append(limit_items.timed_out(late, allowed_s))
+            skipped.append(limit_items.timed_out(late, allowed_s, self.cancellation.untold))
         if forks:
             skipped.append(limit_items.forks_left_out(forks))
         if archived:
@@ -197,6 +233,8 @@ class Search:
 
     def _late(self, plans: list[Plan], scoper: Scoper) -> list[str]:
         """Repositories of which a revision was not searched to its end."""
+        if self.unmade:
+            return sorted({t.repository.facts.name for p in plans for t in p.targets} | scoper.undecided)
         sources = [targets for p in plans for targets in [p.targets] * ((p.text is not None) + (p.symbols is not None))]
         needed = Counter(t.repository.facts.name for targets in sources for t in targets)
         late = {name for name, count in needed.items() if self.done[name] < count} | scoper.undecided
@@ -222,7 +260,7 @@ class Search:
     def _hint(self, searched: int, *, exhaustive: bool) -> Alert | None:
         """What to say of owners that nobody wrote down, or of a search that found nothing."""
         alert = None if self.gathering is None else self.gathering.ownership.alert(searched)
-        if alert is not None or self.tally.matches or not exhaustive or not self.hints:
+        if alert is not None or self.tally.matches or not exhaustive:
             return alert
 
         def finds(text: str) -> bool:

@@ -135,6 +135,10 @@ class Scoper:
                     self.unsearchable[name] = f"the context {item.context} names it, and it is not here"
             visible = [repository for repository in visible if repository.name in item.listed]
         chosen = select_repositories(alternative, visible, repository_predicates.facts_test(predicates))
+        if item.listed is None and not predicates and not _names_places(alternative):
+            defaults = tuple(map(self.engine.target_of, chosen.repositories))
+            self._defaults.update(map(place_of, defaults))
+            return Scope(alternative, chosen, defaults)
         targets: list[Target] = []
         without: dict[str, tuple[str, ...]] = {}
         for repository in chosen.repositories:
@@ -219,6 +223,14 @@ class Scoper:
                 self.unsearchable[_label(target)] = self._files.failed[place_of(target)]
             elif passed is None:
                 self.undecided.add(name)
+
+
+def _names_places(alternative: Alternative) -> bool:
+    """Whether repositories or revisions are named, so that each repository must be looked at by itself."""
+    return any(
+        item.name in {"repo", "rev"} if isinstance(item, Filter) else item.on in {"repo", "rev"}
+        for item in alternative.filters
+    )
 
 
 def _needs_index(alternative: Alternative) -> bool:

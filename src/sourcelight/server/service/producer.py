@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 from sourcelight.core.batches import Cancellation, MatchBatch, RepositoryFacts
 from sourcelight.core.batches import Event as EngineEvent
+from sourcelight.core.batches.within import Late, within
 from sourcelight.core.errors import BadParameter, Cancelled, PatternError, QueryError
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Event, Progress
 from sourcelight.core.wire.request import SearchRequest
@@ -31,6 +32,10 @@ Item = EncodedMatches | Event
 EncodeBatch = Callable[[MatchBatch, Mapping[str, RepositoryFacts]], Iterator[bytes]]
 # What an event other than matches is taken to need: at most 256 of them wait.
 _EVENT_BYTES = 16 * 1024
+# A batch of fewer bytes is encoded in some milliseconds; a line of megabytes may take seconds.
+_LARGE_BYTES = 4 * 1024 * 1024
+# Past the time limit: the engine may have ended its last step just now.
+_GRACE_S = 0.2
 
 
 class SearchEngine(Protocol):
@@ -148,15 +153,31 @@ class Producer:
                     facts.update((known.name, known) for known in event.repositories)
                     self.counts.rows += event.batch.num_rows
                     self._mark(f"batch of {event.batch.num_rows} rows found")
-                    for payload in self.encode_batch(event, facts):
-                        self._put(EncodedMatches(payload), len(payload))
-                    self._mark("batch encoded")
+                    self._encode(event, facts)
                 else:
                     self._mark(f"{type(event).__name__.lower()} event")
                     if isinstance(event, Progress):
                         self._progress = event
                     self._put(event, _EVENT_BYTES)
         self._mark("search ended")
+
+    def _encode(self, event: MatchBatch, facts: Mapping[str, RepositoryFacts]) -> None:
+        """Put the matches of a batch; what there is no time to encode is told to the engine, which says so."""
+        payloads = self.encode_batch(event, facts)
+        limited = event.batch.nbytes > _LARGE_BYTES
+        try:
+            while (payload := self._next(payloads, limited=limited)) is not None:
+                self._put(EncodedMatches(payload), len(payload))
+            self._mark("batch encoded")
+        except Late:
+            column = event.batch.column(event.batch.schema.get_field_index("repository"))
+            self.cancellation.untold.update(column.unique().to_pylist())
+            self._mark("no time to encode the batch")
+
+    def _next(self, payloads: Iterator[bytes], *, limited: bool) -> bytes | None:
+        if not limited:
+            return next(payloads, None)
+        return within(lambda: next(payloads, None), self.cancellation, _GRACE_S)
 
     def _put(self, item: Item, size: int) -> None:
         with self._room:

@@ -32,6 +32,7 @@ from sourcelight.server.service.trace import PATH as TRACE_PATH
 from sourcelight.server.service.trace import Trace, TraceBook
 
 _COMPRESS_IN_THREAD_BYTES = 256 * 1024
+_LARGE_FRAME_BYTES = 64 * 1024
 _WORDS = {"1": True, "t": True, "true": True, "0": False, "f": False, "false": False}
 _CODING = re.compile(r"\s*(gzip|\*)\s*(?:;\s*q\s*=\s*([0-9.]+)\s*)?$", re.IGNORECASE)
 
@@ -189,9 +190,9 @@ class SearchStream:
             if (overdue or (ended and not items)) and not pacer.has_done:
                 for event in producer.closing(self._early_end()):
                     pacer.add(event)
-            if frames := pacer.take(time.monotonic()):
+            if (frames := pacer.take(time.monotonic())) and not pacer.has_done:
                 await wire.write(frames)
-        await wire.end()
+        await wire.end(frames)
 
     def _early_end(self) -> list[Event]:
         if self.stopping:
@@ -238,16 +239,22 @@ class _Wire:
         await self._pass({"type": "http.response.start", "status": 200, "headers": raw})
 
     async def write(self, frames: list[bytes]) -> None:
-        data = b"".join(frames)
-        if self._packer is not None and len(data) > _COMPRESS_IN_THREAD_BYTES:
-            data = await anyio.to_thread.run_sync(self._pack, data)
-        elif self._packer is not None:
-            data = self._pack(data)
-        self.sent += len(data)
-        await self._pass({"type": "http.response.body", "body": data, "more_body": True})
+        for data in [b"".join(frames)] if self._packer is not None else _portions(frames):
+            if len(data) > _COMPRESS_IN_THREAD_BYTES and self._packer is not None:
+                data = await anyio.to_thread.run_sync(self._pack, data)  # noqa: PLW2901 - the same, packed
+            else:
+                data = self._pack(data)  # noqa: PLW2901 - as above
+            self.sent += len(data)
+            await self._pass({"type": "http.response.body", "body": data, "more_body": True})
 
-    async def end(self) -> None:
-        tail = self._packer.flush(zlib.Z_FINISH) if self._packer is not None else b""
+    async def end(self, frames: list[bytes]) -> None:
+        if sum(map(len, frames)) > _COMPRESS_IN_THREAD_BYTES:
+            await self.write(frames)
+            frames = []
+        tail = b"".join(frames)
+        if self._packer is not None:
+            tail = self._packer.compress(tail) + self._packer.flush(zlib.Z_FINISH)
+        self.sent += len(tail)
         await self._pass({"type": "http.response.body", "body": tail, "more_body": False})
 
     def _pack(self, data: bytes) -> bytes:
@@ -260,14 +267,28 @@ class _Wire:
             await self._send(message)
 
 
+def _portions(frames: list[bytes]) -> Iterator[bytes]:
+    """Small frames together, large ones as they are: joining those would only copy them once more."""
+    small: list[bytes] = []
+    for frame in frames:
+        if len(frame) < _LARGE_FRAME_BYTES:
+            small.append(frame)
+            continue
+        if small:
+            yield b"".join(small)
+            small = []
+        yield frame
+    if small:
+        yield b"".join(small)
+
+
 async def _answer(wire: _Wire, events: list[Event], cadence: Cadence) -> None:
     now = time.monotonic()
     pacer = Pacer(cadence, started=now)
     for event in events:
         pacer.add(event)
     await wire.start({})
-    await wire.write(pacer.take(now))
-    await wire.end()
+    await wire.end(pacer.take(now))
 
 
 async def _watch(receive: Receive, producer: Producer, pacer: Pacer, notes: Notes, scope: anyio.CancelScope) -> None:

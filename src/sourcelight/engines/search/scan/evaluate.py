@@ -117,6 +117,7 @@ class RepositorySearch:
 
         def units(number: int) -> Places:
             if number not in known:
+                check(self._stopped)
                 atom = self.plan.atoms[number]
                 found = candidate_units(shard, atom.pattern) if atom.content else _NO_UNITS
                 known[number] = np.arange(shard.units) if found is None else found

@@ -102,9 +102,9 @@ class Snapshot:
 
     def skipped(self, mask: Mask | None) -> dict[str, int]:
         """Count the files that are matched by name only, by reason, among those that pass the filters."""
-        reasons = self.view.reason if mask is None else self.view.reason[mask]
-        counts = np.bincount(reasons, minlength=len(REASONS)).tolist()
-        return {name: count for name, count in zip(REASONS[1:], counts[1:], strict=True) if count}
+        if mask is None:
+            return dict(self.remember("skipped", lambda: _by_reason(self.view.reason)))
+        return _by_reason(self.view.reason[mask])
 
     def _bounds(self) -> tuple[Places, Places]:
         starts = self.view.path_start.astype(np.int64)
@@ -169,3 +169,8 @@ def unique_sorted(values: Places) -> Places:
 def _narrow(mask: Mask | None, held: Mask, *, negated: bool) -> Mask:
     held = ~held if negated else held
     return held if mask is None else mask & held
+
+
+def _by_reason(reasons: NDArray[Any]) -> dict[str, int]:
+    counts = np.bincount(reasons, minlength=len(REASONS)).tolist()
+    return {name: count for name, count in zip(REASONS[1:], counts[1:], strict=True) if count}
