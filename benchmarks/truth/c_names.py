@@ -1,6 +1,6 @@
 """Print where libclang says that the names of C files are defined: one JSON object a line.
 
-Definitions elsewhere in the folder of the first file are accepted beside the announcement in a header.
+Definitions elsewhere below the folder of the first file are accepted beside the announcement in a header.
 
     python benchmarks/truth/c_names.py CHECKOUT "-Isrc -D_GNU_SOURCE" src/dict.c src/networking.c > c.jsonl
 """
@@ -41,9 +41,9 @@ def category_of(cursor: Any) -> str:
 
 
 def bodies_in(folder: Path, root: Path, flags: list[str], index: Any) -> dict[str, set[tuple[str, int]]]:
-    """Give where the functions and variables of all files of a folder are defined."""
+    """Give where the functions and variables of all files below a folder are defined."""
     found: dict[str, set[tuple[str, int]]] = {}
-    for file in sorted(folder.glob("*.c")):
+    for file in sorted(folder.rglob("*.c")):
         for cursor in index.parse(str(file), args=flags).cursor.get_children():
             variable = cursor.kind == Kind.VAR_DECL and cursor.storage_class.name != "EXTERN"
             if variable or (cursor.kind == Kind.FUNCTION_DECL and cursor.is_definition()):
