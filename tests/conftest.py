@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import build
+
+
+def pytest_configure() -> None:
+    """Let tests interrupt themselves: a process of a parallel run starts with interrupts ignored."""
+    if "PYTEST_XDIST_WORKER" in os.environ and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -29,7 +29,7 @@ _SPECIAL = re.compile(r"[^\w./:@~+-]")
 class Asking(Caller, Protocol):
     """What a method's `self` can do."""
 
-    last_answer: DeepSearchAnswer | None
+    _last_answer: DeepSearchAnswer | None
 
     @property
     def backend(self) -> Backend:
@@ -48,7 +48,12 @@ class Asking(Caller, Protocol):
 class ConversationMethods:
     """Awaited methods about conversations."""
 
-    last_answer: DeepSearchAnswer | None = None
+    _last_answer: DeepSearchAnswer | None = None
+
+    @property
+    def last_answer(self) -> DeepSearchAnswer | None:
+        """The newest answer of `deepsearch`, also of one that was stopped: with what had been found by then."""
+        return self._last_answer
 
     async def deepsearch(
         self: Asking,
@@ -100,8 +105,8 @@ class ConversationMethods:
         kept = AnswerCache(_asker(backend), asked) if cache and follows is None else None
         commits = await _pinned(backend, revision) if kept is not None and backend.local else None
         if kept is not None and commits is not None and (found := kept.load(commits)) is not None:
-            self.last_answer = DeepSearchAnswer(found, base_url=base_url, asker=self, cached=True)
-            return self.last_answer
+            self._last_answer = DeepSearchAnswer(found, base_url=base_url, asker=self, cached=True)
+            return self._last_answer
         state = AskState(question.strip())
         arguments = {"question": asked} if follows is None else {"identifier": follows, "question": asked}
         facts: dict[str, Any] = {}
@@ -138,12 +143,12 @@ class ConversationMethods:
                 "title": question.strip(),
                 "questions": [{"question": question.strip()}],
             }
-            self.last_answer = DeepSearchAnswer(
+            self._last_answer = DeepSearchAnswer(
                 {**nothing, **facts}, base_url=base_url, asker=self, turns=state.turns
             )  # fmt: skip
-        if kept is not None and self.last_answer.status == "complete" and (commits is not None or not backend.local):
-            kept.store(_answered_of(facts) if commits is None else commits, self.last_answer.to_dict())
-        return self.last_answer
+        if kept is not None and self._last_answer.status == "complete" and (commits is not None or not backend.local):
+            kept.store(_answered_of(facts) if commits is None else commits, self._last_answer.to_dict())
+        return self._last_answer
 
     async def deepsearch_read(self: Asking, identifier: str, *, progress: ProgressChoice = None) -> DeepSearchAnswer:
         """Read a conversation: one's own, or one that was shared.
