@@ -14,8 +14,9 @@ import build
 
 
 def pytest_configure() -> None:
-    """Let tests interrupt themselves: a process of a parallel run starts with interrupts ignored."""
-    if "PYTEST_XDIST_WORKER" in os.environ and threading.current_thread() is threading.main_thread():
+    """Let tests interrupt themselves: a run in the background, or one of several, starts with interrupts ignored."""
+    ignored = signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    if ignored and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
