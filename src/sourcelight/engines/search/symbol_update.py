@@ -9,14 +9,15 @@ from typing import Any, Protocol
 
 from sourcelight.core.batches.events import Cancellation
 from sourcelight.core.errors import Cancelled, SourcelightError
-from sourcelight.engines.search import pool
+from sourcelight.engines.processes import pool
+from sourcelight.engines.processes.faults import reason_of
 from sourcelight.engines.search.index.folder import RepositoryFolder
 from sourcelight.engines.search.index.loose import LooseShard
 from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.model import IndexProgress, IndexReport, Target
 from sourcelight.engines.search.scan.snapshot import Snapshot
 from sourcelight.engines.search.symbol_files import TableOrder, build_table, pending
-from sourcelight.engines.search.worker import reason_of, table_line
+from sourcelight.engines.search.worker import MODULE, table_line
 from sourcelight.engines.symbols import SymbolTable, version
 
 _SMALL_BYTES = 512 * 1024
@@ -184,7 +185,7 @@ class Update:
         # Under a limit one after another, so that each knows what the others took.
         limited = self.store.room() is not None
         for together in [[number] for number in numbers] if limited else [numbers]:
-            if not pool.run(list(map(line, together)), self.workers, told, lambda: self.cancellation.cancelled):
+            if not pool.run(MODULE, list(map(line, together)), self.workers, told, lambda: self.cancellation.cancelled):
                 self._cancelled = True
                 return
 

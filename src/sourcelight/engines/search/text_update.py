@@ -8,13 +8,14 @@ from typing import Any, Protocol
 
 from sourcelight.core.batches.events import Cancellation
 from sourcelight.core.errors import Cancelled, SourcelightError
-from sourcelight.engines.search import pool
+from sourcelight.engines.processes import pool
+from sourcelight.engines.processes.faults import reason_of
 from sourcelight.engines.search.index.build import BuildOrder, Files
 from sourcelight.engines.search.index.folder import PROTECTED, RepositoryFolder
 from sourcelight.engines.search.index.loose import LOOSE_BYTES
 from sourcelight.engines.search.index.view import View
 from sourcelight.engines.search.model import IndexProgress, IndexReport, Target
-from sourcelight.engines.search.worker import build_locked, order_line, reason_of
+from sourcelight.engines.search.worker import MODULE, build_locked, order_line
 from sourcelight.repos import ObjectReader, resolve
 
 _FEW = 16
@@ -176,14 +177,14 @@ class Update:
 
         # Under a limit one after another, so that each knows what the others took.
         if self.store.room() is None:
-            ended = pool.run(jobs, self.workers, told, lambda: self.cancellation.cancelled)
+            ended = pool.run(MODULE, jobs, self.workers, told, lambda: self.cancellation.cancelled)
         else:
             ended = True
             for number in numbers:
                 target, commit = self.waiting[number]
                 folder = self.store.repository_folder(target.repository.key).path
                 line = order_line(folder, target.repository, self._order(target, commit))
-                ended = pool.run([pool.Job(str(number), line)], 1, told, lambda: self.cancellation.cancelled)
+                ended = pool.run(MODULE, [pool.Job(str(number), line)], 1, told, lambda: self.cancellation.cancelled)
                 if not ended:
                     break
         self.cancelled = self.cancelled or not ended

@@ -17,13 +17,17 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from sourcelight.core.batches import RepositoryFacts
-from sourcelight.core.errors import IndexFault, SourcelightError
+from sourcelight.core.errors import IndexFault
+from sourcelight.engines.processes.faults import reason_of
 from sourcelight.engines.search import symbol_files
 from sourcelight.engines.search.index.build import BuildOrder, Built, Files, build
 from sourcelight.engines.search.index.folder import PROTECTED, RepositoryFolder
 from sourcelight.repos import Repository
 
 TableBuild: TypeAlias = Callable[[RepositoryFolder, symbol_files.TableOrder], tuple[int, int] | None]
+
+MODULE = "sourcelight.engines.search.worker"
+"""What a worker process runs."""
 
 
 def order_line(folder: Path, repository: Repository, settings: dict[str, Any]) -> bytes:
@@ -76,17 +80,6 @@ def is_built(folder: RepositoryFolder, commit: str, max_file_size: int, revision
     if view is None or manifest.max_file_size != max_file_size:
         return False
     return view.protected or revision not in PROTECTED
-
-
-def reason_of(fault: Exception) -> str:
-    """Say why a repository could not be indexed."""
-    if isinstance(fault, IndexFault):
-        return fault.reason
-    if isinstance(fault, SourcelightError):
-        return str(fault)
-    if isinstance(fault, MemoryError):
-        return "not enough memory"
-    return f"{type(fault).__name__}: {fault}"
 
 
 def _serve(orders: IO[bytes], events: IO[bytes]) -> None:

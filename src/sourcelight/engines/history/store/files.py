@@ -6,7 +6,6 @@ of each array), then the arrays on 8-byte bounds.
 
 from __future__ import annotations
 
-import errno
 import json
 import mmap
 import os
@@ -19,7 +18,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
+from sourcelight.core.errors import IndexDamaged
+from sourcelight.engines.processes.faults import write_failed
 
 FORMAT = 1
 """Raised by one whenever older files can't be read by this code, or would be filled otherwise."""
@@ -29,13 +29,6 @@ Array: TypeAlias = NDArray[Any]
 _MAGIC = b"SLhistry"
 _HEAD = struct.Struct("<8sIIII")
 _ALIGNMENT = 8
-
-
-def write_failed(path: Path, fault: OSError) -> IndexWriteFailed:
-    """Put an operating system's refusal to write into words."""
-    if fault.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
-        return IndexWriteFailed(str(path), f"no room left for the history ({fault.strerror}); the former one is kept")
-    return IndexWriteFailed(str(path), f"cannot write the history: {fault.strerror or fault}")
 
 
 def write_arrays(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, Array], *, durable: bool = True) -> int:
@@ -53,7 +46,7 @@ def write_arrays(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, Arra
                 os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as fault:
-        raise write_failed(path, fault) from fault
+        raise write_failed(path, fault, "history") from fault
     finally:
         temporary.unlink(missing_ok=True)
     return size

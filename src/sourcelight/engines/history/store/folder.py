@@ -11,22 +11,20 @@ import contextlib
 import json
 import os
 import shutil
-import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
-from sourcelight.engines.history.store.files import FORMAT, write_failed
+from sourcelight.core.errors import IndexDamaged
+from sourcelight.engines.history.store.files import FORMAT
+from sourcelight.engines.processes.faults import write_failed
+from sourcelight.engines.processes.locks import held
 
 MANIFEST = "manifest.json"
 LOCK = "lock"
 OWNERSHIP = "own-"
 """What names of files begin with that keep whose lines a commit's files are made of; the commit follows."""
-
-_POLL_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +125,7 @@ class HistoryFolder:
             temporary.replace(self.path / MANIFEST)
             self._sync()
         except OSError as fault:
-            raise write_failed(self.path, fault) from fault
+            raise write_failed(self.path, fault, "history") from fault
         finally:
             temporary.unlink(missing_ok=True)
 
@@ -175,43 +173,6 @@ class HistoryFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             file = (self.path / LOCK).open("a+b")
         except OSError as fault:
-            raise write_failed(self.path, fault) from fault
-        with file:
-            while not _try_lock(file):
-                stop()
-                time.sleep(_POLL_S)
-            try:
-                yield
-            finally:
-                _unlock(file)
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _try_lock(file: IO[bytes]) -> bool:
-        file.seek(0)
-        try:
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-    def _unlock(file: IO[bytes]) -> None:
-        file.seek(0)
-        msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
-
-else:
-    import fcntl
-
-    def _try_lock(file: IO[bytes]) -> bool:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError as fault:
-            raise IndexWriteFailed(str(file.name), f"the folder can't be locked ({fault.strerror})") from fault
-        return True
-
-    def _unlock(file: IO[bytes]) -> None:
-        fcntl.flock(file, fcntl.LOCK_UN)
+            raise write_failed(self.path, fault, "history") from fault
+        with file, held(file, stop):
+            yield

@@ -17,7 +17,7 @@ from sourcelight.engines.history.snapshot import History
 from sourcelight.engines.history.store.folder import HistoryFolder
 from sourcelight.engines.history.store.opening import open_history
 from sourcelight.engines.history.store.update import Update
-from sourcelight.engines.history.store.worker import reason_of
+from sourcelight.engines.processes.faults import reason_of
 from sourcelight.repos import Repository, resolve
 
 _MOST_OPEN = 64

@@ -12,14 +12,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from sourcelight.core.batches import Cancellation
-from sourcelight.core.errors import IndexDamaged, RepositoryError
+from sourcelight.core.errors import IndexDamaged, IndexFault, RepositoryError
 from sourcelight.engines.history.commands import SETTINGS, git_bytes
 from sourcelight.engines.history.snapshot import History, Mask
-from sourcelight.engines.history.store import compact, pool
+from sourcelight.engines.history.store import compact
 from sourcelight.engines.history.store.extract import PATCHES
 from sourcelight.engines.history.store.files import Array, ArrayFile, write_arrays
 from sourcelight.engines.history.store.folder import HistoryFolder, Manifest, SegmentEntry
@@ -27,7 +28,8 @@ from sourcelight.engines.history.store.merge import merged_changes, order_of
 from sourcelight.engines.history.store.metadata import NewCommits, mapped_identities, read_commits
 from sourcelight.engines.history.store.opening import open_history, united_people
 from sourcelight.engines.history.store.segment import Segment
-from sourcelight.engines.history.store.worker import Order, carry_out
+from sourcelight.engines.history.store.worker import MODULE, Order, carry_out
+from sourcelight.engines.processes import pool
 from sourcelight.repos import Repository, matching_refs, resolve
 from sourcelight.repos.git import parse_version, require_git
 from sourcelight.repos.repository import common_dir
@@ -155,8 +157,24 @@ class Update:
             for order in orders:
                 keep(order, *carry_out(order, self.stop))
         else:
-            pool.run(orders, self.workers, keep, self.stop)
+            self._by_workers(orders, keep)
         return [ArrayFile(Path(name)) for first in sorted(found) for name in found[first]], sorted(unread)
+
+    def _by_workers(self, orders: Sequence[Order], keep: Callable[[Order, list[str], list[int]], None]) -> None:
+        """Have the orders carried out in processes; raises `IndexFault` when one can't be, and `Cancelled`."""
+        by_key = {str(order.first): order for order in orders}
+
+        def told(key: str, event: Mapping[str, Any]) -> None:
+            if event["event"] == "failed":
+                raise IndexFault(by_key[key].folder, event["reason"])
+            keep(by_key[key], event["files"], event["unread"])
+
+        def stopped() -> bool:
+            self.stop.check()
+            return False
+
+        jobs = [pool.Job(key, order.line()) for key, order in by_key.items()]
+        pool.run(MODULE, jobs, self.workers, told, stopped, done="read")
 
     def _write(self, arrays: Mapping[str, Array]) -> SegmentEntry:
         counts = {

@@ -16,9 +16,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from sourcelight.core.batches import Cancellation
-from sourcelight.core.errors import IndexFault, SourcelightError
 from sourcelight.engines.history.store.extract import extract
 from sourcelight.engines.history.store.files import Array, write_arrays
+from sourcelight.engines.processes.faults import reason_of
+
+MODULE = "sourcelight.engines.history.store.worker"
+"""What a worker process runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +63,6 @@ def _serve(orders: IO[bytes], answers: IO[bytes]) -> None:
             answer = {"event": "failed", "reason": reason_of(fault)}
         answers.write(json.dumps(answer).encode() + b"\n")
         answers.flush()
-
-
-def reason_of(fault: Exception) -> str:
-    """Say why a history could not be read."""
-    if isinstance(fault, IndexFault):
-        return fault.reason
-    if isinstance(fault, SourcelightError):
-        return str(fault)
-    if isinstance(fault, MemoryError):
-        return "not enough memory"
-    return f"{type(fault).__name__}: {fault}"
 
 
 def main() -> None:

@@ -11,16 +11,16 @@ import contextlib
 import json
 import os
 import re
-import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
-from sourcelight.engines.search.index.sections import FORMAT, write_failed
+from sourcelight.core.errors import IndexDamaged
+from sourcelight.engines.processes.faults import write_failed
+from sourcelight.engines.processes.locks import held
+from sourcelight.engines.search.index.sections import FORMAT
 
 MANIFEST = "manifest.json"
 LOCK = "lock"
@@ -32,7 +32,6 @@ SIDE_TABLES = ("symbols", "terms")
 """Kinds of tables that stand beside shards; ``<kind>.json`` names the table of each shard."""
 
 _SIDE_NAME = re.compile(r"([a-z]+)-[0-9a-f]+")
-_POLL_S = 0.05
 _ORPHAN_S = 3600
 
 
@@ -237,42 +236,5 @@ class RepositoryFolder:
             file = (self.path / LOCK).open("a+b")
         except OSError as fault:
             raise write_failed(self.path, fault) from fault
-        with file:
-            while not _try_lock(file):
-                stop()
-                time.sleep(_POLL_S)
-            try:
-                yield
-            finally:
-                _unlock(file)
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _try_lock(file: IO[bytes]) -> bool:
-        file.seek(0)
-        try:
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-    def _unlock(file: IO[bytes]) -> None:
-        file.seek(0)
-        msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
-
-else:
-    import fcntl
-
-    def _try_lock(file: IO[bytes]) -> bool:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError as fault:
-            raise IndexWriteFailed(str(file.name), f"the folder can't be locked ({fault.strerror})") from fault
-        return True
-
-    def _unlock(file: IO[bytes]) -> None:
-        fcntl.flock(file, fcntl.LOCK_UN)
+        with file, held(file, stop):
+            yield

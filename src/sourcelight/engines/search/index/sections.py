@@ -7,7 +7,6 @@ that eight bytes may be read from any place in a section.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import mmap
@@ -21,7 +20,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
+from sourcelight.core.errors import IndexDamaged
+from sourcelight.engines.processes.faults import write_failed
 
 FORMAT = 2
 """Raised by one whenever an older file can't be read by this code."""
@@ -34,13 +34,6 @@ _LARGEST_TABLE = 64 * 1024 * 1024
 Kind: TypeAlias = Literal["shard", "view", "symbols", "terms"]
 _MAGIC = {"shard": b"SLshard\n", "view": b"SLview \n", "symbols": b"SLsymbs\n", "terms": b"SLterms\n"}
 Array: TypeAlias = NDArray[Any]
-
-
-def write_failed(path: Path, fault: OSError) -> IndexWriteFailed:
-    """Put an operating system's refusal to write into words."""
-    if fault.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
-        return IndexWriteFailed(str(path), f"no room left for the index ({fault.strerror}); the former one is kept")
-    return IndexWriteFailed(str(path), f"cannot write the index: {fault.strerror or fault}")
 
 
 def write_sections(

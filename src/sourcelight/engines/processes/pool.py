@@ -1,4 +1,4 @@
-"""Worker processes for one update: started when first needed, fed one repository at a time, ended with it."""
+"""Worker processes for one update: started when first needed, fed one job at a time, ended with it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SLICE_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A repository to build: its key and the line to send."""
+    """A piece of work: its key and the line to send."""
 
     key: str
     line: bytes
@@ -32,10 +32,13 @@ Told: TypeAlias = Callable[[str, dict[str, Any]], None]
 class _Worker:
     """A process and the thread that reads what it says."""
 
-    def __init__(self, number: int, events: queue.SimpleQueue[tuple[int, dict[str, Any] | None]]) -> None:
+    def __init__(
+        self, module: str, done: str, number: int, events: queue.SimpleQueue[tuple[int, dict[str, Any] | None]]
+    ) -> None:
         self.job: Job | None = None
+        self._done = done
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "sourcelight.engines.search.worker"],
+            [sys.executable, "-m", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -49,7 +52,7 @@ class _Worker:
                     events.put((number, json.loads(line)))
             events.put((number, None))
 
-        self._listener = threading.Thread(target=listen, name=f"index worker {number}", daemon=True)
+        self._listener = threading.Thread(target=listen, name=f"worker {number}", daemon=True)
         self._listener.start()
 
     def send(self, job: Job) -> None:
@@ -63,8 +66,8 @@ class _Worker:
     def fate(self) -> str:
         code = self._process.wait(_GRACE_S)
         if code < 0:
-            return f"the process that indexed it was killed by signal {-code} (not enough memory?)"
-        return f"the process that indexed it ended with status {code}"
+            return f"the process that {self._done} it was killed by signal {-code} (not enough memory?)"
+        return f"the process that {self._done} it ended with status {code}"
 
     def end(self, *, kill: bool) -> None:
         if kill:
@@ -82,10 +85,25 @@ class _Worker:
             self._process.stdout.close()
 
 
-def run(jobs: Sequence[Job], workers: int, told: Told, stop: Callable[[], bool]) -> bool:
+def run(
+    module: str, jobs: Sequence[Job], workers: int, told: Told, stop: Callable[[], bool], *, done: str = "indexed"
+) -> bool:
     """Run the jobs and pass on what workers say of each; False when `stop` ended it, which kills the workers.
 
-    `told` gets the key and the event: those of `worker`, and ``failed`` for a job whose process died.
+    Parameters
+    ----------
+    module
+        What a worker runs: it reads a line of JSON for each job, and answers with lines of JSON, each with an
+        ``event``; any but ``progress`` ends the job.
+    jobs, workers
+        The work, and how many processes may do it.
+    told
+        Gets the key and the event: those of the worker, and ``failed`` for a job whose process died. When it raises,
+        the workers are killed.
+    stop
+        Asked ten times a second; may raise.
+    done
+        What a process that died did to its job, in the reason that is told.
     """
     events: queue.SimpleQueue[tuple[int, dict[str, Any] | None]] = queue.SimpleQueue()
     waiting = deque(jobs)
@@ -95,7 +113,7 @@ def run(jobs: Sequence[Job], workers: int, told: Told, stop: Callable[[], bool])
     try:
         while waiting or any(worker.job for worker in team.values()):
             while waiting and len(team) < workers:
-                team[started] = _Worker(started, events)
+                team[started] = _Worker(module, done, started, events)
                 team[started].send(waiting.popleft())
                 started += 1
             if stop():
