@@ -334,12 +334,14 @@ def _process(*command: str, **environment: str) -> Iterator[subprocess.Popen[str
             process.kill()
 
 
-def test_the_sample_repositories_of_lab_are_built_once(tmp_path: Path) -> None:
-    from sourcelight.cli.lab import sample_repositories
-
-    folder = sample_repositories(tmp_path / "samples")
-    assert (folder / "hub" / ".git").is_dir()
-    assert sample_repositories(folder) == folder
+def test_the_sample_repositories_are_built_once(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "samples"
+    assert run("samples", folder) == (0, f"{folder}\n", "")
+    made = (folder / "hub" / ".git").stat().st_mtime_ns
+    status, out, err = run("samples", folder)
+    assert (status, out) == (0, f"{folder}\n")
+    assert err == f"sourcelight: {folder} is there already and is kept as it is\n"
+    assert (folder / "hub" / ".git").stat().st_mtime_ns == made
 
 
 def _eventually(claim: Callable[[], bool]) -> None:

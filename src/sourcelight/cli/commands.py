@@ -336,3 +336,13 @@ def lab(
     from sourcelight.cli import lab as room
 
     return room.open_lab([str(path) for path in paths or []], str(into), browser=browser)
+
+
+@app.command()
+def samples(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where they go; a folder that exists is kept.")],
+) -> int:
+    """Build the sample repositories that the guides and notebooks use, and print their folder."""
+    from sourcelight.cli import lab as room
+
+    return room.build_samples(folder)

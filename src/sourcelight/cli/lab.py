@@ -1,4 +1,4 @@
-"""`lab`: JupyterLab on a copy of the shipped notebooks."""
+"""`lab`: JupyterLab on a copy of the shipped notebooks; `samples`: the repositories that these run over."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from sourcelight.cli.outcomes import DONE, say, tell
 from sourcelight.core.errors import ConfigurationError, GitFailed, MissingExtra
 
 
@@ -64,6 +65,14 @@ def sample_repositories(folder: Path) -> Path:
                 raise GitFailed(command, status, "the sample repositories could not be built")
             built.rename(folder)
     return folder
+
+
+def build_samples(folder: Path) -> int:
+    """`samples`: build the sample repositories, or keep what is there, and print the folder."""
+    if folder.exists():
+        say(f"{folder} is there already and is kept as it is")
+    tell(str(sample_repositories(folder)))
+    return DONE
 
 
 def shipped_notebooks() -> Path:
