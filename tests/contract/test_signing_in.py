@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -27,16 +28,26 @@ def flow(service: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
 
 
 class Person:
-    """Opens the address, signs in with the owner's token, and decides."""
+    """Opens the address, signs in with the owner's token, and decides; leaving it waits until the last page is read."""
 
     def __init__(self, flow: Flow, decision: str = "allow") -> None:
         self._flow = flow
         self._decision = decision
+        self._reading: list[threading.Thread] = []
         self.opened: list[str] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for thread in self._reading:
+            thread.join(20)
+            assert not thread.is_alive()
 
     def __call__(self, address: str) -> bool:
         self.opened.append(address)
-        threading.Thread(target=self._decide, args=(address,), daemon=True).start()
+        self._reading.append(threading.Thread(target=self._decide, args=(address,), daemon=True))
+        self._reading[-1].start()
         return True
 
     def _decide(self, address: str) -> None:
@@ -48,24 +59,24 @@ class Person:
 
 
 def test_tools_answer_a_client_that_signed_in_and_searches_say_why_they_do_not(flow: Flow, embedded: sl.Client) -> None:
-    person = Person(flow)
-    with sl.connect(flow.url, sign_in=True, open_browser=person, timeout_s=20) as code:
-        assert list(code.list_files(HUB)["path"]) == list(embedded.list_files(HUB)["path"])
-        with pytest.raises(sl.Forbidden):
-            code.search("x")
-        with pytest.warns(sl.IncompleteAnswer, match="closed to this credential"):
-            assert len(code.keyword_search("e")) > 0
-    with sl.connect(flow.url, sign_in=True, open_browser=person) as code:
-        assert len(code.list_repos()) > 3
-    assert len(person.opened) == 1
-    sl.sign_out(flow.url)
-    with sl.connect(flow.url, sign_in=True, open_browser=person, timeout_s=20) as code:
-        assert len(code.list_repos()) > 3
-    assert len(person.opened) == 2
+    with Person(flow) as person:
+        with sl.connect(flow.url, sign_in=True, open_browser=person, timeout_s=20) as code:
+            assert list(code.list_files(HUB)["path"]) == list(embedded.list_files(HUB)["path"])
+            with pytest.raises(sl.Forbidden):
+                code.search("x")
+            with pytest.warns(sl.IncompleteAnswer, match="closed to this credential"):
+                assert len(code.keyword_search("e")) > 0
+        with sl.connect(flow.url, sign_in=True, open_browser=person) as code:
+            assert len(code.list_repos()) > 3
+        assert len(person.opened) == 1
+        sl.sign_out(flow.url)
+        with sl.connect(flow.url, sign_in=True, open_browser=person, timeout_s=20) as code:
+            assert len(code.list_repos()) > 3
+        assert len(person.opened) == 2
 
 
 def test_an_old_token_is_renewed_and_the_new_one_is_kept(flow: Flow) -> None:
-    with sl.connect(flow.url, sign_in=True, open_browser=Person(flow), timeout_s=20) as code:
+    with Person(flow) as person, sl.connect(flow.url, sign_in=True, open_browser=person, timeout_s=20) as code:
         cache = TokenCache(flow.url, scope="mcp")
         client, tokens = cache.load()
         assert client is not None
@@ -81,5 +92,5 @@ def test_an_old_token_is_renewed_and_the_new_one_is_kept(flow: Flow) -> None:
 
 
 def test_a_person_who_denies_is_an_error(flow: Flow) -> None:
-    with pytest.raises(sl.SignInFailed, match="access_denied"):
-        sl.connect(flow.url, sign_in=True, open_browser=Person(flow, "deny"), timeout_s=20)
+    with Person(flow, "deny") as person, pytest.raises(sl.SignInFailed, match="access_denied"):
+        sl.connect(flow.url, sign_in=True, open_browser=person, timeout_s=20)
