@@ -58,6 +58,7 @@ class ScriptedBackend:
         self.script = list(script)
         self.counts = counts
         self.answers = list(answers)
+        self.told: list[Any] = []
         self.calls: list[tuple[str, Mapping[str, Any]]] = []
         self.closed = threading.Event()
         self.waiting = threading.Event()
@@ -104,6 +105,8 @@ class ScriptedBackend:
         step = self.answers.pop(0) if self.answers else UnsupportedCall(f"no script for {name}", call=name)
         if observer is not None:
             observer(CallProgress("reading", 3, 12, "r1"))
+            for rows in self.told:
+                observer(CallProgress("reading", 3, 12, "r1", rows))
         if isinstance(step, str):
             try:
                 self.waiting.set()

@@ -36,11 +36,20 @@ def answer(*, complete: bool = True, notices: tuple[str, ...] = (), **attributes
     return Answer("files", table, attributes, complete, notices)
 
 
+def references(count: int, *, complete: bool = True, notices: tuple[str, ...] = ()) -> Answer:
+    """Places that use a symbol."""
+    rows = [{"repository": "r1", "path": "a.py", "line_number": number + 1, "symbol": "f"} for number in range(count)]
+    schema = table_schema(TABLES["references"])
+    columns = {name: [row.get(name) for row in rows] for name in schema.names}
+    return Answer("references", pa.table(columns, schema=schema), {}, complete, notices)
+
+
 def test_a_call_gives_a_frame_that_says_what_it_is_of() -> None:
     backend = ScriptedBackend([], answers=[answer(total=2, notices=("as of now",), repo="r1")])
     frame = Client(backend).list_files("r1", path="src")
     assert list(frame["path"]) == ["src/", "a.go"]
-    assert frame.attrs == {"total": 2, "repo": "r1", "status": "complete", "notices": ["as of now"]}
+    told = {"total": 2, "repo": "r1", "status": "complete", "notices": ["as of now"], "call": "list_files"}
+    assert told.items() <= frame.attrs.items()
     assert backend.calls == [("list_files", {"repo": "r1", "path": "src"})]
 
 
@@ -100,6 +109,35 @@ def test_progress_goes_from_running_to_the_number_of_rows() -> None:
     assert (running[0].done, running[0].total, running[0].unit, running[0].doing) == (3, 12, "reading", "Working")
     assert running[0].title.endswith("r1")
     assert looks[-1].phase == "interrupted"
+
+
+def test_rows_are_given_as_they_are_told_and_the_status_at_the_end() -> None:
+    backend = ScriptedBackend([], answers=[references(5, complete=False, notices=("cut",)), references(2)])
+    backend.told = [references(3).table, references(2).table]
+    frames = list(Client(backend).stream_references("r1", "a.py", "f", limit=5))
+    assert [len(frame) for frame in frames] == [3, 2, 0]
+    assert (frames[-1].attrs["status"], frames[-1].attrs["notices"]) == ("limited", ["cut"])
+    assert backend.calls == [("find_references", {"repo": "r1", "path": "a.py", "symbol": "f", "limit": 5})]
+    backend.told = []
+    assert [len(frame) for frame in Client(backend).stream_references("r1", "a.py", "f")] == [2]
+
+
+def test_leaving_the_loop_over_rows_ends_the_call() -> None:
+    backend = ScriptedBackend([], answers=["wait"])
+    backend.told = [references(1).table]
+    for frame in Client(backend).stream_references("r1", "a.py", "f"):
+        assert len(frame) == 1
+        break
+    assert backend.closed.wait(1)
+
+
+def test_a_call_whose_rows_were_given_may_still_fail() -> None:
+    backend = ScriptedBackend([], answers=[CallError("broken", call="find_references")])
+    backend.told = [references(1).table]
+    rows = Client(backend).stream_references("r1", "a.py", "f")
+    assert len(next(rows)) == 1
+    with pytest.raises(CallError, match="broken"):
+        next(rows)
 
 
 def test_an_interrupt_cancels_the_call_at_once() -> None:

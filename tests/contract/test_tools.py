@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
@@ -95,6 +96,17 @@ def test_both_backends_give_the_same_frame(
     assert ours.attrs["status"] == theirs.attrs["status"]
     if "limit" not in arguments:
         assert ours.attrs["status"] == "complete"
+
+
+@pytest.mark.filterwarnings("ignore::sourcelight.IncompleteAnswer")
+def test_streamed_references_are_those_of_the_answer(code: sl.Client) -> None:
+    asked = (PYTIDE, "src/pytide/client.py", "Hub")
+    whole = code.find_references(*asked)
+    frames = list(code.stream_references(*asked))
+    rows = pd.concat([frame for frame in frames if len(frame)], ignore_index=True)
+    keys = ["repository", "path", "line_number", "start"]
+    assert sorted(map(tuple, rows[keys].to_numpy())) == sorted(map(tuple, whole[keys].to_numpy()))
+    assert frames[-1].attrs["symbol"] == "Hub"
 
 
 @pytest.mark.parametrize(("name", "arguments", "fault"), FAULTS, ids=ids(FAULTS))

@@ -68,7 +68,7 @@ def test_a_commit_anywhere_makes_kept_answers_old(tmp_path: Path) -> None:
 
 
 def test_a_name_with_ten_thousand_uses_streams_and_is_quick_when_kept(tmp_path: Path) -> None:
-    """Progress is told after the first file; a kept answer takes a fraction of the time."""
+    """Rows are told from the first file on, each once; a kept answer takes a fraction of the time."""
     uses = "".join(f"def f{number}():\n    return target({number})\n" for number in range(500))
     files = {f"pkg/user_{number}.py": "from .home import target\n" + uses for number in range(20)}
     make_repo(
@@ -85,9 +85,27 @@ def test_a_name_with_ten_thousand_uses_streams_and_is_quick_when_kept(tmp_path: 
     warm = tools.call("find_references", asked, context)
     took = time.process_time() - between
     assert told[0].done == 1
+    assert 0 < told[0].rows.num_rows < 600
+    assert told[0].rows["path"][0].as_py() == "pkg/home.py"
     assert cold.table.num_rows == 10_021
+    parts = [progress.rows for progress in told]
+    assert sorted(pa.concat_tables(parts[:-1]).to_pylist(), key=str) == sorted(cold.table.to_pylist(), key=str)
+    assert parts[-1].equals(cold.table)
     assert warm.table.equals(cold.table)
     assert took < (between - began) / 5
+
+
+@pytest.mark.parametrize("limit", [1, 3, 5])
+def test_a_limit_holds_for_rows_that_are_told_too(engine: Engine, limit: int) -> None:
+    """Told is what the answer has, no more."""
+    told: list[CallProgress] = []
+    engine.navigation.answers.clear()
+    context = tools.CallContext(engine, Viewer.owner(), observer=told.append)
+    asked = {"repo": "shapes", "path": PLANE, "symbol": "area", "limit": limit}
+    answer = tools.call("find_references", asked, context)
+    parts = pa.concat_tables([progress.rows for progress in told])
+    assert parts.num_rows == limit
+    assert sorted(parts.to_pylist(), key=str) == sorted(answer.table.to_pylist(), key=str)
 
 
 def test_answers_beyond_the_room_are_dropped() -> None:

@@ -12,12 +12,18 @@ from sourcelight.display.notebook import ProgressChoice
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from sourcelight.client.backend import Backend
+
 Texts: TypeAlias = str | Iterable[str]
 Date: TypeAlias = str | date
 
 
 class Caller(Protocol):
     """What a method's `self` can do."""
+
+    @property
+    def backend(self) -> Backend:
+        """What answers."""
 
     async def _call(self, name: str, arguments: Mapping[str, Any], progress: ProgressChoice = None) -> DataFrame:
         """Call a tool or an analysis; arguments that are None are left out."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import TYPE_CHECKING
 
+from sourcelight.client.arriving import arriving
 from sourcelight.client.methods.calling import Caller, Texts, texts
 from sourcelight.client.methods.graph import DependencyGraph
-from sourcelight.client.twins import blocking
+from sourcelight.client.twins import blocking, blocking_generator
 from sourcelight.display.notebook import ProgressChoice
 
 if TYPE_CHECKING:
@@ -90,6 +93,45 @@ class NavigationMethods:
             "limit": limit,
         }  # fmt: skip
         return await self._call("find_references", arguments, progress)
+
+    async def stream_references(
+        self: Caller,
+        repo: str,
+        path: str,
+        symbol: str,
+        revision: str | None = None,
+        *,
+        line: int | None = None,
+        column: int | None = None,
+        limit: int | None = None,
+        progress: ProgressChoice = False,
+    ) -> AsyncGenerator[DataFrame, None]:
+        """Find the places that use a symbol, and give them as they are found; leaving the loop ends the search.
+
+        Parameters
+        ----------
+        repo, path, symbol, revision, line, column, limit
+            As in `find_references`.
+        progress
+            As in `search`, but nothing is drawn unless asked for.
+
+        Yields
+        ------
+        DataFrame
+            Rows as `find_references` has them, each once, in the order in which they are found: those of the
+            definition's file first. The last frame has what the whole answer has in its ``attrs``, and no rows unless
+            it is the only one: a service gives all rows at the end.
+        """
+        from sourcelight.display.frames.answers import answer_frame
+
+        arguments = {
+            "repo": repo, "path": path, "symbol": symbol, "revision": revision, "line": line, "column": column,
+            "limit": limit,
+        }  # fmt: skip
+        given = {key: value for key, value in arguments.items() if value is not None}
+        async with aclosing(arriving(self.backend, "references", "find_references", given, progress)) as parts:
+            async for part in parts:
+                yield answer_frame(part)
 
     async def symbols(
         self: Caller,
@@ -295,6 +337,7 @@ class BlockingNavigationMethods:
 
     go_to_definition = blocking(NavigationMethods.go_to_definition)
     find_references = blocking(NavigationMethods.find_references)
+    stream_references = blocking_generator(NavigationMethods.stream_references)
     symbols = blocking(NavigationMethods.symbols)
     outline = blocking(NavigationMethods.outline)
     imports = blocking(NavigationMethods.imports)

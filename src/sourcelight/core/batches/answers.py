@@ -34,12 +34,17 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class CallProgress:
-    """How far a call has come: `done` of `total` units (0: not known) of `stage`, such as "reading history"."""
+    """How far a call has come: `done` of `total` units (0: not known) of `stage`, such as "reading history".
+
+    `rows` is an Arrow table of the rows that were found since the last time that some were told, for calls that give
+    them as they are found; with the columns of the answer.
+    """
 
     stage: str
     done: int = 0
     total: int = 0
     detail: str = ""
+    rows: Any = None
 
 
 CallObserver = Callable[[CallProgress], None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -171,6 +172,8 @@ def _find_references(arguments: Arguments, context: CallContext) -> Answer:
     complete = True
     if kept is not None:
         workspace.notices.update(kept.notices)
+        if context.observer is not None:
+            _Telling(context, limit).end(kept.first(limit))
     else:
         kept, complete = _references(asked, arguments, context, workspace, limit)
         if complete and is_lasting(workspace):
@@ -201,15 +204,15 @@ def _references(
     search = References(asked, workspace)
     revisions = {project.key: arguments.get("revision", "")}
     rows: list[dict[str, Any]] = []
-    complete, told = True, 0.0
+    complete, telling = True, _Telling(context, limit)
     for files, found in enumerate(search.found(), 1):
         rows += reference_rows(asked.name, found, workspace, revisions)
-        if context.observer is not None and time.monotonic() - told > _TELL_S:
-            told = time.monotonic()
-            context.observer(CallProgress("finding references", files, 0, f"{len(rows):,} found"))
+        telling.tell(files, rows)
         if limit is not None and len(rows) >= limit:
             complete = False
             break
+    if context.observer is not None:
+        telling.end(table("references", rows[telling.told : limit]))
     if search.left_out:
         workspace.notice(
             "left-out",
@@ -222,6 +225,36 @@ def _references(
     order = np.array(sorted(range(len(rows)), key=shown.__getitem__), dtype=np.int64)
     kept = Kept(table("references", rows), order, len(search.definitions), search.left_out, {})
     return kept, complete and search.complete
+
+
+class _Telling:
+    """Tells the rows of an answer as they are found, those of the first file at once, then ten times a second."""
+
+    def __init__(self, context: CallContext, limit: int | None) -> None:
+        self._observer = context.observer
+        self._limit = limit
+        self._last = 0.0
+        self._files = 0
+        self.told = 0
+
+    def tell(self, files: int, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Tell what is new among all rows so far, if it is time to."""
+        from sourcelight.engines.navigation.rows import table
+
+        self._files = files
+        if self._observer is not None and time.monotonic() - self._last > _TELL_S:
+            self._tell(table("references", rows[self.told : self._limit]), len(rows))
+            self._last = time.monotonic()
+
+    def end(self, rest: Any) -> None:
+        """Tell the rows that were not told yet."""
+        if self._observer is not None and rest.num_rows:
+            self._tell(rest, self.told + rest.num_rows)
+
+    def _tell(self, rows: Any, count: int) -> None:
+        assert self._observer is not None  # noqa: S101 - narrows for the type checker
+        self.told += rows.num_rows
+        self._observer(CallProgress("finding references", self._files, 0, f"{count:,} found", rows))
 
 
 def _render_references(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:
