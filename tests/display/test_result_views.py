@@ -15,6 +15,7 @@ from sourcelight.core.wire.events import Alert, ProposedQuery, Skipped, Suggeste
 from sourcelight.display.frames.status import Status
 from sourcelight.display.notebook.result_html import result_html
 from sourcelight.display.notebook.result_text import ResultFacts, result_text
+from sourcelight.display.notebook.views import Places
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -51,6 +52,7 @@ def facts(
     """Facts of a result over some batches."""
     matches = sum(pa.compute.sum(b["match_count"]).as_py() for b in batches)
     given = {"skipped": (), "alerts": (), "facts": (RepositoryFacts("r1"),)} | more
+    given.setdefault("places", Places(hosts={fact.name: fact.url for fact in given["facts"]}))
     return ResultFacts(query=query, status=status, reasons=reasons, matches=matches, batches=batches, **given)
 
 
@@ -105,9 +107,15 @@ def test_the_first_page_says_of_how_many() -> None:
 
 def test_columns_without_a_value_are_hidden() -> None:
     html = result_html(facts(MANY))
-    assert re.findall(r'<th scope="col">(\w+)</th>', html) == ["repository", "path", "language", "line_number", "line"]
+    assert re.findall(r'<th scope="col"[^>]*>(\w+)</th>', html) == [
+        "repository",
+        "path",
+        "language",
+        "line_number",
+        "line",
+    ]
     html = result_html(facts(repos(["r1"], (0, 1))))
-    assert re.findall(r'<th scope="col">(\w+)</th>', html) == ["repository"]
+    assert re.findall(r'<th scope="col"[^>]*>(\w+)</th>', html) == ["repository"]
     assert "<mark>r</mark>1" in html
 
 
@@ -164,7 +172,7 @@ def _with_chunk(batch: Any, text: str, line_number: int, *, truncated: bool = Fa
 def test_chunks_stand_under_their_file_with_numbers() -> None:
     hits = lines("r1", "a.go", [(9, "foo 9", [(0, 3)]), (11, "foo 11", [(0, 3)])])
     html = result_html(facts(_with_chunk(hits, "eight\nfoo 9\nten\nfoo 11", 8, truncated=True)))
-    pre = re.search(r"<pre>(.*?)</pre>", html, re.DOTALL)
+    pre = re.search(r'<pre tabindex="0">(.*?)</pre>', html, re.DOTALL)
     assert pre is not None
     assert re.sub(r"<[^>]*>", "", pre[1]).splitlines() == [
         " 8- eight",

@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable, Mapping
 from contextlib import aclosing
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from sourcelight.display.frames import NAME, SEARCHES
 from sourcelight.display.frames.tables import rows_table, to_pandas
 from sourcelight.display.frames.writers import MatchWriter
 from sourcelight.display.notebook.many_state import ManyState
+from sourcelight.display.notebook.views import Places
 
 if TYPE_CHECKING:
     from sourcelight.display.frames.tables import Frame, Table
@@ -45,6 +47,12 @@ class ManyResult(SearchResult):
 
     def __getitem__(self, name: str) -> SearchResult:
         """The result of one search."""
+    @property
+    def places(self) -> Places:
+        """Where the rows can be opened: at the service, at their code host, or in JupyterLab."""
+        first = next(iter(self._results.values()))
+        return replace(super().places, folder_of=first.places.folder_of)
+
         return self._results[name]
 
     @cached_property

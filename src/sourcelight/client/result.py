@@ -21,7 +21,9 @@ from sourcelight.display.frames.tables import matches_table, to_pandas, to_polar
 from sourcelight.display.frames.writers import MatchWriter
 from sourcelight.display.notebook import SearchState
 from sourcelight.display.notebook.many_state import ManyState
-from sourcelight.display.notebook.result_text import ResultFacts, result_text
+from sourcelight.display.notebook.result_text import PAGE, ResultFacts, result_text
+from sourcelight.display.notebook.views import Places
+from sourcelight.display.notebook.views.places import no_folder
 
 if TYPE_CHECKING:
     from sourcelight.display.frames.tables import Frame, Table
@@ -43,8 +45,12 @@ class SearchResult:
     match_count
         Matches in this result.
     """
+    page
+        How many rows its display shows, 10 unless changed.
 
     def __init__(
+    page: int = PAGE
+
         self,
         request: SearchRequest,
         backend: str,
@@ -216,8 +222,18 @@ class SearchResult:
 
 
 def metadata(attrs: dict[str, str | int]) -> dict[str, str]:
+            places=self.places,
+            page=self.page,
     """Facts about an answer as the metadata of a file."""
     return {f"sourcelight.{name}": str(value) for name, value in attrs.items()}
+    @property
+    def places(self) -> Places:
+        """Where the rows can be opened: at the service, at their code host, or in JupyterLab."""
+        hosts = {fact.name: fact.url for fact in self._facts if fact.url}
+        base_url = self.backend if "://" in self.backend else ""
+        # Only a backend of this process knows folders; a service must not.
+        return Places(base_url, hosts, getattr(self._answerer, "folder_of", no_folder))
+
 
 
 @dataclass(frozen=True, slots=True)

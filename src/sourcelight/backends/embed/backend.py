@@ -177,6 +177,13 @@ class EmbeddedBackend:
 
         return await asyncio.get_running_loop().run_in_executor(self._threads, facts)
 
+    def folder_of(self, repository: str) -> str:
+        """Folder of a repository's work tree; empty where there is none, and for what the viewer may not see."""
+        for one in self.engine.catalog.visible(self.viewer):
+            if one.name == repository:
+                return one.worktree
+        return ""
+
     async def aclose(self) -> None:
         """Stop the threads and what goes on in the background; searches under way end at their next check."""
         self._threads.shutdown(wait=False, cancel_futures=True)

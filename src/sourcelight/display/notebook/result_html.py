@@ -11,21 +11,33 @@ from itertools import groupby
 from typing import Any
 
 from sourcelight.core.markup import escape, highlight, link, one_line
-from sourcelight.display.notebook.result_text import PAGE, ResultFacts, first_rows, headline, place, statements
+from sourcelight.display.notebook.result_text import ResultFacts, first_rows, headline, place, statements
+from sourcelight.display.notebook.views.places import Link, Places, anchor
 
 _STYLE = """<style>
 .sl-result{color:var(--jp-ui-font-color1,inherit);font-size:13px}
-.sl-result .sl-head{border-left:4px solid var(--sl-colour);padding:2px 8px;margin-bottom:4px}
+.sl-result .sl-head{border-left:4px solid var(--sl-colour);padding:2px 10px;margin-bottom:6px}
+.sl-result .sl-head code{color:var(--jp-ui-font-color1,inherit);background:none;padding:0}
 .sl-result ul{margin:2px 0}
 .sl-result .sl-warning{color:var(--jp-warn-color0,#b35c00)}
 .sl-result .sl-error{color:var(--jp-error-color1,#d32f2f)}
-.sl-result table{border-collapse:collapse}
-.sl-result th,.sl-result td{text-align:left !important;vertical-align:top;padding:2px 8px;white-space:nowrap}
+.sl-result .sl-scroll{overflow-x:auto;max-width:100%}
+.sl-result .sl-scroll:focus-visible,.sl-result a:focus-visible{outline:2px solid var(--jp-brand-color1,#1976d2);
+outline-offset:1px}
+.sl-result table{border-collapse:collapse;margin:0;font-size:12px;border:none}
+.sl-result th,.sl-result td{text-align:left !important;vertical-align:top;padding:3px 12px 3px 0;white-space:nowrap}
+.sl-result th{font-weight:600;color:var(--jp-ui-font-color2,inherit);
+border-bottom:1px solid var(--jp-border-color1,rgba(127,127,127,.5))}
+.sl-result tbody tr{background:none !important;border-bottom:1px solid var(--jp-border-color2,rgba(127,127,127,.25))}
+.sl-result tbody tr:hover{background:var(--jp-layout-color2,rgba(127,127,127,.12)) !important}
 .sl-result td.sl-code,.sl-result pre{font-family:var(--jp-code-font-family,monospace);white-space:pre;tab-size:4}
 .sl-result td.sl-code{max-width:90ch;overflow:hidden;text-overflow:ellipsis}
+.sl-result td.sl-count,.sl-result th.sl-count{text-align:right !important;font-variant-numeric:tabular-nums}
+.sl-result a{color:var(--jp-content-link-color,#1565c0)}
 .sl-result mark{background:rgba(255,170,0,.4);color:inherit;font-weight:bold}
 .sl-result pre{margin:0 0 8px;padding:4px;overflow-x:auto;background:var(--jp-layout-color2,rgba(127,127,127,.12))}
 .sl-result .sl-number{color:var(--jp-ui-font-color2,inherit);user-select:none}
+.sl-result .sl-more{color:var(--jp-ui-font-color2,inherit);margin-top:6px}
 </style>"""
 _COLOURS = {
     "complete": "var(--jp-success-color1,#388e3c)",
@@ -33,7 +45,7 @@ _COLOURS = {
     "interrupted": "var(--jp-warn-color1,#f57c00)",
     "failed": "var(--jp-error-color1,#d32f2f)",
 }
-_SPAN_COLUMNS = frozenset({"start", "end", "name_start", "name_end", "match_count", "repository_id", "commit", "type"})
+_SPAN_COLUMNS = frozenset({"start", "end", "name_start", "name_end", "match_count", "repository_id", "type", "url"})
 _CHUNK_COLUMNS = frozenset({"chunk", "chunk_line_number", "truncated"})
 _CODE = frozenset({"path", "line", "symbol", "message"})
 _LONGEST = 300
@@ -42,11 +54,15 @@ _LONGEST_LINES = 200
 
 def result_html(shown: ResultFacts) -> str:
     """The whole view."""
-    rows = first_rows(shown.batches, PAGE).to_pylist()
+    rows = first_rows(shown.batches, shown.page).to_pylist()
     chunked = any(row["chunk"] is not None for row in rows)
-    urls = {f.name: f.url for f in shown.facts}
-    body = _chunks(rows) if chunked else _table(rows, urls)
-    more = f"<div>{len(rows):,} of {shown.rows:,} rows</div>" if len(rows) < shown.rows else ""
+    body = _chunks(rows, shown.places) if chunked else _table(rows, shown.places)
+    more = (
+        f'<div class="sl-more">{len(rows):,} of {shown.rows:,} rows: <code>.explore()</code> shows all of them, '
+        "<code>.matches</code> is their table</div>"
+        if len(rows) < shown.rows
+        else ""
+    )
     return f'{_STYLE}<div class="sl-result tex2jax_ignore">{_banner(shown)}{body}{more}</div>'
 
 
@@ -84,40 +100,63 @@ def _marked(row: dict[str, Any], column: str) -> str:
     return highlight(*_cut(row[column], starts, ends))
 
 
-def _cell(row: dict[str, Any], column: str, urls: dict[str, str]) -> str:
+def _cell(row: dict[str, Any], column: str, places: Places, opened: tuple[Link, ...]) -> str:
     value = row[column]
     if value is None:
         return ""
-    if column in {"line", "path"} or (column == "repository" and row["type"] == "repo"):
+    if column == "line" or (column == "repository" and row["type"] == "repo"):
         return _marked(row, column)
     if column == "repository":
-        return link(value, urls.get(value, ""))
-    return escape(one_line(str(value), _LONGEST))
+        return link(value, places.repository(value))
+    if column not in {"path", "line_number", "commit"}:
+        return escape(one_line(str(value), _LONGEST))
+    text = str(value)[:10] if column == "commit" else str(value)
+    return _linked(_marked(row, column) if column == "path" else escape(text), opened, f"Open {text}")
 
 
-def _table(rows: list[dict[str, Any]], urls: dict[str, str]) -> str:
+def _linked(html: str, opened: tuple[Link, ...], words: str) -> str:
+    """HTML made elsewhere as a link to the best of some places."""
+    if not opened:
+        return html
+    blank = anchor("", opened, one_line(f"{words}: {opened[0].words}", _LONGEST))
+    return blank.replace("></a>", f">{html}</a>") if blank else html
+
+
+def _table(rows: list[dict[str, Any]], places: Places) -> str:
     if not rows:
         return "<div>no matches</div>"
+    ofhistory = any(row["type"] in {"commit", "diff"} for row in rows)
     columns = [
-        c for c in rows[0] if c not in _SPAN_COLUMNS | _CHUNK_COLUMNS and any(row[c] not in {None, ""} for row in rows)
+        c
+        for c in rows[0]
+        if c not in _SPAN_COLUMNS | _CHUNK_COLUMNS
+        and any(row[c] not in {None, ""} for row in rows)
+        and (c != "commit" or ofhistory)
     ]
-    head = "".join(f'<th scope="col">{escape(c)}</th>' for c in columns)
+    numbers = {c: " class=sl-count" for c in columns if c == "line_number"}
+    head = "".join(f'<th scope="col"{numbers.get(c, "")}>{escape(c)}</th>' for c in columns)
+    opened = [places.of(row) for row in rows]
     body = "".join(
         "<tr>"
-        + "".join(f"<td{' class=sl-code' if c in _CODE else ''}>{_cell(row, c, urls)}</td>" for c in columns)
+        + "".join(
+            f"<td{' class=sl-code' if c in _CODE else numbers.get(c, '')}>{_cell(row, c, places, there)}</td>"
+            for c in columns
+        )
         + "</tr>"
-        for row in rows
+        for row, there in zip(rows, opened, strict=True)
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="sl-scroll" role="region" tabindex="0" aria-label="First matches">{table}</div>'
 
 
-def _chunks(rows: list[dict[str, Any]]) -> str:
+def _chunks(rows: list[dict[str, Any]], places: Places) -> str:
     """Matches in their surroundings: files, and in them chunks with line numbers."""
     pieces = []
     for name, group in groupby(rows, key=lambda r: place(r | {"line_number": None})):
-        pieces.append(f"<div><b>{escape(name)}</b></div>")
-        for _, chunk in groupby(group, key=lambda r: r["chunk_line_number"]):
-            pieces.append(f"<pre>{''.join(_lines(list(chunk)))}</pre>")
+        found = list(group)
+        pieces.append(f"<div><b>{anchor(name, places.of(found[0]))}</b></div>")
+        for _, chunk in groupby(found, key=lambda r: r["chunk_line_number"]):
+            pieces.append(f'<pre tabindex="0">{"".join(_lines(list(chunk)))}</pre>')
     return "".join(pieces)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sourcelight.core.batches import RepositoryFacts
@@ -11,6 +11,7 @@ from sourcelight.core.batches.schema import conform
 from sourcelight.core.markup import one_line
 from sourcelight.core.wire.events import Alert, Skipped
 from sourcelight.display.frames.status import Status
+from sourcelight.display.notebook.views.places import Places
 
 PAGE = 10
 _WIDTH = 120
@@ -18,7 +19,10 @@ _WIDTH = 120
 
 @dataclass(frozen=True, slots=True)
 class ResultFacts:
-    """What a view of an answer needs: its statements and its record batches."""
+    """What a view of an answer needs: its statements and its record batches, and where its rows can be opened.
+
+    `page` is how many rows are shown.
+    """
 
     query: str
     status: Status
@@ -28,6 +32,8 @@ class ResultFacts:
     skipped: tuple[Skipped, ...]
     alerts: tuple[Alert, ...]
     facts: tuple[RepositoryFacts, ...]
+    places: Places = field(default_factory=Places)
+    page: int = PAGE
 
     @property
     def rows(self) -> int:
@@ -87,7 +93,7 @@ def result_text(shown: ResultFacts) -> str:
     """The whole text: headline, query, statements, first page of rows."""
     parts = [f"SearchResult: {headline(shown)}", f"  query: {one_line(shown.query, _WIDTH)}"]
     parts += [f"  {severity}: {one_line(text, _WIDTH)}" for severity, text in statements(shown)]
-    rows = first_rows(shown.batches, PAGE).to_pylist()
+    rows = first_rows(shown.batches, shown.page).to_pylist()
     for row in rows:
         text = row["line"] if row["line"] is not None else row["message"]
         tail = f"  {text.strip()}" if text else ""

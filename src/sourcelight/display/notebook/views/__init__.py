@@ -1,0 +1,8 @@
+"""Files, diffs and facets as HTML for a notebook, and where each row of an answer can be opened.
+
+Every text is escaped before it gets here its tags; styles come from the theme and may be missing.
+"""
+
+from sourcelight.display.notebook.views.places import Link, Places, anchor
+
+__all__ = ["Link", "Places", "anchor"]

@@ -1,0 +1,165 @@
+"""Where a row of an answer can be opened: the service's page, the code host, or a file in JupyterLab.
+
+What is known of a code host is how it forms addresses of lines; a host that is not known gets no address, since a
+wrong one is worse than none. Sources: the documentation of each host on permanent links.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from urllib.parse import quote, urlsplit
+
+from sourcelight.core.batches.addresses import file_url, repository_url
+from sourcelight.core.markup import escape, link, own_address
+from sourcelight.display.notebook.views.jupyter import lab_path, relative_to_notebook
+
+Kind = Literal["service", "host", "lab"]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A place to open: what kind of place, its words for a reader, and its address.
+
+    Of kind ``lab``, `href` is relative to the notebook and `path` the file's path at the Jupyter server.
+    """
+
+    kind: Kind
+    words: str
+    href: str
+    path: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Host:
+    """How a code host forms addresses below a repository; ``{c}`` commit, ``{p}`` path, ``{a}``-``{b}`` lines."""
+
+    words: str
+    file: str
+    line: str
+    lines: str
+    commit: str
+
+
+_GITHUB = _Host("GitHub", "/blob/{c}/{p}", "#L{a}", "#L{a}-L{b}", "/commit/{c}")
+_GITLAB = _Host("GitLab", "/-/blob/{c}/{p}", "#L{a}", "#L{a}-{b}", "/-/commit/{c}")
+_BITBUCKET = _Host("Bitbucket", "/src/{c}/{p}", "#lines-{a}", "#lines-{a}:{b}", "/commits/{c}")
+_GITEA = _Host("Forgejo", "/src/commit/{c}/{p}", "#L{a}", "#L{a}-L{b}", "/commit/{c}")
+_SOURCEHUT = _Host("sourcehut", "/tree/{c}/item/{p}", "#L{a}", "#L{a}-{b}", "/commit/{c}")
+_GITILES = _Host("Gitiles", "/+/{c}/{p}", "#{a}", "#{a}", "/+/{c}")
+_HOSTS: Mapping[str, _Host] = {
+    "github.com": _GITHUB,
+    "gitlab.com": _GITLAB,
+    "bitbucket.org": _BITBUCKET,
+    "codeberg.org": _GITEA,
+    "gitea.com": _GITEA,
+    "git.sr.ht": _SOURCEHUT,
+}
+_FIRST_LABELS: Mapping[str, _Host] = {"github": _GITHUB, "gitlab": _GITLAB, "gitea": _GITEA, "forgejo": _GITEA}
+
+
+def _host_of(url: str) -> _Host | None:
+    """The forms of the code host at an address; a name such as ``gitlab.example.org`` tells its software."""
+    try:
+        name = (urlsplit(url).hostname or "").lower()
+    except ValueError:
+        return None
+    if name.endswith(".googlesource.com"):
+        return _GITILES
+    return _HOSTS.get(name) or _FIRST_LABELS.get(name.partition(".")[0])
+
+
+def no_folder(_repository: str) -> str:
+    """Nothing is on this machine."""
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the rows of one answer can be opened.
+
+    Parameters
+    ----------
+    base_url
+        Address of the service that answered; empty in this process.
+    hosts
+        Address of each repository at its code host, by name.
+    folder_of
+        Gives the folder of a repository's work tree on this machine, or an empty text.
+    """
+
+    base_url: str = ""
+    hosts: Mapping[str, str] = field(default_factory=dict)
+    folder_of: Callable[[str], str] = no_folder
+
+    def repository(self, name: str) -> str:
+        """Address of a repository; empty when none is known."""
+        return self.hosts.get(name) or (repository_url(self.base_url, name) if self.base_url else "")
+
+    def of(self, row: Mapping[str, Any]) -> tuple[Link, ...]:
+        """Places of a row with `repository`, `commit`, `path`, `line_number` and, of a service, `url`; best first."""
+        repository, path, commit = row.get("repository") or "", row.get("path") or "", row.get("commit") or ""
+        line = int(row.get("line_number") or 0)
+        if row.get("type") in {"commit", "diff"}:
+            return tuple(self._commit(repository, commit, row.get("url") or ""))
+        if not path:
+            return ()
+        return tuple(self.file(repository, commit, path, line, row.get("url") or ""))
+
+    def file(self, repository: str, commit: str, path: str, line: int = 0, url: str = "") -> list[Link]:
+        """Places of a file, or of a line of it; `url` is what the service said, if anything."""
+        found: list[Link] = []
+        if self.base_url:
+            own = own_address(url, self.base_url) if url else ""
+            lines = (line, line) if line else None
+            found.append(Link("service", "service", own or file_url(self.base_url, repository, commit, path, lines)))
+        base, host = self.hosts.get(repository, ""), _host_of(self.hosts.get(repository, ""))
+        if host is not None and commit:
+            where = host.file.format(c=quote(commit, safe=""), p=quote(path))
+            found.append(Link("host", host.words, base + where + (host.line.format(a=line, b=line) if line else "")))
+        found += self._lab(repository, path, line)
+        return found
+
+    def _commit(self, repository: str, commit: str, url: str) -> list[Link]:
+        found: list[Link] = []
+        own = own_address(url, self.base_url) if url and self.base_url else ""
+        if own:
+            found.append(Link("service", "service", own))
+        base, host = self.hosts.get(repository, ""), _host_of(self.hosts.get(repository, ""))
+        if host is not None and commit:
+            found.append(Link("host", host.words, base + host.commit.format(c=quote(commit, safe=""))))
+        return found
+
+    def commit(self, repository: str, commit: str) -> tuple[Link, ...]:
+        """Places of a commit."""
+        return tuple(self._commit(repository, commit, ""))
+
+    def _lab(self, repository: str, path: str, line: int) -> list[Link]:
+        folder = self.folder_of(repository)
+        if not folder or "\N{REPLACEMENT CHARACTER}" in path:
+            return []
+        file = os.path.normpath(os.path.join(folder, path))  # noqa: PTH118 - only text; nothing is followed
+        at_server = lab_path(file) if file.startswith(os.path.normpath(folder) + os.sep) else ""
+        if not at_server or not os.path.isfile(file):  # noqa: PTH113
+            return []
+        # A line is counted from 0 in the fragment that JupyterLab's editor takes (RFC 5147).
+        return [Link("lab", "JupyterLab", relative_to_notebook(file) + (f"#line={line - 1}" if line else ""),
+                     at_server, line)]  # fmt: skip
+
+
+def anchor(text: str, links: tuple[Link, ...] | list[Link], words: str = "") -> str:
+    """HTML of `text`, as a link to the best of some places if there is one.
+
+    A file in JupyterLab is a relative link, which JupyterLab opens in a tab of its own; all others open a new window.
+    """
+    if not links:
+        return escape(text)
+    first = links[0]
+    if first.kind != "lab":
+        made = link(text, first.href)
+        return made.replace("<a ", f'<a title="{escape(words)}" ', 1) if words else made
+    title = f' title="{escape(words or "Open in JupyterLab")}"'
+    return f'<a href="{escape(first.href)}"{title}>{escape(text)}</a>'
