@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 import warnings
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import aclosing
@@ -19,6 +20,7 @@ from sourcelight.client.many import Many, ManyResult, labelled
 from sourcelight.client.methods import Methods
 from sourcelight.client.painting import painting
 from sourcelight.client.portal import current_board
+from sourcelight.client.provenance import asked_for, forget, now, provenance
 from sourcelight.client.result import Export, SearchResult, metadata
 from sourcelight.client.run import Run
 from sourcelight.core.batches import MATCHES, Event, MatchBatch
@@ -72,6 +74,7 @@ class AsyncClient(Methods):
 
     async def aclose(self) -> None:
         """Give back connections, threads and files; the client can't be used afterwards."""
+        forget(self._backend)
         await self._backend.aclose()
 
     @property
@@ -395,7 +398,11 @@ class AsyncClient(Methods):
         """DataFrame of the repositories that can be searched, by name; columns as in ``columns_of("repositories")``."""
         from sourcelight.display.frames.facts import repositories_frame
 
-        return repositories_frame(await self._backend.repositories())
+        asked_at, began = now(), time.monotonic()
+        frame = repositories_frame(await self._backend.repositories())
+        told = provenance(self._backend, status="complete", asked_at=asked_at, duration_s=time.monotonic() - began)
+        frame.attrs.update({"call": "repositories", **told})
+        return frame
 
     async def _call(self, name: str, arguments: Mapping[str, Any], progress: ProgressChoice = None) -> DataFrame:
         """DataFrame of a tool's or an analysis's answer; warns of one that was cut though nobody asked for a part.
@@ -418,6 +425,7 @@ class AsyncClient(Methods):
 
         given = {key: value for key, value in arguments.items() if value is not None}
         state = CallState(_called(name, given))
+        asked_at = now()
         answer: Answer | None = None
 
         async def work() -> None:
@@ -437,7 +445,14 @@ class AsyncClient(Methods):
             raise Cancelled(f"{name} was stopped")
         if not answer.complete and not _PAGING & given.keys():
             _warn(IncompleteAnswer(f"{name}: {'; '.join(answer.notices) or 'there is more than was given'}"), 4)
-        frame: DataFrame = answer_frame(answer)
+        told = provenance(
+            self._backend,
+            status="complete" if answer.complete else "limited",
+            reasons=() if answer.complete else answer.notices,
+            asked_at=asked_at,
+            duration_s=state.elapsed_s,
+        )
+        frame: DataFrame = answer_frame(answer, {"call": name, "query": asked_for(name, given), **told})
         return frame
 
     def _run(self, query: QueryText, *, exhaustive: bool = False, **options: Any) -> Run:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sourcelight.client.portal import call
+from sourcelight.client.provenance import now, provenance
 from sourcelight.core.batches.answers import Answer
 from sourcelight.core.batches.tables import TABLES
 from sourcelight.core.batches.tables.building import table_of
@@ -66,6 +67,7 @@ class DeepSearchAnswer:
     ) -> None:
         self._facts = answer
         self._base_url = base_url
+        self._made_at = now()
         self._asker = asker
         self._turns = tuple((str(what), str(about)) for what, about in (turns or answer.get("turns") or ()))
         self.questions: Sequence[Mapping[str, Any]] = tuple(answer.get("questions") or ())
@@ -111,7 +113,7 @@ class DeepSearchAnswer:
         rows = self._facts.get("rows") or ()
         names = [column.name for column in TABLES["conversation"]]
         table = table_of("conversation", len(rows), **{name: [row.get(name) for row in rows] for name in names})
-        return to_pandas(table, TABLES["conversation"], {"status": self.status, "title": self.title})  # type: ignore[no-any-return]
+        return to_pandas(table, TABLES["conversation"], {**self._source, "title": self.title})  # type: ignore[no-any-return]
 
     @cached_property
     def citations(self) -> DataFrame:
@@ -125,15 +127,22 @@ class DeepSearchAnswer:
         from sourcelight.display.frames.answers import counted_frame
 
         held = (table for question in self.questions for table in question.get("tables") or ())
-        return {str(table.get("title")): counted_frame(table) for table in held}
+        return {str(table.get("title")): counted_frame(table, self._source) for table in held}
 
     @property
     def turns(self) -> DataFrame:
         """DataFrame of what was done on the way, as far as it was followed: columns ``step`` and ``about``."""
         from sourcelight.display.frames.answers import counted_frame
 
-        frame: DataFrame = counted_frame({"columns": ("step", "about"), "rows": self._turns})
+        frame: DataFrame = counted_frame({"columns": ("step", "about"), "rows": self._turns}, self._source)
         return frame
+
+    @property
+    def _source(self) -> dict[str, Any]:
+        """What `attrs` of its frames say."""
+        backend = getattr(self._asker, "backend", None)
+        where = {"status": self.status} if backend is None else provenance(backend, status=self.status)
+        return {"call": "deepsearch", **where, "asked_at": self._made_at}
 
     def ask(self, question: str) -> DeepSearchAnswer:
         """Ask a follow-up in the same conversation; blocks, inside a running event loop too.

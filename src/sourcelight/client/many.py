@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.client.asking import QueryText
-from sourcelight.client.result import SearchResult
+from sourcelight.client.result import SearchResult, metadata
 from sourcelight.client.run import Run
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.batches.schema import MATCHES
@@ -42,23 +42,25 @@ class ManyResult(SearchResult):
         batches = tuple(batch for result in results.values() for batch in result._batches)  # noqa: SLF001 - its own kind
         facts = {item.name: item for result in results.values() for item in result._facts}  # noqa: SLF001
         title = f"{len(results):,} searches: {', '.join(results)}"
-        super().__init__(SearchRequest(title), backend, state, batches, tuple(facts.values()))
+        begun = min(result._asked_at for result in results.values())  # noqa: SLF001
+        super().__init__(SearchRequest(title), backend, state, batches, tuple(facts.values()), asked_at=begun)
+        self._source = next(iter(results.values()))._source  # noqa: SLF001
         self._results = dict(results)
 
-    def __getitem__(self, name: str) -> SearchResult:
-        """The result of one search."""
     @property
     def places(self) -> Places:
         """Where the rows can be opened: at the service, at their code host, or in JupyterLab."""
         first = next(iter(self._results.values()))
         return replace(super().places, folder_of=first.places.folder_of)
 
+    def __getitem__(self, name: str) -> SearchResult:
+        """The result of one search."""
         return self._results[name]
 
     @cached_property
     def searches(self) -> Frame:
         """DataFrame with one row per search: name, query, matches, rows, status, reasons."""
-        return to_pandas(rows_table(SEARCHES, self._told()), SEARCHES)
+        return self._sourced(to_pandas(rows_table(SEARCHES, self._told()), SEARCHES))
 
     def _told(self) -> list[dict[str, Any]]:
         return [
@@ -94,7 +96,7 @@ class ManyResult(SearchResult):
         except BaseException:
             writer.discard()
             raise
-        writer.finish({f"sourcelight.{name}": str(value) for name, value in self.attrs.items()})
+        writer.finish(metadata(self.attrs))
 
     def __repr__(self) -> str:
         lines = [f"ManyResult: {self.match_count:,} matches of {len(self._results):,} searches: {self.status}"]

@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from sourcelight.client.backend import Backend
 from sourcelight.client.portal import call
+from sourcelight.client.provenance import now, provenance
 from sourcelight.core.batches import RepositoryFacts
 from sourcelight.core.errors import UnsupportedCall
 from sourcelight.core.wire.request import SearchRequest
@@ -44,13 +45,13 @@ class SearchResult:
         Text of the query.
     match_count
         Matches in this result.
-    """
     page
         How many rows its display shows, 10 unless changed.
+    """
 
-    def __init__(
     page: int = PAGE
 
+    def __init__(
         self,
         request: SearchRequest,
         backend: str,
@@ -58,6 +59,7 @@ class SearchResult:
         batches: tuple[Any, ...],
         facts: tuple[RepositoryFacts, ...],
         answerer: Backend | None = None,
+        asked_at: str = "",
     ) -> None:
         self.request = request
         self.backend = backend
@@ -69,7 +71,9 @@ class SearchResult:
         self._skipped, self._alerts = state.skipped, state.alerts
         self._batches = batches
         self._facts = facts
-        self._answerer = answerer
+        self._answerer = self._source = answerer
+        self._asked_at = asked_at or now()
+        self._elapsed_s = state.elapsed_s
 
     def __len__(self) -> int:
         """Rows of `matches`."""
@@ -86,43 +90,51 @@ class SearchResult:
 
         Columns, units and what null means: ``sourcelight.columns_of("matches")``; they are the same for an empty
         answer. Rows stand in the order of arrival; all rows of a file are together, in line order.
-        `DataFrame.attrs` holds query, backend, status, reasons and version.
+        `DataFrame.attrs` says where they came from: `attrs`.
         """
         return to_pandas(self.table, attrs=self.attrs)
 
     @property
     def attrs(self) -> dict[str, str | int]:
-        """Small flat facts about the answer, as frames and files carry them."""
-        from sourcelight import __version__
+        """Small flat facts about the answer, as frames and files carry them; never a credential.
 
-        return {
-            "query": self.query,
-            "backend": self.backend,
-            "status": self.status,
-            "reasons": "; ".join(self.reasons),
-            "matches": self.match_count,
-            "version": __version__,
-        }
+        ``query``, ``pattern_type``, ``endpoint`` (``embedded``, or the service's address), ``client`` (what answered,
+        in this process), ``status``, ``reasons``, ``limit_hit``, ``matches``, ``asked_at`` (RFC 3339, UTC),
+        ``duration_ms``, ``version``.
+        """
+        where: dict[str, str | int] = (
+            {"endpoint": self.backend, "status": self.status}
+            if self._source is None
+            else provenance(
+                self._source,
+                status=self.status,
+                reasons=self.reasons,
+                asked_at=self._asked_at,
+                duration_s=self._elapsed_s,
+            )
+        )
+        asked = {"query": self.query, "pattern_type": self.request.pattern_type}
+        return {**asked, **where, "matches": self.match_count}
 
     @cached_property
     def progress(self) -> Frame:
         """DataFrame of the service's statistics, one row per statement, the newest last."""
-        return frames.progress_frame(self._progress)
+        return self._sourced(frames.progress_frame(self._progress))
 
     @cached_property
     def filters(self) -> Frame:
         """DataFrame of suggested filters with counts."""
-        return frames.filters_frame(self._filters)
+        return self._sourced(frames.filters_frame(self._filters))
 
     @cached_property
     def skipped(self) -> Frame:
         """DataFrame of work that was left out, one row per reason."""
-        return frames.skipped_frame(self._skipped)
+        return self._sourced(frames.skipped_frame(self._skipped))
 
     @cached_property
     def alerts(self) -> Frame:
         """DataFrame of what the service wants the reader to know."""
-        return frames.alerts_frame(self._alerts)
+        return self._sourced(frames.alerts_frame(self._alerts))
 
     @cached_property
     def repositories(self) -> Frame:
@@ -135,7 +147,11 @@ class SearchResult:
         counts = {row["repository"]: row["matches"] for row in counter.table().to_pylist()}
         known = {f.name for f in self._facts}
         nameless = [RepositoryFacts(name) for name in counts if name is not None and name not in known]
-        return frames.repositories_frame([*self._facts, *nameless], counts)
+        return self._sourced(frames.repositories_frame([*self._facts, *nameless], counts))
+
+    def _sourced(self, frame: Frame) -> Frame:
+        frame.attrs.update(self.attrs)
+        return frame
 
     def spans(self) -> Frame:
         """DataFrame with one row per match: where it is and its text; `row` leads back to `matches`."""
@@ -206,7 +222,17 @@ class SearchResult:
             skipped=self._skipped,
             alerts=self._alerts,
             facts=self._facts,
+            places=self.places,
+            page=self.page,
         )
+
+    @property
+    def places(self) -> Places:
+        """Where the rows can be opened: at the service, at their code host, or in JupyterLab."""
+        hosts = {fact.name: fact.url for fact in self._facts if fact.url}
+        base_url = self.backend if "://" in self.backend else ""
+        # Only a backend of this process knows folders; a service must not.
+        return Places(base_url, hosts, getattr(self._answerer, "folder_of", no_folder))
 
     def __repr__(self) -> str:
         return result_text(self._facts_to_show())
@@ -222,18 +248,8 @@ class SearchResult:
 
 
 def metadata(attrs: dict[str, str | int]) -> dict[str, str]:
-            places=self.places,
-            page=self.page,
     """Facts about an answer as the metadata of a file."""
     return {f"sourcelight.{name}": str(value) for name, value in attrs.items()}
-    @property
-    def places(self) -> Places:
-        """Where the rows can be opened: at the service, at their code host, or in JupyterLab."""
-        hosts = {fact.name: fact.url for fact in self._facts if fact.url}
-        base_url = self.backend if "://" in self.backend else ""
-        # Only a backend of this process knows folders; a service must not.
-        return Places(base_url, hosts, getattr(self._answerer, "folder_of", no_folder))
-
 
 
 @dataclass(frozen=True, slots=True)

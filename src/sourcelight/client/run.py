@@ -8,6 +8,7 @@ from contextlib import aclosing
 from typing import Any
 
 from sourcelight.client.backend import Backend
+from sourcelight.client.provenance import now
 from sourcelight.client.result import SearchResult
 from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
 from sourcelight.core.errors import SearchFailed, SourcelightError, StreamBroken
@@ -32,6 +33,7 @@ class Run:
         self.backend = backend
         self.request = request
         self.state = SearchState(request.query)
+        self.asked_at = now()
         self.batches: list[Any] = []
         self.facts: dict[str, RepositoryFacts] = {}
         self.held: Callable[[], Iterable[MatchBatch]] | None = None
@@ -88,6 +90,7 @@ class Run:
             tuple(self.batches),
             tuple(self.facts.values()),
             answerer=self.backend,
+            asked_at=self.asked_at,
         )
         if over:
             self._result = made

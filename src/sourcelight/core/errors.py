@@ -31,6 +31,10 @@ SourcelightError
 ├─ StateError            what state.sqlite keeps (accounts, roles, tokens, clients) and what was asked don't fit
 │  └─ StateUnusable      state.sqlite can't be opened, read or written: path
 ├─ ConfigurationError    a configuration file, setting or environment value: where, accepted
+├─ NoClient              a frame whose client is not open any more is to be asked about
+├─ RecordingError
+│  ├─ NotRecorded        a replay is asked what was not recorded: asked, recorded
+│  └─ RecordingUnusable  a recording that can't be read or written: path
 ├─ Cancelled             the caller asked a running piece of work to stop
 └─ MissingExtra          an optional package is needed: name, how to install it
 
@@ -285,6 +289,42 @@ class StateUnusable(StateError):
 
 class ConfigurationError(SourcelightError):
     """Raised for a configuration file, setting or environment value that can't be used."""
+
+
+class NoClient(SourcelightError):
+    """Raised when a frame is to be asked about, and what it came from is not open in this process."""
+
+
+class RecordingError(SourcelightError):
+    """Base of faults of recording and replaying what a service says."""
+
+
+class NotRecorded(RecordingError):
+    """Raised when a replay is asked for what its recording has not got.
+
+    Parameters
+    ----------
+    message
+        What was asked, and what there is.
+    asked
+        The request in words.
+    recorded
+        The requests of the same kind that there are.
+    """
+
+    def __init__(self, message: str, *, asked: str, recorded: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.asked = asked
+        self.recorded = tuple(recorded)
+
+
+class RecordingUnusable(RecordingError):
+    """Raised for a recording that is no recording, is damaged, is of a newer version, or can't be written."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+        self.reason = reason
 
 
 class Cancelled(SourcelightError):

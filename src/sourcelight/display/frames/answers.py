@@ -10,9 +10,10 @@ from sourcelight.core.batches.tables import TABLES
 from sourcelight.display.frames.tables import to_pandas
 
 
-def answer_frame(answer: Answer) -> Any:
-    """DataFrame of an answer; its `attrs` have the attributes, ``status`` and ``notices``."""
+def answer_frame(answer: Answer, source: Mapping[str, Any] | None = None) -> Any:
+    """DataFrame of an answer; its `attrs` have `source`, the attributes, ``status`` and ``notices``."""
     attrs = {
+        **(source or {}),
         **answer.attributes,
         "status": "complete" if answer.complete else "limited",
         "notices": list(answer.notices),
@@ -20,10 +21,11 @@ def answer_frame(answer: Answer) -> Any:
     return to_pandas(answer.table, TABLES[answer.columns], attrs)
 
 
-def counted_frame(table: Mapping[str, Any]) -> Any:
+def counted_frame(table: Mapping[str, Any], source: Mapping[str, Any] | None = None) -> Any:
     """DataFrame of a table that belongs to an answer of deep search; `attrs` have its title, query and total."""
     import pandas as pd
 
     frame = pd.DataFrame([list(row) for row in table.get("rows") or ()], columns=list(table.get("columns") or ()))
+    frame.attrs.update(source or {})
     frame.attrs.update({name: table.get(name) for name in ("title", "query", "total")})
     return frame

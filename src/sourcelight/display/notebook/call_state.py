@@ -35,6 +35,11 @@ class CallState:
         """The status, or ``running``."""
         return self._phase
 
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the start, or until the end."""
+        return self._clock() - self._started if self._elapsed is None else self._elapsed
+
     def update(self, progress: CallProgress) -> None:
         """Take in how far the work has come; safe from any thread."""
         self._latest = progress

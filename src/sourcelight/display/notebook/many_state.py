@@ -97,9 +97,14 @@ class ManyState:
             replace(item, title=f"{name}: {item.title}") for name, state in self.states.items() for item in state.alerts
         )
 
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the start, or until the end."""
+        return self._clock() - self._started if self._elapsed is None else self._elapsed
+
     def snapshot(self) -> Snapshot:
         """Read this moment, to be drawn."""
-        elapsed = self._clock() - self._started if self._elapsed is None else self._elapsed
+        elapsed = self.elapsed_s
         running = [name for name in self.states if name in self._begun and self.states[name].phase == "running"]
         ended = sum(state.phase != "running" for state in self.states.values())
         doing = f": {', '.join(running[:_MOST_RUNNING])}" if running else ""

@@ -1,0 +1,121 @@
+"""Where a frame came from: small flat facts for its `attrs`, and the way from these back to what answered.
+
+`DataFrame.attrs` is copied with every operation and written into Parquet files, so it holds texts, numbers and truth
+values only, and never a credential.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from sourcelight.client.backend import Backend
+from sourcelight.core.errors import NoClient
+
+PROVENANCE = (
+    "query", "call", "endpoint", "client", "pattern_type", "status", "reasons", "limit_hit", "matches", "asked_at",
+    "duration_ms", "version",
+)  # fmt: skip
+"""Names that `attrs` may have of this module; which of them do depends on what gave the frame."""
+_LONGEST = 2_000
+
+_lock = threading.Lock()
+_marks: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+_living: WeakValueDictionary[str, Any] = WeakValueDictionary()
+
+
+def now() -> str:
+    """Tell this moment in RFC 3339, UTC, to the second."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def mark_of(backend: Backend) -> str:
+    """A name for a backend by which `backend_of` finds it, as long as it lives in this process."""
+    asked = _innermost(backend)
+    with _lock:
+        mark = _marks.get(asked)
+        if mark is None:
+            mark = _marks[asked] = secrets.token_hex(4)
+            _living[mark] = asked
+        return mark
+
+
+def forget(backend: Backend) -> None:
+    """A backend was closed: nothing is to be asked of it any more."""
+    asked = _innermost(backend)
+    with _lock:
+        _living.pop(_marks.pop(asked, ""), None)
+
+
+def backend_of(attrs: Mapping[Any, Any]) -> Backend:
+    """What answered, by the `attrs` of a frame: itself, or another one at the same address.
+
+    Raises
+    ------
+    NoClient
+        When there is none; says what to open.
+    """
+    endpoint = attrs.get("endpoint")
+    if not endpoint:
+        raise NoClient(
+            "this frame does not say where it came from (its attrs have no endpoint): name a client (client=…)"
+        )
+    with _lock:
+        found = _living.get(str(attrs.get("client", "")))
+        others = [one for one in _living.values() if one.name == endpoint]
+    if found is not None:
+        return found  # type: ignore[no-any-return]
+    if len({id(one) for one in others}) == 1:
+        return others[0]  # type: ignore[no-any-return]
+    if others:
+        raise NoClient(f"what this frame came from is closed, and {len(others)} others are open: name one (client=…)")
+    how = "sourcelight.open(…)" if endpoint == "embedded" else f"sourcelight.connect({str(endpoint)!r})"
+    raise NoClient(
+        f"what this frame came from ({endpoint}) is not open: keep the client of {how}, or name one (client=…)"
+    )
+
+
+def _innermost(backend: Any) -> Any:
+    """The backend itself, of one that asks another in parts."""
+    return getattr(backend, "backend", backend)
+
+
+def provenance(
+    backend: Backend, *, status: str, reasons: tuple[str, ...] = (), asked_at: str = "", duration_s: float | None = None
+) -> dict[str, Any]:
+    """What `attrs` say whatever was asked.
+
+    Parameters
+    ----------
+    backend
+        What answered.
+    status, reasons
+        How it ended, and why if not well.
+    asked_at
+        When it was asked, in RFC 3339; empty: now.
+    duration_s
+        Seconds until the answer was there; None: not measured, and not told.
+    """
+    from sourcelight import __version__
+
+    lasted = {} if duration_s is None else {"duration_ms": round(duration_s * 1000)}
+    return {
+        "endpoint": backend.name,
+        "client": mark_of(backend),
+        "status": status,
+        "reasons": "; ".join(reasons)[:_LONGEST],
+        "limit_hit": status == "limited",
+        "asked_at": asked_at or now(),
+        **lasted,
+        "version": __version__,
+    }
+
+
+def asked_for(call: str, arguments: Mapping[str, Any]) -> str:
+    """A call in words, as `attrs` say it; what opens a conversation is left out."""
+    shown = ", ".join(f"{key}={value!r}" for key, value in arguments.items() if key != "identifier")
+    return f"{call}({shown})"[:_LONGEST]

@@ -1,0 +1,129 @@
+"""Every frame says where it came from, in small flat JSON without a credential, and leads back to what answered."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import sourcelight as sl
+from client.scripted import COMPLETE, LIMITED, ScriptedBackend
+from sourcelight.client.methods import BlockingMethods
+from sourcelight.client.provenance import backend_of, mark_of
+from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.tables import TABLES
+from sourcelight.display.frames import table_schema
+
+ALWAYS = {"endpoint", "client", "status", "limit_hit", "asked_at", "version"}
+R = "github.com/weave-fleet/weave-py"
+
+
+@pytest.fixture(scope="module")
+def code(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+    with sl.open(fleet, index=tmp_path_factory.mktemp("index")) as client:
+        yield client
+
+
+def check(frame: pd.DataFrame, code: sl.Client) -> None:
+    """What holds for the attrs of every frame."""
+    attrs = frame.attrs
+    told = {name: attrs.get(name) for name in ALWAYS}
+    assert None not in told.values(), told
+    assert attrs["endpoint"] == "embedded"
+    assert attrs.get("query") or attrs.get("call")
+    assert attrs["version"] == sl.__version__
+    assert all(isinstance(value, str | int | bool) for value in told.values())
+    assert len(json.dumps({str(k): v for k, v in attrs.items()})) < 65_536
+    assert backend_of({str(k): v for k, v in attrs.items()}) is code.backend
+
+
+def test_every_frame_of_a_search_says_where_it_came_from(code: sl.Client) -> None:
+    result = code.search("func count:5")
+    frames = [
+        result.matches, result.progress, result.filters, result.skipped, result.alerts, result.repositories,
+        result.spans(), result.with_last_change(), code.count("func", by="language"), code.repositories(),
+    ]  # fmt: skip
+    for frame in frames:
+        check(frame, code)
+        assert "duration_ms" in frame.attrs
+    assert result.attrs["query"] == "func count:5"
+    assert (result.status, result.attrs["limit_hit"]) == ("limited", True)
+    many = code.search_many({"a": "func count:3", "b": "import count:3"})
+    for frame in (many.matches, many.searches, many["b"].matches):
+        check(frame, code)
+
+
+def _asked(code: sl.Client) -> dict[str, Any]:
+    """A call of every method that gives a frame, by its name."""
+    found = code.search("type:symbol new count:1").matches
+    repository, path, symbol = (str(found[name][0]) for name in ("repository", "path", "symbol"))
+    commits = code.commit_search([repository], count=2)
+    base, head = str(commits["commit"].iloc[-1]), str(commits["commit"].iloc[0])
+    place = (repository, path, symbol)
+    return {
+        "list_repos": (), "list_files": (repository,), "read_file": (repository, path), "keyword_search": (symbol,),
+        "nls_search": ("where are things counted",), "commit_search": ([repository],),
+        "diff_search": ("import", [repository]), "compare_revisions": (repository, base, head),
+        "get_contributor_repos": ("a",), "blame": (repository, path), "commit_details": (repository, head),
+        "last_changes": (repository, [path]), "ownership": (repository,), "bus_factor": (repository,),
+        "survival": (repository,), "contributors": ([repository],), "churn": ([repository],),
+        "pickaxe": ("import", [repository]), "hotspots": ([repository],), "coupling": ([repository],),
+        "identities": ([repository],), "identity_suggestions": ([repository],), "go_to_definition": place,
+        "find_references": place, "symbols": (repository,), "outline": (repository, path), "imports": (repository,),
+        "dependency_graph": (), "repo_map": (repository,), "callers": place, "callees": place,
+        "deepsearch_list": (), "commits_behind": (code.contributors([repository]), 0),
+    }  # fmt: skip
+
+
+def test_every_method_that_gives_a_frame_says_where_it_came_from(code: sl.Client) -> None:
+    asked = _asked(code)
+    others = {"deepsearch", "deepsearch_read", "deepsearch_change", "last_answer"}
+    public = {name for name in dir(BlockingMethods) if not name.startswith("_")} - others
+    kinds = {name: str(inspect.signature(getattr(BlockingMethods, name)).return_annotation) for name in public}
+    assert {name for name, kind in kinds.items() if kind in {"DataFrame", "DependencyGraph"}} == set(asked)
+    for name, arguments in asked.items():
+        answer = getattr(code, name)(*arguments)
+        frame = answer.edges if name == "dependency_graph" else answer
+        check(frame, code)
+        assert frame.attrs["call"]
+    told = code.deepsearch("where are things counted?", cache=False)
+    for frame in (told.sources, told.citations, told.turns):
+        assert backend_of({str(k): v for k, v in frame.attrs.items()}) is code.backend
+
+
+def test_provenance_survives_a_parquet_file(code: sl.Client, tmp_path: Path) -> None:
+    frame = code.count("func", by="language")
+    frame.to_parquet(tmp_path / "counts.parquet")
+    assert pd.read_parquet(tmp_path / "counts.parquet").attrs == frame.attrs
+
+
+def test_a_frame_leads_to_what_answered_as_long_as_it_lives() -> None:
+    client = sl.Client(ScriptedBackend(COMPLETE))
+    attrs = client.search("foo").attrs
+    assert backend_of(attrs) is client.backend
+    assert backend_of({"endpoint": "scripted"}) is client.backend  # as of a file that another process wrote
+    second = sl.Client(ScriptedBackend(LIMITED))
+    mark_of(second.backend)
+    with pytest.raises(sl.NoClient, match="2 others are open"):
+        backend_of({"endpoint": "scripted"})
+    client.close()
+    assert backend_of(attrs) is second.backend
+    del second, client
+    gc.collect()
+    with pytest.raises(sl.NoClient, match=r"came from \(scripted\) is not open"):
+        backend_of(attrs)
+    with pytest.raises(sl.NoClient, match="no endpoint"):
+        backend_of({})
+
+
+def test_what_opens_a_conversation_is_not_told() -> None:
+    answer = Answer("conversations", pa.Table.from_pylist([], schema=table_schema(TABLES["conversations"])))
+    frame = sl.Client(ScriptedBackend([], answers=[answer])).deepsearch_list(text="x")
+    assert frame.attrs["query"] == "deepsearch_list(text='x')"
