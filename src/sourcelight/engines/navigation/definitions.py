@@ -59,7 +59,8 @@ def asked_occurrences(asked: Asked, workspace: Workspace) -> Sequence[Occurrence
         at = [o for o in found if offset is not None and o.start <= offset <= o.end]
         if at:
             return at[:1]
-    return [o for o in found if line_of(text, o.start) == asked.line_number]
+    low, high = offset_of(text, asked.line_number, 0), offset_of(text, asked.line_number + 1, 0)
+    return [o for o in found if low is not None and low <= o.start and (high is None or o.start < high)]
 
 
 def resolve(document: Document, occurrence: Occurrence, name: bytes, workspace: Workspace) -> Sequence[Found]:

@@ -15,6 +15,7 @@ from sourcelight.engines.navigation.by_imports.rust import Rust
 from sourcelight.engines.navigation.by_imports.syntax import CODE, Language, Module, Ref
 from sourcelight.engines.navigation.model import SCORES, Document, Found, Occurrence
 from sourcelight.engines.navigation.named import named
+from sourcelight.engines.navigation.parsed import Identifiers, ParsedFile
 from sourcelight.engines.symbols import parse_tree
 
 if TYPE_CHECKING:
@@ -27,32 +28,22 @@ MOST_SECONDS = 2.0
 """Time after which parsing a file is given up."""
 
 
-class ImportsResolver:
+class ImportsResolver(Identifiers):
     """One language, read by its `syntax.Language`; a `resolver.Resolver`."""
 
     def __init__(self, language: Language) -> None:
         self.language = language
         self.languages: Collection[str] = language.languages
+        self.identifiers = language.identifiers
 
     def build(self, language: str, text: bytes) -> FileModel | None:
         """Parse a file."""
         tree = parse_tree(language, text, time.monotonic() + MOST_SECONDS)
         return None if tree is None else FileModel(self.language, text, tree)
 
-    def occurrences(self, model: FileModel, name: bytes) -> Sequence[Occurrence]:
-        """Give all identifiers of that name."""
-        found = (self.occurrence_at(model, offset) for offset in model.words(name))
-        return [occurrence for occurrence in found if occurrence is not None]
-
-    def occurrence_at(self, model: FileModel, offset: int) -> Occurrence | None:
-        """Give the identifier that covers a byte offset."""
-        for at in (offset, offset - 1):
-            node = model.root.descendant_for_byte_range(at, at) if at >= 0 else None
-            if node is not None and node.type in self.language.identifiers:
-                return self._occurrence(model.path_to(node.start_byte))
-        return None
-
-    def _occurrence(self, path: list[Node]) -> Occurrence:
+    def occurrence(self, model: ParsedFile, node: Node) -> Occurrence:
+        """Say what an identifier is used as."""
+        path = model.path_to(node.start_byte)
         leaf = path[-1]
         made = self.language.declared(path)
         use = self.language.use(path)

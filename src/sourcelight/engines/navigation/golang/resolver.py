@@ -11,6 +11,7 @@ from sourcelight.engines.navigation.golang.names import Imported, Ref
 from sourcelight.engines.navigation.golang.packages import Package, import_path, modules_of, package_name
 from sourcelight.engines.navigation.golang.scopes import IDENTIFIERS, Declaration, GoModel, Kind
 from sourcelight.engines.navigation.model import SCORES, Document, Found, How, Occurrence, Role
+from sourcelight.engines.navigation.parsed import Identifiers, ParsedFile
 from sourcelight.engines.symbols import parse_tree
 
 if TYPE_CHECKING:
@@ -31,28 +32,20 @@ _KINDS = {"import": "package", "label": "variable"}
 _SHAPES = {"struct_type": "struct", "interface_type": "interface"}
 
 
-class GoResolver:
+class GoResolver(Identifiers):
     """Go; a `resolver.Resolver`."""
 
     languages: Collection[str] = ("Go",)
+    identifiers: Collection[str] = IDENTIFIERS
 
     def build(self, language: str, text: bytes) -> GoModel | None:
         """Parse a file."""
         tree = parse_tree(language, text, time.monotonic() + MOST_SECONDS)
         return None if tree is None else GoModel(text, tree)
 
-    def occurrences(self, model: GoModel, name: bytes) -> Sequence[Occurrence]:
-        """Give all identifiers of that name."""
-        found = (self.occurrence_at(model, offset) for offset in model.words(name))
-        return [occurrence for occurrence in found if occurrence is not None]
-
-    def occurrence_at(self, model: GoModel, offset: int) -> Occurrence | None:
-        """Give the identifier that covers a byte offset."""
-        for at in (offset, offset - 1):
-            node = model.root.descendant_for_byte_range(at, at) if at >= 0 else None
-            if node is not None and node.type in IDENTIFIERS:
-                return _occurrence(node)
-        return None
+    def occurrence(self, model: ParsedFile, node: Node) -> Occurrence:  # noqa: ARG002 - its kind tells
+        """Say what an identifier is used as."""
+        return _occurrence(node)
 
     def resolve(self, document: Document, occurrence: Occurrence, workspace: Workspace) -> Sequence[Found]:
         """Give the definitions of an occurrence."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from sourcelight.engines.navigation.parsed import ParsedFile
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
@@ -49,13 +50,11 @@ class Import:
     node: Node
 
 
-class GoModel:
+class GoModel(ParsedFile):
     """A parsed file."""
 
     def __init__(self, text: bytes, tree: Tree) -> None:
-        self.text = text
-        self.tree = tree
-        self.root = tree.root_node
+        super().__init__(text, tree)
         self.imports: list[Import] = []
         self.top: Declared = {}
         self.methods: dict[bytes, Declared] = {}
@@ -75,22 +74,6 @@ class GoModel:
         if name is not None and holder is not None:
             made = _declaration("method", name, node)
             self.methods.setdefault(_text(holder), {}).setdefault(made.name, []).append(made)
-
-    def words(self, name: bytes) -> Iterator[int]:
-        """Give where the name stands as a whole word."""
-        for found in re.finditer(rb"(?<![\w\x80-\xff])" + re.escape(name) + rb"(?![\w\x80-\xff])", self.text):
-            yield found.start()
-
-    def path_to(self, offset: int) -> list[Node]:
-        """Give the nodes from the top down to the smallest that holds the byte at `offset`."""
-        cursor = self.root.walk()
-        path = [self.root]
-        while cursor.goto_first_child_for_byte(offset) is not None:
-            node = cursor.node
-            if node is None or node.start_byte > offset:
-                break
-            path.append(node)
-        return path
 
     def local(self, path: list[Node], name: bytes, offset: int) -> Declaration | None:
         """Give what a name means in the blocks around the last node of `path`; None when none of them declares it."""

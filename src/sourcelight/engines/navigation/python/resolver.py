@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.engines.navigation.model import SCORES, Document, Found, How, Occurrence, Role
+from sourcelight.engines.navigation.parsed import Identifiers, ParsedFile
 from sourcelight.engines.navigation.python.inference import Types
 from sourcelight.engines.navigation.python.modules import find_module, modules_of
 from sourcelight.engines.navigation.python.names import Ref
@@ -29,28 +30,20 @@ _SHOWN = {"scope": "in scope", "import": "followed the import", "type": "type of
 _OF_MODULES = frozenset({b"__name__", b"__file__", b"__doc__", b"__package__", b"__spec__", b"__path__"})
 
 
-class PythonResolver:
+class PythonResolver(Identifiers):
     """Python and its stub files; a `resolver.Resolver`."""
 
     languages: Collection[str] = ("Python",)
+    identifiers: Collection[str] = frozenset({"identifier"})
 
     def build(self, language: str, text: bytes) -> PythonModel | None:
         """Parse a file."""
         tree = parse_tree(language, text, time.monotonic() + MOST_SECONDS)
         return None if tree is None else PythonModel(text, tree)
 
-    def occurrences(self, model: PythonModel, name: bytes) -> Sequence[Occurrence]:
-        """Give all identifiers of that name."""
-        found = (self.occurrence_at(model, offset) for offset in model.words(name))
-        return [occurrence for occurrence in found if occurrence is not None]
-
-    def occurrence_at(self, model: PythonModel, offset: int) -> Occurrence | None:
-        """Give the identifier that covers a byte offset."""
-        for at in (offset, offset - 1):
-            node = model.root.descendant_for_byte_range(at, at) if at >= 0 else None
-            if node is not None and node.type == "identifier":
-                return _occurrence(node)
-        return None
+    def occurrence(self, model: ParsedFile, node: Node) -> Occurrence:  # noqa: ARG002 - its kind tells
+        """Say what an identifier is used as."""
+        return _occurrence(node)
 
     def resolve(self, document: Document, occurrence: Occurrence, workspace: Workspace) -> Sequence[Found]:
         """Give the definitions of an occurrence."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
+
+from sourcelight.engines.navigation.parsed import ParsedFile
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
@@ -99,28 +100,15 @@ class Scope:
         return scope
 
 
-class PythonModel:
+class PythonModel(ParsedFile):
     """A parsed file."""
 
     def __init__(self, text: bytes, tree: Tree) -> None:
-        self.text = text
-        self.tree = tree
-        self.root = tree.root_node
+        super().__init__(text, tree)
         self.has_walrus = b":=" in text
         self._scopes: dict[tuple[int, int, str], Scope] = {}
         self.module = Scope("module", self.root, None, self)
         self.attributes: dict[int, dict[bytes, list[Binding]]] = {}
-
-    def path_to(self, offset: int) -> list[Node]:
-        """Give the nodes from the top down to the smallest that holds the byte at `offset`."""
-        cursor = self.root.walk()
-        path = [self.root]
-        while cursor.goto_first_child_for_byte(offset) is not None:
-            node = cursor.node
-            if node is None or node.start_byte > offset:
-                break
-            path.append(node)
-        return path
 
     def scope(self, node: Node, parent: Scope) -> Scope:
         """Give the scope that a definition, lambda or comprehension opens."""
@@ -137,11 +125,6 @@ class PythonModel:
             if node.type in _SCOPES and _is_inside(path, at):
                 scope = self.scope(node, scope)
         return scope
-
-    def words(self, name: bytes) -> Iterator[int]:
-        """Give the offsets at which a name stands as a whole word."""
-        for match in re.finditer(rb"(?<![\w\x80-\xff])" + re.escape(name) + rb"(?![\w\x80-\xff])", self.text):
-            yield match.start()
 
 
 def _is_inside(path: list[Node], at: int) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.engines.navigation.model import SCORES, Document, Found, How, Occurrence, Role
+from sourcelight.engines.navigation.parsed import Identifiers, ParsedFile
 from sourcelight.engines.navigation.typescript.context import Types
 from sourcelight.engines.navigation.typescript.modules import module_names, packages_of
 from sourcelight.engines.navigation.typescript.parsing import parsed
@@ -43,28 +44,20 @@ _SHOWN = {"label": "variable", "catch": "variable", "type": "class", "default": 
 _FIELDS = frozenset({"property_signature", "public_field_definition", "field_definition", "assignment_expression"})
 
 
-class TypeScriptResolver:
+class TypeScriptResolver(Identifiers):
     """TypeScript, TSX and JavaScript; a `resolver.Resolver`."""
 
     languages: Collection[str] = ("TypeScript", "TSX", "JavaScript")
+    identifiers: Collection[str] = IDENTIFIERS
 
     def build(self, language: str, text: bytes) -> TypeScriptModel | None:
         """Parse a file."""
         tree = parsed(language, text, time.monotonic() + MOST_SECONDS)
         return None if tree is None else TypeScriptModel(text, tree)
 
-    def occurrences(self, model: TypeScriptModel, name: bytes) -> Sequence[Occurrence]:
-        """Give all identifiers of that name."""
-        found = (self.occurrence_at(model, offset) for offset in model.words(name))
-        return [occurrence for occurrence in found if occurrence is not None]
-
-    def occurrence_at(self, model: TypeScriptModel, offset: int) -> Occurrence | None:
-        """Give the identifier that covers a byte offset."""
-        for at in (offset, offset - 1):
-            node = model.root.descendant_for_byte_range(at, at) if at >= 0 else None
-            if node is not None and node.type in IDENTIFIERS:
-                return _occurrence(node)
-        return None
+    def occurrence(self, model: ParsedFile, node: Node) -> Occurrence:  # noqa: ARG002 - its kind tells
+        """Say what an identifier is used as."""
+        return _occurrence(node)
 
     def resolve(self, document: Document, occurrence: Occurrence, workspace: Workspace) -> Sequence[Found]:
         """Give the definitions of an occurrence."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from sourcelight.engines.navigation.parsed import ParsedFile
 from sourcelight.engines.navigation.typescript.patterns import Step, bound
 
 if TYPE_CHECKING:
@@ -72,31 +73,15 @@ class Binding:
 Declared = dict[bytes, list[Binding]]
 
 
-class TypeScriptModel:
+class TypeScriptModel(ParsedFile):
     """A parsed file."""
 
+    letters = rb"\w$\x80-\xff"
+
     def __init__(self, text: bytes, tree: Tree) -> None:
-        self.text = text
-        self.tree = tree
-        self.root = tree.root_node
+        super().__init__(text, tree)
         self._blocks: dict[tuple[int, int, str], Declared] = {}
         self._has_var = re.search(rb"\bvar\b", text) is not None
-
-    def words(self, name: bytes) -> Iterator[int]:
-        """Give where the name stands as a whole word."""
-        for found in re.finditer(rb"(?<![\w$\x80-\xff])" + re.escape(name) + rb"(?![\w$\x80-\xff])", self.text):
-            yield found.start()
-
-    def path_to(self, offset: int) -> list[Node]:
-        """Give the nodes from the top down to the smallest that holds the byte at `offset`."""
-        cursor = self.root.walk()
-        path = [self.root]
-        while cursor.goto_first_child_for_byte(offset) is not None:
-            node = cursor.node
-            if node is None or node.start_byte > offset:
-                break
-            path.append(node)
-        return path
 
     def local(self, path: list[Node], name: bytes, kinds: frozenset[str]) -> list[Binding]:
         """Give what a name means at the last node of `path`, out of these kinds: merged declarations are several."""

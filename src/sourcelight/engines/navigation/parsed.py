@@ -1,0 +1,70 @@
+"""What all parsed files and their resolvers have in common: words, the way down to a byte, identifiers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from sourcelight.engines.navigation.model import Occurrence
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Tree
+
+
+class ParsedFile:
+    """A parsed file.
+
+    Attributes
+    ----------
+    letters
+        What words are made of, inside the brackets of a regular expression over bytes; letters beyond ASCII too.
+    """
+
+    letters: ClassVar[bytes] = rb"\w\x80-\xff"
+
+    def __init__(self, text: bytes, tree: Tree) -> None:
+        self.text = text
+        self.tree = tree
+        self.root = tree.root_node
+
+    def words(self, name: bytes) -> Iterator[int]:
+        """Give the offsets at which a name stands as a whole word."""
+        pattern = b"(?<![%b])%b(?![%b])" % (self.letters, re.escape(name), self.letters)
+        for found in re.finditer(pattern, self.text):
+            yield found.start()
+
+    def path_to(self, offset: int) -> list[Node]:
+        """Give the nodes from the top down to the smallest that holds the byte at `offset`."""
+        cursor = self.root.walk()
+        path = [self.root]
+        while cursor.goto_first_child_for_byte(offset) is not None:
+            node = cursor.node
+            if node is None or node.start_byte > offset:
+                break
+            path.append(node)
+        return path
+
+
+class Identifiers:
+    """The part of a `resolver.Resolver` that finds identifiers in a `ParsedFile`."""
+
+    identifiers: Collection[str] = ()
+    """Kinds of nodes that are identifiers."""
+
+    def occurrences(self, model: ParsedFile, name: bytes) -> Sequence[Occurrence]:
+        """Give all identifiers of that name."""
+        found = (self.occurrence_at(model, offset) for offset in model.words(name))
+        return [occurrence for occurrence in found if occurrence is not None]
+
+    def occurrence_at(self, model: ParsedFile, offset: int) -> Occurrence | None:
+        """Give the identifier that covers a byte offset, or ends at it."""
+        for at in (offset, offset - 1):
+            node = model.root.descendant_for_byte_range(at, at) if at >= 0 else None
+            if node is not None and node.type in self.identifiers:
+                return self.occurrence(model, node)
+        return None
+
+    def occurrence(self, model: ParsedFile, node: Node) -> Occurrence:
+        """Say what an identifier is used as."""
+        raise NotImplementedError
