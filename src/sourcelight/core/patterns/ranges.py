@@ -22,7 +22,7 @@ PORTION = 2 << 20
 SPARSE = 1024
 """Bytes for each occurrence of a single byte below which comparing all bytes is quicker than a search for each one."""
 
-DENSE = 256
+DENSE = 96
 """Bytes for each occurrence of a longer text below which the same holds."""
 
 MANY = 16
@@ -96,6 +96,8 @@ def find_texts(view: memoryview, text: bytes, ranges: Offsets) -> Offsets:
         size = int((probe[:, 1] - probe[:, 0]).sum())
         if size > BLOCK and count_texts(view, text, probe) * DENSE > size:
             return _find_dense(view, text, ranges)
+    if len(ranges) == 1:
+        return _find_between(haystack, text, *ranges[0].tolist())
     find = haystack.find
     width = len(text)
     starts: list[int] = []
@@ -106,6 +108,12 @@ def find_texts(view: memoryview, text: bytes, ranges: Offsets) -> Offsets:
             add(at)
             at = find(text, at + width, high)
     return np.array(starts, dtype=np.int64)
+
+
+def _find_between(haystack: stringzilla.Str, text: bytes, low: int, high: int) -> Offsets:
+    """Find a text by what lies between its occurrences: half the cost of a call for each."""
+    ends = np.cumsum(np.fromiter(map(len, haystack[low:high].split_iter(text)), np.int64) + len(text))
+    return ends[:-1] + (low - len(text))
 
 
 def _together(text: bytes, ranges: Offsets) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +15,15 @@ Table = Any
 Frame = Any
 _FEW = 8  # so few categories are likely to come again: the name of a repository, a side, a status
 _MATCHES = tuple(c for c in MATCHES if c.shown)
+_FIRST: list[Callable[[], None]] = []
+
+
+def with_first_frame(action: Callable[[], None]) -> None:
+    """Do something when the first frame is made, which loads pandas; at once where it is loaded."""
+    if "pandas" in sys.modules:
+        action()
+    else:
+        _FIRST.append(action)
 
 
 def matches_table(batches: Sequence[Any]) -> Table:
@@ -61,6 +71,8 @@ def to_pandas(table: Table, columns: Sequence[Column] = _MATCHES, attrs: Mapping
     """
     import pandas as pd
 
+    while _FIRST:
+        _FIRST.pop()()
     # Code is full of dollar signs, and a front end would typeset what stands between two of them: wrong on screen, and
     # a way for a repository to smuggle in links. pandas offers one switch, for the process.
     pd.set_option("display.html.use_mathjax", False)
@@ -130,7 +142,12 @@ def _categories(dictionary: Any) -> Any:
 
     if len(dictionary) <= _FEW:
         return _few_categories(tuple(dictionary.to_pylist()))
-    return pd.CategoricalDtype(pd.Index(_texts(dictionary)))
+    index = pd.Index(_texts(dictionary))
+    # pandas makes a Python object of each category to see whether all differ; Arrow tells in a third of the time.
+    checked = getattr(pd.CategoricalDtype, "_from_fastpath", None)
+    if checked is None or dictionary.null_count or len(dictionary.unique()) < len(dictionary):
+        return pd.CategoricalDtype(index)
+    return checked(index)
 
 
 @lru_cache(maxsize=1024)

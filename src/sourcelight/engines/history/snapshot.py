@@ -301,6 +301,18 @@ class History:
         )
 
     @cached_property
+    def change_of_row(self) -> NDArray[np.int32]:
+        """The change that each row belongs to."""
+        bases = zip(self.bases.changes, self.segments, strict=False)
+        return _joined([s.change_of_row + base if base else s.change_of_row for base, s in bases], np.int32)
+
+    @cached_property
+    def newest_first(self) -> Ints:
+        """All commits by committer time, the latest first; of those of one second, children come before parents."""
+        times = self.commits.commit_time
+        return np.lexsort((-np.arange(len(times)), -times))
+
+    @cached_property
     def blocks(self) -> Blocks:
         """All blocks; of one change by ``changes.block_starts``."""
         row = self._offset("block_row", self.bases.rows)

@@ -149,7 +149,7 @@ class HistoryAnswers:
         kept = removed_rows(history, hits.rows) == (asked.side == "removed")
         rows, changes = hits.rows[kept], hits.row_changes[kept]
         commits = hits.commits[np.isin(hits.commits, history.changes.commit[changes])]
-        return replace(hits, commits=commits, changes=np.unique(changes), rows=rows, row_changes=changes)
+        return DiffHits(commits, hits.patterns, lambda: (np.unique(changes), rows, changes))
 
     def _note(self, history: History, place: Place) -> None:
         if history.commits.unread.any():
@@ -169,11 +169,11 @@ def _united(history: History, found: Sequence[DiffHits]) -> DiffHits:
     if len(found) == 1:
         return found[0]
     commits = newest_first(history, np.unique(np.concatenate([hits.commits for hits in found])))
+    patterns = tuple(dict.fromkeys(pattern for hits in found for pattern in hits.patterns))
     rows, first = np.unique(np.concatenate([hits.rows for hits in found]), return_index=True)
     changes = np.concatenate([hits.row_changes for hits in found])[first]
     rank = np.zeros(len(history.commits), np.int64)
     rank[commits] = np.arange(len(commits))
     order = np.argsort(rank[history.changes.commit[changes]], kind="stable")
     every = np.unique(np.concatenate([hits.changes for hits in found]))
-    patterns = tuple(dict.fromkeys(pattern for hits in found for pattern in hits.patterns))
-    return DiffHits(commits, every, rows[order], changes[order], patterns)
+    return DiffHits(commits, patterns, lambda: (every, rows[order], changes[order]))

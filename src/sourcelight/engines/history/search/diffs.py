@@ -2,40 +2,68 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.core.patterns.halting import Stopped, never
 from sourcelight.engines.history.search.commits import changes_passing, commits_passing, newest_first
-from sourcelight.engines.history.search.lines import BOTH, changes_of, counts_changed, rows_with
+from sourcelight.engines.history.search.lines import (
+    BOTH,
+    Held,
+    changes_counting,
+    changes_holding,
+    changes_of,
+    lines_with,
+    rows_of,
+)
 from sourcelight.engines.history.search.model import AllOf, DiffQuery, Not, Term, Tree
+from sourcelight.engines.history.search.texts import distinct
 from sourcelight.engines.history.snapshot import History, Ints, Mask
 from sourcelight.engines.history.store.segment import LINE
 
+_ROW_BITS = 40
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@dataclass(frozen=True, eq=False)
 class DiffHits:
-    """What a search of changed lines found.
+    """What a search of changed lines found; its rows are put in order when they are first asked for.
 
     Attributes
     ----------
     commits
         Commits that qualify, newest first.
-    changes
-        Changes that qualify, in the order of their commits.
-    rows
-        Rows to show, in the order of their commits, changes and places; `row_changes` is the change of each.
     patterns
         What to mark in the rows.
+    places
+        Makes `changes`, `rows` and `row_changes`.
     """
 
     commits: Ints
-    changes: Ints
-    rows: Ints
-    row_changes: Ints
     patterns: tuple[CompiledPattern, ...]
+    places: Callable[[], tuple[Ints, Ints, Ints]] = field(repr=False)
+
+    @property
+    def changes(self) -> Ints:
+        """Changes that qualify, in the order of their commits."""
+        return self._made[0]
+
+    @property
+    def rows(self) -> Ints:
+        """Rows to show, in the order of their commits, changes and places."""
+        return self._made[1]
+
+    @property
+    def row_changes(self) -> Ints:
+        """The change of each row."""
+        return self._made[2]
+
+    @cached_property
+    def _made(self) -> tuple[Ints, Ints, Ints]:
+        return self.places()
 
 
 def find_diffs(history: History, query: DiffQuery, stopped: Stopped = never) -> DiffHits:
@@ -46,34 +74,43 @@ def find_diffs(history: History, query: DiffQuery, stopped: Stopped = never) -> 
     commits = commits_passing(history, query.commits, stopped)
     files = changes_passing(history, query.files, stopped)
     patterns = tuple(_shown(query.tree)) if query.tree is not None else ()
-    rows: Ints | None = None
-    hit: Mask | None = None
-    if query.changes == "count" and isinstance(query.tree, Term):
-        hit, rows = counts_changed(history, query.tree.pattern, stopped)
-        rows = _of_sides(history, rows, query)
-    elif query.tree is not None:
-        found: list[Ints] = []
-        hit = _tree(history, query.tree, query, found, stopped)
-        rows = np.unique(np.concatenate([np.zeros(0, np.int64), *found])) if len(found) != 1 else found[0]
+    found: list[Held] = []
     passing = commits[history.changes.commit]
-    if hit is not None:
-        passing = passing & hit
+    if query.changes == "count" and isinstance(query.tree, Term):
+        found += lines_with(history, query.tree.pattern, stopped, counted=True)
+        passing &= changes_counting(history, found)
+    elif query.tree is not None:
+        passing &= _tree(history, query.tree, query, found, stopped)
     if files is not None:
-        passing = passing & files
-    if rows is None:
+        passing &= files
+    mask = np.zeros(len(history.commits), np.bool_)
+    mask[history.changes.commit[passing]] = True
+    ordered = newest_first(history, np.flatnonzero(mask))
+
+    def places() -> tuple[Ints, Ints, Ints]:
         changes = np.flatnonzero(passing)
-        rows = _of_sides(history, _rows_of(history, changes if query.shown else changes[:0]), query)
+        if query.tree is None:
+            rows = _of_sides(history, _rows_of(history, changes if query.shown else changes[:0]), query)
+        else:
+            rows = rows_of(found, query.sides)
+        return _in_order(history, ordered, passing, rows)
+
+    return DiffHits(ordered, patterns, places)
+
+
+def _in_order(history: History, commits: Ints, passing: Mask, rows: Ints) -> tuple[Ints, Ints, Ints]:
+    """Changes that pass, and their rows (of `rows`, each once) with the change of each, in the order of the commits."""
+    rank = np.zeros(len(history.commits), np.int64)
+    rank[commits] = np.arange(len(commits))
+    changes = np.flatnonzero(passing)
+    by_change = np.argsort(rank[history.changes.commit[changes]], kind="stable")
     of_rows = changes_of(history, rows)
     kept = passing[of_rows]
     rows, of_rows = rows[kept], of_rows[kept]
-    changes = np.flatnonzero(passing)
-    own = history.changes.commit[changes].astype(np.int64)
-    ordered = newest_first(history, own[np.concatenate(([True], own[1:] != own[:-1]))] if len(own) else own)
-    rank = np.zeros(len(history.commits), np.int32)
-    rank[ordered] = np.arange(len(ordered), dtype=np.int32)
-    by_change = np.argsort(rank[own], kind="stable")
-    by_row = np.argsort(rank[history.changes.commit[of_rows]], kind="stable")
-    return DiffHits(ordered, changes[by_change], rows[by_row], of_rows[by_row], patterns)
+    keys = rank[history.changes.commit[of_rows]] << _ROW_BITS | rows
+    keys.sort()
+    rows = distinct(keys) & ((1 << _ROW_BITS) - 1)
+    return changes[by_change], rows, changes_of(history, rows).astype(np.int64)
 
 
 def _of_sides(history: History, rows: Ints, query: DiffQuery) -> Ints:
@@ -85,6 +122,8 @@ def _of_sides(history: History, rows: Ints, query: DiffQuery) -> Ints:
 
 def removed_rows(history: History, rows: Ints) -> Mask:
     """Tell for each row whether its line was removed."""
+    if len(history.segments) == 1:
+        return history.segments[0]["rows"][rows] > LINE
     of_segment = np.searchsorted(history.bases.rows, rows, side="right") - 1
     mask = np.zeros(len(rows), np.bool_)
     for at, segment in enumerate(history.segments):
@@ -100,15 +139,13 @@ def _rows_of(history: History, changes: Ints) -> Ints:
     return rows
 
 
-def _tree(history: History, tree: Tree, query: DiffQuery, found: list[Ints], stopped: Stopped) -> Mask:
-    """Tell for each change whether the tree holds; rows that make terms hold outside NOT go to `found`."""
+def _tree(history: History, tree: Tree, query: DiffQuery, found: list[Held], stopped: Stopped) -> Mask:
+    """Tell for each change whether the tree holds; lines that make terms hold outside NOT go to `found`."""
     if isinstance(tree, Term):
-        rows = rows_with(history, tree.pattern, query.sides, stopped)
-        mask: Mask = np.zeros(len(history.changes), np.bool_)
-        mask[changes_of(history, rows)] = True
+        lines = lines_with(history, tree.pattern, stopped)
         if tree.shown:
-            found.append(rows)
-        return mask
+            found += lines
+        return changes_holding(history, lines, query.sides)
     if isinstance(tree, Not):
         return ~_tree(history, tree.arg, query, [], stopped)
     masks = [_tree(history, arg, query, found, stopped) for arg in tree.args]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,76 +21,130 @@ BOTH: tuple[Side, ...] = ("added", "removed")
 _DENSE = 8
 """When one in so many rows is wanted, asking every row is quicker than following postings."""
 
-
-def matching_lines(segment: Segment, pattern: CompiledPattern, stopped: Stopped = never) -> Ints:
-    """Numbers of the distinct lines of a segment that match."""
-    return found_in(pattern, segment.bytes_of("lines"), segment.line_starts, stopped)
+_RARE = 256
+"""When less than one in so many rows is wanted, a table of the changes of all rows is not worth making."""
 
 
-def rows_of_lines(segment: Segment, lines: Ints) -> Ints:
-    """Rows (of the segment) that have one of the lines, ascending."""
-    if not len(lines):
-        return np.zeros(0, np.int64)
-    starts = segment["posting_starts"]
-    low, high = starts[lines].astype(np.int64), starts[lines + 1].astype(np.int64)
-    counts = high - low
-    total = int(counts.sum())
-    if total * _DENSE > segment.rows:
-        wanted = np.zeros(len(starts) - 1, np.bool_)
-        wanted[lines] = True
-        return np.flatnonzero(wanted[segment["rows"] & LINE])
-    place = np.arange(total) + np.repeat(low - np.cumsum(counts) + counts, counts)
-    return np.sort(segment["postings"][place]).astype(np.int64)
+@dataclass(frozen=True, eq=False)
+class Held:
+    """Distinct lines of a segment, and what has them.
 
+    Attributes
+    ----------
+    history, number
+        Of which history, and of which of its segments.
+    lines, counts
+        Numbers of the lines, and how often each holds what was looked for.
+    """
 
-def rows_with(
-    history: History, pattern: CompiledPattern, sides: Sequence[Side] = BOTH, stopped: Stopped = never
-) -> Ints:
-    """Rows (of the history) whose text matches, ascending."""
-    found = []
-    for base, segment in zip(history.bases.rows, history.segments, strict=False):
-        rows = rows_of_lines(segment, matching_lines(segment, pattern, stopped))
+    history: History
+    number: int
+    lines: Ints
+    counts: Ints
+
+    @property
+    def segment(self) -> Segment:
+        """The segment."""
+        return self.history.segments[self.number]
+
+    @cached_property
+    def _sizes(self) -> tuple[Ints, Ints]:
+        """First posting of each line, and how many there are."""
+        starts = self.segment["posting_starts"]
+        low = starts[self.lines].astype(np.int64)
+        return low, starts[self.lines + 1] - low
+
+    @property
+    def _postings(self) -> Ints:
+        low, sizes = self._sizes
+        ends = np.cumsum(sizes)
+        places: Ints = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(low - ends + sizes, sizes)
+        return places
+
+    def rows(self, sides: Sequence[Side] = BOTH) -> Ints:
+        """Rows (of the history) that have one of the lines, in no order."""
+        rows = self.segment["postings"][self._postings].astype(np.int64)
         if len(sides) < len(BOTH):
-            rows = rows[(segment["rows"][rows] > LINE) == ("removed" in sides)]
-        found.append(rows + base)
-    return _joined(found)
+            rows = rows[(self.segment["rows"][rows] > LINE) == ("removed" in sides)]
+        return rows + self.history.bases.rows[self.number]
+
+    def signed_changes(self) -> tuple[NDArray[np.integer], Mask, Ints]:
+        """For each row that has one of the lines its change, whether it was removed, and the count of its line."""
+        segment, sizes = self.segment, self._sizes[1]
+        total = int(sizes.sum())
+        base = self.history.bases.changes[self.number]
+        if total * _DENSE > segment.rows:
+            weights = np.zeros(len(segment["posting_starts"]) - 1, np.int64)
+            weights[self.lines] = self.counts
+            of_row = weights[segment["rows"] & LINE]
+            rows = np.flatnonzero(of_row)
+            return segment.change_of_row[rows] + base, segment["rows"][rows] > LINE, of_row[rows]
+        places = self._postings
+        if total * _RARE < segment.rows:
+            rows = segment["postings"][places]
+            changes = np.searchsorted(segment["row_starts"], rows, side="right") - 1
+            return changes + base, segment["rows"][rows] > LINE, np.repeat(self.counts, sizes)
+        found = segment.change_of_posting[places]
+        return (found >> 1) + base, (found & 1).astype(np.bool_), np.repeat(self.counts, sizes)
+
+
+def lines_with(
+    history: History, pattern: CompiledPattern, stopped: Stopped = never, *, counted: bool = False
+) -> list[Held]:
+    """The lines that match, by segment; `counted`: with how often."""
+    found = []
+    for number, segment in enumerate(history.segments):
+        raw = segment.bytes_of("lines")
+        if counted:
+            lines, counts = counted_in(pattern, raw, segment.line_starts, stopped)
+        else:
+            lines = found_in(pattern, raw, segment.line_starts, stopped)
+            counts = np.ones(len(lines), np.int64)
+        found.append(Held(history, number, lines, counts))
+    return found
+
+
+def rows_with(history: History, pattern: CompiledPattern, stopped: Stopped = never) -> Ints:
+    """Rows (of the history) whose text matches, in no order."""
+    return rows_of(lines_with(history, pattern, stopped))
+
+
+def rows_of(found: Sequence[Held], sides: Sequence[Side] = BOTH) -> Ints:
+    """Rows (of the history) that have one of the lines, in no order."""
+    parts = [one.rows(sides) for one in found]
+    return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, np.int64), *parts])
 
 
 def changes_of(history: History, rows: Ints) -> Ints:
     """The change that each row belongs to."""
-    return np.searchsorted(history.changes.row_starts, rows, side="right") - 1
+    if len(rows) * _RARE < history.bases.rows[-1]:
+        return np.searchsorted(history.changes.row_starts, rows, side="right") - 1
+    return history.change_of_row[rows].astype(np.int64)
 
 
 def changes_with(history: History, pattern: CompiledPattern, stopped: Stopped = never) -> Mask:
     """Tell for each change whether one of its lines matches."""
+    return changes_holding(history, lines_with(history, pattern, stopped))
+
+
+def changes_holding(history: History, found: Sequence[Held], sides: Sequence[Side] = BOTH) -> Mask:
+    """Tell for each change whether it has one of the lines."""
     mask: NDArray[np.bool_] = np.zeros(len(history.changes), np.bool_)
-    mask[changes_of(history, rows_with(history, pattern, stopped=stopped))] = True
+    for one in found:
+        changes, removed, _ = one.signed_changes()
+        mask[changes if len(sides) == len(BOTH) else changes[removed == ("removed" in sides)]] = True
     return mask
 
 
-def counts_changed(history: History, pattern: CompiledPattern, stopped: Stopped = never) -> tuple[Mask, Ints]:
-    """Tell for each change whether matches became more or fewer, and give the rows that hold any, ascending.
+def changes_counting(history: History, found: Sequence[Held]) -> Mask:
+    """Tell for each change whether matches became more or fewer.
 
     As lines that stay cancel out, the sum over added and removed lines says what counting whole files would.
     """
-    found = []
-    mask: NDArray[np.bool_] = np.zeros(len(history.changes), np.bool_)
-    for base, segment in zip(history.bases.rows, history.segments, strict=False):
-        lines, counts = counted_in(pattern, segment.bytes_of("lines"), segment.line_starts, stopped)
-        rows = rows_of_lines(segment, lines)
-        signed = segment["rows"][rows]
-        weights = np.zeros(len(segment.line_starts), np.int64)
-        weights[lines] = counts
-        weight = weights[signed & LINE]
-        weight[signed > LINE] *= -1
-        rows += base
-        changes = changes_of(history, rows)
-        first = np.flatnonzero(np.diff(changes, prepend=-1))
-        if len(first):
-            mask[changes[first][np.add.reduceat(weight, first) != 0]] = True
-        found.append(rows)
-    return mask, _joined(found)
-
-
-def _joined(parts: Sequence[Ints]) -> Ints:
-    return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, np.int64), *parts])
+    sums = np.zeros(len(history.changes))
+    for one in found:
+        changes, removed, counts = one.signed_changes()
+        # Sums of whole numbers below 2**53 are exact.
+        sums += np.bincount(changes, counts * (1 - 2 * removed), len(sums))
+    mask: Mask = sums != 0
+    return mask

@@ -26,7 +26,8 @@ _SEGMENT_BITS = 32
 _ASCII_END = 0x80
 _MANY = 16  # when one in so many commits is shown, something is made of all at once, and kept
 _SPARSE, _FEW_CODES = 8, 4096  # up to so many codes, sorting them costs more than a table of all
-_DIGITS = np.frombuffer(b"0123456789abcdef", np.uint8)
+_DIGITS = np.array([b"%02x" % byte for byte in range(256)], "S2").view(np.uint16)
+"""The two hex digits of each byte."""
 
 Batch = Any
 Column = Any
@@ -127,10 +128,9 @@ def addresses(prefix: str, oids: NDArray[np.uint8]) -> Column:
     """Object names behind a prefix, as text."""
     raw = prefix.encode()
     size = len(raw) + 40
-    texts = np.empty((len(oids), size), np.uint8)
-    texts[:, : len(raw)] = np.frombuffer(raw, np.uint8)
-    texts[:, len(raw) :: 2] = _DIGITS[oids >> 4]
-    texts[:, len(raw) + 1 :: 2] = _DIGITS[oids & 15]
+    texts = _DIGITS[oids].view(np.uint8)
+    if raw:
+        texts = np.concatenate((np.broadcast_to(np.frombuffer(raw, np.uint8), (len(oids), len(raw))), texts), axis=1)
     offsets = np.arange(0, size * (len(oids) + 1), size, dtype=np.int32)
     return pa.StringArray.from_buffers(len(oids), pa.py_buffer(offsets), pa.py_buffer(texts))
 
@@ -196,7 +196,22 @@ def message_texts(history: History, commits: Ints) -> Column:
     """Whole messages."""
     of_segment = np.searchsorted(history.bases.commits, commits, side="right") - 1
     local = commits - np.array(history.bases.commits)[of_segment]
-    return as_text(without_newlines(_taken(history, "messages", "message_starts", of_segment, local)))
+    found = _taken(history, "messages", "message_starts", of_segment, 2 * local, _messages)
+    return found.cast(pa.string()) if pa.types.is_large_string(found.type) else as_text(found)
+
+
+def _messages(offsets: Ints, raw: memoryview) -> Column:
+    """Messages, and between them their newlines as items of their own, so that none has to be cut off each time."""
+    bounds = np.empty(2 * len(offsets) - 1, np.int64)
+    bounds[::2] = offsets
+    bounds[1::2] = offsets[1:] - 1
+    buffers = [None, pa.py_buffer(bounds), pa.py_buffer(raw)]
+    texts = pa.Array.from_buffers(pa.large_string(), len(bounds) - 1, buffers)
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid:
+        return pa.Array.from_buffers(pa.large_binary(), len(bounds) - 1, buffers)
+    return texts
 
 
 def subject_texts(history: History, commits: Ints, messages: Column = None) -> Column:
@@ -235,15 +250,28 @@ def distinct_lines(history: History, rows: Ints) -> tuple[Column, Column]:
     return lines, pa.array(which.astype(np.int32))
 
 
-def _taken(history: History, raw: str, starts: str, of_segment: Ints, local: Ints) -> Column:
-    """Byte strings, each with the newline behind it, from the segments."""
+def _items(offsets: Ints, raw: memoryview) -> Column:
+    """Byte strings, each with the newline behind it."""
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(raw)]
+    return pa.Array.from_buffers(pa.large_binary(), len(offsets) - 1, buffers)
+
+
+def _taken(
+    history: History,
+    raw: str,
+    starts: str,
+    of_segment: Ints,
+    local: Ints,
+    make: Callable[[Ints, memoryview], Column] = _items,
+) -> Column:
+    """Items number `local` of what `make` makes of each segment."""
     parts = []
     order = []
     for at, segment in enumerate(history.segments):
         own = np.arange(len(local)) if len(history.segments) == 1 else np.flatnonzero(of_segment == at)
-        offsets = history.memory(f"{starts} {at}", lambda s=segment: s[starts].astype(np.int64))  # type: ignore[misc]
-        whole = pa.LargeBinaryArray.from_buffers(
-            pa.large_binary(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(segment.bytes_of(raw))]
+        whole = history.memory(
+            f"{raw} {at}",
+            lambda s=segment: make(s[starts].astype(np.int64), s.bytes_of(raw)),  # type: ignore[misc]
         )
         parts.append(whole.take(pa.array(local[own])))
         order.append(own)

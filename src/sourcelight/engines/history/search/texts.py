@@ -34,8 +34,10 @@ def counted_in(pattern: CompiledPattern, raw: memoryview, starts: Ints, stopped:
     """Numbers of the texts in which a pattern is found, ascending, and how often; empty matches don't count."""
     if pattern.exact and not pattern.multi_line and len(starts) > 1:
         offsets = pattern.lines(raw, np.array([[0, len(raw)]]), stopped)
-        found, counts = np.unique(np.searchsorted(starts, offsets, side="right") - 1, return_counts=True)
-        return found, counts
+        texts = np.searchsorted(starts, offsets, side="right") - 1
+        first = np.flatnonzero(texts[1:] != texts[:-1]) + 1
+        first = np.concatenate((np.zeros(min(1, len(texts)), np.int64), first))
+        return texts[first], np.diff(first, append=len(texts))
     texts = found_in(pattern, raw, starts, stopped)
     at, _, _ = pattern.spans(raw, starts[texts], starts[texts + 1] - 1, stopped)
     return texts, np.bincount(at, minlength=len(texts))
