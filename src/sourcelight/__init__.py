@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from sourcelight.core.query import parse as parse_query
     from sourcelight.display.frames import columns_of
     from sourcelight.lab import reports
+    from sourcelight.lab.accessor import compare_results
 
 __version__ = "0.1.0"
 
@@ -89,6 +90,7 @@ _CLIENT = (
 _ELSEWHERE = {
     **{name: ("sourcelight.client", name) for name in _CLIENT},
     "columns_of": ("sourcelight.display.frames", "columns_of"),
+    "compare_results": ("sourcelight.lab.accessor", "compare_results"),
     "parse_query": ("sourcelight.core.query", "parse"),
     "q": ("sourcelight.core.query.build", ""),
     "reports": ("sourcelight.lab.reports", ""),
@@ -141,6 +143,7 @@ __all__ = [
     "aopen",
     "asign_out",
     "columns_of",
+    "compare_results",
     "connect",
     "open",
     "parse_query",
@@ -155,9 +158,23 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'sourcelight' has no attribute {name!r}")
     room, wanted = _ELSEWHERE.get(name, ("sourcelight.core.errors", name))
     module = import_module(room)
+    if room == "sourcelight.client":
+        _give_frames_their_accessor()
     value = getattr(module, wanted) if wanted else module
     globals()[name] = value
     return value
+
+
+def _give_frames_their_accessor() -> None:
+    """Have frames know `code` from the first one on: here, where everything is named, for frames know no client."""
+    global _accessor_given  # noqa: PLW0603 - once per process
+    if not _accessor_given:
+        _accessor_given = True
+        tables = import_module("sourcelight.display.frames.tables")
+        tables.with_first_frame(import_module("sourcelight.lab.accessor").register)
+
+
+_accessor_given = False
 
 
 def __dir__() -> list[str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.client.backend import Backend
-from sourcelight.core.batches.answers import Answer
-from sourcelight.core.errors import RepositoryError
+from sourcelight.core.batches.answers import Answer, CallObserver, CallProgress
+from sourcelight.core.errors import CallError, RepositoryError, UnsupportedCall
 from sourcelight.display.frames.answers import answer_frame
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _LAST = {
 }
 
 
-async def with_blame(backend: Backend, matches: DataFrame) -> DataFrame:
+async def with_blame(backend: Backend, matches: DataFrame, observer: CallObserver | None = None) -> DataFrame:
     """Join matched lines with the commits that brought them.
 
     Parameters
@@ -42,7 +42,9 @@ async def with_blame(backend: Backend, matches: DataFrame) -> DataFrame:
     backend
         What answered the search.
     matches
-        `SearchResult.matches`.
+        `SearchResult.matches`, or another frame with these columns.
+    observer
+        Told of each file that is done.
 
     Returns
     -------
@@ -56,15 +58,14 @@ async def with_blame(backend: Backend, matches: DataFrame) -> DataFrame:
     UnsupportedCall
         When the backend can't tell.
     """
-    lines = matches[matches["line_number"].notna() & matches["type"].isin(["content", "symbol"])]
-    files = _files(lines)
+    files = _files(_lines(matches))
 
     def ask(file: tuple[str, str, list[str]]) -> Awaitable[Answer]:
         repository, commit, (path,) = file
         return backend.call("blame", {"repo": repository, "path": path, **_revision(commit)}, None)
 
     single = [(repository, commit, [path]) for repository, commit, paths in files for path in paths]
-    answers, notices = await _asked(single, ask)
+    answers, notices = await _asked(single, ask, observer)
     return _joined(matches, single, answers, [*_PLACE, "line_number"], _BLAME, notices)
 
 
@@ -84,6 +85,63 @@ async def with_last_change(backend: Backend, matches: DataFrame) -> DataFrame:
     return _joined(matches, files, answers, _PLACE, _LAST, notices)
 
 
+async def with_context(backend: Backend, matches: DataFrame, n: int, observer: CallObserver | None = None) -> DataFrame:
+    """Join matched lines with the `n` lines on each side of them.
+
+    As `with_blame`, with columns ``context`` and ``context_line_number``; null for rows that are no lines of a file,
+    and where a file can't be read.
+    """
+    import pyarrow as pa
+
+    lines = _lines(matches)
+    wanted: dict[tuple[str, str, str], list[int]] = {}
+    for repository, commit, path, number in _places(lines, [*_PLACE, "line_number"]):
+        wanted.setdefault((repository, commit if isinstance(commit, str) else "", path), []).append(int(number))
+    files = [(repository, commit, [path]) for repository, commit, path in wanted]
+
+    def ask(file: tuple[str, str, list[str]]) -> Awaitable[Answer]:
+        repository, commit, (path,) = file
+        numbers = wanted[repository, commit, path]
+        bounds = {"startLine": max(min(numbers) - n, 1), "endLine": max(numbers) + n}
+        return backend.call("read_file", {"repo": repository, "path": path, **bounds, **_revision(commit)}, None)
+
+    answers, notices = await _asked(files, ask, observer)
+    texts = {
+        (repository, commit, path): dict(
+            zip(answer.table["line_number"].to_pylist(), answer.table["line"].to_pylist(), strict=True)
+        )
+        for (repository, commit, (path,)), answer in zip(files, answers, strict=True)
+        if answer is not None
+    }
+    found: list[tuple[str | None, int | None]] = []
+    asked = matches.index.isin(lines.index) if matches.index.is_unique else [True] * len(matches)
+    for known, (repository, commit, path, number) in zip(
+        asked, _places(matches, [*_PLACE, "line_number"]), strict=True
+    ):
+        held = texts.get((repository, commit if isinstance(commit, str) else "", path)) if known else None
+        at = int(number) if held else 0
+        numbers = [k for k in range(at - n, at + n + 1) if k in held] if held else []
+        found.append(("\n".join(held[k] for k in numbers), numbers[0]) if held and numbers else (None, None))
+    made = matches.copy(deep=False)
+    made["context"] = pa.array([text for text, _ in found], pa.string()).to_pandas().astype("str")
+    made["context_line_number"] = [number for _, number in found]
+    made["context_line_number"] = made["context_line_number"].astype("Int32")
+    made.attrs = {**matches.attrs, "notices": list(dict.fromkeys(notices))}
+    return made
+
+
+def _lines(matches: DataFrame) -> DataFrame:
+    """The rows that are lines of files at a commit."""
+    known = matches["line_number"].notna() & matches["path"].notna()
+    return matches[known & matches["type"].isin(["content", "symbol"])] if "type" in matches.columns else matches[known]
+
+
+def _places(frame: DataFrame, names: Sequence[str]) -> Iterable[tuple[Any, ...]]:
+    """Values of some columns row by row; a column that the frame lacks is empty."""
+    columns = [frame[name].astype("object") if name in frame.columns else [""] * len(frame) for name in names]
+    return zip(*columns, strict=True)
+
+
 def _revision(commit: str) -> dict[str, str]:
     return {"revision": commit} if commit else {}
 
@@ -91,26 +149,35 @@ def _revision(commit: str) -> dict[str, str]:
 def _files(matches: DataFrame) -> list[tuple[str, str, list[str]]]:
     """The files of some matches: repository, commit (or nothing), and the paths of each."""
     found: dict[tuple[str, str], dict[str, None]] = {}
-    places = matches[_PLACE].astype("object").drop_duplicates()
-    for repository, commit, path in places.itertuples(index=False):
+    for repository, commit, path in dict.fromkeys(_places(matches, _PLACE)):
         found.setdefault((repository, commit if isinstance(commit, str) else ""), {})[path] = None
     return [(*place, list(paths)) for place, paths in found.items()]
 
 
 async def _asked(
-    files: Sequence[tuple[str, str, list[str]]], ask: Callable[[tuple[str, str, list[str]]], Awaitable[Answer]]
+    files: Sequence[tuple[str, str, list[str]]],
+    ask: Callable[[tuple[str, str, list[str]]], Awaitable[Answer]],
+    observer: CallObserver | None = None,
 ) -> tuple[list[Answer | None], list[str]]:
     """Answers in order, a few asked for at once; None, and a notice, where there is none for a file."""
     gate = asyncio.Semaphore(_AT_ONCE)
     notices: list[str] = []
+    done = 0
 
     async def one(file: tuple[str, str, list[str]]) -> Answer | None:
+        nonlocal done
         async with gate:
             try:
                 answer = await ask(file)
-            except RepositoryError as error:
+            except (RepositoryError, CallError) as error:
+                if isinstance(error, UnsupportedCall):
+                    raise
                 notices.append(str(error))
                 return None
+            finally:
+                done += 1
+                if observer is not None:
+                    observer(CallProgress("files", done, len(files), file[0]))
             notices.extend(answer.notices if not answer.complete else ())
             return answer
 
@@ -138,9 +205,8 @@ def _joined(
         for row in frame[[*keys, *columns]].astype("object").itertuples(index=False, name=None):
             known[(repository, commit, *row[: len(keys)])] = row[len(keys) :]
     nothing = (None,) * len(columns)
-    places = matches[on].astype("object").itertuples(index=False, name=None)
     found = [known.get(tuple("" if at == 1 and not isinstance(v, str) else v for at, v in enumerate(place)), nothing)
-             for place in places]  # fmt: skip
+             for place in _places(matches, on)]  # fmt: skip
     made = matches.copy(deep=False)
     for at, name in enumerate(columns):
         values = [row[at] for row in found]
@@ -152,4 +218,4 @@ def _joined(
     return made
 
 
-__all__ = ["with_blame", "with_last_change"]
+__all__ = ["with_blame", "with_context", "with_last_change"]

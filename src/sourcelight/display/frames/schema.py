@@ -78,7 +78,27 @@ SEARCHES: tuple[Column, ...] = (
     Column("status", "string", "complete, limited, interrupted or failed"),
     Column("reasons", "string", "why the status is not complete; empty when it is"),
 )
+COMPARISON: tuple[Column, ...] = (
+    Column("change", "dict8", "removed, kept or added: on which sides the row is"),
+    Column("name", "dict32", "name of the search", "of a single search"),
+    Column("type", "dict8", "content, path, repo, symbol, commit or diff", "by file or repository"),
+    Column("repository", "dict32", "name of the repository"),
+    Column("path", "dict32", "path in the repository, with /", "rows without a file, or by repository"),
+    Column("language", "dict32", "display name of the language", "unknown"),
+    Column("line_number_before", "int32", "1-based line before", "added rows, and rows that are no lines"),
+    Column("line_number", "int32", "1-based line after", "removed rows, and rows that are no lines"),
+    Column("line", "string", "text of the line without its newline", "rows without line, and by file or repository"),
+    Column("symbol_kind", "dict32", "kind of the definition, lower case", "other rows"),
+    Column("side", "dict8", "added, removed or context: what a diff line is", "other rows"),
+    Column("match_count_before", "int32", "matches that start in the row, before", "added rows"),
+    Column("match_count", "int32", "matches that start in the row, after", "removed rows"),
+    Column("revision_before", "dict32", "revision as it was asked for, before", "added rows"),
+    Column("revision", "dict32", "revision as it was asked for, after", "removed rows"),
+    Column("commit_before", "dict32", "resolved commit before, 40 hex digits", "added rows, or not known"),
+    Column("commit", "dict32", "resolved commit after, 40 hex digits", "removed rows, or not known"),
+)
 _FRAMES = {
+    "comparison": COMPARISON,
     "matches": tuple(c for c in MATCHES if c.shown),
     "progress": PROGRESS,
     "filters": FILTERS,

@@ -1,0 +1,28 @@
+"""What a table of code can do beyond a table: `DataFrame.code`, and two results compared.
+
+It asks clients, and draws with the notebook's views. pandas loads on first use; importing `register` loads nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sourcelight.lab.accessor.registering import register
+
+if TYPE_CHECKING:
+    from sourcelight.lab.accessor.code import CodeAccessor
+    from sourcelight.lab.accessor.comparing import compare_results
+
+__all__ = ["CodeAccessor", "compare_results", "register"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "CodeAccessor":
+        from sourcelight.lab.accessor.code import CodeAccessor
+
+        return CodeAccessor
+    if name == "compare_results":
+        from sourcelight.lab.accessor.comparing import compare_results
+
+        return compare_results
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

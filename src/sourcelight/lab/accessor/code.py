@@ -1,0 +1,171 @@
+"""`DataFrame.code`: from rows to their places, surroundings, origins and parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sourcelight.core.errors import CallError
+from sourcelight.display.notebook import ProgressChoice
+from sourcelight.lab.accessor.asking import Client, asked, backend_for
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from sourcelight.lab.accessor.opened import OpenedFile
+
+_PLACES = frozenset({"path", "commit"})
+
+
+class CodeAccessor:
+    """What the rows of a frame of code lead to; every method gives a new frame and leaves the old one as it is.
+
+    A frame has it when it has a column `repository`, and `path` or `commit`; others have no attribute `code`. What
+    answered is found by the frame's `attrs`; `client` names another one.
+    """
+
+    def __init__(self, frame: DataFrame) -> None:
+        columns = set(frame.columns)
+        if "repository" not in columns or not _PLACES & columns:
+            raise AttributeError("'DataFrame' has no attribute 'code': it needs columns repository, and path or commit")
+        self._frame = frame
+
+    def __repr__(self) -> str:
+        return f"<code of {len(self._frame):,} rows: link, context, blame, open, groups, diff>"
+
+    def link(self, *, kind: str | None = None, client: Client | None = None) -> DataFrame:
+        """Add where each row can be opened.
+
+        Parameters
+        ----------
+        kind
+            ``service``, ``host`` (the code host, known from the remote) or ``lab`` (a file in JupyterLab, relative to
+            the notebook); None: the best there is, in this order.
+        client
+            What to ask for the repositories' addresses; None: what answered.
+
+        Returns
+        -------
+        DataFrame
+            The rows with ``link`` (str, an address; null where none is known) and ``link_kind`` (category).
+        """
+        from sourcelight.lab.accessor.linking import linked
+
+        return linked(self._frame, backend_for(self._frame, client), kind)
+
+    def context(self, n: int = 3, *, client: Client | None = None, progress: ProgressChoice = None) -> DataFrame:
+        r"""Add the lines around each row's line, read at the row's commit.
+
+        Parameters
+        ----------
+        n
+            Lines on each side; fewer at the ends of a file.
+        client
+            What to ask; None: what answered.
+        progress
+            As in `Client.search`.
+
+        Returns
+        -------
+        DataFrame
+            The rows with ``context`` (str, lines joined by ``\n``; null for rows that are no lines of a file, and
+            where the file could not be read) and ``context_line_number`` (Int32, 1-based line that `context` begins
+            with). ``attrs["notices"]`` names the files that could not be read.
+        """
+        from sourcelight.client.joins import with_context
+
+        if n < 0:
+            raise CallError(f"context: {n} lines can't be given", call="context", argument="n")
+        self._need("context", "path", "line_number")
+        backend = backend_for(self._frame, client)
+        title = f"context of {len(self._frame):,} rows"
+        return asked(title, lambda told: with_context(backend, self._frame, n, told), len(self._frame), progress)
+
+    def blame(self, *, client: Client | None = None, progress: ProgressChoice = None) -> DataFrame:
+        """Add the commit that brought each row's line.
+
+        Returns
+        -------
+        DataFrame
+            The rows with ``blame_commit``, ``blame_author``, ``blame_author_email``, ``blame_author_date``,
+            ``blame_commit_date`` and ``blame_subject``; null for rows that are no lines of a file.
+            ``attrs["notices"]`` names the files that could not be asked about.
+
+        Raises
+        ------
+        UnsupportedCall
+            When what answered can't tell: a service has no such tool.
+        """
+        from sourcelight.client.joins import with_blame
+
+        self._need("blame", "path", "line_number")
+        backend = backend_for(self._frame, client)
+        title = f"blame of {len(self._frame):,} rows"
+        return asked(title, lambda told: with_blame(backend, self._frame, told), len(self._frame), progress)
+
+    def open(self, row: int = 0, *, client: Client | None = None) -> OpenedFile:
+        """Show the file of a row, with its line marked, at the row's commit.
+
+        Parameters
+        ----------
+        row
+            Place of the row, from 0; negative: from the end.
+        client
+            What to ask; None: what answered.
+
+        Returns
+        -------
+        OpenedFile
+            Shows itself in a notebook; `lines` is the DataFrame of its lines, `links` are its addresses.
+        """
+        from sourcelight.lab.accessor.opened import opened
+
+        self._need("open", "path")
+        if not -len(self._frame) <= row < len(self._frame):
+            raise CallError(f"open: there is no row {row}: there are {len(self._frame):,}", call="open", argument="row")
+        return opened(self._frame, row, backend_for(self._frame, client))
+
+    def groups(
+        self, pattern: str | None = None, *, case_sensitive: bool | None = None, typed: bool = True
+    ) -> DataFrame:
+        """Turn the named groups of the query's regular expression into columns, one row per match.
+
+        Parameters
+        ----------
+        pattern
+            Another regular expression (RE2) to apply to `line`; None: those of the query.
+        case_sensitive
+            Whether case counts; None: as in the query, and not for a `pattern` of your own.
+        typed
+            Make a column of numbers where every text of it is written as that number is: ``7`` and ``0.5``, but not
+            ``007`` and ``1.10``. Else all are text.
+
+        Returns
+        -------
+        DataFrame
+            ``row`` (int64, place in this frame, from 0), this frame's own columns for the place of a line, ``start``,
+            ``end`` (int32, code points into `line`), ``match`` (str), and one column per group: Int64, Float64 or str,
+            null where the group took no part. A group with the name of one of these gets ``group_`` in front. A match
+            that goes over the end of its line is not found here; ``attrs["rows_without"]`` counts rows without any.
+
+        Raises
+        ------
+        CallError
+            When there is no named group.
+        PatternError
+            When RE2 refuses `pattern`.
+        """
+        from sourcelight.lab.accessor.groups import grouped
+
+        self._need("groups", "line")
+        return grouped(self._frame, pattern, case_sensitive=case_sensitive, typed=typed)
+
+    def diff(self, other: Any, *, by: str = "line") -> DataFrame:
+        """Compare with another result, which is the later one; see `sourcelight.compare_results`."""
+        from sourcelight.lab.accessor.comparing import compare_results
+
+        return compare_results(self._frame, other, by=by)
+
+    def _need(self, call: str, *columns: str) -> None:
+        missing = [name for name in columns if name not in self._frame.columns]
+        if missing:
+            raise CallError(f"{call}: the frame has no column {', '.join(missing)}", call=call)

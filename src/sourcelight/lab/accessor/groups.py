@@ -1,0 +1,142 @@
+"""Named groups of a regular expression as columns. RE2 alone reads the expression."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sourcelight.core.errors import CallError, PatternError, QueryError
+from sourcelight.core.query import And, Or, Pattern, parse
+from sourcelight.core.query.regexps import regexp_fault
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+_PLACE = (
+    "name",
+    "repository",
+    "revision",
+    "commit",
+    "path",
+    "language",
+    "line_number",
+    "author",
+    "author_date",
+    "side",
+)
+_OWN = ("row", "start", "end", "match")
+
+
+@dataclass(frozen=True, slots=True)
+class _Grouping:
+    """A compiled expression and its groups: name and number."""
+
+    regexp: Any
+    groups: tuple[tuple[str, int], ...]
+
+
+def grouped(frame: DataFrame, pattern: str | None, *, case_sensitive: bool | None, typed: bool) -> DataFrame:
+    """One row per match with its groups; see `CodeAccessor.groups`."""
+    import pandas as pd
+
+    if pattern is None:
+        groupings = _of_query(frame.attrs, case_sensitive)
+    else:
+        groupings = [_compiled(pattern, case_sensitive=bool(case_sensitive))]
+    groupings = [one for one in groupings if one.groups]
+    if not groupings:
+        raise CallError(
+            "groups: there is no named group, such as (?P<name>…): search with one, as in /v(?P<major>\\d+)/, "
+            "or give a pattern",
+            call="groups",
+            argument="pattern",
+        )
+    names = list(dict.fromkeys(name for one in groupings for name, _ in one.groups))
+    found: list[tuple[int, int, int, str, dict[str, str | None]]] = []
+    without = 0
+    for row, line in enumerate(frame["line"].astype("object")):
+        before = len(found)
+        if isinstance(line, str):
+            found.extend((row, *match) for one in groupings for match in _matches(one, line))
+        without += len(found) == before
+    at = [match[0] for match in found]
+    carried = frame[[name for name in _PLACE if name in frame.columns]].iloc[at].reset_index(drop=True)
+    made = pd.DataFrame({"row": pd.array(at, dtype="int64")})
+    made = pd.concat([made, carried], axis=1)
+    made["start"] = pd.array([match[1] for match in found], dtype="int32")
+    made["end"] = pd.array([match[2] for match in found], dtype="int32")
+    made["match"] = pd.array([match[3] for match in found], dtype="str")
+    taken = {*_OWN, *carried.columns}
+    for name in names:
+        texts = [match[4].get(name) for match in found]
+        made[f"group_{name}" if name in taken else name] = _typed(texts) if typed else pd.array(texts, dtype="str")
+    made.attrs = {**frame.attrs, "rows_without": without}
+    return made
+
+
+def _matches(one: _Grouping, line: str) -> Iterator[tuple[int, int, str, dict[str, str | None]]]:
+    for match in one.regexp.finditer(line):
+        start, end = match.span()
+        if start < end:
+            yield start, end, match.group(), {name: match.group(number) for name, number in one.groups}
+
+
+def _of_query(attrs: Any, case_sensitive: bool | None) -> list[_Grouping]:  # noqa: FBT001 - None is an answer of its own
+    query = attrs.get("query")
+    if not isinstance(query, str) or "call" in attrs:
+        raise CallError("groups: the frame does not tell its query: give a pattern", call="groups", argument="pattern")
+    try:
+        tree = parse(query, str(attrs.get("pattern_type") or "standard"))
+    except QueryError as error:
+        raise CallError(
+            f"groups: the frame is of no single query ({error}): give a pattern", call="groups", argument="pattern"
+        ) from error
+    found: dict[tuple[str, bool], None] = {}
+    for alternative in tree.plan:
+        case = alternative.case_sensitive() if case_sensitive is None else case_sensitive
+        found.update(dict.fromkeys((text, case) for text in _regexps(alternative.pattern)))
+    return [_compiled(text, case_sensitive=case) for text, case in found]
+
+
+def _regexps(node: Any) -> Iterator[str]:
+    if isinstance(node, And | Or):
+        for part in node.args:
+            yield from _regexps(part)
+    elif isinstance(node, Pattern) and node.kind == "regexp" and not node.negated:
+        yield node.value
+
+
+def _compiled(pattern: str, *, case_sensitive: bool) -> _Grouping:
+    import re2
+
+    fault = regexp_fault(pattern)
+    if fault is not None:
+        raise PatternError(pattern, fault.removeprefix("error parsing regexp: "))
+    options: Any = re2.Options()
+    options.log_errors = False
+    options.case_sensitive = case_sensitive
+    regexp = re2.compile(pattern, options)
+    return _Grouping(regexp, tuple(sorted(regexp.groupindex.items(), key=lambda item: item[1])))
+
+
+def _typed(texts: Sequence[str | None]) -> Any:
+    """Numbers where every text is what its number is written as, else text."""
+    import pandas as pd
+
+    given = [text for text in texts if text is not None]
+    for kind, dtype in ((int, "Int64"), (float, "Float64")):
+        if given and all(_is_written(text, kind) for text in given):
+            return pd.array([None if text is None else kind(text) for text in texts], dtype=dtype)  # type: ignore[call-overload]
+    return pd.array(list(texts), dtype="str")
+
+
+def _is_written(text: str, kind: type[int | float]) -> bool:
+    """Whether nothing is lost when a text becomes a number; Python and pandas read more than these."""
+    if len(text) > 18 or not text.isascii() or not set(text) <= set("+-.0123456789"):
+        return False
+    try:
+        whole = str(kind(text)) == text
+    except ValueError:
+        return False
+    return whole or (kind is float and "." not in text and _is_written(text, int))

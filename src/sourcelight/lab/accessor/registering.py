@@ -1,0 +1,38 @@
+"""Gives every DataFrame of code its `code`, without taking a column of that name from any other frame."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Final
+
+NAME: Final = "code"
+
+
+class _Descriptor:
+    """`frame.code`; on the class, the accessor's own class, for its documentation.
+
+    pandas' own registration would hide a column named ``code`` of frames that have nothing to do with code: its
+    accessors come before columns. This one is absent there, and pandas goes on to the column.
+    """
+
+    def __get__(self, frame: Any, owner: type) -> Any:
+        from sourcelight.lab.accessor.code import CodeAccessor
+
+        return CodeAccessor if frame is None else CodeAccessor(frame)
+
+
+def register() -> None:
+    """Put `code` on pandas' DataFrame; once is enough, and more does no harm.
+
+    Warns
+    -----
+    UserWarning
+        When another library has put something there; it is left alone.
+    """
+    import pandas as pd
+
+    there = pd.DataFrame.__dict__.get(NAME)
+    if there is None:
+        setattr(pd.DataFrame, NAME, _Descriptor())
+    elif not isinstance(there, _Descriptor):
+        warnings.warn(f"DataFrame.{NAME} is another library's: sourcelight leaves it alone", stacklevel=2)
