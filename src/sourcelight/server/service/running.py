@@ -15,11 +15,10 @@ from starlette.applications import Starlette
 
 from sourcelight.core.errors import ConfigurationError
 from sourcelight.server.service.guards import LOOPBACK_NAMES
+from sourcelight.server.service.parsing import BoundedHttp
 from sourcelight.server.service.producer import SearchEngine
 
 DEFAULT_PORT = 7080
-# Far above what is answered, so that over-long addresses get their 414 in place of the parser's bare 400.
-MAX_HEAD_BYTES = 512 * 1024
 
 
 def is_loopback(host: str) -> bool:
@@ -83,7 +82,7 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                http="h11",
+                http=BoundedHttp,
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -92,7 +91,6 @@ class Server(uvicorn.Server):
                 proxy_headers=False,
                 timeout_keep_alive=30,
                 timeout_graceful_shutdown=max(1, round(grace_s)),
-                h11_max_incomplete_event_size=MAX_HEAD_BYTES,
             )
         )
         self._search = app.state.search
