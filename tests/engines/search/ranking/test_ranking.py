@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import subprocess
@@ -289,6 +290,30 @@ def test_limits_of_chunks_files_and_chunks_of_a_file(engine: Engine) -> None:
     request = RankRequest("ledger entry period", limit=10, files=2, per_file=1)
     found = rank(engine, request, Viewer.owner(), Cancellation())
     assert [len(found.chunks), len(found.files)] == [2, 2]
+
+
+def test_limits_take_chunks_one_by_one(tmp_path: Path) -> None:
+    """Whatever the limits are, best first, equal ones and files with the same text included."""
+    repo = RepositoryBuilder(tmp_path / "many")
+    long = "\n\n".join(f"def close_{at}():\n" + "    ledger = 1\n" * 9 + f"    period = {at}" for at in range(6))
+    files = {"a/one.py": long, "b/one.py": long, "c/two.py": f"{long}\nledger\n", "d/three.py": LEDGER, "e.py": MAIL}
+    repo.commit(dict(files))
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    whole = ask(engine, "close the ledger period").chunks
+    assert len({chunk.score for chunk in whole}) < len(whole)
+    for limits in itertools.product((None, 1, 5), (None, 1, 3), (None, 1, 2)):
+        most, most_files, per_file = limits
+        wanted: list[tuple[str, int]] = []
+        taken: Counter[str] = Counter()
+        for chunk in whole:
+            over = len(wanted) == most
+            over = over or (chunk.path not in taken and len(taken) == most_files)
+            if not over and (per_file is None or taken[chunk.path] < per_file):
+                taken[chunk.path] += 1
+                wanted.append((chunk.path, chunk.begin_line))
+        request = RankRequest("close the ledger period", limit=most, files=most_files, per_file=per_file)
+        found = rank(engine, request, Viewer.owner(), Cancellation())
+        assert [(chunk.path, chunk.begin_line) for chunk in found.chunks] == wanted, limits
 
 
 def test_first_use_tells_how_far_it_is_and_can_be_stopped(builder: RepositoryBuilder, tmp_path: Path) -> None:

@@ -36,34 +36,28 @@ class CommitRanker:
     Parameters
     ----------
     history
-        The repository's history.
+        The repository's history; its messages are read once, whatever the pins are.
     tip
         The pinned commit; later ones are not looked at.
     """
 
     history: History
     tip: str
-    _index: MessageIndex | None = None
-    _commits: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    _held: NDArray[np.bool_] | None = None
 
-    def _prepared(self, check: Callable[[], None]) -> MessageIndex:
-        if self._index is None:
-            history = self.history
-            commits = history.commits
-            starts = commits.change_starts
-            sizes = starts[1:] - starts[:-1]
-            held = history.reachable(self.tip) & ~commits.is_merge & (sizes > 0) & (sizes <= MOST_FILES)
-            self._commits = np.flatnonzero(held)
-            texts = [_TRAILERS.sub("", history.message(number)) for number in self._commits.tolist()]
-            self._index = MessageIndex.of(texts, check)
-        return self._index
+    def _prepared(self, check: Callable[[], None]) -> tuple[Messages, NDArray[np.bool_]]:
+        messages = self.history.memory("deepsearch messages", lambda: Messages.of(self.history, check))
+        if self._held is None:
+            self._held = self.history.reachable(self.tip)[messages.commits]
+        return messages, self._held
 
     def best(self, terms: Mapping[str, float], most: int, check: Callable[[], None]) -> list[tuple[int, float]]:
         """Give the commits whose messages fit best, with their scores; of equal ones the newer first."""
-        scores = self._prepared(check).scores(terms)
+        messages, held = self._prepared(check)
+        scores = messages.index.scores(terms, held)
         some = np.flatnonzero(scores > 0.0)
-        order = some[np.lexsort((-self._commits[some], -scores[some]))][:most]
-        return [(int(self._commits[at]), float(scores[at])) for at in order.tolist()]
+        order = some[np.lexsort((-messages.commits[some], -scores[some]))][:most]
+        return [(int(messages.commits[at]), float(scores[at])) for at in order.tolist()]
 
     def votes(self, terms: Mapping[str, float], check: Callable[[], None]) -> Iterator[tuple[bytes, float]]:
         """Give the files that the best commits changed: (score of the best)^3 / sqrt(files) each."""
@@ -87,6 +81,23 @@ class CommitRanker:
             history.repository, history.oid(number), subject, author, when.strftime("%Y-%m-%dT%H:%M:%SZ"),
             _TRAILERS.sub("", body).strip(), "history", score,
         )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """What the messages of a history say: those of merges and of sweeps left out. `commits` are the numbers of each."""
+
+    commits: NDArray[np.int64]
+    index: MessageIndex
+
+    @classmethod
+    def of(cls, history: History, check: Callable[[], None]) -> Messages:
+        """Read the messages of a history."""
+        commits = history.commits
+        sizes = commits.change_starts[1:] - commits.change_starts[:-1]
+        chosen = np.flatnonzero(~commits.is_merge & (sizes > 0) & (sizes <= MOST_FILES))
+        texts = [_TRAILERS.sub("", history.message(number)) for number in chosen.tolist()]
+        return cls(chosen, MessageIndex.of(texts, check))
 
 
 @dataclass(slots=True)
@@ -120,16 +131,19 @@ class MessageIndex:
             postings[term] = columns[:, 0], columns[:, 1].astype(np.float64)
         return cls(lengths, postings)
 
-    def scores(self, terms: Mapping[str, float], k1: float = 1.2, b: float = 0.5) -> Floats:
-        """Score all texts for weighted terms."""
+    def scores(self, terms: Mapping[str, float], among: NDArray[np.bool_], k1: float = 1.2, b: float = 0.5) -> Floats:
+        """Score texts for weighted terms, as if there were none but those `among` which are looked at."""
         found = np.zeros(len(self.lengths))
-        mean = float(self.lengths.mean()) if len(found) else 1.0
+        total = int(np.count_nonzero(among))
+        mean = float(self.lengths[among].mean()) if total else 1.0
         for term, weight in terms.items():
             held = self.postings.get(term)
             if held is None:
                 continue
             places, counts = held
-            idf = math.log(1.0 + (len(found) - len(places) + 0.5) / (len(places) + 0.5))
+            here = among[places]
+            places, counts = places[here], counts[here]
+            idf = math.log(1.0 + (total - len(places) + 0.5) / (len(places) + 0.5))
             times = counts / (1.0 - b + b * self.lengths[places] / max(mean, 1.0))
             found[places] += weight * idf * (k1 + 1.0) * times / (k1 + times)
         return found

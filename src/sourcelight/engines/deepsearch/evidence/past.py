@@ -101,7 +101,7 @@ class Past:
                 return None
         except (IndexFault, OSError, ValueError):
             return None
-        return history.memory(f"deepsearch messages {target.commit}", lambda: CommitRanker(history, target.commit))
+        return CommitRanker(history, target.commit)
 
     def find(self, question: Question, names: Sequence[str], files: Sequence[tuple[Target, str]], most: int) -> None:
         """Choose commits: those that first and last touched one of `names`, then by words, then of files.

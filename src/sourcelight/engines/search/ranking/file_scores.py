@@ -65,9 +65,7 @@ class FileLists:
 
 def file_lists(space: Space, words: WordScores, question: Question, weights: ListWeights) -> FileLists:
     """Make the lists that words, definitions and paths give."""
-    factors = weights.of_kinds(question)
-    kinds = [factors[space.words[piece.target].kind[piece.files]] for piece in space.pieces]
-    found = FileLists(np.concatenate(kinds) if kinds else np.zeros(0))
+    found = FileLists(weights.of_kinds(question)[space.kinds])
     tops = _three_best(space, words)
     ranked = zip((weights.best, weights.second, weights.third, weights.whole), (*tops, words.files), strict=True)
     total = np.zeros(space.files)
@@ -95,20 +93,18 @@ def _scaled(values: Floats) -> Floats:
 def _three_best(space: Space, words: WordScores) -> list[Floats]:
     """Give the best, second and third best score of the chunks of each file."""
     found = [np.zeros(space.files) for _ in range(3)]
-    scores, file = words.chunks[words.held], words.file
+    scores, file = words.chunks.take(words.held), words.file
+    if not len(scores):
+        return found
+    first = starts(file)
+    sizes, files = np.diff(first, append=len(file)), file[first]
     for best in found:
-        if not len(scores):
-            break
-        first = starts(file)
         tops = np.maximum.reduceat(scores, first)
-        best[file[first]] = tops
-        if best is found[2]:
-            break
-        # Of each file, the first chunk with the best score is taken out.
-        top = (scores == tops.repeat(np.diff(first, append=len(file)))).nonzero()[0]
-        rest = np.ones(len(scores), dtype=np.bool_)
-        rest[top[starts(file[top])]] = False
-        scores, file = scores[rest], file[rest]
+        best[files] = tops
+        if best is not found[2]:
+            # Of each file, the first chunk with the best score is taken out.
+            top = (scores == tops.repeat(sizes)).nonzero()[0]
+            scores[top[starts(file[top])]] = 0.0
     return found
 
 

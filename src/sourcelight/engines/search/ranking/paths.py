@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,31 +80,40 @@ def _kind(folder: tuple[bool, bool, bool, bool], name: str) -> int:
 class PathWords:
     """Words of the paths of a view.
 
-    `kind` is, for each file, a place in `KINDS`.
+    Attributes
+    ----------
+    kind
+        For each file, a place in `KINDS`.
+    names
+        The files in whose base name a term is.
+    folders
+        The folders in whose path a term is.
+    folder_of
+        The folder of each file.
+    folder_count
+        How many folders there are.
     """
 
     kind: NDArray[np.uint8]
     names: dict[str, NDArray[np.int64]]
     folders: dict[str, NDArray[np.int64]]
-    folder_files: Sequence[NDArray[np.int64]]
+    folder_of: NDArray[np.int64]
+    folder_count: int
 
-    def has(self, term: str) -> bool:
-        """Tell whether a term is in any path."""
-        return term in self.names or term in self.folders
-
-    def files(self, term: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Give the files, ascending, in whose path a term is, and its weight there."""
-        by_name = self.names.get(term, _NONE)
-        held = self.folders.get(term)
-        if held is None:
-            return by_name, np.full(len(by_name), BASENAME)
-        by_folder = np.concatenate([self.folder_files[number] for number in held.tolist()])
-        files, place = np.unique(np.concatenate([by_name, by_folder]), return_inverse=True)
-        parts = np.concatenate([np.full(len(by_name), BASENAME), np.full(len(by_folder), FOLDER)])
-        return files, np.bincount(place, weights=parts, minlength=len(files)).astype(np.float64)
-
-
-_NONE = np.zeros(0, dtype=np.int64)
+    def weights(self, term: str) -> NDArray[np.float64] | None:
+        """Give what a term in the path of each file counts; None when no path has it."""
+        named, held = self.names.get(term), self.folders.get(term)
+        if held is not None:
+            folders = np.zeros(self.folder_count)
+            folders[held] = FOLDER
+            found = folders[self.folder_of]
+        elif named is not None:
+            found = np.zeros(len(self.kind))
+        else:
+            return None
+        if named is not None:
+            found[named] += BASENAME
+        return found
 
 
 def path_words(snapshot: Snapshot) -> PathWords:
@@ -119,7 +127,7 @@ def _read(snapshot: Snapshot) -> PathWords:
     paths = text.split("\n")[1 : view.files + 1]
     numbers: dict[str, int] = {}
     facts: list[tuple[bool, bool, bool, bool]] = []
-    members: list[list[int]] = []
+    folder_of = np.zeros(view.files, dtype=np.int64)
     by_name: dict[str, list[int]] = {}
     known: dict[str, tuple[str, ...]] = {}
     kind = np.zeros(view.files, dtype=np.uint8)
@@ -129,8 +137,7 @@ def _read(snapshot: Snapshot) -> PathWords:
         if number is None:
             number = numbers[folder] = len(facts)
             facts.append(_folder_kinds(folder))
-            members.append([])
-        members[number].append(file)
+        folder_of[file] = number
         kind[file] = _kind(facts[number], name)
         for term in _terms(name, known):
             by_name.setdefault(term, []).append(file)
@@ -142,7 +149,8 @@ def _read(snapshot: Snapshot) -> PathWords:
         kind,
         {term: np.array(files, dtype=np.int64) for term, files in by_name.items()},
         {term: np.array(held, dtype=np.int64) for term, held in by_folder.items()},
-        [np.array(files, dtype=np.int64) for files in members],
+        folder_of,
+        len(facts),
     )
 
 

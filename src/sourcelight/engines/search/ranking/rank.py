@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sourcelight.core.batches import Cancellation
-from sourcelight.engines.search.ranking.bm25 import Floats, Weights, WordScores, score
+from sourcelight.engines.search.ranking.bm25 import Floats, Weights, WordScores, score, starts
 from sourcelight.engines.search.ranking.file_scores import FileLists, ListWeights, by_target, file_lists, of_targets
 from sourcelight.engines.search.ranking.model import FileSpace, RankedChunk, RankedFile, Ranking, Scorer
 from sourcelight.engines.search.ranking.paths import KINDS
@@ -57,8 +57,8 @@ class Ranker:
             question,
             tuple(order.chunks(numbers, files)),
             tuple(order.files(files)),
-            int(np.count_nonzero(order.file_scores)),
-            int(np.count_nonzero(words.chunks)),
+            int(np.count_nonzero(order.file_scores > 0.0)),
+            len(words.held),
             space.files,
             _coverage(question, space, words, order.first(_COVERING)),
             _unknown(question, words.idf),
@@ -117,13 +117,16 @@ class _Order:
         self._held = words.held
         most = float(words.chunks.max()) or 1.0
         file = words.file
-        self._scores = _CHUNK * words.chunks[self._held] / most * lists.kind[file] + _FILE * self.file_scores[file]
+        self._scores = words.chunks.take(self._held)
+        self._scores *= _CHUNK / most
+        self._scores *= lists.kind.take(file)
+        self._scores += (_FILE * self.file_scores).take(file)
 
     def _place(self, chunk: int) -> tuple[int, int, int]:
         """Give the piece of a chunk, its number there, and the number of its file."""
         number = self.space.piece_of_chunk(chunk)
         within = chunk - self.space.chunk_base[number]
-        return number, within, self.space.file_base[number] + int(self.space.pieces[number].file_of[within])
+        return number, within, int(self.space.file_of[chunk])
 
     def _name(self, file: int) -> tuple[str, str, str]:
         """Give what equal files are ordered by."""
@@ -142,13 +145,10 @@ class _Order:
         """Give the best chunks with their scores, and their files in the order of the files' own scores."""
         count = len(self._held)
         wanted = count if limits.chunks is None else min(limits.chunks, count)
-        simple = limits.files is None and limits.per_file is None
-        asked = wanted if simple else min(count, 20 * wanted)
-        while True:
-            chosen = self._chosen(self._sorted(asked), limits, wanted)
-            if len(chosen) >= wanted or asked >= count:
-                break
-            asked = min(count, 4 * asked)
+        if limits.files is not None or limits.per_file is not None:
+            chosen = self._chosen(self._settled(self._of_best_files(limits)), limits, wanted)
+        else:
+            chosen = self._sorted(wanted)[:wanted]
         most = self._scores.max() if count else 1.0
         files = dict.fromkeys(self._place(chunk)[2] for chunk, _ in chosen)
         ordered = sorted(files, key=lambda file: (-self.file_scores[file], self._name(file)))
@@ -163,7 +163,7 @@ class _Order:
     def best_files(self, most: int) -> list[int]:
         """Give the best files by their own scores; of equal ones by repository and path."""
         scores = self.file_scores
-        some = np.flatnonzero(scores)
+        some = np.flatnonzero(scores > 0.0)
         if most < len(some):
             least = np.partition(scores[some], len(some) - most)[len(some) - most]
             some = some[scores[some] >= least]
@@ -172,30 +172,43 @@ class _Order:
     def _sorted(self, count: int) -> list[tuple[int, float]]:
         """Give the `count` best chunks and those as good as the last, in order."""
         scores = self._scores
+        held: Numbers = np.arange(len(scores))
         if count < len(scores):
             least = np.partition(scores, len(scores) - count)[len(scores) - count] if count else np.inf
-            held: Numbers = np.flatnonzero(scores >= least)
-        else:
-            held = np.arange(len(scores))
-        pairs = [(int(self._held[at]), float(scores[at])) for at in held.tolist()]
-        pairs.sort(key=lambda pair: -pair[1])
-        self._seen = self._settled(pairs)
+            held = (scores >= least).nonzero()[0]
+        self._seen = self._settled(held)
         return self._seen
 
-    def _settled(self, pairs: list[tuple[int, float]]) -> list[tuple[int, float]]:
-        """Put equal ones in the order of repository, path and line."""
-        found: list[tuple[int, float]] = []
-        at = 0
-        while at < len(pairs):
-            end = at + 1
-            while end < len(pairs) and pairs[end][1] == pairs[at][1]:
-                end += 1
-            same = pairs[at:end]
-            if len(same) > 1:
-                same.sort(key=lambda pair: (self._name(self._place(pair[0])[2]), pair[0]))
-            found += same
-            at = end
-        return found
+    def _of_best_files(self, limits: Limits) -> Numbers:
+        """Give the places of the chunks that `limits` may let through, those as good as the last one included."""
+        scores, file = self._scores, self.words.file
+        held: Numbers = np.arange(len(scores))
+        if limits.files is not None and len(held):
+            first = starts(file)
+            tops = np.maximum.reduceat(scores, first)
+            if limits.files < len(tops):
+                least = (
+                    np.partition(tops, len(tops) - limits.files)[len(tops) - limits.files] if limits.files else np.inf
+                )
+                held = (tops >= least).repeat(np.diff(first, append=len(file))).nonzero()[0]
+        if limits.per_file is not None and len(held):
+            held = held[np.lexsort((-scores[held], file[held]))]
+            first = starts(file[held])
+            sizes = np.diff(first, append=len(held))
+            last = scores[held[first + np.clip(limits.per_file, 1, sizes) - 1]]
+            held = held[scores[held] >= last.repeat(sizes)]
+        return held
+
+    def _settled(self, held: Numbers) -> list[tuple[int, float]]:
+        """Give the chunks at some places best first, equal ones in the order of repository, path and line."""
+        held = held[np.argsort(-self._scores[held], kind="stable")]
+        values = self._scores[held]
+        pairs = list(zip(self._held[held].tolist(), values.tolist(), strict=True))
+        same = (values[1:] == values[:-1]).nonzero()[0]
+        for run in np.split(same, (np.diff(same) > 1).nonzero()[0] + 1) if len(same) else ():
+            low, high = int(run[0]), int(run[-1]) + 2
+            pairs[low:high] = sorted(pairs[low:high], key=lambda pair: (self._name(self._place(pair[0])[2]), pair[0]))
+        return pairs
 
     def _chosen(self, pairs: list[tuple[int, float]], limits: Limits, wanted: int) -> list[tuple[int, float]]:
         found: list[tuple[int, float]] = []
@@ -263,16 +276,21 @@ def _coverage(question: Question, space: Space, words: WordScores, best: Sequenc
             continue
         mass = weight * words.idf.get(term, absent)
         whole += mass
-        held = words.holders.get(term, ())
-        if any(_any_of(tops - space.chunk_base[number], numbers) for number, numbers in held):
+        in_text, in_path = words.holders.get(term, (_NONE, _NONE))
+        if _any_of(tops, in_text) or _any_of(space.file_of[tops], in_path):
             found += mass
     return found / whole if whole else 0.0
 
 
 def _any_of(wanted: Numbers, numbers: Numbers) -> bool:
     """Tell whether one of a few is among ascending numbers."""
-    places = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
+    if not len(numbers):
+        return False
+    places = np.minimum(numbers.searchsorted(wanted), len(numbers) - 1)
     return bool((numbers[places] == wanted).any())
+
+
+_NONE = np.zeros(0, dtype=np.int64)
 
 
 def _unknown(question: Question, known: Mapping[str, float]) -> tuple[str, ...]:

@@ -1,11 +1,14 @@
 """The chunks that are ranked: those of the files of a revision, found from the chunks of the tables beside its shards.
 
-Numbers run over all chunks of all files of all targets, file by file. Where a revision holds all documents of a shard
-once, the numbers of a table are those of the space, moved by a constant; else they are looked up.
+Numbers run over all chunks of all files of all targets, file by file. Where a revision holds all documents of a shard,
+the numbers of a table are those of the space, moved by a constant; else they are looked up. Files whose document is
+that of a file before come last in their piece, so that this stays so.
 """
 
 from __future__ import annotations
 
+import operator
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +23,9 @@ from sourcelight.engines.search.ranking.terms_files import Opened
 Mask = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Entries = tuple[Numbers, NDArray[np.uint8], NDArray[np.uint8]]
+_NONE = np.zeros(0, dtype=np.int64)
+_NONE_TWICE = _NONE, _NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,25 +39,22 @@ class Piece:
     table
         The table they stand in.
     files
-        The files of the view that have chunks here, in order of documents.
+        The files of the view that have chunks here, in order of documents; behind them, those whose document is that
+        of one of them.
+    documents
+        The document of each of `files`.
     first
         Number of the first chunk of each of `files`, within this piece; one more at the end.
     source
         The chunk of the table of each chunk; None: the same number.
     length
         Terms in each chunk.
-    file_of
-        Place in `files` of each chunk's file.
     file_length
         Terms in each of `files`.
     place
         The first number of each chunk of the table, -1 where it is not here; None: the same number.
-    copied
-        Which chunks of the table are here more than once; None: none is.
-    place_of_file
-        Place in `files` of each file of the view, -1 where it has no chunk here.
-    norms
-        What `norm` gave last, by what it was asked.
+    copied, copies
+        The chunks of the table that are here again, ascending, and the number that each has then.
     """
 
     target: int
@@ -61,59 +64,61 @@ class Piece:
     first: Numbers
     source: Numbers | None
     length: NDArray[Any]
-    file_of: Numbers
     total_length: int
     file_length: Floats
     place: NDArray[np.int32] | None
-    copied: Mask | None
-    place_of_file: Numbers
-    norms: dict[tuple[float, float, float], tuple[Floats, Floats]] = field(default_factory=dict)
+    copied: Numbers
+    copies: Numbers
 
     @property
     def chunks(self) -> int:
         """How many chunks."""
         return int(self.first[-1])
 
-    def numbers(self, held: NDArray[Any]) -> tuple[Numbers, Numbers | None]:
-        """Turn chunks of the table into numbers of this piece, ascending, and the places they came from.
+    @property
+    def file_of(self) -> Numbers:
+        """Place in `files` of each chunk's file."""
+        return np.arange(len(self.files)).repeat(np.diff(self.first))
 
-        The second is None where every chunk is here once.
-        """
+    def entries(self, term: str) -> Entries | None:
+        """Give the chunks that hold a term, ascending, how often, and the weight of definitions (in halves)."""
+        held = self.table.entries(term)
+        if held is None:
+            return None
+        rows, often, defined = held
+        more = self._held_again(rows) if len(self.copied) else _NONE_TWICE
         if self.place is None:
-            return held.astype(np.int64), None
-        number = self.place[held]
-        if self.copied is not None:
-            copied = self.copied[held].nonzero()[0]
-            if len(copied):
-                return self._with_copies(held, number, copied)
-        some = (number >= 0).nonzero()[0]
-        if len(some) == len(number):
-            return number.astype(np.int64), None
-        return number[some].astype(np.int64), some
+            found = rows.astype(np.int64), often, defined
+        else:
+            number = self.place.take(rows)
+            some = (number >= 0).nonzero()[0]
+            found = number.take(some).astype(np.int64), often.take(some), defined.take(some)
+        if not len(more[0]):
+            return found
+        numbers, at = more
+        return (
+            np.concatenate([found[0], numbers]),
+            np.concatenate([found[1], often.take(at)]),
+            np.concatenate([found[2], defined.take(at)]),
+        )
 
-    def _with_copies(
-        self, held: NDArray[Any], number: NDArray[np.int32], copied: NDArray[np.intp]
-    ) -> tuple[Numbers, Numbers]:
-        number[copied] = -1
-        single = (number >= 0).nonzero()[0]
-        document = self.table.chunk_doc[held[copied]]
-        low = self.documents.searchsorted(document, side="left")
-        count = self.documents.searchsorted(document, side="right") - low
-        within = held[copied] - self.table.doc_chunk[document].astype(np.int64)
-        file = np.arange(int(count.sum())) + (low - (count.cumsum() - count)).repeat(count)
-        numbers = np.concatenate([number[single], self.first[file] + within.repeat(count)])
+    def _held_again(self, rows: NDArray[Any]) -> tuple[Numbers, Numbers]:
+        """Give the further numbers of some chunks of the table, ascending, and where each stands among them."""
+        if len(self.copied) <= len(rows):
+            at = rows.searchsorted(self.copied)
+            some = (rows.take(at, mode="clip") == self.copied).nonzero()[0]
+            if not len(some):
+                return _NONE_TWICE
+            numbers, at = self.copies.take(some), at.take(some)
+        else:
+            low = self.copied.searchsorted(rows, side="left")
+            counts = self.copied.searchsorted(rows, side="right") - low
+            if not counts.any():
+                return _NONE_TWICE
+            some = np.arange(int(counts.sum())) + (low - (counts.cumsum() - counts)).repeat(counts)
+            numbers, at = self.copies.take(some), np.arange(len(rows)).repeat(counts)
         order = numbers.argsort(kind="stable")
-        return numbers[order], np.concatenate([single, copied.repeat(count)])[order]
-
-    def norm(self, b: float, mean: float, mean_file: float) -> tuple[Floats, Floats]:
-        """Give by what the counts of each chunk and of each file are divided: 1 - b + b · length / mean."""
-        asked = b, mean, mean_file
-        found = self.norms.get(asked)
-        if found is None:
-            found = (1.0 - b) + (b / mean) * self.length, 1.0 - b + b * self.file_length / mean_file
-            self.norms.clear()
-            self.norms[asked] = found
-        return found
+        return numbers.take(order), at.take(order)
 
 
 def _piece(target: int, opened: Opened, shard: int, mask: Mask | None) -> Piece | None:
@@ -130,29 +135,42 @@ def _piece(target: int, opened: Opened, shard: int, mask: Mask | None) -> Piece 
     files, documents, counts = files[some], documents[some], counts[some]
     if not len(files):
         return None
+    again = np.append(False, documents[1:] == documents[:-1])
+    order = np.concatenate([(~again).nonzero()[0], again.nonzero()[0]])
+    files, documents, counts = files[order], documents[order], counts[order]
     first = np.concatenate(([0], np.cumsum(counts)))
-    same = int(first[-1]) == table.chunks and bool(np.all(documents[1:] > documents[:-1]))
-    source = place = copied = None
-    if not same:
+    single = int(first[len(order) - np.count_nonzero(again)])
+    source = place = None
+    if single < table.chunks or again.any():
         source = np.arange(int(first[-1])) + np.repeat(bounds[documents] - first[:-1], counts)
+    if source is not None and single < table.chunks:
         place = np.full(table.chunks, -1, dtype=np.int32)
-        place[source[::-1]] = np.arange(len(source) - 1, -1, -1, dtype=np.int32)
-        often = np.bincount(source, minlength=table.chunks) > 1
-        copied = often if often.any() else None
+        place[source[:single]] = np.arange(single, dtype=np.int32)
+    copied = copies = _NONE
+    if source is not None:
+        by_row = source[single:].argsort(kind="stable")
+        copied, copies = source[single:][by_row], single + by_row
     length = table.length if source is None else table.length[source]
-    file_of = np.repeat(np.arange(len(files)), counts)
-    place_of_file = np.full(opened.snapshot.view.files, -1, dtype=np.int64)
-    place_of_file[files] = np.arange(len(files))
     total = int(length.sum(dtype=np.int64))
     lengths = np.add.reduceat(length, first[:-1], dtype=np.float64)
-    return Piece(
-        target, table, files, documents, first, source, length, file_of, total, lengths, place, copied, place_of_file
-    )
+    return Piece(target, table, files, documents, first, source, length, total, lengths, place, copied, copies)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Space:
-    """All chunks that are ranked, in pieces. `chunk_base` and `file_base` are where each piece begins, and the end."""
+    """All chunks that are ranked, in pieces.
+
+    Attributes
+    ----------
+    chunk_base, file_base
+        Where each piece begins among all chunks and files, and the end.
+    counts, first
+        How many chunks each file has, and the number of its first one.
+    file_of
+        The file of each chunk.
+    kinds
+        Of each file, a place in `paths.KINDS`.
+    """
 
     opened: Sequence[Opened]
     masks: Sequence[Mask | None]
@@ -161,6 +179,11 @@ class Space:
     file_base: Sequence[int]
     words: Sequence[PathWords]
     mean_length: float
+    counts: Numbers
+    first: Numbers
+    file_of: Numbers
+    kinds: NDArray[np.uint8]
+    _norms: dict[float, tuple[Floats, Floats]] = field(default_factory=dict)
 
     @property
     def chunks(self) -> int:
@@ -174,15 +197,81 @@ class Space:
 
     def piece_of_chunk(self, chunk: int) -> int:
         """Give the piece in which a chunk is."""
-        return int(np.searchsorted(self.chunk_base, chunk, side="right")) - 1
+        return bisect_right(self.chunk_base, chunk) - 1
 
     def piece_of_file(self, file: int) -> int:
         """Give the piece in which a file is."""
-        return int(np.searchsorted(self.file_base, file, side="right")) - 1
+        return bisect_right(self.file_base, file) - 1
+
+    def norms(self, b: float) -> tuple[Floats, Floats]:
+        """Give by what the counts of each chunk and of each file are divided: 1 - b + b · length / mean."""
+        found = self._norms.get(b)
+        if found is None:
+            mean_file = self.mean_length * self.chunks / max(self.files, 1) or 1.0
+            parts = [(1.0 - b) + (b / self.mean_length) * piece.length for piece in self.pieces]
+            files = [1.0 - b + b * piece.file_length / mean_file for piece in self.pieces]
+            found = _united(parts), _united(files)
+            self._norms.clear()
+            self._norms[b] = found
+        return found
+
+    def entries(self, term: str) -> tuple[Numbers, Floats, NDArray[np.uint8]] | None:
+        """Give the chunks whose text has a term, ascending, how often, and the weight of definitions (in halves)."""
+        numbers: list[Numbers] = []
+        times: list[NDArray[np.uint8]] = []
+        defined: list[NDArray[np.uint8]] = []
+        for piece, base in zip(self.pieces, self.chunk_base, strict=False):
+            held = piece.entries(term)
+            if held is None:
+                continue
+            here = held[0]
+            if base:
+                here += base
+            numbers.append(here)
+            times.append(held[1])
+            defined.append(held[2])
+        if not numbers:
+            return None
+        return _united(numbers), _united(times).astype(np.float64), _united(defined)
+
+    def path_weights(self, term: str) -> Floats | None:
+        """Give what a term in the path of each file counts; None when no path has it."""
+        found: Floats | None = None
+        target, weights = -1, None
+        for number, piece in enumerate(self.pieces):
+            if piece.target != target:
+                target, weights = piece.target, self.words[piece.target].weights(term)
+            if weights is not None:
+                if found is None:
+                    found = np.zeros(self.files)
+                found[self.file_base[number] : self.file_base[number + 1]] = weights[piece.files]
+        return found
+
+
+def _united(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.zeros(0)
 
 
 def make_space(opened: Sequence[Opened], masks: Sequence[Mask | None]) -> Space:
     """Put together the chunks of targets; `masks` say which files of each count, None for all."""
+    if not opened or any(mask is not None for mask in masks):
+        return _space(opened, masks)
+    asked = [(each.snapshot, *each.terms) for each in opened]
+    # The last one asked for without filters stays as long as its first snapshot does.
+    last: list[tuple[Any, Space]] = opened[0].snapshot.remember("ranking space", list)
+    for known, space in last[:1]:
+        if len(known) == len(asked) and all(map(_same, known, asked)):
+            return space
+    made = _space(opened, masks)
+    last[:] = [(asked, made)]
+    return made
+
+
+def _same(one: Sequence[Any], other: Sequence[Any]) -> bool:
+    return len(one) == len(other) and all(map(operator.is_, one, other))
+
+
+def _space(opened: Sequence[Opened], masks: Sequence[Mask | None]) -> Space:
     pieces: list[Piece] = []
     for target, (each, mask) in enumerate(zip(opened, masks, strict=True)):
         for shard in range(len(each.snapshot.shards)):
@@ -196,7 +285,20 @@ def make_space(opened: Sequence[Opened], masks: Sequence[Mask | None]) -> Space:
     total = sum(piece.total_length for piece in pieces)
     mean = total / chunk_base[-1] if chunk_base[-1] else 1.0
     words = [path_words(each.snapshot) for each in opened]
-    return Space(opened, masks, pieces, chunk_base, file_base, words, max(mean, 1.0))
+    counts = _united([np.diff(piece.first) for piece in pieces]).astype(np.int64)
+    return Space(
+        opened,
+        masks,
+        pieces,
+        chunk_base,
+        file_base,
+        words,
+        max(mean, 1.0),
+        counts,
+        counts.cumsum() - counts,
+        np.arange(len(counts)).repeat(counts),
+        _united([words[piece.target].kind[piece.files] for piece in pieces]).astype(np.uint8),
+    )
 
 
 def _kept(target: int, opened: Opened, shard: int) -> Piece | None:

@@ -315,22 +315,22 @@ class TermsTable:
         return np.repeat(np.arange(len(counts)), counts), np.stack(columns, axis=1)
 
     @functools.cached_property
-    def _blocks(self) -> list[bytes]:
-        """The first term of each block of terms."""
-        pairs = zip(self._start[:-1:_BLOCK].tolist(), self._start[1::_BLOCK].tolist(), strict=True)
-        return [bytes(self._terms[low : high - 1]) for low, high in pairs]
+    def _blocks(self) -> tuple[list[bytes], list[int]]:
+        """The first term of each block of terms, and where each block begins in the text of all, with the end."""
+        starts = self._start[:-1:_BLOCK].tolist()
+        pairs = zip(starts, self._start[1::_BLOCK].tolist(), strict=True)
+        return [bytes(self._terms[low : high - 1]) for low, high in pairs], [*starts, int(self._start[-1])]
 
     def number_of(self, term: str) -> int:
         """Give the number of a term, -1 when no chunk has it."""
         wanted = term.encode()
-        block = bisect.bisect_right(self._blocks, wanted) - 1
+        firsts, starts = self._blocks
+        block = bisect.bisect_right(firsts, wanted) - 1
         if block < 0:
             return -1
-        low = block * _BLOCK
-        high = min(low + _BLOCK, len(self._start) - 1)
-        text = b"\n" + bytes(self._terms[int(self._start[low]) : int(self._start[high])])
+        text = b"\n" + bytes(self._terms[starts[block] : starts[block + 1]])
         at = text.find(b"\n" + wanted + b"\n")
-        return low + text.count(b"\n", 0, at) if at >= 0 else -1
+        return block * _BLOCK + text.count(b"\n", 0, at) if at >= 0 else -1
 
     def entries(self, term: str) -> tuple[Array, Array, Array] | None:
         """Give the chunks that hold a term, ascending, how often, and the weight of definitions (in halves)."""
