@@ -33,6 +33,9 @@ from sourcelight.display.notebook.painter import Watched
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from sourcelight.client.exploring import RunSource
+    from sourcelight.display.notebook.explorer.widget import Explorer
+
 _COUNTABLE = tuple(c.name for c in MATCHES if c.shown and c.type in {"dict8", "dict32", "string", "int32"})
 _SHOWN_AFTER_S = 0.5  # most calls are over sooner, and a bar below each cell would say nothing
 _PAGING = frozenset({"limit", "first", "count"})
@@ -195,6 +198,38 @@ class AsyncClient(Methods):
         async with painting(run.state, progress), aclosing(run.events()) as events:
             async for event in events:
                 yield event
+
+    async def explore(
+        self,
+        query: QueryText,
+        *,
+        pattern_type: str = "standard",
+        display: int = -1,
+        timeout_s: float | None = None,
+        exhaustive: bool = False,
+    ) -> Explorer:
+        """Search, and give at once an explorer that shows rows while they arrive, with a Stop button.
+
+        The search goes on after the cell is over, so that the kernel is free for what is asked of the explorer.
+        `last_result`, or ``result`` of the explorer, has what arrived so far. What goes wrong is told by the explorer.
+
+        Parameters
+        ----------
+        query
+            What to search for; the other parameters are those of `search`.
+        """
+        from sourcelight.client.exploring import explorer
+
+        options: dict[str, Any] = {"pattern_type": pattern_type, "display": display, "timeout_s": timeout_s}
+        return explorer(await self._begin(query, exhaustive=exhaustive, **options))
+
+    async def _begin(self, query: QueryText, *, exhaustive: bool, **options: Any) -> RunSource:
+        """Begin a search on this loop, and leave it running."""
+        from sourcelight.client.exploring import RunSource
+
+        run = self._run(query, exhaustive=exhaustive, **options)
+        self._last = run
+        return RunSource(run)
 
     async def search_to(  # noqa: PLR0913 - its options are those of search
         self,

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
 
 from sourcelight.client.aio import AsyncClient
+from sourcelight.client.asking import QueryText
 from sourcelight.client.backend import Backend
 from sourcelight.client.conversation import DeepSearchAnswer
 from sourcelight.client.methods import BlockingMethods
+from sourcelight.client.portal import call
 from sourcelight.client.result import Export, SearchResult
 from sourcelight.client.twins import blocking, blocking_generator
+
+if TYPE_CHECKING:
+    from sourcelight.display.notebook.explorer.widget import Explorer
 
 
 class Client(BlockingMethods):
@@ -61,6 +66,25 @@ class Client(BlockingMethods):
     def last_export(self) -> Export | None:
         """What the newest `search_to` wrote, also when it was stopped; None before the first."""
         return self._client.last_export
+
+    def explore(
+        self,
+        query: QueryText,
+        *,
+        pattern_type: str = "standard",
+        display: int = -1,
+        timeout_s: float | None = None,
+        exhaustive: bool = False,
+    ) -> Explorer:
+        """Search, and give at once an explorer that shows rows while they arrive, with a Stop button.
+
+        See `AsyncClient.explore`.
+        """
+        from sourcelight.client.exploring import explorer
+
+        options: dict[str, Any] = {"pattern_type": pattern_type, "display": display, "timeout_s": timeout_s}
+        # Begun on the background loop, but made here: the thread that called is the one that draws.
+        return explorer(call(lambda: self._client._begin(query, exhaustive=exhaustive, **options)))  # noqa: SLF001
 
     search = blocking(AsyncClient.search)
     stream = blocking_generator(AsyncClient.stream)

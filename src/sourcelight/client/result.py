@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from sourcelight.display.notebook.views.places import no_folder
 
 if TYPE_CHECKING:
     from sourcelight.display.frames.tables import Frame, Table
+    from sourcelight.display.notebook.explorer.widget import Explorer
 
 
 class SearchResult:
@@ -50,6 +52,7 @@ class SearchResult:
     """
 
     page: int = PAGE
+    _loop: asyncio.AbstractEventLoop | None = None
 
     def __init__(
         self,
@@ -156,6 +159,15 @@ class SearchResult:
     def spans(self) -> Frame:
         """DataFrame with one row per match: where it is and its text; `row` leads back to `matches`."""
         return to_pandas(explode(self.table), columns_of("spans"), self.attrs)
+
+    def explore(self) -> Explorer:
+        """Explorer of the rows: filters by repository, language, place and text, sorts, shows the lines around.
+
+        A widget, which takes 100,000 rows with ease; outside of a notebook its text is that of this result.
+        """
+        from sourcelight.client.exploring import ResultSource, explorer
+
+        return explorer(ResultSource(self, self._answerer, self._loop))
 
     def with_blame(self) -> Frame:
         """`matches` with the commit that brought each matched line: columns ``blame_commit``, ``blame_author`` ….

@@ -37,6 +37,7 @@ class Run:
         self.batches: list[Any] = []
         self.facts: dict[str, RepositoryFacts] = {}
         self.held: Callable[[], Iterable[MatchBatch]] | None = None
+        self.loop: asyncio.AbstractEventLoop | None = None
         self._result: SearchResult | None = None
 
     async def events(self) -> AsyncGenerator[Event, None]:
@@ -50,6 +51,7 @@ class Run:
             After the last event, when the service said that the search failed.
         """
         seen = 0
+        self.loop = asyncio.get_running_loop()
         try:
             async with aclosing(self.backend.stream(self.request)) as source:
                 async for event in source:
@@ -92,6 +94,7 @@ class Run:
             answerer=self.backend,
             asked_at=self.asked_at,
         )
+        made._loop = self.loop  # noqa: SLF001 - one room; where the lines around a match can be asked for later
         if over:
             self._result = made
         return made

@@ -12,6 +12,7 @@ from typing import Any
 
 from sourcelight.core.markup import escape, highlight, link, one_line
 from sourcelight.display.notebook.result_text import ResultFacts, first_rows, headline, place, statements
+from sourcelight.display.notebook.views.pieces import LONGEST, cut
 from sourcelight.display.notebook.views.places import Link, Places, anchor
 
 _STYLE = """<style>
@@ -48,7 +49,6 @@ _COLOURS = {
 _SPAN_COLUMNS = frozenset({"start", "end", "name_start", "name_end", "match_count", "repository_id", "type", "url"})
 _CHUNK_COLUMNS = frozenset({"chunk", "chunk_line_number", "truncated"})
 _CODE = frozenset({"path", "line", "symbol", "message"})
-_LONGEST = 300
 _LONGEST_LINES = 200
 
 
@@ -78,26 +78,10 @@ def _banner(shown: ResultFacts) -> str:
     )
 
 
-def _cut(text: str, starts: list[int], ends: list[int]) -> tuple[str, list[int], list[int]]:
-    """A window of a long line that shows its first match."""
-    if len(text) <= _LONGEST:
-        return text, starts, ends
-    low = max(0, min(starts, default=0) - 40)
-    window = text[low : low + _LONGEST]
-    head, tail = ("\u2026" if low else ""), ("\u2026" if low + _LONGEST < len(text) else "")
-    shift = len(head) - low
-    inside = [
-        (max(a + shift, len(head)), min(b + shift, len(head) + len(window)))
-        for a, b in zip(starts, ends, strict=True)
-        if b > low and a < low + _LONGEST
-    ]
-    return head + window + tail, [a for a, _ in inside], [b for _, b in inside]
-
-
 def _marked(row: dict[str, Any], column: str) -> str:
     prefix = "" if column == "line" else "name_"
     starts, ends = row[f"{prefix}start"] or [], row[f"{prefix}end"] or []
-    return highlight(*_cut(row[column], starts, ends))
+    return highlight(*cut(row[column], starts, ends))
 
 
 def _cell(row: dict[str, Any], column: str, places: Places, opened: tuple[Link, ...]) -> str:
@@ -109,7 +93,7 @@ def _cell(row: dict[str, Any], column: str, places: Places, opened: tuple[Link, 
     if column == "repository":
         return link(value, places.repository(value))
     if column not in {"path", "line_number", "commit"}:
-        return escape(one_line(str(value), _LONGEST))
+        return escape(one_line(str(value), LONGEST))
     text = str(value)[:10] if column == "commit" else str(value)
     return _linked(_marked(row, column) if column == "path" else escape(text), opened, f"Open {text}")
 
@@ -118,7 +102,7 @@ def _linked(html: str, opened: tuple[Link, ...], words: str) -> str:
     """HTML made elsewhere as a link to the best of some places."""
     if not opened:
         return html
-    blank = anchor("", opened, one_line(f"{words}: {opened[0].words}", _LONGEST))
+    blank = anchor("", opened, one_line(f"{words}: {opened[0].words}", LONGEST))
     return blank.replace("></a>", f">{html}</a>") if blank else html
 
 
@@ -170,7 +154,7 @@ def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
     width = len(str(numbered[-1][0])) if numbered else 1
     for number, text in numbered:
         hit = hits.get(number)
-        shown = highlight(*_cut(text, *((hit["start"] or [], hit["end"] or []) if hit else ([], []))))
+        shown = highlight(*cut(text, *((hit["start"] or [], hit["end"] or []) if hit else ([], []))))
         yield f'<span class="sl-number">{number:>{width}}{":" if hit else "-"}</span> {shown}\n'
     if rows[0]["truncated"]:
         yield '<span class="sl-number">(long lines were cut)</span>\n'

@@ -1,0 +1,240 @@
+"""Rows of matches as columns of codes: what makes a filter of 100,000 rows cheaper than a key stroke."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sourcelight.core.batches.schema import arrow_type, matches_schema
+
+Numbers = NDArray[np.int64]
+_COLUMNS = (
+    "type", "repository", "revision", "commit", "path", "language", "line_number", "line", "start", "end",
+    "name_start", "name_end", "symbol", "symbol_kind", "author", "author_date", "message", "side", "url",
+)  # fmt: skip
+SORTS = ("repository", "path", "line_number", "language", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What rows to show.
+
+    `repository` and `language` are exact, empty for all (`language` None: rows without one); `place` holds words that
+    must all stand in the repository's name or the path, in any case, ``*`` and ``?`` as in file names, a dash in
+    front for those that must not; `text` stands in the line as it is, in any case. `sort` is one of `SORTS`, or empty
+    for the order of arrival.
+    """
+
+    repository: str = ""
+    language: str | None = ""
+    place: str = ""
+    text: str = ""
+    sort: str = ""
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Numbers of the rows asked for, in their order, and what there is to choose from: values with their counts.
+
+    The counts of a choice are of the rows that the other filters leave, the most first.
+    """
+
+    numbers: Numbers
+    repositories: tuple[tuple[str | None, int], ...]
+    languages: tuple[tuple[str | None, int], ...]
+
+
+class _Codes:
+    """A growing column of texts as numbers; 0 stands for null."""
+
+    def __init__(self) -> None:
+        self.values: list[str | None] = [None]
+        self.lowered: list[str] = [""]
+        self._known: dict[str | None, int] = {None: 0}
+        self._parts: list[NDArray[np.int32]] = []
+
+    def add(self, column: Any) -> None:
+        """Take in a dictionary-encoded array."""
+        translation = np.zeros(len(column.dictionary) + 1, np.int32)
+        for at, value in enumerate(column.dictionary.to_pylist()):
+            code = self._known.get(value)
+            if code is None:
+                code = self._known[value] = len(self.values)
+                self.values.append(value)
+                self.lowered.append((value or "").lower())
+            translation[at] = code
+        indices = column.indices.fill_null(len(column.dictionary)).to_numpy(zero_copy_only=False)
+        self._parts.append(translation[indices])
+
+    @property
+    def codes(self) -> NDArray[np.int32]:
+        """One code per row."""
+        if len(self._parts) > 1:
+            self._parts = [np.concatenate(self._parts)]
+        return self._parts[0] if self._parts else np.zeros(0, np.int32)
+
+    def code(self, value: str | None) -> int:
+        """The code of a value; -1 for one that does not occur."""
+        return self._known.get(value, -1)
+
+    def ranks(self) -> NDArray[np.int64]:
+        """For each code its place among the sorted values."""
+        order = sorted(range(len(self.values)), key=lambda code: self.values[code] or "")
+        ranks = np.empty(len(order), np.int64)
+        ranks[order] = np.arange(len(order))
+        return ranks
+
+    def counts(self, among: NDArray[np.bool_]) -> tuple[tuple[str | None, int], ...]:
+        """Values with their rows `among` all, the most first."""
+        found = np.bincount(self.codes[among], minlength=len(self.values))
+        order = np.argsort(-found, kind="stable")
+        return tuple((self.values[code], int(found[code])) for code in order.tolist() if found[code])
+
+
+class Rows:
+    """Rows of matches that can be filtered and sorted; batches come in as they arrive."""
+
+    def __init__(self) -> None:
+        self._tables: list[Any] = []
+        self._begins: list[int] = [0]
+        self._taken = 0
+        self._codes = {name: _Codes() for name in ("repository", "path", "language")}
+        self._line_numbers: list[NDArray[np.int64]] = []
+
+    def __len__(self) -> int:
+        return self._begins[-1]
+
+    def take_in(self, batches: Sequence[Any]) -> None:
+        """Take in those `batches` that have come since the last call; the sequence only ever grows at its end."""
+        new, self._taken = list(batches[self._taken :]), len(batches)
+        new = [batch for batch in new if batch.num_rows]
+        if not new:
+            return
+        table = _conformed(new)
+        for name, codes in self._codes.items():
+            codes.add(table.column(name).chunk(0))
+        numbers = table.column("line_number").chunk(0).fill_null(0)
+        self._line_numbers.append(numbers.to_numpy(zero_copy_only=False).astype(np.int64))
+        self._tables.append(table)
+        self._begins.append(self._begins[-1] + table.num_rows)
+
+    def select(self, asked: Asked) -> Selection:
+        """Find the rows that are asked for."""
+        repositories, languages = self._codes["repository"], self._codes["language"]
+        rest = self._at_place(asked.place)
+        if asked.text and rest.any():
+            rest &= self._with_text(asked.text)
+        here = repositories.codes == repositories.code(asked.repository) if asked.repository else None
+        spoken = None if asked.language == "" else languages.codes == languages.code(asked.language)
+        both = rest if here is None else rest & here
+        both = both if spoken is None else both & spoken
+        return Selection(
+            self._sorted(np.flatnonzero(both), asked),
+            repositories.counts(rest if spoken is None else rest & spoken),
+            languages.counts(rest if here is None else rest & here),
+        )
+
+    def _at_place(self, place: str) -> NDArray[np.bool_]:
+        found = np.ones(len(self), np.bool_)
+        for word in place.lower().split():
+            unwanted, bare = word.startswith("-") and len(word) > 1, word.removeprefix("-") or word
+            masks = [
+                np.fromiter(map(_matcher(bare), codes.lowered), np.bool_, len(codes.lowered))[codes.codes]
+                for codes in (self._codes["repository"], self._codes["path"])
+            ]
+            found &= ~(masks[0] | masks[1]) if unwanted else (masks[0] | masks[1])
+        return found
+
+    def _with_text(self, text: str) -> NDArray[np.bool_]:
+        parts = [
+            pc.fill_null(pc.match_substring(table.column("text").chunk(0), text, ignore_case=True), fill_value=False)
+            for table in self._tables
+        ]
+        return np.concatenate([part.to_numpy(zero_copy_only=False) for part in parts])
+
+    def _sorted(self, numbers: Numbers, asked: Asked) -> Numbers:
+        if asked.sort not in SORTS or not len(numbers):
+            return numbers
+        if asked.sort == "text":
+            texts = pa.chunked_array([table.column("text").chunk(0) for table in self._tables]).take(pa.array(numbers))
+            order: Numbers = pc.sort_indices(texts, sort_keys=[("", "ascending")]).to_numpy().astype(np.int64)
+            return numbers[order][::-1] if asked.descending else numbers[order]
+        if len(self._line_numbers) > 1:
+            self._line_numbers = [np.concatenate(self._line_numbers)]
+        ranks = {
+            name: codes.ranks()[codes.codes[numbers]]
+            for name, codes in self._codes.items()
+            if name in {asked.sort, "repository", "path"}
+        }
+        ranks["line_number"] = self._line_numbers[0][numbers]
+        first = -ranks[asked.sort] if asked.descending else ranks[asked.sort]
+        then = [ranks[name] for name in ("repository", "path", "line_number") if name != asked.sort]
+        by_rank: Numbers = np.lexsort((*reversed(then), first)).astype(np.int64)
+        return numbers[by_rank]
+
+    def rows(self, numbers: Sequence[int] | Numbers) -> list[dict[str, Any]]:
+        """The rows of some numbers, in their order, as dicts with ``row`` for the number."""
+        wanted = np.asarray(numbers, np.int64)
+        at = np.searchsorted(np.asarray(self._begins[1:]), wanted, side="right")
+        made: dict[int, dict[str, Any]] = {}
+        for table in np.unique(at).tolist():
+            inside = wanted[at == table]
+            taken = self._tables[table].take(pa.array(inside - self._begins[table]))
+            made.update(zip(inside.tolist(), taken.to_pylist(), strict=True))
+        return [{"row": number, **made[number]} for number in wanted.tolist()]
+
+
+def _matcher(word: str) -> Callable[[str], bool]:
+    """Whether a text in lower case holds a word, or ends as a pattern of file names says."""
+    if "*" not in word and "?" not in word:
+        return lambda text: word in text
+    pattern = re.compile(fnmatch.translate(f"*{word}"))
+    return lambda text: pattern.match(text) is not None
+
+
+def _conformed(batches: Sequence[Any]) -> Any:
+    """One table with one chunk a column, and `text`: the line, else the message, else nothing."""
+    schema = matches_schema(shown_only=True)
+    columns: dict[str, Any] = {}
+    rows = sum(batch.num_rows for batch in batches)
+    for name in _COLUMNS:
+        kind = schema.field(name).type
+        places = [batch.schema.get_field_index(name) for batch in batches]
+        if all(place < 0 for place in places):
+            columns[name] = pa.nulls(rows, kind)
+            continue
+        chunks = [
+            batch.column(place) if place >= 0 else pa.nulls(batch.num_rows, kind)
+            for batch, place in zip(batches, places, strict=True)
+        ]
+        columns[name] = _one(pa.chunked_array(chunks, type=kind))
+    columns["text"] = pc.coalesce(columns["line"], columns["message"].cast(arrow_type("string")))
+    return pa.table(columns)
+
+
+def _one(column: Any) -> Any:
+    """One array of a chunked one."""
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    if pa.types.is_dictionary(column.type):
+        try:
+            column = column.unify_dictionaries()
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # a foreign dictionary with a value twice, or a null
+            plain = column.cast(column.type.value_type)
+            return plain.combine_chunks().dictionary_encode().cast(column.type)
+    made = column.combine_chunks()
+    return made.chunk(0) if isinstance(made, pa.ChunkedArray) else made
+
+
+def facts_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row as `Places.of` takes it."""
+    return {name: row[name] for name in ("type", "repository", "commit", "path", "line_number", "url")}

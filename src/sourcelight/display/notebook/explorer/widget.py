@@ -1,0 +1,234 @@
+"""The explorer's widget: answers what its page in the browser asks. Loads anywidget.
+
+Nothing but the page's own program and styles is in the state; rows go by message, when they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import anywidget
+
+from sourcelight.core.markup import one_line, visible
+from sourcelight.display.notebook.explorer.rows import SORTS, Asked, Rows, Selection, facts_of
+from sourcelight.display.notebook.explorer.source import Source
+from sourcelight.display.notebook.views.pieces import Piece, pieces
+
+_HERE = Path(__file__).parent
+_CHOICES = 200  # of a drop-down; what is left is counted in it
+_PAGE = 400
+_VIEWS = 8
+_AROUND = 500
+_NOTES = 6
+
+
+class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases ship no types
+    """Rows of an answer to filter, sort and look into; made by ``explore``, never by hand.
+
+    Outside of a notebook its text is that of the result.
+
+    Parameters
+    ----------
+    source
+        The rows.
+    """
+
+    _esm = _HERE / "explorer.js"
+    _css = _HERE / "explorer.css"
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._rows = Rows()
+        self._selections: dict[str, Selection] = {}
+        self._last = Asked()
+        self._reads: dict[tuple[int, int, int], Future[list[tuple[int, str]]]] = {}
+        super().__init__()
+        self.on_msg(self._on_message)
+
+    def __repr__(self) -> str:
+        return self._source.text()
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        made = super()._repr_mimebundle_(**options)
+        data = made[0] if isinstance(made, tuple) else made
+        told = {"text/plain": self._source.text(), "text/html": self._source.html()}
+        return {**(data or {}), **told}
+
+    @property
+    def shown(self) -> Any:
+        """DataFrame of the rows that are on show now, filtered and in their order; columns as in ``matches``."""
+        import pyarrow as pa
+
+        from sourcelight.display.frames.tables import matches_table, to_pandas
+
+        batches = self._source.batches()
+        self._rows.take_in(batches)
+        numbers = self._rows.select(self._last).numbers
+        return to_pandas(matches_table(batches).take(pa.array(numbers)), attrs=self._source.result().attrs)
+
+    @property
+    def result(self) -> Any:
+        """The `SearchResult` behind the rows; while the search runs, of what has arrived so far."""
+        return self._source.result()
+
+    def stop(self) -> None:
+        """Stop the search behind the rows, if it is still running; what arrived stays."""
+        self._source.stop()
+
+    def _on_message(self, _widget: Any, message: Any, _buffers: Any) -> None:
+        if not isinstance(message, Mapping):
+            return
+        answer = {"view": self._view, "rows": self._page, "lines": self._lines, "stop": self._stopped}.get(
+            str(message.get("kind"))
+        )
+        if answer is not None:
+            made = answer(message)
+            self.send({**made, "kind": message["kind"], "from": message.get("from"), "id": message.get("id")})
+
+    def _stopped(self, _message: Mapping[str, Any]) -> dict[str, Any]:
+        self.stop()
+        return {}
+
+    def _view(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        self._rows.take_in(self._source.batches())
+        asked = _asked(message.get("asked"))
+        selection = self._rows.select(asked)
+        self._last = asked
+        name = str(message.get("from"))
+        self._selections.pop(name, None)
+        self._selections[name] = selection
+        while len(self._selections) > _VIEWS:
+            del self._selections[next(iter(self._selections))]
+        told = self._source.told()
+        return {
+            "shown": len(selection.numbers),
+            "all": len(self._rows),
+            "phase": told.phase,
+            "headline": visible(told.headline),
+            "query": one_line(self._source.query, 300),
+            "notes": [[kind, one_line(text, 300)] for kind, text in told.notes[:_NOTES]],
+            "more_notes": max(len(told.notes) - _NOTES, 0),
+            "repositories": _choices(selection.repositories),
+            "languages": _choices(selection.languages),
+            **self._page(message),
+        }
+
+    def _page(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        selection = self._selections.get(str(message.get("from")))
+        start, count = _number(message.get("start")), min(_number(message.get("count")), _PAGE)
+        if selection is None:
+            return {"start": start, "rows": []}
+        return {"start": start, "rows": [_row(r) for r in self._rows.rows(selection.numbers[start : start + count])]}
+
+    def _lines(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        self._rows.take_in(self._source.batches())
+        number = _number(message.get("row"))
+        if number >= len(self._rows):
+            return {"fault": "this row is not there"}
+        above, below = (min(_number(message.get(name)), _AROUND) for name in ("above", "below"))
+        (row,) = self._rows.rows([number])
+        head = {"row": number, "title": _title(row), "links": self._links(row), "about": _about(row)}
+        if not row["path"] or row["line_number"] is None:
+            whole = row["text"].split("\n")[:_AROUND] if row["text"] else []
+            return {**head, "lines": [[None, pieces(line), False] for line in whole]}
+        first, last = max(row["line_number"] - above, 1), row["line_number"] + below
+        key = (number, first, last)
+        if key not in self._reads:
+            self._reads.clear()
+            commit = row["commit"] or row["revision"] or ""
+            self._reads[key] = self._source.read(row["repository"], commit, row["path"], first, last)
+        reading = self._reads[key]
+        if not reading.done():
+            return {**head, "pending": True}
+        try:
+            found = reading.result()
+        except Exception as error:  # noqa: BLE001 - of whatever backend there is; the reader is told
+            found = [(row["line_number"], row["line"])] if row["line"] else []
+            head["fault"] = one_line(f"the lines around can't be read: {error}", 300)
+        spans = (row["start"] or [], row["end"] or [])
+        lines = [
+            [at, pieces(line, *spans) if at == row["line_number"] else pieces(line), at == row["line_number"]]
+            for at, line in found
+        ]
+        ends = {"top": first == 1, "bottom": not found or found[-1][0] < last}
+        return {**head, "lines": lines, **ends}
+
+    def _links(self, row: Mapping[str, Any]) -> list[dict[str, Any]]:
+        with suppress(OSError):
+            return [
+                {"kind": link.kind, "words": link.words, "href": link.href, "path": link.path, "line": link.line}
+                for link in self._source.places.of(facts_of(row))
+            ]
+        return []
+
+
+def _number(value: Any) -> int:
+    return max(int(value), 0) if isinstance(value, int | float) and abs(value) < 2**53 else 0
+
+
+def _asked(value: Any) -> Asked:
+    """What the page asks for; what does not fit is as if it had not been said."""
+    given = value if isinstance(value, Mapping) else {}
+    texts = {name: str(given.get(name) or "")[:1000] for name in ("repository", "place", "text", "sort")}
+    language = given.get("language", "")
+    return Asked(
+        repository=texts["repository"],
+        language=None if language is None else str(language)[:1000],
+        place=texts["place"],
+        text=texts["text"],
+        sort=texts["sort"] if texts["sort"] in SORTS else "",
+        descending=bool(given.get("descending")),
+    )
+
+
+def _choices(found: tuple[tuple[str | None, int], ...]) -> dict[str, Any]:
+    """Values to choose from: as they are, as they are shown, with their rows; and how many there are besides."""
+    shown = [[value, one_line(value, 80) if value else "(none)", count] for value, count in found[:_CHOICES]]
+    return {"values": shown, "more": max(len(found) - _CHOICES, 0)}
+
+
+def _title(row: Mapping[str, Any]) -> str:
+    where = "/".join(part for part in (row["repository"], row["path"]) if part)
+    if row["type"] in {"commit", "diff"} and row["commit"]:
+        where = f"{row['repository']}@{row['commit'][:10]}{'/' + row['path'] if row['path'] else ''}"
+    return one_line(f"{where}:{row['line_number']}" if row["line_number"] else where, 400)
+
+
+def _about(row: Mapping[str, Any]) -> str:
+    """Who and when, of a commit; what, of a definition."""
+    if row["author"]:
+        when = f", {row['author_date']:%Y-%m-%d %H:%M} UTC" if row["author_date"] else ""
+        return one_line(f"{row['author']}{when}{', ' + row['side'] if row['side'] else ''}", 200)
+    return one_line(f"{row['symbol_kind']} {row['symbol']}", 200) if row["symbol"] else ""
+
+
+def _row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row as the page shows it: texts that hide nothing, and pieces of its line."""
+    folder, _, name = (row["path"] or "").rpartition("/")
+    if row["type"] in {"commit", "diff"} and not row["path"]:
+        folder, name = "", (row["commit"] or "")[:10]
+    return {
+        "row": row["row"],
+        "repository": one_line(row["repository"] or "", 200),
+        "folder": one_line(f"{folder}/" if folder else "", 300),
+        "name": one_line(name, 200),
+        "line": row["line_number"],
+        "language": one_line(row["language"] or "", 60),
+        "text": _text(row),
+        "title": _title(row),
+    }
+
+
+def _text(row: Mapping[str, Any]) -> list[Piece]:
+    if row["line"] is not None:
+        stripped = row["line"].lstrip(" \t")
+        by = len(row["line"]) - len(stripped)
+        return pieces(stripped, [a - by for a in row["start"] or []], [b - by for b in row["end"] or []])
+    if row["message"] is not None:
+        return pieces(row["message"].partition("\n")[0])
+    named = row["path"] or row["repository"] or ""
+    return pieces(named, row["name_start"] or [], row["name_end"] or [])

@@ -1,0 +1,108 @@
+"""Rows of the explorer are those that a plain look at each row finds, in the same order."""
+
+from __future__ import annotations
+
+import fnmatch
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from display.batches_for_tests import lines, paths, record_batch
+from sourcelight.display.notebook.explorer import Asked, Rows
+from sourcelight.display.notebook.explorer.rows import SORTS
+
+NAMES = ("src/a.py", "src/b.go", "test/A.py", "c", "src/test/ü.go")
+TEXTS = ("foo(bar)", "Foo", "", "x = [foo]", "ÜBER über", "a\tb")
+files = st.tuples(
+    st.sampled_from(["r1", "r2", "org/R1"]), st.sampled_from(NAMES), st.lists(st.sampled_from(TEXTS), max_size=4)
+)
+asked = st.builds(
+    Asked,
+    repository=st.sampled_from(["", "r1", "org/R1", "absent"]),
+    language=st.sampled_from(["", None, "Go"]),
+    place=st.sampled_from(["", "src", "-test", "*.py", "R1 go", "a.p?", "absent", "- src"]),
+    text=st.sampled_from(["", "foo", "[", "über", "absent"]),
+    sort=st.sampled_from(["", *SORTS]),
+    descending=st.booleans(),
+)
+
+
+def _has(row: dict[str, Any], word: str) -> bool:
+    for text in (row["repository"].lower(), (row["path"] or "").lower()):
+        if fnmatch.fnmatchcase(text, f"*{word}") if set("*?") & set(word) else word in text:
+            return True
+    return False
+
+
+def _naive(rows: list[dict[str, Any]], asked: Asked) -> list[int]:
+    def fits(row: dict[str, Any]) -> bool:
+        words = asked.place.lower().split()
+        unwanted = [word[1:] for word in words if word.startswith("-") and len(word) > 1]
+        wanted = [word for word in words if not word.startswith("-") or len(word) == 1]
+        return (
+            asked.repository in {"", row["repository"]}
+            and asked.language in {"", row["language"]}
+            and all(_has(row, word) for word in wanted)
+            and not any(_has(row, word) for word in unwanted)
+            and asked.text.lower() in (row["line"] or "").lower()
+        )
+
+    found = [n for n, row in enumerate(rows) if fits(row)]
+    if not asked.sort:
+        return found
+    column = "line" if asked.sort == "text" else asked.sort
+    then = [name for name in ("repository", "path", "line_number") if name != asked.sort]
+    if asked.sort != "text":
+        found.sort(key=lambda n: [rows[n][name] or ("" if name != "line_number" else 0) for name in then])
+    found.sort(key=lambda n: rows[n][column] or (0 if column == "line_number" else ""), reverse=asked.descending)
+    return found
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(files, max_size=5), st.lists(st.integers(0, 5), max_size=3), asked)
+def test_a_selection_is_what_a_look_at_each_row_finds(found: Any, cuts: list[int], wanted: Asked) -> None:
+    batches = [lines(repository, path, [(n + 1, text, []) for n, text in enumerate(texts)])
+               for repository, path, texts in found]  # fmt: skip
+    rows = Rows()
+    for cut in sorted(cuts):
+        rows.take_in(batches[:cut])
+    rows.take_in(batches)
+    plain = [row for batch in batches for row in batch.to_pylist()]
+    assert len(rows) == len(plain)
+    selection = rows.select(wanted)
+    expected = _naive(plain, wanted)
+    numbers = selection.numbers.tolist()
+    assert sorted(numbers) == sorted(expected)
+    if wanted.sort != "text" and not (wanted.descending and wanted.sort):
+        assert numbers == expected
+    elif wanted.sort == "text":
+        texts = [plain[n]["line"] for n in numbers]
+        assert texts == sorted(texts, reverse=wanted.descending)
+    got = rows.rows(selection.numbers)
+    assert [(r["row"], r["line"], r["path"]) for r in got] == [(n, plain[n]["line"], plain[n]["path"]) for n in numbers]
+    assert sum(count for _, count in selection.repositories) >= len(numbers)
+    if not wanted.repository:
+        assert sum(count for _, count in selection.repositories) == len(numbers)
+
+
+def test_rows_of_other_kinds_are_rows_too() -> None:
+    commit = {"type": ["commit"], "repository": ["r1"], "commit": ["c" * 40], "message": ["Fix the foo\n\nIt broke."]}
+    rows = Rows()
+    rows.take_in([paths("r1", ["foo.py"], (0, 3)), record_batch(commit), record_batch({"repository": []})])
+    assert rows.select(Asked(text="broke")).numbers.tolist() == [1]
+    assert rows.select(Asked(place="foo.py")).numbers.tolist() == [0]
+    assert rows.rows([1])[0]["message"].startswith("Fix")
+    assert Rows().select(Asked(text="x", sort="path")).numbers.tolist() == []
+
+
+def test_dictionaries_with_a_value_twice_are_read_right() -> None:
+    twice = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2], pa.int32()), pa.array(["r1", "r1", "r2"]))
+    other = pa.DictionaryArray.from_arrays(pa.array([0, None], pa.int32()), pa.array(["r2"]))
+    batches = [pa.record_batch([column], names=["repository"]) for column in (twice, other)]
+    rows = Rows()
+    rows.take_in(batches)
+    assert rows.select(Asked(repository="r1")).numbers.tolist() == [0, 1]
+    assert rows.select(Asked(repository="r2")).numbers.tolist() == [2, 3]
+    assert rows.select(Asked()).repositories == (("r1", 2), ("r2", 2), (None, 1))
