@@ -112,6 +112,33 @@ def test_another_process_reads_what_was_replayed_from_disk(grown: RepositoryBuil
     assert asked("free") == first
 
 
+def test_after_new_commits_the_replay_goes_on_from_what_was_kept(grown: RepositoryBuilder, tmp_path: Path) -> None:
+    repo = grown.clone(tmp_path / "clone")
+    repository = opened(repo)
+    store = LocalHistoryStore(tmp_path / "history", workers=1)
+    store.update([repository])
+    states: list[int] = []
+    first = own(store.open(repository), repository, repo.head, progress=lambda _, of: states.append(of))
+    texts = {path: (repo.path / path.decode()).read_text() for path in first.files}
+    repo.git("checkout", "-q", "-b", "late", "HEAD~3")
+    repo.commit({"f1.py": "from an older commit\n" + repo.git("show", "HEAD:f1.py").rstrip("\n") + "\n"})
+    repo.switch("main")
+    repo.commit({"f0.py": texts[b"f0.py"] + "one more\n", "new.py": "all\nnew\n"})
+    repo.git("mv", "f2.py", "moved.py")
+    repo.commit(None)
+    repo.commit({"f1.py": texts[b"f1.py"] + "on main\n"})
+    repo.merge("late")
+    store.update([repository])
+    history = store.open(repository)
+    later_states: list[int] = []
+    later = own(history, repository, repo.head, progress=lambda _, of: later_states.append(of))
+    for path, file in later.files.items():
+        assert [history.oid(int(c)) for c in file.lines] == porcelain(repo, path), path
+    assert {path: file.exact for path, file in later.files.items()} == dict.fromkeys(later.files, True)
+    # Files that stayed are one state each, others go on from there; what a branch had off an older commit is replayed.
+    assert later_states[-1] < states[-1]
+
+
 def test_a_rename_inside_a_merge_is_followed_but_not_proven(tmp_path: Path) -> None:
     repo = RepositoryBuilder(tmp_path / "repo")
     repo.commit({"a.txt": "".join(f"{n}\n" for n in range(30)), "b": "1\n"})

@@ -13,8 +13,10 @@ from sourcelight.engines.history.snapshot import History
 from sourcelight.engines.history.store.files import Array, ArrayFile, write_arrays
 from sourcelight.engines.history.store.folder import OWNERSHIP
 
-FORMAT = 1
+FORMAT = 2
 """Raised by one whenever lines would be told otherwise."""
+
+_NO_STEP = (-1, -1, -1)
 
 
 def load(history: History, commit: str) -> Ownership | None:
@@ -23,8 +25,22 @@ def load(history: History, commit: str) -> Ownership | None:
     Commits keep their numbers as long as segments are only added, and segments are never changed.
     """
     path = _path(history, commit)
+    return None if path is None else _read(history, path, commit)
+
+
+def newest(history: History) -> Ownership | None:
+    """What was kept last of any commit, to go on from there; None when there is nothing of these segments."""
+    path = _path(history, "")
     if path is None:
         return None
+    with contextlib.suppress(OSError):
+        kept = sorted(path.parent.glob(f"{OWNERSHIP}*"), key=lambda file: file.stat().st_mtime_ns)
+        if kept:
+            return _read(history, kept[-1], kept[-1].name.removeprefix(OWNERSHIP))
+    return None
+
+
+def _read(history: History, path: Path, commit: str) -> Ownership | None:
     try:
         file = ArrayFile(path)
         segments = file.facts["segments"]
@@ -33,9 +49,15 @@ def load(history: History, commit: str) -> Ownership | None:
         paths = bytes(file.bytes_of("paths")).split(b"\0")[:-1]
         blobs, starts = bytes(file.bytes_of("blobs")), file.array("starts").tolist()
         lines, exact = file.array("lines"), file.array("exact").tolist()
+        steps = [(kind, own, change) for kind, own, change in file.array("steps").reshape(-1, 3).tolist()]
         files = {
-            path: OwnedFile(blobs[20 * at : 20 * at + 20], lines[starts[at] : starts[at + 1]], bool(exact[at]))
-            for at, path in enumerate(paths)
+            name: OwnedFile(
+                blobs[20 * at : 20 * at + 20],
+                lines[starts[at] : starts[at + 1]],
+                bool(exact[at]),
+                None if steps[at] == _NO_STEP else steps[at],
+            )
+            for at, name in enumerate(paths)
         }
         return Ownership(commit, files, file.facts["left_out"])
     except (OSError, IndexDamaged, KeyError, IndexError, ValueError):
@@ -43,7 +65,7 @@ def load(history: History, commit: str) -> Ownership | None:
 
 
 def save(history: History, made: Ownership) -> None:
-    """Keep what was made, if it can be; an update drops it when no ref leads to its commit any more."""
+    """Keep what was made, if it can be; an update drops all but those of the tips and the newest one."""
     path = _path(history, made.commit)
     if path is None:
         return
@@ -55,6 +77,7 @@ def save(history: History, made: Ownership) -> None:
         "starts": np.cumsum([0, *(len(file.lines) for file in files)], dtype=np.int64),
         "lines": np.concatenate([np.zeros(0, np.int32), *(file.lines for file in files)]).astype(np.int32),
         "exact": np.array([file.exact for file in files], np.uint8),
+        "steps": np.array([file.step or _NO_STEP for file in files], np.int64).reshape(-1),
     }
     # A full disk, or an updater that cleans up at the same time: then the next process replays.
     with contextlib.suppress(IndexWriteFailed):

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import GitFailed
 from sourcelight.engines.history.blame.merges import MergeChange, merge_changes
+from sourcelight.engines.history.blame.model import Step
 from sourcelight.engines.history.compare.changes import FileChange, list_changes
 from sourcelight.engines.history.snapshot import UNKNOWN, History
 from sourcelight.repos import Repository
@@ -34,7 +36,8 @@ class Lineage:
     kind, blob, commit
         What happened, to which content it led (20 bytes), and in which commit.
     change
-        Number of the change of an edited state; number of lines of a new one.
+        Number of the change of an edited state; number of lines of a new one; of what merges made, a checksum of the
+        path.
     sources
         The states that it is made of, in the order in which lines are looked for.
     proven
@@ -72,6 +75,10 @@ class Lineage:
         self.sources.append(sources)
         self.proven.append(proven)
         return len(self.kind) - 1
+
+    def step(self, state: int) -> Step:
+        """What happened, as long as segments are only added to the history: with the content, it tells the lines."""
+        return self.kind[state], self.commit[state], self.change[state]
 
     def number(self, path: bytes) -> int:
         """The number of a path."""
@@ -198,7 +205,7 @@ class _Tracing:
             if same is not None:
                 after[path] = same
             elif len(blobs) == len(candidates):
-                after[path] = made.add(MIXED, change.blob, number, sources=tuple(blobs))
+                after[path] = made.add(MIXED, change.blob, number, crc32(change.path), tuple(blobs))
             else:
                 after[path] = self._moved(change, [state, *others], number, parents)
         for change in found:
@@ -222,8 +229,8 @@ class _Tracing:
                 sources.append(source)
         same = next((at for at in sources if made.blob[at] == change.blob), None)
         if same is not None:
-            return made.add(MOVED, change.blob, number, sources=(same,), proven=False)
-        return made.add(MIXED, change.blob, number, sources=tuple(sources), proven=False)
+            return made.add(MOVED, change.blob, number, crc32(change.path), (same,), proven=False)
+        return made.add(MIXED, change.blob, number, crc32(change.path), tuple(sources), proven=False)
 
     def _renames(self, number: int, parents: list[int]) -> list[dict[bytes, FileChange]]:
         """For each parent, the files that the merge has under another name."""

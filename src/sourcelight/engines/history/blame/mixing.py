@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.batches import Cancellation
 from sourcelight.engines.history.blame.lineage import EDITED, MIXED, MOVED, NEW, Lineage
+from sourcelight.engines.history.blame.model import OwnedFile
 from sourcelight.engines.history.snapshot import History
 from sourcelight.repos import ObjectReader
 
@@ -34,9 +35,14 @@ class Evaluation:
         Its hunks.
     reader
         Reads contents, which only merges need.
+    former
+        Files of another commit of the same history: what they have in common with this one is taken from them.
     """
 
-    def __init__(self, lineage: Lineage, history: History, reader: ObjectReader) -> None:
+    def __init__(
+        self, lineage: Lineage, history: History, reader: ObjectReader, former: Iterable[OwnedFile] = ()
+    ) -> None:
+        self._former = {(file.blob, file.step): file for file in former if file.step is not None}
         self._lineage = lineage
         self._history = history
         self._reader = reader
@@ -54,8 +60,14 @@ class Evaluation:
         uses: dict[int, int] = {}
         stack = list(ends)
         needed = set(ends)
+        at_hand: dict[int, OwnedFile] = {}
         while stack:
-            for source in sources[stack.pop()]:
+            state = stack.pop()
+            file = self._former.get((self._lineage.blob[state], self._lineage.step(state)))
+            if file is not None:
+                at_hand[state] = file
+                continue
+            for source in sources[state]:
                 uses[source] = uses.get(source, 0) + 1
                 if source not in needed:
                     needed.add(source)
@@ -67,6 +79,9 @@ class Evaluation:
                     cancellation.check()
                 if progress is not None:
                     progress(done, len(needed))
+            if state in at_hand:
+                made[state] = at_hand[state].lines, at_hand[state].exact
+                continue
             made[state] = self._lines(state, [made[source] for source in sources[state]])
             for source in sources[state]:
                 uses[source] -= 1
@@ -186,25 +201,19 @@ def same_lines(old: bytes, new: bytes, count: int) -> NDArray[np.int64]:
 
 def _common_tail(old: bytes, new: bytes) -> int:
     """Bytes at the end that a diff without context leaves out: whole blocks that are the same, from a line's start."""
-    blocks = _same_blocks(min(len(old), len(new)), lambda size: old[len(old) - size :] == new[len(new) - size :])
-    trimmed = blocks * _BLOCK
+    size = min(len(old), len(new))
+    differing = np.flatnonzero(_bytes(old)[len(old) - size :] != _bytes(new)[len(new) - size :])
+    trimmed = (size if not len(differing) else size - 1 - int(differing[-1])) // _BLOCK * _BLOCK
     newline = new.find(b"\n", len(new) - trimmed)
     return 0 if newline < 0 or not trimmed else len(new) - newline - 1
 
 
 def _common_head(old: bytes, new: bytes, most: int) -> int:
     """Bytes at the start that are the same, up to a line's start, but for some blocks of context."""
-    blocks = _same_blocks(most, lambda size: old[:size] == new[:size]) - _CONTEXT_BLOCKS
+    differing = np.flatnonzero(_bytes(old)[:most] != _bytes(new)[:most])
+    blocks = (int(differing[0]) if len(differing) else max(most, 0)) // _BLOCK - _CONTEXT_BLOCKS
     return new.rfind(b"\n", 0, blocks * _BLOCK) + 1 if blocks > 0 else 0
 
 
-def _same_blocks(most: int, same: Callable[[int], bool]) -> int:
-    """The largest number of blocks within `most` bytes that are the `same`, by halving."""
-    low, high = 0, most // _BLOCK
-    while low < high:
-        middle = (low + high + 1) // 2
-        if same(middle * _BLOCK):
-            low = middle
-        else:
-            high = middle - 1
-    return low
+def _bytes(data: bytes) -> NDArray[np.uint8]:
+    return np.frombuffer(data, np.uint8)

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+Step: TypeAlias = tuple[int, int, int]
+
 
 @dataclass(frozen=True, slots=True)
 class OwnedFile:
-    """A file: its content (20 bytes), for each line the number of the commit that brought it, and whether proven."""
+    """A file: its content (20 bytes), for each line the number of the commit that brought it, and whether proven.
+
+    `step` names what last happened to the file (see `lineage.Lineage.step`), so that a later replay can go on from
+    there; None where its lines are not known that way.
+    """
 
     blob: bytes
     lines: NDArray[np.int32]
     exact: bool
+    step: Step | None = None
 
 
 @dataclass(frozen=True, slots=True)

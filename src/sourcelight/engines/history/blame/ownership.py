@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.batches import Cancellation
-from sourcelight.engines.history.blame.keeping import load, save
+from sourcelight.engines.history.blame.keeping import load, newest, save
 from sourcelight.engines.history.blame.lineage import Lineage, trace
 from sourcelight.engines.history.blame.mixing import Evaluation, is_binary, line_count
 from sourcelight.engines.history.blame.model import OwnedFile, Ownership
@@ -33,6 +33,9 @@ def own(
     cancellation: Cancellation | None = None,
 ) -> Ownership:
     """Replay the history behind a commit; the same question is answered from memory or disk.
+
+    Of what was kept last of another commit, files that did not change since are taken as they are, and the others go on
+    from there.
 
     Lines are numbers of commits in `history`. A file is `exact` unless its lines passed through a rename that a merge
     made, a commit whose changes could not be read, or the edge of a shallow clone. A line that a diff could as well
@@ -66,8 +69,10 @@ def own(
     made = load(history, commit)
     if made is None:
         lineage = trace(history, repository, commit, cancellation, progress)
+        former = None if history.shallow else newest(history)
         with ObjectReader(repository) as reader:
-            made = _evaluated(lineage, history, reader, commit, cancellation, progress)
+            lines_of = Evaluation(lineage, history, reader, former.files.values() if former is not None else ())
+            made = _evaluated(lines_of, lineage, history, reader, commit, cancellation, progress)
         # What a clone lacks may be there another time.
         if not repository.incomplete:
             save(history, made)
@@ -79,6 +84,7 @@ def own(
 
 
 def _evaluated(
+    evaluation: Evaluation,
     lineage: Lineage,
     history: History,
     reader: ObjectReader,
@@ -95,15 +101,15 @@ def _evaluated(
         state = None if number is None else lineage.last.get(number)
         states.append(None if state is None or lineage.blob[state] != blob else state)
     wanted = [state for state in states if state is not None]
-    lines_of = Evaluation(lineage, history, reader).run(wanted, cancellation, progress)
+    lines_of = evaluation.run(wanted, cancellation, progress)
     edge = _edge(history)
     own_number = history.position(commit) or 0
     files: dict[bytes, OwnedFile] = {}
     for path, blob, state in zip(tree.paths, blobs, states, strict=True):
         lines, exact = (None, False) if state is None else lines_of[state]
-        if lines is not None:
+        if state is not None and lines is not None:
             exact = exact and not (edge is not None and edge[lines].any())
-            files[path] = OwnedFile(blob, lines, exact)
+            files[path] = OwnedFile(blob, lines, exact, lineage.step(state))
             continue
         data = reader.read(blob)
         if data is not None and not is_binary(data):

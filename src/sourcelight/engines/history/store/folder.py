@@ -148,6 +148,9 @@ class HistoryFolder:
         needed = {MANIFEST, LOCK}
         if manifest is not None:
             needed |= manifest.names | {f"{OWNERSHIP}{oid}" for oid in manifest.tips.values()}
+            # The next replay goes on from the newest.
+            kept = [(file.stat().st_mtime_ns, file.name) for file in self.path.glob(f"{OWNERSHIP}*")]
+            needed |= {name for _, name in sorted(kept)[-1:]}
         for file in self.path.iterdir():
             if file.name in needed:
                 continue
