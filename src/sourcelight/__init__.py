@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sourcelight.backends.remote.recording import Tape, record, replay
     from sourcelight.client import (
         AsyncClient,
         Client,
@@ -88,6 +89,7 @@ _CLIENT = (
     "sign_out",
 )
 _ELSEWHERE = {
+    **{name: ("sourcelight.backends.remote.recording", name) for name in ("Tape", "record", "replay")},
     **{name: ("sourcelight.client", name) for name in _CLIENT},
     "columns_of": ("sourcelight.display.frames", "columns_of"),
     "compare_results": ("sourcelight.lab.accessor", "compare_results"),
@@ -133,6 +135,7 @@ __all__ = [
     "SignInFailed",
     "SourcelightError",
     "StreamBroken",
+    "Tape",
     "TimedOut",
     "TransportError",
     "Unauthorized",
@@ -148,6 +151,8 @@ __all__ = [
     "open",
     "parse_query",
     "q",
+    "record",
+    "replay",
     "reports",
     "sign_out",
 ]

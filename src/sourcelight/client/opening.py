@@ -19,6 +19,7 @@ from sourcelight.display.notebook import IndexState, ProgressChoice
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://|[\w.-]+@[\w.-]+:", re.IGNORECASE)
 Place = str | os.PathLike[str]
+_SIGN_IN_OPTIONS = ("redirect_uri", "timeout_s", "open_browser")
 
 
 async def aopen(
@@ -127,7 +128,9 @@ async def aconnect(
 ) -> AsyncClient:
     """Connect to a service, for `await`; see `connect`."""
     how = {"client_id": client_id, "client_secret": client_secret, "scope": scope}
-    if sign_in:
+    if sign_in and _replaying():
+        options = {name: value for name, value in options.items() if name not in _SIGN_IN_OPTIONS}
+    elif sign_in:
         return AsyncClient(await _signed_in(url, token, how, options))
     return AsyncClient(_remote(url, token, bearer=bearer, **options))
 
@@ -174,7 +177,9 @@ def connect(
         When nobody signed in, or the service does not want it; `TransportError` when it can't be reached.
     """
     how = {"client_id": client_id, "client_secret": client_secret, "scope": scope}
-    if sign_in:
+    if sign_in and _replaying():
+        options = {name: value for name, value in options.items() if name not in _SIGN_IN_OPTIONS}
+    elif sign_in:
         return Client(call(_signed_in, url, token, how, options))
     return Client(_remote(url, token, bearer=bearer, **options))
 
@@ -214,11 +219,17 @@ def _credential(url: str | None, how: Mapping[str, str], options: dict[str, Any]
 
     endpoint, _ = remote.resolve_endpoint(url)
     client_id, secret = how["client_id"], how.get("client_secret")
-    own = {name: options.pop(name) for name in ("redirect_uri", "timeout_s", "open_browser") if name in options}
+    own = {name: options.pop(name) for name in _SIGN_IN_OPTIONS if name in options}
     scope = how["scope"] or ("user:all" if client_id else "mcp")
     return endpoint, SignedIn(
         endpoint, SignInOptions(client_id, remote.Secret(secret) if secret else None, scope, **own)
     )
+
+
+def _replaying() -> bool:
+    from sourcelight.backends.remote.recording import replaying
+
+    return replaying()
 
 
 def _remote(url: str | None, token: str | None, *, bearer: bool, **options: Any) -> Any:

@@ -13,6 +13,7 @@ from sourcelight.backends.remote.conversing import Conversing
 from sourcelight.backends.remote.credentials import Credential, TokenCredential
 from sourcelight.backends.remote.endpoint import Endpoint, Secret, secret_token
 from sourcelight.backends.remote.patience import Patience
+from sourcelight.backends.remote.recording import tape
 from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
 from sourcelight.core.batches.answers import Answer, CallObserver
 from sourcelight.core.batches.decode import MatchDecoder
@@ -77,6 +78,11 @@ class RemoteBackend:
         known = secret_token(token)
         # A mark of the credential, for what is kept on disk: another one may see other repositories.
         self.whose = "" if known is None else blake2b(known.reveal().encode(), digest_size=8).hexdigest()
+
+    @property
+    def taped(self) -> bool:
+        """Whether what is asked is recorded or replayed: nothing kept elsewhere may stand in for an answer."""
+        return tape() is not None
 
     def __repr__(self) -> str:
         return f"RemoteBackend({self.name!r})"

@@ -14,6 +14,7 @@ import httpx
 from sourcelight.backends.remote.credentials import Credential, hide
 from sourcelight.backends.remote.endpoint import Endpoint
 from sourcelight.backends.remote.patience import Patience
+from sourcelight.backends.remote.recording import tape
 from sourcelight.backends.remote.refusals import refused
 from sourcelight.core.errors import (
     ConfigurationError,
@@ -72,12 +73,25 @@ class Connection:
         TransportError, ServiceError, ProtocolError
             As their names say; the bytes raise `TimedOut` and `StreamBroken`.
         """
+        running = tape()
+        live = self._live_stream(params)
+        if running is not None:
+            live = running.deck.stream(self._endpoint.url, dict(params), live, self._hidden)
+        async with live as portions:
+            yield portions
+
+    @asynccontextmanager
+    async def _live_stream(self, params: Mapping[str, str]) -> AsyncIterator[AsyncIterator[bytes]]:
         response = await self._answered(params)
         try:
             async with aclosing(self._bytes(response)) as portions:
                 yield portions
         finally:
             await response.aclose()
+
+    def _hidden(self, text: str) -> str:
+        """`text` without any credential that a service may have quoted back."""
+        return hide(self._credential.hidden(text), *(value for _, value in self._endpoint.headers))
 
     async def ask_json(self, method: str, path: str, body: Any, params: Mapping[str, Any]) -> Any:
         """Ask an API of the service once and give its JSON; None for an answer without a body.
@@ -89,6 +103,17 @@ class Connection:
         TransportError, ServiceError, ProtocolError
             As their names say; the text of a `ServiceError` is what the service answered.
         """
+        running = tape()
+        if running is None:
+            return await self._live_json(method, path, body, params)
+        what = {"method": method, "path": path, "body": body, "params": dict(params)}
+
+        async def live(_: Any) -> Any:
+            return await self._live_json(method, path, body, params)
+
+        return await running.deck.ask("json", self._endpoint.url, what, live, _untold, self._hidden)
+
+    async def _live_json(self, method: str, path: str, body: Any, params: Mapping[str, Any]) -> Any:
         client = self._opened()
         headers = {"Accept": "application/json", "X-Requested-With": "sourcelight"}
         content = {} if body is None else {"json": body}
@@ -206,7 +231,7 @@ class Connection:
             pass  # what came of the text is enough
         text = found[:_MOST_ERROR_TEXT].decode(errors="replace").strip()
         # A service that quotes the credential back must not get it into a message.
-        return hide(self._credential.hidden(text), *(value for _, value in self._endpoint.headers))
+        return self._hidden(text)
 
     def _refusal(self, response: httpx.Response, text: str) -> SourcelightError:
         where = self._endpoint.url
@@ -223,6 +248,11 @@ class Connection:
         with _mapped(self._endpoint.url, self._patience, answered=True):
             async for portion in response.aiter_bytes():
                 yield portion
+
+
+def _untold(progress: Any) -> None:
+    """Tell nobody."""
+    del progress
 
 
 def _is_stream(response: httpx.Response) -> bool:

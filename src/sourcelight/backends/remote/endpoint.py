@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit, urlunsplit
 
+from sourcelight.backends.remote.recording import replayed_endpoint
 from sourcelight.core.errors import ConfigurationError
 
 _TOKEN = re.compile(r"[\x21-\x7e]+")
@@ -118,7 +119,7 @@ def resolve_endpoint(
     """
     environ = os.environ if environ is None else environ
     configured = environ.get("SRC_ENDPOINT", "").strip()
-    given = url or configured
+    given = url or configured or replayed_endpoint()
     if not given:
         raise ConfigurationError("no service to connect to: pass its address, or set SRC_ENDPOINT")
     endpoint = Endpoint(_checked(given, "the address of a service" if url else "SRC_ENDPOINT"))

@@ -102,6 +102,7 @@ class ConversationMethods:
         follows = conversation.identifier if isinstance(conversation, DeepSearchAnswer) else conversation
         backend = self.backend
         base_url = "" if backend.local else backend.name
+        cache = cache and not getattr(backend, "taped", False)
         kept = AnswerCache(_asker(backend), asked) if cache and follows is None else None
         commits = await _pinned(backend, revision) if kept is not None and backend.local else None
         if kept is not None and commits is not None and (found := kept.load(commits)) is not None:

@@ -16,6 +16,7 @@ from sourcelight.backends.remote.endpoint import Endpoint, Secret
 from sourcelight.backends.remote.mcp_tools.payload import Payload
 from sourcelight.backends.remote.mcp_tools.tool_errors import tool_error
 from sourcelight.backends.remote.patience import Patience
+from sourcelight.backends.remote.recording import Tape, tape
 from sourcelight.backends.remote.refusals import refused
 from sourcelight.core.batches.answers import CallObserver, CallProgress
 from sourcelight.core.errors import CallError, ConnectFailed, ServiceError, SourcelightError
@@ -63,6 +64,7 @@ class ToolEndpoint:
         self._ready: asyncio.Future[Any] | None = None
         self._closing: asyncio.Event | None = None
         self._tools: Mapping[str, ServerTool] | None = None
+        self._tools_of: Tape | None = None
         self._listing = asyncio.Lock()
         self._refusal: tuple[int, str, str] | None = None
 
@@ -75,9 +77,19 @@ class ToolEndpoint:
             As their names say; `NotFound` where there is no such endpoint.
         """
         async with self._listing:
-            if self._tools is None:
-                self._tools = await self._listed()
+            running = tape()
+            # A recording has to hold the list, and a replay must not hear of another one.
+            if self._tools is None or running is not self._tools_of:
+                self._tools = await (self._listed() if running is None else self._taped_list(running))
+                self._tools_of = running
         return self._tools
+
+    async def _taped_list(self, running: Tape) -> Mapping[str, ServerTool]:
+        async def live(_: Any) -> Any:
+            return [[name, tool.name, dict(tool.schema)] for name, tool in (await self._listed()).items()]
+
+        told = await running.deck.ask("tools", self.url, None, live, lambda _: None, self._hidden)
+        return {name: ServerTool(own, schema) for name, own, schema in told}
 
     async def _listed(self) -> Mapping[str, ServerTool]:
         found: dict[str, ServerTool] = {}
@@ -102,7 +114,28 @@ class ToolEndpoint:
             When there is no answer at all.
         """
         tool = (await self.tools())[name]
+        running = tape()
+        if running is None:
+            return await self._live_call(name, tool, arguments, observer)
 
+        async def live(note: Any) -> Any:
+            def noted(at: CallProgress) -> None:
+                note([at.stage, at.done, at.total])
+
+            payload = await self._live_call(name, tool, arguments, noted)
+            return {"structured": payload.structured, "texts": list(payload.texts)}
+
+        def seen(note: Any) -> None:
+            if observer is not None:
+                observer(CallProgress(*note))
+
+        what = {"name": tool.name, "arguments": dict(arguments)}
+        said = await running.deck.ask("tool", self.url, what, live, seen, self._hidden)
+        return Payload(said["structured"], said["texts"])
+
+    async def _live_call(
+        self, name: str, tool: ServerTool, arguments: Mapping[str, Any], observer: CallObserver | None
+    ) -> Payload:
         async def told(progress: float, total: float | None, message: str | None) -> None:
             if observer is not None:
                 observer(CallProgress(message or "working", int(progress), int(total or 0)))

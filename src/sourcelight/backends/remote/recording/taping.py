@@ -1,0 +1,156 @@
+"""The one tape of this process: a recording that is made, or one that is played."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from types import TracebackType
+from typing import Self
+
+from sourcelight.backends.remote.recording.playing import Player
+from sourcelight.backends.remote.recording.writing import Recorder
+from sourcelight.core.errors import RecordingError
+
+_lock = threading.Lock()
+_running: Tape | None = None
+
+
+class Tape:
+    """A recording under way or a replay; made by `sourcelight.record` and `sourcelight.replay`.
+
+    It runs from when it is made until `stop`, or the end of its ``with`` block.
+    """
+
+    def __init__(self, deck: Recorder | Player) -> None:
+        self.deck = deck
+
+    @property
+    def path(self) -> str:
+        """Where the recording is."""
+        return str(self.deck.path)
+
+    @property
+    def requests(self) -> tuple[str, ...]:
+        """The recorded requests in words, in their order."""
+        return tuple(self.deck.asked)
+
+    @property
+    def running(self) -> bool:
+        """Whether it records or replays now."""
+        return _running is self
+
+    def stop(self) -> None:
+        """End it; services are asked themselves from now on."""
+        global _running  # noqa: PLW0603 - one per process
+        with _lock:
+            if _running is self:
+                _running = None
+        self.deck.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        what = "recording to" if isinstance(self.deck, Recorder) else "replay of"
+        count = len(self.deck.asked)
+        over = "" if self.running else ", stopped"
+        return f"<{what} {self.path}: {count:,} {'request' if count == 1 else 'requests'}{over}>"
+
+
+def tape() -> Tape | None:
+    """The tape that runs now."""
+    return _running
+
+
+def _start(made: Tape) -> Tape:
+    global _running  # noqa: PLW0603 - one per process
+    with _lock:
+        _running = made
+    return made
+
+
+def _free(wanted: str) -> None:
+    if _running is not None and (wanted == "record" or isinstance(_running.deck, Recorder)):
+        raise RecordingError(f"{_running!r} runs: stop() it first")
+
+
+def record(path: str | os.PathLike[str], *, append: bool = False, replace: bool = False) -> Tape:
+    """Record what services say from now on: a later `replay` of it needs no service.
+
+    Kept are requests as they were asked and answers as they came: streams in their portions, tool calls with their
+    progress, readings of deep search, faults. No header is kept, and credentials that an answer repeats are blotted
+    out; what the answers say about your code is in the file. What this process searches itself is not recorded.
+
+    Parameters
+    ----------
+    path
+        The file; it grows with every answer, and what a kill leaves can be replayed.
+    append
+        Go on with a recording that is there.
+    replace
+        Put the new one in its place, once it is stopped; until then it is ``NAME.new``.
+
+    Returns
+    -------
+    Tape
+        For ``with``, or to `stop` by hand.
+
+    Raises
+    ------
+    RecordingUnusable
+        When there is a file already and neither is asked for, or it can't be written.
+    RecordingError
+        When another tape runs.
+    """
+    _free("record")
+    made = _start(Tape(Recorder(path, append=append, replace=replace)))
+    atexit.register(made.deck.close)
+    return made
+
+
+def replay(path: str | os.PathLike[str], *, speed: float | None = None) -> Tape:
+    """Answer from a recording in the place of services, from now on; nothing is sent, and no credential is needed.
+
+    `connect` needs no address where the recording is of one service, and signs nobody in. The n-th time that something
+    is asked, it is answered as it was the n-th time; from then on, as the last time.
+
+    Parameters
+    ----------
+    path
+        What `record` wrote.
+    speed
+        1: answers take the time that they took; 2: half of it. None: no time at all.
+
+    Returns
+    -------
+    Tape
+        For ``with``, or to `stop` by hand.
+
+    Raises
+    ------
+    RecordingUnusable
+        For what is no recording, a damaged one, or one of a newer version.
+    RecordingError
+        While something is recorded. A replay that runs is replaced.
+    """
+    _free("replay")
+    if speed is not None and not speed > 0:
+        raise ValueError(f"speed is a positive number, or None for no time at all; got {speed}")
+    return _start(Tape(Player(path, speed=speed)))
+
+
+def replayed_endpoint() -> str | None:
+    """The service that a running replay is of, where that is one."""
+    deck = None if _running is None else _running.deck
+    return deck.endpoints[0] if isinstance(deck, Player) and len(deck.endpoints) == 1 else None
+
+
+def replaying() -> bool:
+    """Whether a replay runs: nobody has to sign in."""
+    return _running is not None and isinstance(_running.deck, Player)

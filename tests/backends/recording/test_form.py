@@ -1,0 +1,115 @@
+"""The file of a recording: every line comes back as it was, and every beginning of a file is a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sourcelight as sl
+from sourcelight.backends.remote.recording.form import (
+    FORM,
+    Asked,
+    Line,
+    Said,
+    decoded,
+    encoded,
+    fault_facts,
+    fault_of,
+    head,
+    lines_of,
+)
+from sourcelight.core import errors
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+NUMBERS = st.integers(1, 5)
+ASKED = st.builds(
+    Asked, NUMBERS, st.integers(1, 99), st.sampled_from(["stream", "json", "tools", "tool"]), st.text(), PLAIN
+)
+BYTES = st.binary() | st.text().map(lambda text: text.encode("utf-8", "surrogatepass"))
+SAID = st.builds(Said, NUMBERS, st.integers(1, 99), st.integers(0, 10**9), st.just("bytes"), BYTES) | st.builds(
+    Said, NUMBERS, st.integers(1, 99), st.integers(0, 10**9), st.sampled_from(["note", "value", "fault", "end"]), PLAIN
+)
+
+
+@given(ASKED | SAID)
+def test_every_line_comes_back_as_it_was(line: Line) -> None:
+    text = encoded(line)
+    assert text.count(b"\n") == 1
+    assert text.endswith(b"\n")
+    assert decoded(text) == line
+
+
+@given(st.lists(SAID, max_size=6), st.data())
+def test_every_beginning_of_a_file_is_a_shorter_file(said: list[Said], data: st.DataObject) -> None:
+    lines: list[Line] = [*(Asked(n, n, "stream", "https://host", {"q": str(n)}) for n in range(1, 6)), *said]
+    whole = head() + b"".join(encoded(line) for line in lines)
+    assert list(lines_of(whole, "f")) == lines
+    cut = data.draw(st.integers(len(head()), len(whole)))
+    found = list(lines_of(whole[:cut], "f"))
+    assert found == lines[: len(found)]
+    assert len(found) == whole[:cut].count(b"\n") - 1
+
+
+@given(st.binary(max_size=200))
+def test_what_is_no_recording_is_refused_in_words(data: bytes) -> None:
+    with pytest.raises(sl.RecordingUnusable):
+        list(lines_of(b"x" + data, "f"))
+
+
+@given(PLAIN)
+def test_no_other_line_is_read(value: Any) -> None:
+    import json
+
+    try:
+        line = decoded(json.dumps(value).encode())
+    except ValueError:
+        return
+    assert line.number >= 1
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", "is empty"),
+        (b"{}\n", "is no recording"),
+        (b'{"sourcelight":"recording","form":%d}\n' % (FORM + 1), "update sourcelight"),
+        (head() + b"nonsense\n", "line 2 can't be read"),
+        (head() + encoded(Said(1, 1, 0, "end", "done")), "answers request 1, which is not there"),
+    ],
+)
+def test_a_damaged_file_says_where(data: bytes, why: str) -> None:
+    with pytest.raises(sl.RecordingUnusable, match=why):
+        list(lines_of(data, "f"))
+
+
+FAULTS = [
+    errors.RateLimited("slow", text="wait", retry_after_s=3.5),
+    errors.StreamBroken("broke", events_seen=4),
+    errors.RepositoryNotFound("r"),
+    errors.PathNotFound("r", "v1", "p"),
+    errors.CallError("no", call="read_file", argument="path", accepted=("a", "b")),
+    errors.QueryError("no", query="q", position=3, hint="h"),
+    errors.Unauthorized("401", status=401, text="t"),
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: type(f).__name__)
+def test_a_fault_comes_back_with_all_that_it_says(fault: sl.SourcelightError) -> None:
+    line = decoded(encoded(Said(1, 1, 0, "fault", fault_facts(fault))))
+    assert isinstance(line, Said)
+    again = fault_of(line.content)
+    assert type(again) is type(fault)
+    assert str(again) == str(fault)
+    assert vars(again) == vars(fault)
+
+
+def test_an_unknown_fault_is_one_of_ours() -> None:
+    assert type(fault_of({"type": "OfTheFuture", "message": "m"})) is sl.SourcelightError
+    assert type(fault_of({"type": "Mapping", "message": "m"})) is sl.SourcelightError
