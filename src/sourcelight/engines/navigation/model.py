@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -30,17 +30,17 @@ class Document:
     number: int
     path: bytes
     language: str
+    key: tuple[str, str, bytes] = field(init=False, repr=False)
+    """Repository's key, commit and path."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", (self.project.key, self.project.commit, self.path))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Document) and self.key == other.key
+        return self is other or (isinstance(other, Document) and self.key == other.key)
 
     def __hash__(self) -> int:
         return hash(self.key)
-
-    @property
-    def key(self) -> tuple[str, str, bytes]:
-        """Repository's key, commit and path."""
-        return self.project.key, self.project.commit, self.path
 
     @property
     def shown_path(self) -> str:

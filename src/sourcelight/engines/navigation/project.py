@@ -43,6 +43,7 @@ class Project:
     _blob_ids: bytes
     _numbers: dict[bytes, int] = field(init=False)
     _facts: dict[Hashable, Any] = field(default_factory=dict, init=False)
+    _documents: dict[int, Document] = field(default_factory=dict, init=False)
     _folders: dict[bytes, list[int]] | None = field(default=None, init=False)
     _guard: threading.RLock = field(default_factory=threading.RLock, init=False)
 
@@ -74,8 +75,11 @@ class Project:
 
     def document_at(self, number: int) -> Document:
         """Give a file by its place among the paths."""
-        path = self.paths[number]
-        return Document(self, number, path, shown_language(path))
+        found = self._documents.get(number)
+        if found is None:
+            path = self.paths[number]
+            found = self._documents[number] = Document(self, number, path, shown_language(path))
+        return found
 
     def first(self, paths: Sequence[bytes]) -> Document | None:
         """Give the first of these files that exists."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import IndexFault
@@ -22,6 +22,8 @@ from sourcelight.repos import Catalog, ObjectReader, Repository, Viewer, resolve
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation.resolver import Model, Resolver
+
+_T = TypeVar("_T")
 
 CACHE_BYTES = 4 * 1024 * 1024
 """Source bytes of the parsed files that are kept; a tree takes about 26 times its source, so some 100 MB."""
@@ -213,8 +215,20 @@ class Workspace:
     unparsed: dict[Document, str] = field(default_factory=dict)
     notices: dict[str, str] = field(default_factory=dict)
     outside: set[tuple[tuple[str, str, bytes], int]] = field(default_factory=set)
+    _facts: dict[Hashable, Any] = field(default_factory=dict)
+    _facts_bytes: int = 0
     _opened: dict[tuple[str, str], Project] = field(default_factory=dict)
     _visible: tuple[Repository, ...] | None = None
+
+    def remember(self, key: Hashable, make: Callable[[], _T]) -> _T:
+        """Give what was made for `key` before in this call, or make it now.
+
+        Dropped once as many bytes of source were parsed as may be kept: what resolvers work out holds on to trees.
+        """
+        if key not in self._facts:
+            self._facts[key] = make()
+        found: _T = self._facts[key]
+        return found
 
     def notice(self, key: str, sentence: str) -> None:
         """Note what the reader has to know; the first sentence for a key counts."""
@@ -290,6 +304,10 @@ class Workspace:
                 self.unparsed[document] = "too-large"
                 return None
             self.budget.parsed += 1
+            self._facts_bytes += len(text)
+            if self._facts_bytes > self.navigator.models.most_bytes:
+                self._facts.clear()
+                self._facts_bytes = 0
             held = len(text) + 256, resolver.build(document.language, text)
             self.navigator.models.put(key, *held)
         if held[1] is None:

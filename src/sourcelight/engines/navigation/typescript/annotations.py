@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.typescript.names import Names
 from sourcelight.engines.navigation.typescript.scopes import CLASSES, type_parameters, unquoted
-from sourcelight.engines.navigation.typescript.values import DEPTH, MOST, Known, Place, Ref, Value, distinct
+from sourcelight.engines.navigation.typescript.values import DEPTH, MOST, Given, Known, Place, Ref, Value, distinct
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+    from sourcelight.engines.navigation.resolver import Resolver
+    from sourcelight.engines.navigation.workspace import Workspace
 
 _SAME = frozenset({
     b"Partial", b"Readonly", b"Required", b"NonNullable", b"Pick", b"Omit", b"Exclude", b"Extract", b"DeepReadonly",
@@ -34,7 +37,13 @@ _FUNCTIONS = frozenset({"function_type", "constructor_type"})
 class Annotations(Names):
     """Reads type expressions; expressions inside them are read by `infer`."""
 
-    depth = 0
+    def __init__(self, workspace: Workspace, resolver: Resolver) -> None:
+        super().__init__(workspace, resolver)
+        self.depth = 0
+        self._cut = False
+        # What is known of type parameters is told apart by identity, so it has to live as long.
+        self._known: dict[Hashable, tuple[list[Value], Known]] = {}
+        self._open: set[Hashable] = set()
 
     def infer(self, document: Document, node: Node | None, known: Known | None = None) -> list[Value]:
         """Give what an expression may be."""
@@ -54,13 +63,42 @@ class Annotations(Names):
 
     def annotated(self, document: Document, node: Node | None, known: Known) -> list[Value]:
         """Give what a value of this type may be, at most four, the likeliest first."""
-        if node is None or self.depth >= DEPTH:
+        return self.once("type", document, node, known, self._annotated) if node is not None else []
+
+    def once(
+        self,
+        what: str,
+        document: Document,
+        node: Node,
+        known: Known,
+        work: Callable[[Document, Node, Known], Iterable[Value]],
+    ) -> list[Value]:
+        """Work something out about a node, unless it is known, or too much is being worked out around it.
+
+        Nothing is noted of what was cut short: because it goes too deep, or because it goes in a circle.
+        """
+        if self.depth >= DEPTH:
+            self._cut = True
             return []
+        key = what, document.key, node.start_byte, node.end_byte, node.type, id(known) if known else 0
+        held = self._known.get(key)
+        if held is not None:
+            return held[0]
+        if key in self._open:
+            self._cut = True
+            return []
+        self._open.add(key)
+        cut, self._cut = self._cut, False
         self.depth += 1
         try:
-            return distinct(self._annotated(document, node, known))
+            found = distinct(work(document, node, known))
+            if not self._cut:
+                self._known[key] = found, known
         finally:
             self.depth -= 1
+            self._cut = self._cut or cut
+            self._open.discard(key)
+        return found
 
     def _annotated(self, document: Document, node: Node, known: Known) -> Iterable[Value]:  # noqa: PLR0911 - a case a kind of type
         while node.type in _INNER and node.named_children:
@@ -166,9 +204,9 @@ class Annotations(Names):
         if made is None:
             return []
         if made.kind == "typeparameter":
-            meant = known.get(ref.place)
-            if meant is not None:
-                return list(meant)
+            meant = self.meaning(known, ref.place)
+            if meant:
+                return meant
             default, constraint = (made.node.child_by_field_name(field) for field in ("value", "constraint"))
             return self.annotated(ref.document, default, known) or self.annotated(ref.document, constraint, known)
         inner = (
@@ -184,16 +222,20 @@ class Annotations(Names):
             return [Value("enum", ref.document, made.node)]
         return []
 
-    def bound_to(self, ref: Ref, document: Document, given: list[Node], known: Known) -> dict[Place, tuple[Value, ...]]:
+    def meaning(self, known: Known, place: Place) -> list[Value]:
+        """Give what a type parameter means."""
+        held = known.get(place, ())
+        return self.annotated(held.document, held.node, held.known) if isinstance(held, Given) else list(held)
+
+    def bound_to(self, ref: Ref, document: Document, given: list[Node], known: Known) -> Known:
         """Give what the type parameters of a declaration mean for these arguments; defaults where there are none."""
-        meant: dict[Place, tuple[Value, ...]] = {}
+        meant: dict[Place, tuple[Value, ...] | Given] = {}
         for place, parameter in enumerate(type_parameters(ref.binding.node) if ref.binding is not None else ()):
+            default = parameter.node.child_by_field_name("value")
             if place < len(given):
-                values = self.annotated(document, given[place], known)
-            else:
-                values = self.annotated(ref.document, parameter.node.child_by_field_name("value"), meant)
-            if values:
-                meant[ref.document.key, parameter.start] = tuple(values)
+                meant[ref.document.key, parameter.start] = Given(document, given[place], known)
+            elif default is not None:
+                meant[ref.document.key, parameter.start] = Given(ref.document, default, meant)
         return meant
 
     def _built_in(self, document: Document, name: Node, given: list[Node], known: Known) -> list[Value]:  # noqa: PLR0911 - a case a group of names
@@ -223,7 +265,7 @@ class Annotations(Names):
         return [item for value in values for item in (value.items if value.kind == "promise" else (value,))][:MOST]
 
 
-def merged(first: Known, second: Known) -> Mapping[Place, tuple[Value, ...]]:
+def merged(first: Known, second: Known) -> Known:
     """Join what type parameters mean in two places."""
     if not first:
         return second

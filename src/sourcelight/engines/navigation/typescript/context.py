@@ -8,7 +8,7 @@ from sourcelight.engines.navigation.model import Document
 from sourcelight.engines.navigation.typescript.built_in import callback_parameter
 from sourcelight.engines.navigation.typescript.inference import Inference
 from sourcelight.engines.navigation.typescript.scopes import FUNCTIONS, unquoted
-from sourcelight.engines.navigation.typescript.values import DEPTH, Value, distinct
+from sourcelight.engines.navigation.typescript.values import Value
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -24,13 +24,9 @@ class Types(Inference):
 
     def contextual(self, document: Document, path: list[Node]) -> list[Value]:
         """Give what is expected of the expression at the end of a path from the top."""
-        if len(path) < 2 or self.depth >= DEPTH:
+        if len(path) < 2:
             return []
-        self.depth += 1
-        try:
-            return distinct(self._contextual(document, path))
-        finally:
-            self.depth -= 1
+        return self.once("expected", document, path[-1], {}, lambda *_: self._contextual(document, path))
 
     def passed(self, document: Document, path: list[Node], place: int) -> list[Value]:
         """Give what is passed at a place to the function at the end of a path."""

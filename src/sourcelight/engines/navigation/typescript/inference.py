@@ -18,7 +18,7 @@ from sourcelight.engines.navigation.typescript.scopes import (
     type_parameters,
     unquoted,
 )
-from sourcelight.engines.navigation.typescript.values import DEPTH, MOST, Known, Place, Ref, Value, distinct
+from sourcelight.engines.navigation.typescript.values import DEPTH, MOST, Given, Known, Place, Ref, Value, distinct
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _WRAPPERS = frozenset({"parenthesized_expression", "non_null_expression", "sequence_expression"})
 _BOTH = frozenset({"||", "??", "&&"})
 _MOST_RETURNS = 4
+
+Meant = dict[Place, tuple[Value, ...] | Given]
 
 
 class Inference(Members):
@@ -41,13 +43,7 @@ class Inference(Members):
 
     def infer(self, document: Document, node: Node | None, known: Known | None = None) -> list[Value]:
         """Give what an expression may be, at most four, the likeliest first."""
-        if node is None or self.depth >= DEPTH:
-            return []
-        self.depth += 1
-        try:
-            return distinct(self._infer(document, node, known or {}))
-        finally:
-            self.depth -= 1
+        return self.once("value", document, node, known or {}, self._infer) if node is not None else []
 
     def _infer(self, document: Document, node: Node, known: Known) -> list[Value]:  # noqa: PLR0911, PLR0912 - a case a kind of expression
         kind = node.type
@@ -247,10 +243,10 @@ class Inference(Members):
         held = list(type_parameters(node)) if node is not None else []
         if node is None or not held:
             return function
-        meant = dict(function.known)
+        meant: Meant = dict(function.known)
         arguments = call.child_by_field_name("type_arguments")
         for made, given in zip(held, arguments.named_children if arguments is not None else (), strict=False):
-            meant[function.document.key, made.start] = tuple(self.annotated(document, given, {}))
+            meant[function.document.key, made.start] = Given(document, given, {})
         if arguments is None:
             names = {made.name: (function.document.key, made.start) for made in held}
             passed = call.child_by_field_name("arguments")
@@ -263,14 +259,12 @@ class Inference(Members):
             for made in held:
                 place = function.document.key, made.start
                 if place not in meant:
-                    default = self.annotated(function.document, made.node.child_by_field_name("value"), meant)
-                    if default:
-                        meant[place] = tuple(default)
+                    default = made.node.child_by_field_name("value")
+                    if default is not None:
+                        meant[place] = Given(function.document, default, meant)
         return replace(function, known=meant)
 
-    def unify(
-        self, wanted: Node, values: list[Value], names: dict[bytes, Place], meant: dict[Place, tuple[Value, ...]]
-    ) -> None:
+    def unify(self, wanted: Node, values: list[Value], names: dict[bytes, Place], meant: Meant) -> None:
         """Note what type parameters have to mean for `values` to be of the type `wanted`."""
         for _ in range(6):
             if not values:
@@ -303,9 +297,7 @@ class Inference(Members):
             else:
                 return
 
-    def _unify_generic(
-        self, wanted: Node, values: list[Value], names: dict[bytes, Place], meant: dict[Place, tuple[Value, ...]]
-    ) -> None:
+    def _unify_generic(self, wanted: Node, values: list[Value], names: dict[bytes, Place], meant: Meant) -> None:
         arguments = wanted.child_by_field_name("type_arguments")
         given = list(arguments.named_children) if arguments is not None else []
         items = [item for value in values for item in value.items]
@@ -314,9 +306,9 @@ class Inference(Members):
         for value in values:
             if value.kind == "instance" and value.node is not None:
                 for made, argument in zip(type_parameters(value.node), given, strict=False):
-                    known = value.known.get((value.document.key, made.start))
+                    known = self.meaning(value.known, (value.document.key, made.start))
                     if known:
-                        self.unify(argument, list(known), names, meant)
+                        self.unify(argument, known, names, meant)
 
     def values_of(self, ref: Ref) -> list[Value]:  # noqa: PLR0911 - a case a kind
         """Give what a declaration may hold."""

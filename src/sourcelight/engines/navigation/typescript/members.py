@@ -46,38 +46,17 @@ class Members(Annotations):
         return []
 
     def _own(self, value: Value, node: Node, name: bytes) -> list[Binding]:
-        kind = value.kind
-        if kind in {"instance", "class"} and node.type in CLASSES:
-            return list(self._in_class(node, name, static=kind == "class"))
-        if kind in {"instance", "shape"}:
-            body = node.child_by_field_name("body") or node
-            return [made for made in _signatures(body) if made.name == name]
-        if kind == "object":
-            return [made for made in _pairs(node) if made.name == name]
-        if kind == "enum":
-            return [made for made in _enum_members(node) if made.name == name]
-        if kind == "namespace":
-            return [made for made in _in_namespace(node) if made.name == name]
-        return []
-
-    def _in_class(self, node: Node, name: bytes, *, static: bool) -> Iterator[Binding]:
-        body = node.child_by_field_name("body")
-        late: list[Binding] = []
-        for child in body.named_children if body is not None else ():
-            if child.type in _SIGNATURES:
-                key = child.child_by_field_name("name") or child.child_by_field_name("property")
-                if key is not None and unquoted(key) == name and _is_static(child) is static:
-                    made = binding("member", key, child)
-                    # Getters before setters, what is implemented before what is only announced.
-                    if child.type == "method_signature" or any(c.type == "set" for c in child.children):
-                        late.append(made)
-                    else:
-                        yield made
-                if not static and child.type == "method_definition" and key is not None and key.text == b"constructor":
-                    yield from (made for made in _constructed(child) if made.name == name)
-        yield from late
-        if not static and body is not None:
-            yield from (made for made in _assigned_this(body, name))
+        model = self.model(value.document)
+        if model is None:
+            return []
+        key = node.start_byte, node.end_byte, value.kind
+        held = model.members.get(key)
+        if held is None:
+            held = {}
+            for made in _members_of(value.kind, node):
+                held.setdefault(made.name, []).append(made)
+            model.members[key] = held
+        return held.get(name, [])
 
     def _bases(self, value: Value, node: Node) -> Iterator[Value]:
         document = value.document
@@ -123,6 +102,40 @@ class Members(Annotations):
             yield from self._merged(document, node, name, value.known)
 
 
+def _members_of(kind: str, node: Node) -> Iterator[Binding]:
+    """Give the members that a class, interface, object, enum or namespace declares itself."""
+    if kind in {"instance", "class"} and node.type in CLASSES:
+        yield from _in_class(node, static=kind == "class")
+    elif kind in {"instance", "shape"}:
+        yield from _signatures(node.child_by_field_name("body") or node)
+    elif kind == "object":
+        yield from _pairs(node)
+    elif kind == "enum":
+        yield from _enum_members(node)
+    elif kind == "namespace":
+        yield from _in_namespace(node)
+
+
+def _in_class(node: Node, *, static: bool) -> Iterator[Binding]:
+    body = node.child_by_field_name("body")
+    late: list[Binding] = []
+    for child in body.named_children if body is not None else ():
+        if child.type in _SIGNATURES:
+            key = child.child_by_field_name("name") or child.child_by_field_name("property")
+            if key is not None and _is_static(child) is static:
+                made = Binding("member", unquoted(key), key.start_byte, key.end_byte, child)
+                # Getters before setters, what is implemented before what is only announced.
+                if child.type == "method_signature" or any(c.type == "set" for c in child.children):
+                    late.append(made)
+                else:
+                    yield made
+            if not static and child.type == "method_definition" and key is not None and key.text == b"constructor":
+                yield from _constructed(child)
+    yield from late
+    if not static and body is not None:
+        yield from _assigned_this(body)
+
+
 def _is_static(node: Node) -> bool:
     return any(child.type == "static" for child in node.children)
 
@@ -137,10 +150,11 @@ def _constructed(constructor: Node) -> Iterator[Binding]:
             yield binding("member", pattern, parameter)
 
 
-def _assigned_this(body: Node, name: bytes) -> Iterator[Binding]:
-    """Fields that a method assigns, as JavaScript declares them."""
-    if b"this." + name not in (body.text or b""):
+def _assigned_this(body: Node) -> Iterator[Binding]:
+    """Fields that methods assign, as JavaScript declares them; each where it is assigned first."""
+    if b"this." not in (body.text or b""):
         return
+    known: set[bytes] = set()
     waiting = list(reversed(body.named_children))
     while waiting:
         node = waiting.pop()
@@ -150,9 +164,9 @@ def _assigned_this(body: Node, name: bytes) -> Iterator[Binding]:
                 left.child_by_field_name("object") if left is not None and left.type == "member_expression" else None
             )
             key = left.child_by_field_name("property") if left is not None and holder is not None else None
-            if holder is not None and holder.type == "this" and key is not None and key.text == name:
+            if holder is not None and holder.type == "this" and key is not None and key.text not in known:
+                known.add(key.text or b"")
                 yield binding("member", key, node)
-                return
         if node.type not in CLASSES and node.type != "function_declaration":
             waiting += reversed(node.named_children)
 

@@ -12,6 +12,7 @@ from sourcelight.engines.navigation.typescript.scopes import (
     TYPE_KINDS,
     VALUE_KINDS,
     Binding,
+    Declared,
     TypeScriptModel,
     binding,
     declared_by,
@@ -22,6 +23,7 @@ from sourcelight.engines.navigation.typescript.values import Ref
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from sourcelight.engines.navigation.project import Project
     from sourcelight.engines.navigation.resolver import Resolver
     from sourcelight.engines.navigation.workspace import Workspace
 
@@ -36,7 +38,7 @@ class Names:
     def __init__(self, workspace: Workspace, resolver: Resolver) -> None:
         self.workspace = workspace
         self.resolver = resolver
-        self._exports: dict[object, dict[bytes, list[Ref]]] = {}
+        self._globals: dict[tuple[str, str, bytes], list[Ref]] = {}
 
     def model(self, document: Document) -> TypeScriptModel | None:
         """Give the parsed file."""
@@ -55,6 +57,12 @@ class Names:
     def _global(self, document: Document, name: bytes) -> list[Ref]:
         """Give what declaration files say of a name that is known everywhere."""
         project = document.project
+        key = project.key, project.commit, name
+        if key not in self._globals:
+            self._globals[key] = self._declared_globally(project, name)
+        return self._globals[key]
+
+    def _declared_globally(self, project: Project, name: bytes) -> list[Ref]:
         files = project.remember(
             "ts-globals", lambda: [d.number for d in project.documents((b".d.ts",)) if _is_global(d)]
         )
@@ -103,26 +111,27 @@ class Names:
             return []
         visited.add(key)
         exports = self.exports(document)
-        found = [one for ref in exports.get(name, ()) for one in self._followed(ref, visited)]
+        found = [one for made in exports.get(name, ()) for one in self._followed(Ref(document, made), visited)]
         if found or name == b"default":
             return found
         for star in exports.get(b"*", ()):
-            target = self.module(document, star.binding.module) if star.binding is not None else None
+            target = self.module(document, star.module)
             inner = self.exported(target, name, visited) if target is not None else []
             if inner:
                 return inner
         return []
 
-    def exports(self, document: Document) -> dict[bytes, list[Ref]]:
+    def exports(self, document: Document) -> Declared:
         """Give the exports of a module by name; under ``*`` those of other modules that it passes on."""
-        found = self._exports.get(document.key)
-        if found is None:
-            found = {}
-            model = self.model(document)
-            for name, made in _exports(model) if model is not None else ():
-                found.setdefault(name, []).append(Ref(document, made))
-            self._exports[document.key] = found
-        return found
+        model = self.model(document)
+        if model is None:
+            return {}
+        if model.exports is None:
+            found: Declared = {}
+            for name, made in _exports(model):
+                found.setdefault(name, []).append(made)
+            model.exports = found
+        return model.exports
 
 
 def _is_global(document: Document) -> bool:

@@ -67,7 +67,7 @@ class TypeScriptResolver(Identifiers):
         path = model.path_to(occurrence.start)
         if path[-1].type not in IDENTIFIERS:
             return []
-        refs, how = _Question(Types(workspace, self), document, model, path).answer()
+        refs, how = _Question(self._types(workspace), document, model, path).answer()
         found: dict[object, Found] = {}
         for ref in refs:
             made = _found(ref, how)
@@ -76,7 +76,7 @@ class TypeScriptResolver(Identifiers):
 
     def same(self, found: Found, workspace: Workspace) -> Sequence[Found]:
         """Give all declarations that are merged under one name, overloads included."""
-        types = Types(workspace, self)
+        types = self._types(workspace)
         model = types.model(found.document)
         if model is None or found.kind == "module":
             return [found]
@@ -97,13 +97,17 @@ class TypeScriptResolver(Identifiers):
         others.pop(found.start, None)
         return [found, *others.values()]
 
+    def _types(self, workspace: Workspace) -> Types:
+        """What was inferred once in a call is not inferred again."""
+        return workspace.remember("typescript", lambda: Types(workspace, self))
+
     def module_names(self, document: Document) -> Collection[str]:
         """Give the names under which other files may import a file."""
         return module_names(document)
 
     def imported(self, document: Document, module: str, member: str, workspace: Workspace) -> Document | None:  # noqa: ARG002 - a module is imported whole
         """Give the file that an import means."""
-        return Types(workspace, self).module(document, module.encode())
+        return self._types(workspace).module(document, module.encode())
 
     def provides(self, project: Project) -> Mapping[str, Any]:
         """Give the packages that other repositories can import."""

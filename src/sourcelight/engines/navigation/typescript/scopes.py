@@ -81,6 +81,8 @@ class TypeScriptModel(ParsedFile):
     def __init__(self, text: bytes, tree: Tree) -> None:
         super().__init__(text, tree)
         self._blocks: dict[tuple[int, int, str], Declared] = {}
+        self.exports: Declared | None = None
+        self.members: dict[tuple[int, int, str], Declared] = {}
         self._has_var = re.search(rb"\bvar\b", text) is not None
 
     def local(self, path: list[Node], name: bytes, kinds: frozenset[str]) -> list[Binding]:

@@ -36,7 +36,7 @@ class Value:
     ]  # fmt: skip
     document: Document
     node: Node | None = None
-    known: Mapping[Place, tuple[Value, ...]] = field(default_factory=dict)
+    known: Known = field(default_factory=dict)
     items: tuple[Value, ...] = ()
 
     @property
@@ -46,7 +46,17 @@ class Value:
         return self.kind, self.document.key, at, tuple(item.place for item in self.items)
 
 
-Known = Mapping[Place, tuple[Value, ...]]
+@dataclass(frozen=True, slots=True, eq=False)
+class Given:
+    """A type argument where it is written, read when it is asked for: most of them never are."""
+
+    document: Document
+    node: Node
+    known: Known
+
+
+Known = Mapping[Place, tuple[Value, ...] | Given]
+"""What type parameters mean at a place."""
 
 
 @dataclass(frozen=True, slots=True)
