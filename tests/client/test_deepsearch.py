@@ -16,6 +16,7 @@ from sourcelight.core.batches import RepositoryFacts
 from sourcelight.core.batches.answers import Answer, CallProgress
 from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.errors import CallError, ConnectFailed
+from sourcelight.display.frames.files import write_text
 from sourcelight.display.notebook import AskState
 
 URL = "https://host/deepsearch/0b1f2c3d-0000-4000-8000-000000000001"
@@ -141,6 +142,21 @@ def test_views_of_a_hostile_answer_do_nothing() -> None:
         assert "\u202e" not in repr(answer) + answer.to_markdown()
     assert "<a " not in here._repr_mimebundle_()["text/html"]
     assert 'href="https://host/r@1/-/blob/f"' in there._repr_mimebundle_()["text/html"]
+
+
+def test_files_of_an_answer_are_whole_or_as_they_were(tmp_path: Path) -> None:
+    """What is written takes the place of what stood there, once it is complete."""
+    answer = DeepSearchAnswer({"status": "complete", "questions": [{"question": "q", "answer": "Told."}]})
+    for write, name in ((answer.to_markdown, "a.md"), (answer.to_html, "a.html")):
+        path, before = tmp_path / name, tmp_path / f"{name}.before"
+        path.write_text("old")
+        before.hardlink_to(path)
+        assert write(path) == path.read_text("utf-8")
+        assert before.read_text() == "old"
+    with pytest.raises(UnicodeEncodeError):
+        write_text("half \ud800", tmp_path / "a.md")
+    assert "Told." in (tmp_path / "a.md").read_text("utf-8")
+    assert len(list(tmp_path.iterdir())) == 4
 
 
 def test_an_answer_without_a_conversation_says_so() -> None:

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 _STATUS = {"completed": "complete", "error": "failed", "canceled": "interrupted"}
-_CITED = ("file", "commit")
+_CITED = ("file", "commit", "unknown")
 _KEPT = (
-    "question", "answer", "status", "state", "sources", "suggested_followups", "tables", "stats", "error", "pins",
-    "researcher", "model",
+    "question", "answer", "status", "state", "sources", "rejected", "suggested_followups", "tables", "stats", "error",
+    "pins", "researcher", "model",
 )  # fmt: skip
 
 
@@ -117,7 +117,10 @@ class DeepSearchAnswer:
 
     @cached_property
     def citations(self) -> DataFrame:
-        """`sources` that are files or commits: where, in which role, and how the check ended (verified, moved …)."""
+        """`sources` that are files or commits: where, in which role, and how the check ended.
+
+        Rejected ones stand in no sentence of the answer; their label says why.
+        """
         frame = self.sources
         return frame[frame["type"].isin(_CITED)].reset_index(drop=True)
 
@@ -194,7 +197,9 @@ class DeepSearchAnswer:
 
 def _written(text: str, path: str | Path | None) -> str:
     if path is not None:
-        Path(path).write_text(text, encoding="utf-8")
+        from sourcelight.display.frames.files import write_text
+
+        write_text(text, path)
     return text
 
 

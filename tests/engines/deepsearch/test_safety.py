@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from engines.deepsearch.asking import engine_of, research
 from sourcelight.core.batches import Cancellation
-from sourcelight.engines.deepsearch.researchers.markdown import code, fenced, inline
+from sourcelight.core.markup import code
+from sourcelight.engines.deepsearch.researchers.markdown import fenced, inline
 from sourcelight.engines.deepsearch.safety import framed, is_hidden_file, new_boundary, redact
 from sourcelight.engines.engine import Engine
 from sourcelight.testing import RepositoryBuilder

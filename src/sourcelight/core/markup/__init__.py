@@ -5,7 +5,7 @@ Pure: no I/O, no state.
 """
 
 from sourcelight.core.markup.addresses import own_address
-from sourcelight.core.markup.escaping import escape, highlight, link, one_line, visible
+from sourcelight.core.markup.escaping import code, escape, highlight, link, one_line, visible
 from sourcelight.core.markup.markdown import to_html
 
-__all__ = ["escape", "highlight", "link", "one_line", "own_address", "to_html", "visible"]
+__all__ = ["code", "escape", "highlight", "link", "one_line", "own_address", "to_html", "visible"]

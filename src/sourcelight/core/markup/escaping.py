@@ -43,6 +43,16 @@ def one_line(text: str, width: int) -> str:
     return shown if len(shown) <= width else shown[: max(width - 1, 0)] + "\u2026"
 
 
+def code(text: str) -> str:
+    """Show a name or a short text in a code span of Markdown."""
+    plain = " ".join(visible(text).split())
+    fence = "`"
+    while fence in plain:
+        fence += "`"
+    space = " " if plain.startswith("`") or plain.endswith("`") else ""
+    return f"{fence}{space}{plain}{space}{fence}" if plain else "` `"
+
+
 def escape(text: str) -> str:
     """HTML text or attribute value that shows `text` literally, hidden characters made visible.
 

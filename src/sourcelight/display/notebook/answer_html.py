@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sourcelight.core.markup import escape, link, one_line, own_address, to_html, visible
+from sourcelight.core.markup import code, escape, link, one_line, own_address, to_html, visible
 
 _STYLE = """<style>
 .sl-answer{color:var(--jp-ui-font-color1,inherit);font-size:13px;max-width:100ch}
@@ -33,8 +33,8 @@ a{overflow-wrap:anywhere}"""
 class AnswerFacts:
     """What is shown of an answer.
 
-    `questions` have `question`, `answer` (Markdown) and `sources` (label and link); `turns` is what was done when there
-    is no answer; `base_url` and `url` are empty in this process.
+    `questions` have `question`, `answer` (Markdown), `sources` (label and link) and `rejected`; `turns` is what was
+    done when there is no answer; `base_url` and `url` are empty in this process.
     """
 
     status: str
@@ -51,9 +51,15 @@ def answer_markdown(shown: AnswerFacts) -> str:
     for question in shown.questions:
         told = visible(question.get("answer") or "").strip() or f"({shown.status}: there is no answer)"
         parts.append(f"# {one_line(question.get('question') or '', 2_000)}\n\n{told}\n")
+        taken_out = "".join(f"- {code(text)}\n" for text in _taken_out(question))
+        parts.append(f"## Citations taken out\n\n{taken_out}" if taken_out else "")
     if shown.turns and not any(question.get("answer") for question in shown.questions):
         parts.append("## So far\n\n" + "".join(f"- {one_line(f'{a}: {b}', 300)}\n" for a, b in shown.turns))
-    return "\n".join(parts)
+    return "\n".join(filter(None, parts))
+
+
+def _taken_out(question: Mapping[str, Any]) -> list[str]:
+    return [one_line(str(source.get("label") or ""), 300) for source in question.get("rejected") or ()]
 
 
 def answer_text(shown: AnswerFacts) -> str:
@@ -96,6 +102,8 @@ def _body(shown: AnswerFacts, top: int) -> str:
         asked = escape(one_line(question.get("question") or "", 2_000))
         told = to_html(question.get("answer") or "", resolve, top=top)
         parts.append(f"<h{top}>{asked}</h{top}>{told}")
+        taken_out = "".join(f"<li>{escape(text)}</li>" for text in _taken_out(question))
+        parts.append(f"<p>Citations taken out:</p><ul>{taken_out}</ul>" if taken_out else "")
     if shown.turns and not any(question.get("answer") for question in shown.questions):
         steps = "".join(f"<li>{escape(one_line(f'{a}: {b}', 300))}</li>" for a, b in shown.turns)
         parts.append(f"<p>So far:</p><ul>{steps}</ul>")

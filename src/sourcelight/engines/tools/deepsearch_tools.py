@@ -13,6 +13,7 @@ from typing import Any
 
 from sourcelight.core.batches.answers import Answer
 from sourcelight.core.errors import UnsupportedCall
+from sourcelight.core.markup import code
 from sourcelight.engines.tools.model import Analysis, Arguments, CallContext, Conversations, Tool
 from sourcelight.engines.tools.rendering import tail, with_notices
 
@@ -54,12 +55,15 @@ def _beside(facts: Mapping[str, Any]) -> dict[str, Any]:
         {**table, "rows": list(table["rows"])[:_MOST_ROWS], "truncated": len(table["rows"]) > _MOST_ROWS}
         for table in facts.get("tables") or ()
     ]
+    found["rejected"] = _sources(facts.get("rejected", ()))
     return {name: value for name, value in found.items() if value}
 
 
-def _source_lines(sources: Iterable[Mapping[str, Any]]) -> str:
-    lines = "".join(f"- [{source.get('label', '')}]({source.get('link', '')})\n" for source in sources)
-    return f"\n## Sources\n\n{lines}" if lines else ""
+def _source_lines(facts: Mapping[str, Any]) -> str:
+    lines = "".join(f"- [{one.get('label', '')}]({one.get('link', '')})\n" for one in facts.get("sources", ()))
+    taken_out = "".join(f"- {code(str(one.get('label', '')))}\n" for one in facts.get("rejected", ()))
+    shown = f"\n## Sources\n\n{lines}" if lines else ""
+    return f"{shown}\n## Citations taken out\n\n{taken_out}" if taken_out else shown
 
 
 def _render_asked(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:
@@ -78,7 +82,7 @@ def _render_asked(answer: Answer, context: CallContext) -> tuple[dict[str, Any],
         payload |= {"title": facts.get("title", ""), "answer": facts.get("answer", ""), "sources": sources}
         payload |= _beside(facts) | {"suggestedFollowups": list(facts.get("suggested_followups") or ())}
         payload |= {"stats": dict(facts.get("stats") or {})}
-        text += f"{facts.get('answer', '').rstrip()}\n{_source_lines(sources)}"
+        text += f"{facts.get('answer', '').rstrip()}\n{_source_lines(facts)}"
     return payload | tail(answer), with_notices(text, answer)
 
 
@@ -118,7 +122,7 @@ def _render_read(answer: Answer, context: CallContext) -> tuple[dict[str, Any], 
     parts = [f"---\n{head}---\n"]
     for question in questions:
         told = question["answer"].rstrip() or f"({question['status']}: there is no answer yet)"
-        parts.append(f"# {_one_line(question['question'])}\n\n{told}\n{_source_lines(question['sources'])}")
+        parts.append(f"# {_one_line(question['question'])}\n\n{told}\n{_source_lines(question)}")
     return payload, with_notices("\n".join(parts), answer)
 
 

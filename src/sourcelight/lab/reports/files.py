@@ -1,11 +1,12 @@
-"""Files of a report: whole or not there at all, and no cell that a spreadsheet would run."""
+"""Tables of a report as files: no cell that a spreadsheet would run."""
 
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
+
+from sourcelight.display.frames.files import replacing
 
 _ENDINGS = {"csv": ".csv", "parquet": ".parquet", "jsonl": ".jsonl"}
 # What a spreadsheet runs as a formula, or that gets there after it strips blanks.
@@ -24,7 +25,7 @@ def save(frame: Any, name: str, folder: str | os.PathLike[str], format: str) -> 
         raise ValueError(f"unknown format {format!r}; choose one of {', '.join(_ENDINGS)}")
     path = Path(folder) / f"{name}{_ENDINGS[format]}"
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _replacing(path) as temporary:
+    with replacing(path) as temporary:
         if format == "parquet":
             frame.to_parquet(temporary, index=False)
         elif format == "jsonl":
@@ -32,12 +33,6 @@ def save(frame: Any, name: str, folder: str | os.PathLike[str], format: str) -> 
         else:
             _harmless(frame).to_csv(temporary, index=False)
     return str(path)
-
-
-def write_text(text: str, path: str | os.PathLike[str]) -> None:
-    """Write a text as UTF-8."""
-    with _replacing(Path(path)) as temporary:
-        temporary.write_text(text, encoding="utf-8")
 
 
 def _harmless(frame: Any) -> Any:
@@ -54,25 +49,3 @@ def _harmless(frame: Any) -> Any:
         for column, values in frame.items()
     }
     return pd.DataFrame(safe).rename(columns=harmless)
-
-
-class _replacing:  # noqa: N801 - read as a verb in a with
-    """A path beside `path` to write to; it takes the place of `path` when the block ends well."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> Path:
-        handle, name = tempfile.mkstemp(prefix=f".{self._path.name}-", dir=self._path.parent)
-        os.close(handle)
-        self._temporary = Path(name)
-        return self._temporary
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            mask = os.umask(0)
-            os.umask(mask)
-            self._temporary.chmod(0o666 & ~mask)
-            self._temporary.replace(self._path)
-        else:
-            self._temporary.unlink(missing_ok=True)

@@ -31,7 +31,7 @@ async def _deepsearch(asked: Asked) -> Answer:
         status = "completed" if answered or not link else "processing"
         value = {"url": url, "status": status, "answer": told if status == "completed" else "", "sources": answered}
     status = str(value.get("status") or "completed")
-    question = {"question": asked.arguments["question"], "sources": value.get("sources") or ()}
+    question = {"question": asked.arguments["question"], "sources": value.get("sources") or (), **_said(value)}
     facts = {
         "status": status,
         "title": value.get("title", ""),
@@ -74,6 +74,7 @@ def _said(value: Facts) -> dict[str, Any]:
     return {
         "suggested_followups": list(value.get("suggestedFollowups") or ()),
         "stats": dict(value.get("stats") or {}),
+        "rejected": [dict(source) for source in value.get("rejected") or ()],
         "tables": [dict(table) for table in value.get("tables") or ()],
         "pins": [dict(pin) for pin in value.get("pins") or ()],
         "researcher": str(value.get("researcher") or ""),
@@ -119,7 +120,7 @@ def _type_of(link: str) -> str:
 
 def _rows(asked: Asked, questions: Sequence[Facts]) -> Iterator[dict[str, Any]]:
     for number, question in enumerate(questions, 1):
-        for source in question["sources"]:
+        for source in (*question["sources"], *question["rejected"]):
             link = str(source.get("link") or "")
             kind = str(source.get("type") or _type_of(link)).casefold()
             row = {

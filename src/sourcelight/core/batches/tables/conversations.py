@@ -13,7 +13,7 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
     "conversation": (
         Column("question_number", "int32", "1-based number of the question in the conversation"),
         Column("question", "dict32", "the question"),
-        Column("type", "dict8", "search, repository, file or commit"),
+        Column("type", "dict8", "search, repository, file, commit, or unknown for what names nothing that was found"),
         Column("label", "string", "what the source is, for a reader"),
         Column("link", "string", "its address, relative to the service where that is not known"),
         Column("repository", "dict32", "name of the repository", _OTHER),

@@ -58,6 +58,7 @@ def _facts(shown: Shown) -> dict[str, Any]:
         "state": question.status,
         "answer": shown.answer or _told(question.error),
         "sources": [_source(source) for source in shown.sources],
+        "rejected": [_source(source) for source in shown.rejected],
         "suggested_followups": list(shown.followups),
         "tables": [dict(table) for table in shown.tables],
         "stats": dict(shown.stats),
@@ -94,7 +95,7 @@ def _notices(shown: Shown) -> tuple[str, ...]:
 
 
 def _sources_table(shown: Sequence[Shown]) -> Any:
-    rows = [(each.question, source) for each in shown for source in each.sources]
+    rows = [(each.question, source) for each in shown for source in (*each.sources, *each.rejected)]
     return table_of(
         "conversation",
         len(rows),

@@ -17,16 +17,20 @@ def shown_to(question: Question, viewer: Viewer, catalog: Catalog) -> Shown:
     many citations were withheld.
     """
     cited = [source for source in question.sources if source.status != "rejected"]
+    rejected = tuple(source for source in question.sources if source.status == "rejected")
     hidden = _hidden(question, viewer, catalog)
     if not hidden:
         answer = joined(question.segments)
-        return Shown(question, answer, tuple(cited), question.tables, question.followups, question.stats)
+        return Shown(question, answer, tuple(cited), question.tables, question.followups, question.stats, 0, rejected)
     kept = [
         segment
         for segment in question.segments
         if segment.kind == "heading" or (segment.repositories and not hidden & set(segment.repositories))
     ]
-    sources = tuple(source for source in cited if source.repository and source.repository not in hidden)
+    sources, rejected = (
+        tuple(source for source in some if source.repository and source.repository not in hidden)
+        for some in (cited, rejected)
+    )
     withheld = sum(source.type in {"file", "commit"} and source.repository in hidden for source in cited)
     note = f"{withheld:,} citation{'' if withheld == 1 else 's'} into repositories that you may not read were withheld."
     answer = joined([*kept, Segment("block", note)]) if question.status == "completed" else ""
@@ -40,7 +44,7 @@ def shown_to(question: Question, viewer: Viewer, catalog: Catalog) -> Shown:
         stats={},
         error={name: text for name, text in question.error.items() if name in {"kind", "title"}},
     )
-    return Shown(bare, answer, sources, (), (), {}, withheld)
+    return Shown(bare, answer, sources, (), (), {}, withheld, rejected)
 
 
 def _hidden(question: Question, viewer: Viewer, catalog: Catalog) -> set[str]:

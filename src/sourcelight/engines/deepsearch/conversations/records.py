@@ -31,7 +31,11 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class KeptSource:
-    """A source of an answer; of a citation, also its role, how its check ended, and the hash of its text."""
+    """A source of an answer; of a citation, also its role, how its check ended, and the hash of its text.
+
+    A rejected citation has no link; its label says why it was rejected. Its type is ``unknown`` when it names nothing
+    that a tool gave.
+    """
 
     type: str
     label: str
@@ -82,7 +86,10 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A question as one reader may see it. `withheld` counts citations that were left out for that reader."""
+    """A question as one reader may see it.
+
+    `withheld` counts citations that were left out for that reader; `rejected` are those that did not hold.
+    """
 
     question: Question
     answer: str
@@ -91,3 +98,4 @@ class Shown:
     followups: tuple[str, ...]
     stats: Mapping[str, Any]
     withheld: int = 0
+    rejected: tuple[KeptSource, ...] = ()

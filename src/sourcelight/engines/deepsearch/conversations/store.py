@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sourcelight.engines.deepsearch.citations import Pin
+from sourcelight.engines.deepsearch.citations import Citation, Pin
 from sourcelight.engines.deepsearch.conversations import tokens
 from sourcelight.engines.deepsearch.conversations.records import Conversation, Event, KeptSource, Question
 from sourcelight.engines.deepsearch.evidence import CommitEvidence, Evidence
@@ -309,9 +309,11 @@ def _place(item: Evidence) -> tuple[str, str, str, int, int]:
 
 
 def _kept(finished: Finished) -> list[KeptSource]:
-    """Join sources and the citations among them; rejected ones stand last, without a link."""
+    """Join sources and the citations among them; rejected ones stand last, without a link, and say why."""
     found: list[KeptSource] = []
-    cited = {_place(citation.evidence): citation for citation in finished.citations}
+    cited: dict[tuple[str, str, str, int, int], Citation] = {}
+    for each in sorted(finished.citations, key=lambda one: one.status != "verified"):
+        cited.setdefault(_place(each.evidence), each)
     for source in finished.sources:
         place = (source.repository, source.commit, source.path, source.begin_line, source.end_line)
         citation = cited.get(place) if source.type in {"file", "commit"} else None
@@ -319,9 +321,11 @@ def _kept(finished: Finished) -> list[KeptSource]:
         status = citation.status if citation is not None else ""
         quote = bytes.fromhex(citation.quote_sha256) if citation is not None else None
         found.append(KeptSource(source.type, source.label, source.link, *place, role, status, quote))
-    for citation in finished.rejected:
-        item = citation.evidence
-        found.append(KeptSource(item.kind, item.label, "", *_place(item), item.role, "rejected", None))
+    for each in finished.rejected:
+        item = each.evidence
+        label = f"{item.label}: {each.reason}"
+        found.append(KeptSource(item.kind, label, "", *_place(item), item.role, "rejected", None))
+    found += [KeptSource("unknown", f"{name}: no tool gave it", "", status="rejected") for name in finished.invented]
     return found
 
 

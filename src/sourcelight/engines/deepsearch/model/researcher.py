@@ -13,13 +13,14 @@ import anyio
 import anyio.to_thread
 
 from sourcelight.core.errors import Cancelled, SourcelightError
+from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.citations import Checker
 from sourcelight.engines.deepsearch.evidence.model import Ledger
 from sourcelight.engines.deepsearch.model.choice import ModelChoice
 from sourcelight.engines.deepsearch.model.instructions import FOLLOW_UPS, INSTRUCTIONS, LAST_WORDS, first_message
 from sourcelight.engines.deepsearch.model.toolbox import Toolbox, offered
 from sourcelight.engines.deepsearch.researchers.extractive import ExtractiveResearcher
-from sourcelight.engines.deepsearch.researchers.markdown import CITED, code, inline
+from sourcelight.engines.deepsearch.researchers.markdown import CITED, inline
 from sourcelight.engines.deepsearch.researchers.protocol import (
     Budget,
     Draft,

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sourcelight.core.batches import MatchBatch, conform
+from sourcelight.core.markup import code
 from sourcelight.core.query.fields import quoted
 from sourcelight.core.wire.events import Alert, Done, Progress
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.deepsearch.citations.pins import Pin
 from sourcelight.engines.deepsearch.evidence.choose import Texts
 from sourcelight.engines.deepsearch.question import CountedQuery, counted_query
-from sourcelight.engines.deepsearch.researchers.markdown import code, inline
+from sourcelight.engines.deepsearch.researchers.markdown import inline
 from sourcelight.engines.deepsearch.researchers.protocol import (
     Draft,
     Emit,

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sourcelight.core.errors import RepositoryError, SourcelightError
+from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.evidence.around import Defined, definitions_asked, paragraph_of
 from sourcelight.engines.deepsearch.evidence.choose import QUOTES, Chooser, Texts
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, FileEvidence, Ledger
@@ -15,7 +16,7 @@ from sourcelight.engines.deepsearch.evidence.scorers import GraphScorer, History
 from sourcelight.engines.deepsearch.question import Intents, counted_query, intents_of, leans, with_follow_up
 from sourcelight.engines.deepsearch.researchers.counting import count
 from sourcelight.engines.deepsearch.researchers.followups import followups
-from sourcelight.engines.deepsearch.researchers.markdown import code, inline
+from sourcelight.engines.deepsearch.researchers.markdown import inline
 from sourcelight.engines.deepsearch.researchers.protocol import (
     Budget,
     Draft,

@@ -81,7 +81,10 @@ def _spaced(blocks: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """An answer as it is kept. `rejected` are citations that were taken out."""
+    """An answer as it is kept.
+
+    `rejected` are citations that were taken out, `invented` ids that were cited although no tool gave them.
+    """
 
     segments: tuple[Segment, ...]
     citations: tuple[Citation, ...]
@@ -90,6 +93,7 @@ class Finished:
     followups: tuple[str, ...]
     tables: tuple[Table, ...]
     stats: Mapping[str, Any] = field(default_factory=dict)
+    invented: tuple[str, ...] = ()
 
     @property
     def markdown(self) -> str:
@@ -113,11 +117,12 @@ def finish(draft: Draft, inquiry: Inquiry, emit: Emit) -> Finished:
     segments = _written(draft, checked, inquiry)
     accepted = tuple(citation for citation in checked.values() if citation.accepted)
     rejected = tuple(citation for citation in checked.values() if not citation.accepted)
+    invented = tuple(name for name in wanted if name not in checked)
     stats = {
         **draft.stats,
         "citations": len(accepted),
         "citations_moved": sum(citation.status == "moved" for citation in accepted),
-        "citations_rejected": len(rejected) + sum(name not in checked for name in wanted),
+        "citations_rejected": len(rejected) + len(invented),
         "unverified_sentences": sum(segment.text.count(UNVERIFIED) for segment in segments),
     }
     return Finished(
@@ -128,6 +133,7 @@ def finish(draft: Draft, inquiry: Inquiry, emit: Emit) -> Finished:
         tuple(draft.followups),
         tuple(draft.tables),
         stats,
+        invented,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from sourcelight.core.markup import visible
+from sourcelight.core.markup import code, visible
 from sourcelight.engines.deepsearch.citations.check import Citation
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, FileEvidence
 from sourcelight.engines.deepsearch.safety import redact
@@ -28,16 +28,6 @@ def inline(text: str, most: int = 300) -> str:
     if len(plain) > most:
         plain = plain[: most - 1].rstrip() + "…"
     return _SPECIAL.sub(r"\\\1", plain)
-
-
-def code(text: str) -> str:
-    """Show a name or a short text in a code span."""
-    plain = " ".join(visible(text).split())
-    fence = "`"
-    while fence in plain:
-        fence += "`"
-    space = " " if plain.startswith("`") or plain.endswith("`") else ""
-    return f"{fence}{space}{plain}{space}{fence}" if plain else "` `"
 
 
 def fenced(text: str, path: str) -> str:

@@ -56,6 +56,8 @@ def _question(question: Mapping[str, Any], turns: list[str], prefix: str) -> str
     body = to_html(question["answer"], lambda url: link_of(url, prefix), top=2)
     sources = "".join(f"<li>{_source(source, prefix)}</li>" for source in question["sources"])
     sources = f"<h3>Sources</h3><ul>{sources}</ul>" if sources else ""
+    rejected = "".join(f"<li>{_source(source, prefix)}</li>" for source in question["rejected"])
+    sources += f"<h3>Citations taken out</h3><ul>{rejected}</ul>" if rejected else ""
     asked = "".join(f"<li>{escape(one_line(text, 300))}</li>" for text in question["suggested_followups"])
     asked = f"<h3>What could be asked next</h3><ul>{asked}</ul>" if asked else ""
     return (

@@ -1,0 +1,35 @@
+"""Files that are whole or not there at all: written beside their place, then moved to it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def write_text(text: str, path: str | os.PathLike[str]) -> None:
+    """Write a text as UTF-8; what stood there before stays until all of it is written."""
+    with replacing(Path(path).expanduser()) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+class replacing:  # noqa: N801 - read as a verb in a with
+    """A path beside `path` to write to; it takes the place of `path` when the block ends well."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> Path:
+        handle, name = tempfile.mkstemp(prefix=f".{self._path.name}-", dir=self._path.parent)
+        os.close(handle)
+        self._temporary = Path(name)
+        return self._temporary
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            mask = os.umask(0)
+            os.umask(mask)
+            self._temporary.chmod(0o666 & ~mask)
+            self._temporary.replace(self._path)
+        else:
+            self._temporary.unlink(missing_ok=True)

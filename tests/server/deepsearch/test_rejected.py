@@ -1,0 +1,110 @@
+"""Citations that did not hold: out of the answer, and told to whoever reads it, on every way to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+
+import httpx
+import pytest
+
+import sourcelight as sl
+from engines.deepsearch.asking import OPEN, SECRET, add_account, desk_context
+from server.deepsearch.conftest import WAIT_S
+from server.running_service import TOKEN, Service, running
+from sourcelight.backends.embed import EmbeddedBackend
+from sourcelight.client import Client
+from sourcelight.engines.deepsearch.conversations import Desk
+from sourcelight.engines.deepsearch.evidence.model import FileEvidence
+from sourcelight.engines.deepsearch.researchers import Budget, Draft, Emit, Inquiry
+from sourcelight.engines.deepsearch.researchers.protocol import Paragraph
+from sourcelight.engines.engine import Engine
+from sourcelight.repos.state import State
+
+WRONG = f"{OPEN}@{{commit}} shop/cart.py#L1-L1: the file does not say that"
+INVENTED = "E9: no tool gave it"
+
+
+class Careless:
+    """Cites lines that hold, lines that do not say that, lines that moved, and what nobody gave it."""
+
+    def research(self, inquiry: Inquiry, budget: Budget | None, emit: Emit) -> Draft:
+        del budget, emit
+        draft = Draft(researcher="model", model="careless")
+        at = {pin.repository: pin.commit for pin in inquiry.pins}
+        said = '    """Round a price to whole cents, half a cent to the even one."""'
+        for path, line, text in (
+            ("shop/prices.py", 5, said), ("shop/cart.py", 1, "import magic"), ("shop/prices.py", 3, '"""Prices."""'),
+        ):  # fmt: skip
+            draft.ledger.add(FileEvidence(OPEN, at[OPEN], path, line, line, text))
+        draft.ledger.add(FileEvidence(SECRET, at[SECRET], "vault/ledger.py", 1, 1, "nothing"))
+        draft.parts.append(
+            Paragraph("Cents [E1]. Magic [E2]. Moved [E3]. A secret [E4]. Invented [E9]. Both [E1, E9].")
+        )
+        return draft
+
+
+@pytest.fixture(scope="module")
+def desk() -> Iterator[Desk]:
+    with State() as state, closing(Desk(state, Careless())) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def service(asked_engine: Engine, desk: Desk) -> Iterator[Service]:
+    with running(asked_engine, state=desk.state, conversations=desk) as found:
+        yield found
+
+
+def test_tables_of_both_backends_have_what_was_rejected(asked_engine: Engine, desk: Desk, service: Service) -> None:
+    here = Client(EmbeddedBackend(asked_engine, conversations=desk)).deepsearch("how?", cache=False)
+    there = sl.connect(service.url, token=TOKEN).deepsearch("how?", cache=False)
+    for answer in (here, there):
+        found = answer.citations
+        assert found["status"].tolist() == ["verified", "moved", "rejected", "rejected", "rejected"]
+        assert found["link"].tolist()[2:] == ["", "", ""]
+        commit = found["commit"][0]
+        assert found["label"].tolist()[2:] == [
+            WRONG.format(commit=commit[:12]),
+            f"{SECRET}@{found['commit'][3][:12]} vault/ledger.py#L1-L1: the file does not say that",
+            INVENTED,
+        ]
+        assert found["type"].tolist()[4] == "unknown"
+        assert "rejected" in set(answer.sources["status"].dropna())
+        assert answer.stats["citations_rejected"] == 3
+        assert "Magic (unverified)" in answer.text
+        assert "Both [" in answer.text
+        assert "[E" not in answer.text
+        for shown in (repr(answer), answer.to_markdown(), answer.to_html(), answer._repr_mimebundle_()["text/html"]):
+            assert INVENTED in shown
+            assert "the file does not say that" in shown
+    assert here.text == there.text
+    assert here.citations["label"].tolist() == there.citations["label"].tolist()
+
+
+def test_pages_and_markdown_name_them(service: Service) -> None:
+    answer = sl.connect(service.url, token=TOKEN).deepsearch("how?", cache=False)
+    headers = {"Authorization": f"token {TOKEN}"}
+    with httpx.Client(headers=headers, timeout=WAIT_S, trust_env=False) as client:
+        page = client.get(answer.url).text
+        text = client.get(f"{answer.url}.md").text
+    assert f'{INVENTED} <span class="bad">rejected</span>' in page
+    listed = text.partition("## Citations taken out\n\n")[2]
+    assert f"- `{INVENTED}`\n" in listed
+    assert INVENTED not in text.partition("## Citations taken out")[0]
+
+
+def test_a_reader_learns_nothing_of_what_was_rejected_elsewhere(asked_engine: Engine, desk: Desk) -> None:
+    """Whoever may not see a repository of the question sees only what was rejected in visible ones."""
+    owner = desk_context(asked_engine, desk)
+    asked = desk.ask("how?", owner).attributes
+    link = desk.share(asked["id"], owner)
+    reader = add_account(desk.state, "reader")
+    told = desk.read(link, desk_context(asked_engine, desk, reader))
+    assert SECRET not in str(told.attributes) + str(told.table.to_pylist())
+    rejected = [source["label"] for source in told.attributes["questions"][0]["rejected"]]
+    assert [label.partition("@")[0] for label in rejected] == [OPEN]
+    allowed = replace(reader, granted=frozenset({SECRET}))
+    whole = desk.read(link, desk_context(asked_engine, desk, allowed)).attributes["questions"][0]["rejected"]
+    assert [source["status"] for source in whole] == ["rejected"] * 3
