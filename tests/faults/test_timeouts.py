@@ -26,6 +26,7 @@ from sourcelight.engines.engine.background import on_time
 from sourcelight.repos import Viewer
 from sourcelight.server.service.pacing import EncodedMatches
 from sourcelight.server.service.producer import Producer
+from sourcelight.server.service.threads import SearchThreads
 
 LATE_S = 1.5  # 0.3 s on an idle machine
 SLOW = "[^x]"
@@ -199,7 +200,7 @@ def test_what_the_service_could_not_encode_is_told_to_the_engine() -> None:
     async def search() -> list[Any]:
         producer = Producer(ScriptedEngine(script), SearchRequest("x"), Viewer.owner(), Cancellation(), encode)
         ended = asyncio.Event()
-        producer.start(ended.set)
+        producer.start(SearchThreads(), ended.set)
         await asyncio.wait_for(ended.wait(), 20)
         return await producer.take(0)
 

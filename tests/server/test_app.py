@@ -235,7 +235,8 @@ def test_a_client_that_goes_away_stops_the_search_and_frees_its_thread(serve: Se
     engine = ScriptedEngine(_endless)
     service = serve(engine)
     with service.client.stream("GET", PATH, params={"q": "x"}) as answer:
-        assert next(answer.iter_raw())
+        portions = answer.iter_raw()  # held: dropped, it would hang up
+        assert next(portions)
         assert not engine.released.is_set()
     assert engine.released.wait(0.3)
     _eventually(lambda: service.app.state.search.running == 0)
@@ -308,7 +309,8 @@ def test_a_stopping_service_does_not_wait_for_an_engine_that_hangs(serve: Serve)
 def test_one_search_too_many_is_told_to_come_back(serve: Serve) -> None:
     service = serve(ScriptedEngine(_endless), limits=StreamLimits(searches=1))
     with service.client.stream("GET", PATH, params={"q": "x"}) as answer:
-        assert next(answer.iter_raw())
+        portions = answer.iter_raw()  # held: dropped, it would hang up
+        assert next(portions)
         refused = service.search()
         assert refused.status_code == 429
         assert refused.headers["retry-after"] == "1"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote, urlsplit
 
 from starlette.applications import Starlette
@@ -12,7 +12,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
-from starlette.types import Scope
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sourcelight.repos.state import State
 from sourcelight.server.identity import Authenticator, OwnerToken, Refusal
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 #: What ``src version`` shows as recommended: the release that the service's documents describe.
 DEFAULT_TIMEOUT_S = 20.0
 SRC_CLI_VERSION = "7.0.0"
+STREAM_PATH = "/.api/search/stream"
 MCP_PATHS = ("/.api/mcp", "/.api/mcp/{rest:path}", METADATA_PREFIX, METADATA_PREFIX + "/{rest:path}")
 _ANY = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - recognised, not bound
 _HOME = (
@@ -52,6 +53,32 @@ class _GetOnly(Route):
     def __init__(self, path: str, endpoint: object) -> None:
         super().__init__(path, endpoint, methods=["GET"])  # type: ignore[arg-type]  # an ASGI app is right, too
         self.methods = {"GET"}
+
+
+class Application(Starlette):
+    """The framework's application, around which requests for `straight` go: what stands in front of it is ours.
+
+    Parameters
+    ----------
+    straight
+        Applications by path, with their guards.
+    options
+        Those of the framework.
+    """
+
+    def __init__(self, straight: Mapping[str, ASGIApp], **options: Any) -> None:
+        super().__init__(**options)
+        self._straight = straight
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        straight = None
+        if scope["type"] == "http" and scope["method"] == "GET":
+            straight = self._straight.get(scope["path"])
+        if straight is not None:
+            await straight(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)
 
 
 def create_app(
@@ -150,9 +177,16 @@ def create_app(
     async def home(_: Request) -> Response:
         return HTMLResponse(_HOME)
 
-    app = Starlette(
+    guards = [
+        Middleware(AccessLog),
+        Middleware(SecurityHeaders),
+        Middleware(HostCheck, names=_names(settings, bind_host), any_address=bind_host in _ANY),
+        Middleware(SizeLimits),
+    ]
+    app = Application(
+        {STREAM_PATH: guarded(search, guards)},
         routes=[
-            _GetOnly("/.api/search/stream", search),
+            _GetOnly(STREAM_PATH, search),
             _GetOnly("/.api/src-cli/version", version),
             _GetOnly(tracing.PATH + "{trace_id}", read_trace),
             *(Route(path, mcp) for path in MCP_PATHS),
@@ -163,12 +197,7 @@ def create_app(
             *([] if api is None else api.routes()),
             *pages.routes(),
         ],
-        middleware=[
-            Middleware(AccessLog),
-            Middleware(SecurityHeaders),
-            Middleware(HostCheck, names=_names(settings, bind_host), any_address=bind_host in _ANY),
-            Middleware(SizeLimits),
-        ],
+        middleware=guards,
         exception_handlers={404: _not_found, 405: _wrong_method},
     )
     app.router.redirect_slashes = False
@@ -177,6 +206,13 @@ def create_app(
     app.state.oauth = oauth
     app.state.mcp = mcp
     app.state.deepsearch = api
+    return app
+
+
+def guarded(app: ASGIApp, guards: Sequence[Middleware]) -> ASGIApp:
+    """`app` behind `guards`, of which the first one is the outermost."""
+    for cls, args, kwargs in reversed(guards):
+        app = cls(app, *args, **kwargs)
     return app
 
 

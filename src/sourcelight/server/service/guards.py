@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sourcelight.server.service.answers import plain
@@ -24,7 +23,13 @@ MAX_ADDRESS_BYTES = 64 * 1024
 MAX_BODY_BYTES = 1024 * 1024
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 _NOTES = "sourcelight.notes"
-_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+_SECURITY = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"content-security-policy", b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+_KNOWN_HOSTS = 100
 
 access_log = logging.getLogger("sourcelight.access")
 
@@ -112,20 +117,29 @@ class HostCheck:
         self._app = app
         self._names = LOOPBACK_NAMES | {name.lower().strip("[]") for name in names}
         self._any_address = any_address
+        self._known: set[bytes] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on what names this service."""
         if scope["type"] == "http":
-            headers = Headers(scope=scope).getlist("host")
-            name = host_name(headers[0]) if len(headers) == 1 else ""
-            if not name:
-                await plain(400, "A request needs one Host header that names this service.")(scope, receive, send)
-                return
-            if not (name in self._names or (self._any_address and _is_address(name))):
-                text = "This service does not answer for the host name of this request; externalURL sets another one."
-                await plain(421, text)(scope, receive, send)
-                return
+            headers = [value for name, value in scope["headers"] if name == b"host"]
+            if len(headers) != 1 or headers[0] not in self._known:
+                refused = self._refused(headers)
+                if refused is not None:
+                    await refused(scope, receive, send)
+                    return
         await self._app(scope, receive, send)
+
+    def _refused(self, headers: list[bytes]) -> ASGIApp | None:
+        name = host_name(headers[0].decode("latin-1")) if len(headers) == 1 else ""
+        if not name:
+            return plain(400, "A request needs one Host header that names this service.")
+        if not (name in self._names or (self._any_address and _is_address(name))):
+            text = "This service does not answer for the host name of this request; externalURL sets another one."
+            return plain(421, text)
+        if len(self._known) < _KNOWN_HOSTS:
+            self._known.add(headers[0])
+        return None
 
 
 class SizeLimits:
@@ -154,8 +168,8 @@ class SizeLimits:
         if scope["path"].startswith(self._own_limit):
             await self._app(scope, receive, send)
             return
-        length = Headers(scope=scope).get("content-length", "0")
-        if not length.isdecimal() or int(length) > MAX_BODY_BYTES:
+        length = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
+        if not length.isdigit() or int(length) > MAX_BODY_BYTES:
             await plain(413, f"The body is larger than {MAX_BODY_BYTES} bytes.")(scope, receive, send)
             return
         taken = 0
@@ -180,11 +194,9 @@ class SecurityHeaders:
 
         async def adding(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers.setdefault("X-Content-Type-Options", "nosniff")
-                headers.setdefault("Referrer-Policy", "no-referrer")
-                headers.setdefault("Content-Security-Policy", _POLICY)
-                headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
+                headers = list(message["headers"])
+                given = {name for name, _ in headers}
+                message["headers"] = headers + [header for header in _SECURITY if header[0] not in given]
             await send(message)
 
         await self._app(scope, receive, adding)

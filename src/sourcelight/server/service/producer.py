@@ -24,6 +24,7 @@ from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Event, Progres
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.repos import Viewer
 from sourcelight.server.service.pacing import EncodedMatches
+from sourcelight.server.service.threads import SearchThreads
 from sourcelight.server.service.trace import Trace
 
 log = logging.getLogger("sourcelight.service")
@@ -88,13 +89,11 @@ class Producer:
     _room: threading.Condition = field(default_factory=threading.Condition)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _loop: asyncio.AbstractEventLoop | None = None
-    _thread: threading.Thread | None = None
 
-    def start(self, ended: Callable[[], Any]) -> None:
-        """Start the thread; `ended` is called on the event loop once it is over."""
+    def start(self, threads: SearchThreads, ended: Callable[[], Any]) -> None:
+        """Start in one of `threads`; `ended` is called on the event loop once it is over."""
         self._loop = asyncio.get_running_loop()
-        self._thread = threading.Thread(target=self._run, args=(ended,), name="sourcelight-search", daemon=True)
-        self._thread.start()
+        threads.run(lambda: self._run(ended))
 
     def stop(self) -> None:
         """Ask the engine to stop, and let it out of a full buffer. Callable from any thread, more than once."""

@@ -6,6 +6,7 @@ with the same message, and ``done``. Only credentials and overload have an HTTP 
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 import zlib
@@ -13,7 +14,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import parse_qsl
 
-import anyio
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
@@ -24,13 +24,22 @@ from sourcelight.core.wire.events import Event
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.server.identity import Authenticator, Principal, Refusal
 from sourcelight.server.service.answers import plain
-from sourcelight.server.service.guards import Notes, notes_of
+from sourcelight.server.service.guards import notes_of
 from sourcelight.server.service.pacing import Cadence, Pacer
 from sourcelight.server.service.producer import EncodeBatch, Producer, SearchEngine, query_fault, stopped
 from sourcelight.server.service.settings import Settings
+from sourcelight.server.service.threads import SearchThreads
 from sourcelight.server.service.trace import PATH as TRACE_PATH
 from sourcelight.server.service.trace import Trace, TraceBook
 
+_SHORT_S = 0.02
+_HEAD = (
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache"),
+    (b"connection", b"keep-alive"),
+    (b"x-accel-buffering", b"no"),
+    (b"vary", b"Authorization, Accept-Encoding"),
+)
 _COMPRESS_IN_THREAD_BYTES = 256 * 1024
 _LARGE_FRAME_BYTES = 64 * 1024
 _WORDS = {"1": True, "t": True, "true": True, "0": False, "f": False, "false": False}
@@ -90,6 +99,7 @@ class SearchStream:
         self._cadence = cadence
         self._limits = limits
         self._running: set[Producer] = set()
+        self._threads = SearchThreads()
         self._stop_by: float | None = None
 
     @property
@@ -107,6 +117,7 @@ class SearchStream:
         self._stop_by = time.monotonic() + self._limits.stop_grace_s
         for producer in list(self._running):
             producer.stop()
+        self._threads.stop()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -159,31 +170,33 @@ class SearchStream:
         )
         url = f"{self._base(scope)}{TRACE_PATH}{trace.id}" if trace is not None else ""
         pacer = Pacer(self._cadence, started=started, trace_url=url)
+        wire.head({"X-Trace": trace.id, "X-Trace-URL": url} if trace is not None else {})
         self._running.add(producer)
-        producer.start(lambda: self._running.discard(producer))
+        producer.start(self._threads, lambda: self._running.discard(producer))
+        reader = _Reader(receive, producer)
         try:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_watch, receive, producer, pacer, notes, tasks.cancel_scope)
-                await wire.start({"X-Trace": trace.id, "X-Trace-URL": url} if trace is not None else {})
-                await self._pump(producer, pacer, wire)
-                tasks.cancel_scope.cancel()
-        except* OSError:
+            await self._pump(producer, pacer, wire, reader)
+        except OSError:
             # The reader takes nothing any more (a passed time limit is an OSError, too), or is gone.
             notes.outcome = "stalled"
         finally:
+            await reader.let_go()
             producer.stop()
-            notes.outcome = notes.outcome or producer.counts.fault or "done"
+            gone = "disconnected" if reader.gone and not pacer.has_done else ""
+            notes.outcome = notes.outcome or gone or producer.counts.fault or "done"
             notes.events, notes.rows = producer.counts.events, producer.counts.rows
             if trace is not None:
                 trace.mark(f"{wire.sent} bytes sent, outcome {notes.outcome}")
 
-    async def _pump(self, producer: Producer, pacer: Pacer, wire: _Wire) -> None:
+    async def _pump(self, producer: Producer, pacer: Pacer, wire: _Wire, reader: _Reader) -> None:
+        items = await producer.take(_SHORT_S)
+        if not producer.finished:
+            # A search that is over in a moment needs nobody to look whether its reader is still there.
+            reader.watch()
+            await wire.start()
+        frames: list[bytes] = []
+        ended = False
         while not pacer.has_done:
-            ended = producer.finished
-            wait_s = pacer.wait_s(time.monotonic())
-            if self._stop_by is not None:
-                wait_s = min(wait_s, max(0.0, self._stop_by - time.monotonic()))
-            items = await producer.take(0.0 if ended else wait_s)
             for item in items:
                 pacer.add(item)
             overdue = self._stop_by is not None and time.monotonic() >= self._stop_by
@@ -192,7 +205,17 @@ class SearchStream:
                     pacer.add(event)
             if (frames := pacer.take(time.monotonic())) and not pacer.has_done:
                 await wire.write(frames)
+            if reader.gone:
+                return
+            if not pacer.has_done:
+                ended = producer.finished
+                items = await producer.take(0.0 if ended else self._wait_s(pacer))
         await wire.end(frames)
+
+    def _wait_s(self, pacer: Pacer) -> float:
+        now = time.monotonic()
+        wait_s = pacer.wait_s(now)
+        return wait_s if self._stop_by is None else min(wait_s, max(0.0, self._stop_by - now))
 
     def _early_end(self) -> list[Event]:
         if self.stopping:
@@ -223,31 +246,37 @@ class _Wire:
         # wbits 31 is the gzip container; level 1 because the reader waits for it.
         self._packer = zlib.compressobj(1, zlib.DEFLATED, 31) if zipped else None
         self._stall_s = stall_s
+        self._extra: Mapping[str, str] = {}
+        self._started = False
         self.sent = 0
 
-    async def start(self, extra: Mapping[str, str]) -> None:
-        headers = {
-            "Content-Type": "text/event-stream",
-            "Cache-Control": "no-cache",
-            "Connection": "keep-alive",
-            "X-Accel-Buffering": "no",
-            "Vary": "Authorization, Accept-Encoding",
-            **({"Content-Encoding": "gzip"} if self._packer is not None else {}),
-            **extra,
-        }
-        raw = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
-        await self._pass({"type": "http.response.start", "status": 200, "headers": raw})
+    def head(self, extra: Mapping[str, str]) -> None:
+        """Set the headers beyond those of each stream."""
+        self._extra = extra
+
+    async def start(self) -> None:
+        """Send the head, unless that was done."""
+        if self._started:
+            return
+        self._started = True
+        more = {"Content-Encoding": "gzip", **self._extra} if self._packer is not None else self._extra
+        raw = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in more.items()]
+        await self._pass({"type": "http.response.start", "status": 200, "headers": [*_HEAD, *raw]})
 
     async def write(self, frames: list[bytes]) -> None:
+        """Send frames, after the head."""
+        await self.start()
         for data in [b"".join(frames)] if self._packer is not None else _portions(frames):
             if len(data) > _COMPRESS_IN_THREAD_BYTES and self._packer is not None:
-                data = await anyio.to_thread.run_sync(self._pack, data)  # noqa: PLW2901 - the same, packed
+                data = await asyncio.to_thread(self._pack, data)  # noqa: PLW2901 - the same, packed
             else:
                 data = self._pack(data)  # noqa: PLW2901 - as above
             self.sent += len(data)
             await self._pass({"type": "http.response.body", "body": data, "more_body": True})
 
     async def end(self, frames: list[bytes]) -> None:
+        """Send the last frames."""
+        await self.start()
         if sum(map(len, frames)) > _COMPRESS_IN_THREAD_BYTES:
             await self.write(frames)
             frames = []
@@ -263,7 +292,7 @@ class _Wire:
         return self._packer.compress(data) + self._packer.flush(zlib.Z_SYNC_FLUSH)
 
     async def _pass(self, message: Message) -> None:
-        with anyio.fail_after(self._stall_s):
+        async with asyncio.timeout(self._stall_s):
             await self._send(message)
 
 
@@ -287,19 +316,33 @@ async def _answer(wire: _Wire, events: list[Event], cadence: Cadence) -> None:
     pacer = Pacer(cadence, started=now)
     for event in events:
         pacer.add(event)
-    await wire.start({})
     await wire.end(pacer.take(now))
 
 
-async def _watch(receive: Receive, producer: Producer, pacer: Pacer, notes: Notes, scope: anyio.CancelScope) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    # The end of a complete answer is reported in the same way.
-    if pacer.has_done:
-        return
-    notes.outcome = "disconnected"
-    producer.stop()
-    scope.cancel()
+class _Reader:
+    """Whoever reads the answer: stops the search when they are gone."""
+
+    def __init__(self, receive: Receive, producer: Producer) -> None:
+        self._receive = receive
+        self._producer = producer
+        self._task: asyncio.Task[None] | None = None
+        self.gone = False
+
+    def watch(self) -> None:
+        """Begin to look whether the reader is still there."""
+        self._task = asyncio.create_task(self._watch())
+
+    async def let_go(self) -> None:
+        """End looking."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    async def _watch(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        self.gone = True
+        self._producer.stop()
 
 
 def _accepts_gzip(header: str) -> bool:

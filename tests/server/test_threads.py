@@ -1,0 +1,68 @@
+"""Search threads are started at once, used again, and few are kept."""
+
+from __future__ import annotations
+
+import threading
+
+from sourcelight.core.batches import Cancellation
+from sourcelight.server.service.threads import SearchThreads
+
+BOUND_S = 5.0
+
+
+def _idle() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "sourcelight-idle"]
+
+
+def _until_idle(known: set[threading.Thread], count: int) -> list[threading.Thread]:
+    bound = Cancellation(BOUND_S)
+    while len(found := [thread for thread in _idle() if thread not in known]) != count:
+        assert not bound.expired
+        threading.Event().wait(0.01)
+    return found
+
+
+def test_a_thread_is_used_again_and_named_for_what_it_does() -> None:
+    threads, known, seen = SearchThreads(), set(_idle()), []
+
+    def work() -> None:
+        assert threading.current_thread().name == "sourcelight-search"
+        seen.append(threading.current_thread())
+
+    for number in range(3):
+        threads.run(work)
+        _until_idle(known, 1)
+        assert len(seen) == number + 1
+    assert len(set(seen)) == 1
+    threads.stop()
+    seen[0].join(BOUND_S)
+    assert not seen[0].is_alive()
+
+
+def test_many_run_at_the_same_time_and_two_are_kept() -> None:
+    threads, known, seen = SearchThreads(), set(_idle()), []
+    together = threading.Barrier(8, timeout=BOUND_S)
+
+    def work() -> None:
+        together.wait()
+        seen.append(threading.current_thread())
+        together.wait()
+
+    for _ in range(8):
+        threads.run(work)
+    kept = _until_idle(known, 2)
+    for thread in set(seen) - set(kept):
+        thread.join(BOUND_S)
+    assert len(set(seen)) == 8
+    threads.stop()
+    for thread in kept:
+        thread.join(BOUND_S)
+    assert not any(thread.is_alive() for thread in seen)
+
+
+def test_a_stopped_pool_still_runs_what_it_is_given_and_keeps_nothing() -> None:
+    threads, known, done = SearchThreads(), set(_idle()), threading.Event()
+    threads.stop()
+    threads.run(done.set)
+    assert done.wait(BOUND_S)
+    _until_idle(known, 0)
