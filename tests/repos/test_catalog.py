@@ -3,6 +3,7 @@ import os
 import shutil
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -310,6 +311,44 @@ def test_commits_resets_and_switches_are_noticed(tmp_path: Path) -> None:
     repo.git("pack-refs", "--all")
     assert catalog.refresh()
     assert catalog.repositories[0].facts.commit == head
+
+
+def test_a_brief_look_notices_every_commit(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "app", {"a": "1"})
+    first = repo.head
+    bare = BareBuilder(tmp_path / "bare.git")
+    repo.git("push", "-q", str(bare.path), "main")
+    empty = RepositoryBuilder(tmp_path / "later")
+    catalog = Catalog.open([tmp_path])
+
+    def settled() -> None:
+        """Let the time stamps of what was written grow old enough to be trusted."""
+        bound = time.monotonic() + 5
+        while any(one.racy or one.commit_stamp is None for one in catalog._entries):
+            assert time.monotonic() < bound
+            threading.Event().wait(0.02)
+            catalog.refresh(brief=True)
+
+    def seen(name: str, commit: str) -> None:
+        assert catalog.refresh(brief=True)
+        assert catalog.get(name).facts.commit == commit
+        settled()
+        assert not catalog.refresh(brief=True)
+
+    settled()
+    seen("app", repo.commit({"a": "2"}))
+    repo.git("reset", "-q", "--hard", first)
+    seen("app", first)
+    repo.git("pack-refs", "--all")
+    catalog.refresh(brief=True)
+    settled()
+    repo.git("switch", "-q", "-c", "deep/side")
+    head = repo.commit({"b": "1"})
+    seen("app", head)
+    repo.git("push", "-q", "--force", str(bare.path), "HEAD:refs/heads/main")
+    bare.git("pack-refs", "--all")
+    seen("bare", head)
+    seen("later", empty.commit({"a": "1"}))
 
 
 def test_a_forced_push_and_a_rewritten_history_are_noticed(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from sourcelight.repos.annotations import FILE_NAME, Annotations, read_annotatio
 from sourcelight.repos.describe import (
     Description,
     Stamp,
+    commit_files,
     describe,
     describe_snapshot,
     stamp_files,
@@ -40,6 +41,8 @@ class _Entry:
     files: tuple[str, ...] = ()
     stamp: Stamp = ()
     racy: bool = False
+    commit_files: tuple[str, ...] = ()
+    commit_stamp: Stamp | None = None
     description: Description | None = None
     skipped: SkippedRepository | None = None
     look_again: float = 0.0
@@ -50,7 +53,9 @@ class _Entry:
         began = time.monotonic()
         self.description = self.skipped = None
         if isinstance(self.place, Found):
-            self.files = watched_files(self.place, head_target(self.place.git_dir))
+            head = head_target(self.place.git_dir)
+            self.files, self.commit_files = watched_files(self.place, head), commit_files(self.place, head)
+        self.commit_stamp = None
         self.stamp, self.racy = stamp_files(self.files)  # before reading: what changes meanwhile is seen next time
         try:
             if isinstance(self.place, Found):
@@ -66,9 +71,16 @@ class _Entry:
         self.look_again = time.monotonic() + SNAPSHOT_SHARE * (time.monotonic() - began)
         return former != (self.description, self.skipped)
 
-    def refresh(self, *, thorough: bool) -> bool:
+    def refresh(self, *, thorough: bool, brief: bool) -> bool:
         if isinstance(self.place, str):
             return (thorough or time.monotonic() >= self.look_again) and self.read()
+        # Where HEAD names no branch, another one stands in for it, which these files say nothing of.
+        stands_in = self.description is not None and bool(self.description.warning)
+        if brief and not (thorough or self.racy or stands_in):
+            stamp, racy = stamp_files(self.commit_files)
+            if stamp == self.commit_stamp:
+                return False
+            self.commit_stamp = None if racy else stamp
         if not (thorough or self.racy or stamp_files(self.files)[0] != self.stamp):
             return False
         return self.read()
@@ -186,7 +198,7 @@ class Catalog:
         """The repositories that exist for `viewer`, by name."""
         return visible(self.repositories, viewer)
 
-    def refresh(self, *, thorough: bool = False) -> bool:
+    def refresh(self, *, thorough: bool = False, brief: bool = False) -> bool:
         """Notice moved refs, new, deleted and recreated repositories, and a changed `repos.toml`.
 
         Costs a few `stat` calls for a repository that did not change. A snapshot is looked through only after a
@@ -196,6 +208,10 @@ class Catalog:
         ----------
         thorough
             Read everything anew.
+        brief
+            Look only for other commits and at `repos.toml`, with half as many calls: for a caller who does so many
+            times a second, and looks at everything now and then. New repositories, descriptions and times of fetches
+            are not noticed.
 
         Returns
         -------
@@ -204,10 +220,10 @@ class Catalog:
         """
         with self._lock:
             changed = False
-            if thorough or any(_changed(folder, then) for folder, then in self._folders.items()):
+            if thorough or (not brief and any(_changed(folder, then) for folder, then in self._folders.items())):
                 changed = self._discover(None, None)
             for entry in self._entries:
-                changed |= entry.refresh(thorough=thorough)
+                changed |= entry.refresh(thorough=thorough, brief=brief)
             if thorough or self._annotation_stamp[1] or stamp_files(self._annotation_files) != self._annotation_stamp:
                 changed |= self._read_annotations_again()
             return changed and self._arrange()

@@ -97,6 +97,13 @@ def watched_files(found: Found, head: str) -> tuple[str, ...]:
     return tuple(files)
 
 
+def commit_files(found: Found, head: str) -> tuple[str, ...]:
+    """Fewer files, for whether the commit of HEAD may be another: packed refs are always replaced in their folder."""
+    own = () if found.git_dir == found.shared else (found.shared,)
+    ref = (f"{found.shared}/{head}",) if head and ".." not in head else ()
+    return (f"{found.git_dir}/HEAD", found.git_dir, *own, *ref)
+
+
 def stamp_files(files: tuple[str, ...]) -> tuple[Stamp, bool]:
     """Time, identity and size of files (None for an absent one), and whether one changed a moment ago."""
     stamps: list[tuple[int, int, int] | None] = []

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from sourcelight.engines.navigation import Navigator
 
 WORKTREE = "WORKTREE"
+WHOLE_LOOK_S = 0.25
+"""How long new repositories, and what the present ones say of themselves, may go unnoticed; commits never do."""
 _SHORT, _FEW_OR = 300, 6
 """Characters and alternatives of a query that is read in a moment."""
 _TIMEOUT = re.compile(r"(?i)(?<![^\s(])timeout:([^\s()]+)")
@@ -83,6 +85,7 @@ class Engine:
         self.words = WordsUpdate(self)
         self._seen = {repository.facts.name for repository in catalog.repositories}
         self._updating = threading.Lock()
+        self._next_look = 0.0
 
     def update(
         self,
@@ -99,13 +102,17 @@ class Engine:
     def refresh(self, cancellation: Cancellation | None = None) -> None:
         """Notice moved refs, and changed work trees where they are searched, and index what is new.
 
-        Costs some microseconds a repository when nothing moved. While another thread indexes, the caller goes on with
+        Costs some microseconds a repository when nothing moved. Other commits are seen at once, and new repositories
+        within a quarter of a second. While another thread indexes, the caller goes on with
         the index as it is.
         """
         if not self._updating.acquire(blocking=False):
             return
         try:
-            self.catalog.refresh()
+            now = time.monotonic()
+            brief = now < self._next_look
+            self.catalog.refresh(brief=brief)
+            self._next_look = self._next_look if brief else now + WHOLE_LOOK_S
             self._seen.update(repository.facts.name for repository in self.catalog.repositories)
             stale = [t for t in map(self.target_of, self.catalog.repositories) if not self.store.is_current(t)]
             known_failures = set() if self.report is None else set(self.report.failures)
