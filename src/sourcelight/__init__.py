@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from sourcelight.core.query import build as q
     from sourcelight.core.query import parse as parse_query
     from sourcelight.display.frames import columns_of
+    from sourcelight.display.frames.sql import sql
     from sourcelight.lab import reports
     from sourcelight.lab.accessor import compare_results
 
@@ -96,6 +97,7 @@ _ELSEWHERE = {
     "parse_query": ("sourcelight.core.query", "parse"),
     "q": ("sourcelight.core.query.build", ""),
     "reports": ("sourcelight.lab.reports", ""),
+    "sql": ("sourcelight.display.frames.sql", "sql"),
 }
 __all__ = [
     "AsyncClient",
@@ -155,6 +157,7 @@ __all__ = [
     "replay",
     "reports",
     "sign_out",
+    "sql",
 ]
 
 

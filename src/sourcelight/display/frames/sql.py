@@ -1,0 +1,167 @@
+"""SQL over tables of an answer, by DuckDB where it is installed.
+
+The database is in memory, sees the tables that it is given, and nothing else: no file, no network, no extension, no
+variable of the program. So a query that was put together from somebody's text can read no more than the answer.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from sourcelight.core.errors import CallError, MissingExtra
+
+Frame = Any
+_SHUT: dict[str, Any] = {
+    "enable_external_access": False,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "python_enable_replacements": False,
+    "temp_directory": "",
+}
+_PARTS = ("repositories", "skipped", "alerts", "filters", "progress", "searches")
+_SLICE_S = 0.1
+_UNWIND_S = 0.2
+
+
+def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
+    """Ask a question of tables in SQL; needs the package duckdb.
+
+    Parameters
+    ----------
+    query
+        One statement in DuckDB's SQL. It can read the tables alone: no file, no network, no variable.
+    result
+        A `SearchResult`, whose tables are ``matches``, ``repositories``, ``skipped``, ``alerts``, ``filters``,
+        ``progress`` (and ``searches`` of `search_many`); or a DataFrame, which is ``matches``.
+    tables
+        Further tables by their names: a `SearchResult` (its matches), a DataFrame, an Arrow table or a polars one.
+
+    Returns
+    -------
+    DataFrame
+        What the statement gives: text is ``str``, integers with nulls are ``Int64``, lists are Arrow's. `attrs` are
+        those of `result`, and ``sql``.
+
+    Raises
+    ------
+    MissingExtra
+        When duckdb is not installed.
+    CallError
+        What DuckDB has against the statement.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> owners = pd.DataFrame({"path": ["a.py"], "owner": ["ada"]})  # doctest: +SKIP
+    >>> sql(
+    ...     "select owner, count(*) from matches join owners using (path) group by all", r, owners=owners
+    ... )  # doctest: +SKIP
+    """
+    try:
+        import duckdb
+    except ImportError as exc:
+        raise MissingExtra("duckdb", "sql()") from exc
+    named = _named(result) | {name: _arrow(name, table) for name, table in tables.items()}
+    if not named:
+        raise CallError("sql: there is no table to ask: pass a result, or tables by their names", call="sql")
+    connection = duckdb.connect(":memory:", config=dict(_SHUT))
+    try:
+        for name, table in named.items():
+            connection.register(name, table)
+        connection.execute("SET lock_configuration = true")
+        found = _stoppable(connection, query)
+        if found is None:
+            raise CallError("sql: the statement gives no table", call="sql")
+    except duckdb.Error as exc:
+        raise CallError(f"sql: {exc}", call="sql", accepted=tuple(named)) from exc
+    finally:
+        connection.close()
+    frame = _frame(found)
+    frame.attrs = {**getattr(result, "attrs", {}), "sql": query[:2_000]}
+    return frame
+
+
+def _named(result: Any) -> dict[str, Any]:
+    if result is None:
+        return {}
+    found = {"matches": _arrow("result", result)}
+    if hasattr(result, "table"):
+        found |= {name: _arrow(name, getattr(result, name)) for name in _PARTS if hasattr(result, name)}
+    return found
+
+
+def _arrow(name: str, table: Any) -> Any:
+    """A table as Arrow's."""
+    import pyarrow as pa
+
+    if isinstance(table, pa.Table):
+        return table
+    if isinstance(held := getattr(table, "table", None), pa.Table):
+        return held
+    if hasattr(table, "to_arrow"):
+        return table.to_arrow()
+    if hasattr(table, "columns") and hasattr(table, "index"):
+        return pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata(None)
+    raise CallError(f"sql: {name} is no table, but {type(table).__name__}", call="sql", argument=name)
+
+
+def _stoppable(connection: Any, query: str) -> Any:
+    """The Arrow table of a statement, computed on a thread of its own, so that an interrupt gets through."""
+    done = threading.Event()
+    outcome: dict[str, Any] = {}
+
+    def work() -> None:
+        try:
+            found = connection.sql(query)
+            outcome["table"] = None if found is None else found.to_arrow_table()
+        except Exception as exc:  # noqa: BLE001 - raised again by the thread that waits
+            outcome["fault"] = exc
+        finally:
+            done.set()
+
+    threading.Thread(target=work, name="sourcelight-sql", daemon=True).start()
+    try:
+        while not done.wait(_SLICE_S):
+            pass
+    except BaseException:
+        connection.interrupt()
+        done.wait(_UNWIND_S)
+        raise
+    if "fault" in outcome:
+        raise outcome["fault"]
+    return outcome["table"]
+
+
+def _frame(table: Any) -> Frame:
+    import pandas as pd
+
+    names: Mapping[str, int] = {}
+    columns: dict[str, Any] = {}
+    for name, values in zip(table.column_names, table.columns, strict=True):
+        used = name
+        while used in columns:  # SQL allows a name twice
+            names = {**names, name: names.get(name, 1) + 1}
+            used = f"{name}_{names[name]}"
+        columns[used] = _column(values)
+    return pd.DataFrame(columns, copy=False)
+
+
+def _column(values: Any) -> Any:
+    import pandas as pd
+    import pyarrow as pa
+
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        values, kind = values.cast(kind.value_type), kind.value_type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return values.to_pandas().astype("str").array
+    if pa.types.is_integer(kind) and values.null_count:
+        return pd.array(values.to_pylist(), dtype="Int64")
+    if pa.types.is_boolean(kind) and values.null_count:
+        return pd.array(values.to_pylist(), dtype="boolean")
+    if pa.types.is_nested(kind):
+        return pd.arrays.ArrowExtensionArray(values)
+    return values.to_pandas().array
