@@ -24,15 +24,18 @@ def _until_idle(known: set[threading.Thread], count: int) -> list[threading.Thre
 
 def test_a_thread_is_used_again_and_named_for_what_it_does() -> None:
     threads, known, seen = SearchThreads(), set(_idle()), []
+    done, names = threading.Semaphore(0), []
 
     def work() -> None:
-        assert threading.current_thread().name == "sourcelight-search"
+        names.append(threading.current_thread().name)
         seen.append(threading.current_thread())
+        done.release()
 
-    for number in range(3):
+    for _ in range(3):
         threads.run(work)
+        assert done.acquire(timeout=BOUND_S)
         _until_idle(known, 1)
-        assert len(seen) == number + 1
+    assert set(names) == {"sourcelight-search"}
     assert len(set(seen)) == 1
     threads.stop()
     seen[0].join(BOUND_S)
