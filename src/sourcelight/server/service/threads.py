@@ -44,10 +44,10 @@ class SearchThreads:
         while work is not None:
             thread.name = "sourcelight-search"
             work()
-            thread.name = "sourcelight-idle"
             # What the work held is let go of before the thread waits.
             work = None
             with self._guard:
+                thread.name = "sourcelight-idle"
                 if self._stopped or self._idle >= _KEPT:
                     return
                 self._idle += 1
