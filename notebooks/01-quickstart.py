@@ -2,7 +2,7 @@
 # # Quickstart: search git repositories from a notebook
 #
 # Everything here runs in this kernel: no server, no account, no network. Run the cells from top to bottom
-# (Shift+Enter). The first one opens the sample repositories, or yours if you started with `scripts/demo PATH…`.
+# (Shift+Enter). The first one opens the sample repositories, or those that you named: `sourcelight lab PATH…`.
 
 # %%
 import os
@@ -129,5 +129,7 @@ for event in code.stream("error count:all"):
 # above works there too; only the first line changes:
 #
 # ```python
-# code = sl.connect("http://127.0.0.1:8080", token="…")
+# code = sl.connect("http://127.0.0.1:7080", token="…")
 # ```
+#
+# Next: [02 History](02-history.ipynb), who changed what, and when.

@@ -129,3 +129,6 @@ found.with_last_change()[["path", "last_author", "last_commit_date", "last_subje
 
 # %%
 code.close()
+
+# %% [markdown]
+# Next: [03 Contributor report](03-contributor-report.ipynb), these numbers put together.

@@ -106,3 +106,6 @@ report.to_markdown(folder / "contributors.md")
 report.save_tables(folder / "tables")
 code.close()
 sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+# %% [markdown]
+# Next: [04 Change report](04-change-report.ipynb), what lies between two revisions.

@@ -91,3 +91,6 @@ report.to_markdown(folder / "changes.md")
 report.save_tables(folder / "tables", "parquet")
 code.close()
 sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+# %% [markdown]
+# Next: [05 Tools](05-mcp-tools.ipynb), one method for each question.

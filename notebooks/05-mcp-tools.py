@@ -170,3 +170,5 @@ server.stdout.close()
 # remote = sl.connect("https://host", sign_in=True)
 # sl.sign_out("https://host")
 # ```
+#
+# Next: [06 Navigation](06-navigation.ipynb), from a name to everyone who uses it.

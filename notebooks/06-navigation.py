@@ -148,3 +148,6 @@ plt.show()
 # %%
 outer = code.dependency_graph([hub, pytide]).edges
 outer[outer["external"]][["source", "module", "files", "imports"]].head(8)
+
+# %% [markdown]
+# Next: [07 Deep search](07-deep-search.ipynb), questions in plain words.

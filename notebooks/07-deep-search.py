@@ -96,3 +96,6 @@ code.deepsearch_list("failed request")[["title", "status"]].drop_duplicates()
 
 # %%
 code.close()
+
+# %% [markdown]
+# Next: [08 Audit](08-audit.ipynb), many patterns over many repositories.

@@ -30,8 +30,9 @@ def flow(service: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
 class Person:
     """Opens the address, signs in with the owner's token, and decides; leaving it waits until the last page is read."""
 
-    def __init__(self, flow: Flow, decision: str = "allow") -> None:
+    def __init__(self, flow: Flow, decision: str = "allow", token: str = TOKEN) -> None:
         self._flow = flow
+        self._token = token
         self._decision = decision
         self._reading: list[threading.Thread] = []
         self.opened: list[str] = []
@@ -53,7 +54,7 @@ class Person:
     def _decide(self, address: str) -> None:
         page = self._flow.follow(self._flow.browser.get(address))
         if "Sign in" in page.text:
-            page = self._flow.follow(self._flow.sign_in(page, "owner", TOKEN))
+            page = self._flow.follow(self._flow.sign_in(page, "owner", self._token))
         back = self._flow.decide(page, self._decision)
         self._flow.browser.get(back.headers["location"])
 

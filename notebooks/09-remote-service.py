@@ -1,0 +1,190 @@
+# %% [markdown]
+# # Remote service: the same, elsewhere
+#
+# Where repositories are too many or too private for your machine, a service has them, and you connect. This notebook
+# starts one beside itself, over the sample repositories, and stops it at the end; for yours, leave out that part. Run
+# the cells from top to bottom (Shift+Enter).
+
+# %% [markdown]
+# ## A service
+#
+# One command serves the folders it is given. It gets a home of its own here, so that nothing of yours is touched, and
+# a private repository, to see what others don't.
+
+# %%
+import atexit
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+
+import sourcelight as sl
+
+# Calls that take longer than half a second draw a bar; it is off here, so that this notebook is the same on each run.
+os.environ["SOURCELIGHT_PROGRESS"] = "off"
+pd.set_option("display.max_colwidth", 60)
+
+home = tempfile.TemporaryDirectory()
+served = Path(home.name, "served")
+served.mkdir()
+for folder in os.environ.get("SOURCELIGHT_DEMO_PATHS", ".").split(os.pathsep):
+    for repository in sorted(Path(folder).resolve().iterdir()):
+        if repository.name in {"hub", "gauge", "pytide"}:
+            (served / repository.name).symlink_to(repository)
+private = "example.org/tidewatch/pytide"
+Path(served, "repos.toml").write_text(f'[repositories."{private}"]\nprivate = true\n', encoding="utf-8")
+
+command = [sys.executable, "-c", "import sys; from sourcelight.cli import main; sys.exit(main())"]
+theirs = {**os.environ, "SOURCELIGHT_HOME": home.name, "SOURCELIGHT_OWNER_TOKEN": "slo_made-up-for-this-notebook"}
+server = subprocess.Popen(
+    [*command, "serve", str(served), "--port", "0"],
+    env=theirs,
+    stdout=subprocess.PIPE,
+    stderr=subprocess.DEVNULL,
+    text=True,
+)
+atexit.register(server.kill)  # also when the rest of this notebook is not run
+first = server.stdout.readline()
+address = first.split()[-1]
+print(first.replace(address, "http://127.0.0.1:PORT"))
+
+# %% [markdown]
+# ## An account for you
+#
+# Whoever runs the service makes accounts and tokens, while it runs.
+
+# %%
+subprocess.run([*command, "admin", "user", "create", "ann"], env=theirs, check=True, capture_output=True)
+made = subprocess.run(
+    [*command, "admin", "token", "create", "ann", "--expires", "1h"],
+    env=theirs,
+    check=True,
+    capture_output=True,
+    text=True,
+)
+token = made.stdout.strip()
+
+# %% [markdown]
+# ## Connect
+#
+# Address and token belong into the environment of JupyterLab, not into a notebook that is passed on. Here this cell
+# plays that environment.
+
+# %%
+os.environ["SRC_ENDPOINT"] = address
+os.environ["SRC_ACCESS_TOKEN"] = token
+
+# %%
+code = sl.connect()
+result = code.search("threshold count:all")
+result.status, len(result.matches)
+
+# %%
+result.matches[["repository", "path", "line_number", "line"]].head(5)
+
+# %% [markdown]
+# The token is in no repr, frame or message:
+
+# %%
+shown = repr(code) + repr(result.matches.attrs) + str(vars(result))
+print("shown" if token in shown else "not shown")
+
+# %% [markdown]
+# ## What you may see
+#
+# The private repository does not exist for Ann: no search, count or error tells it from a name that is nowhere.
+
+# %%
+sorted(code.list_repos()["repository"])
+
+# %%
+for name in (private, "example.org/tidewatch/nowhere"):
+    try:
+        code.list_files(name)
+    except sl.SourcelightError as error:
+        print(f"{type(error).__name__}: {error}")
+
+# %% [markdown]
+# A grant changes that at once:
+
+# %%
+grant = [*command, "admin", "repo", "grant", private, "--user", "ann"]
+subprocess.run(grant, env=theirs, check=True, capture_output=True)
+sorted(code.list_repos()["repository"])
+
+# %% [markdown]
+# ## Everything, although answers are capped
+#
+# Without `count:all` an answer stops at a number of matches, and says so. `exhaustive=True` asks in parts until all is
+# there.
+
+# %%
+capped = code.search("e count:50")
+capped.status, capped.skipped[["reason", "suggested_query"]].to_dict("records")
+
+# %%
+whole = code.search("error", exhaustive=True)
+whole.status, len(whole.matches)
+
+# %% [markdown]
+# ## Tools, history, questions
+#
+# The tools of the service are methods, with the same columns as on your own machine.
+
+# %%
+code.commit_search("example.org/tidewatch/hub", authors=["Aiko"])[["commit_date", "author", "subject"]].head(4)
+
+# %%
+uses = code.find_references("example.org/tidewatch/gauge", "src/wire.c", "decode_frame")
+uses[["path", "line_number", "role"]].head(4)
+
+# %%
+answer = code.deepsearch("How long is waited before a failed request is tried again?")
+answer.citations[["repository", "path", "line_number", "status"]].head(4)
+
+# %% [markdown]
+# Every file and commit has a page at the service, for browsers that signed in. The links of an answer lead there:
+
+# %%
+place = answer.citations.iloc[0]
+print(f"{place['repository']}@{place['commit'][:12]}/-/blob/{place['path']}?L{place['line_number']}")
+print(answer.text.split("](")[1].split(")")[0].replace(address, "http://127.0.0.1:PORT"))
+
+# %% [markdown]
+# ## What goes wrong
+#
+# A refusal is a typed error with one sentence.
+
+# %%
+attempts = {
+    "a wrong token": lambda: sl.connect(address, token="slp_no-such-token").search("x"),
+    "an analysis that needs a clone": lambda: code.blame("example.org/tidewatch/hub", "README.md"),
+    "a query that can't be read": lambda: code.search("/(/"),
+    "nobody there": lambda: sl.connect("http://127.0.0.1:9", token="none").search("x"),
+}
+for title, attempt in attempts.items():
+    try:
+        attempt()
+    except sl.SourcelightError as error:
+        print(f"{title}: {type(error).__name__}: {str(error).splitlines()[0].replace(address, 'the service')[:90]}")
+
+# %% [markdown]
+# ## Stop
+#
+# Ctrl-C or SIGTERM end a service in order.
+
+# %%
+code.close()
+server.terminate()
+server.wait(30)
+server.stdout.close()
+home.cleanup()
+for name in ("SRC_ENDPOINT", "SRC_ACCESS_TOKEN"):
+    os.environ.pop(name)
+
+# %% [markdown]
+# This was the last one. The guides of the documentation go by task; *Run the service for a team* leads from this toy to
+# a real one.
