@@ -185,5 +185,15 @@ def _give_frames_their_accessor() -> None:
 _accessor_given = False
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """Add the magics and the completion of queries: ``%load_ext sourcelight``."""
+    import_module("sourcelight.lab.magics").load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Take them out again: ``%unload_ext sourcelight``."""
+    import_module("sourcelight.lab.magics").unload(shell)
+
+
 def __dir__() -> list[str]:
     return sorted(__all__)

@@ -16,6 +16,7 @@ from sourcelight.client.asking import QueryText, bounded, everything
 from sourcelight.client.backend import Backend
 from sourcelight.client.exhaustive import AT_ONCE, Exhaustive, check_unlimited
 from sourcelight.client.explained import QueryExplanation, from_tree
+from sourcelight.client.known import Known
 from sourcelight.client.many import Many, ManyResult, labelled
 from sourcelight.client.methods import Methods
 from sourcelight.client.painting import painting
@@ -62,6 +63,7 @@ class AsyncClient(Methods):
         self._backend = backend
         self._last: Run | Many | None = None
         self._last_export: Export | None = None
+        self._known = Known()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._backend.name})"
@@ -84,6 +86,12 @@ class AsyncClient(Methods):
     def backend(self) -> Backend:
         """What answers."""
         return self._backend
+
+    @property
+    def known(self) -> Known:
+        """Names that answers have brought, for completion; asks nobody."""
+        self._known.add("repository", getattr(self._backend, "names", tuple)())  # what this process knows anyway
+        return self._known
 
     @property
     def last_result(self) -> SearchResult | None:
@@ -478,6 +486,7 @@ class AsyncClient(Methods):
         await self._watch(state, work(), progress, _SHOWN_AFTER_S)
         if answer is None:
             raise Cancelled(f"{name} was stopped")
+        self._known.learn(answer.table)
         if not answer.complete and not _PAGING & given.keys():
             _warn(IncompleteAnswer(f"{name}: {'; '.join(answer.notices) or 'there is more than was given'}"), 4)
         told = provenance(
@@ -504,7 +513,17 @@ class AsyncClient(Methods):
 
     async def _drive(self, run: Run, take: Callable[[MatchBatch], Awaitable[None]], progress: ProgressChoice) -> None:
         """Run a search to its end under a painter."""
-        await self._watch(run.state, _consume(run, take), progress)
+
+        async def noticed(event: MatchBatch) -> None:
+            if event.batch.schema.get_field_index("author") >= 0:
+                self._known.learn(event.batch)
+            await take(event)
+
+        try:
+            await self._watch(run.state, _consume(run, noticed), progress)
+        finally:
+            self._known.add("repository", run.facts)
+            self._known.learn_filters(run.state.filters)
 
     async def _watch(
         self, state: Watched, work: Coroutine[Any, Any, None], progress: ProgressChoice, after_s: float = 0.0

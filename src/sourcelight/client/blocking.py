@@ -9,7 +9,9 @@ from sourcelight.client.aio import AsyncClient
 from sourcelight.client.asking import QueryText
 from sourcelight.client.backend import Backend
 from sourcelight.client.conversation import DeepSearchAnswer
+from sourcelight.client.known import Known
 from sourcelight.client.methods import BlockingMethods
+from sourcelight.client.opened import closed, opened
 from sourcelight.client.portal import call
 from sourcelight.client.result import Export, SearchResult
 from sourcelight.client.twins import blocking, blocking_generator
@@ -31,6 +33,7 @@ class Client(BlockingMethods):
 
     def __init__(self, backend: Backend) -> None:
         self._client = AsyncClient(backend)
+        opened(self)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.backend.name})"
@@ -48,6 +51,11 @@ class Client(BlockingMethods):
     def backend(self) -> Backend:
         """What answers."""
         return self._client.backend
+
+    @property
+    def known(self) -> Known:
+        """Names that answers have brought, for completion; asks nobody."""
+        return self._client.known
 
     @property
     def last_result(self) -> SearchResult | None:
@@ -93,4 +101,8 @@ class Client(BlockingMethods):
     search_many = blocking(AsyncClient.search_many)
     explain = blocking(AsyncClient.explain)
     repositories = blocking(AsyncClient.repositories)
-    close = blocking(AsyncClient.aclose)
+
+    def close(self) -> None:
+        """Give back connections, threads and files; the client can't be used afterwards."""
+        closed(self)
+        call(self._client.aclose)

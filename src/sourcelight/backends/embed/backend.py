@@ -177,6 +177,10 @@ class EmbeddedBackend:
 
         return await asyncio.get_running_loop().run_in_executor(self._threads, facts)
 
+    def names(self) -> tuple[str, ...]:
+        """Names of the repositories that the viewer may see, as they are known; nothing is looked at."""
+        return tuple(repository.name for repository in self.engine.catalog.visible(self.viewer))
+
     def folder_of(self, repository: str) -> str:
         """Folder of a repository's work tree; empty where there is none, and for what the viewer may not see."""
         for one in self.engine.catalog.visible(self.viewer):

@@ -1,0 +1,43 @@
+"""Magics of IPython and the completion of queries: ``%load_ext sourcelight``.
+
+What a cell says is split here and handed to a client; nothing is searched, guessed or expanded behind the user's back.
+Completion knows only what answers have brought already: it asks no service and reads no index.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sourcelight.lab.magics.question_marks import asked
+
+
+def load(shell: Any) -> None:
+    """Add the magics and the completion to a shell; a second time changes nothing."""
+    from sourcelight.lab.magics.completion import Completion
+    from sourcelight.lab.magics.magic import SourcelightMagics
+
+    if any(isinstance(each, Completion) for each in _loaded(shell)):
+        return
+    magics = SourcelightMagics(shell)
+    shell.register_magics(magics)
+    completion = Completion(shell, magics)
+    completion.add()
+    shell.input_transformers_cleanup.append(asked)
+    shell.sourcelight = completion
+
+
+def unload(shell: Any) -> None:
+    """Take the magics and the completion out of a shell again."""
+    for completion in _loaded(shell):
+        completion.remove()
+        shell.input_transformers_cleanup.remove(asked)
+        completion.magics.remove()
+        del shell.sourcelight
+
+
+def _loaded(shell: Any) -> list[Any]:
+    found = getattr(shell, "sourcelight", None)
+    return [] if found is None else [found]
+
+
+__all__ = ["load", "unload"]

@@ -1,0 +1,95 @@
+"""Which client a magic uses: the one named, the one chosen, or the newest one that a variable of the user holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sourcelight.client import Client
+from sourcelight.client.opened import age
+from sourcelight.core.errors import NoClient
+
+_HOW = "%sourcelight open PATH or %sourcelight connect URL opens one, and so does code = sourcelight.open(PATH)"
+
+
+class Chosen:
+    """The user's choice of a client.
+
+    Parameters
+    ----------
+    variables
+        The user's variables, as they are at each time.
+    """
+
+    def __init__(self, variables: Mapping[str, object]) -> None:
+        self._variables = variables
+        self._name = ""
+        self._own: Client | None = None
+
+    def use(self, name: str) -> Client:
+        """Choose the client that a variable holds, now and whenever it holds another one."""
+        client = self.named(name)
+        self._name, self._own = name, None
+        return client
+
+    def keep(self, client: Client) -> None:
+        """Choose a client that no variable holds."""
+        self._name, self._own = "", client
+
+    def named(self, name: str) -> Client:
+        """The open client that a variable holds.
+
+        Raises
+        ------
+        NoClient
+            When it holds none.
+        """
+        found = self._variables.get(name)
+        if not isinstance(found, Client):
+            what = "is no variable" if name not in self._variables else f"is {type(found).__name__}, no Client"
+            raise NoClient(f"{name} {what}; {self._there_are()}")
+        if age(found) < 0:
+            raise NoClient(f"the client {name} is closed; {self._there_are()}")
+        return found
+
+    def names(self) -> tuple[str, ...]:
+        """Variables that hold an open client, the newest client first."""
+        held = [(name, value) for name, value in list(self._variables.items()) if isinstance(value, Client)]
+        ages = [(age(client), name) for name, client in held if not name.startswith("_")]
+        return tuple(name for at, name in sorted(ages, reverse=True) if at >= 0)
+
+    def client(self, name: str | None = None) -> Client:
+        """The client to use.
+
+        Raises
+        ------
+        NoClient
+            When there is none; says how to open one.
+        """
+        if name or self._name:
+            return self.named(name or self._name)
+        if self._own is not None and age(self._own) >= 0:
+            return self._own
+        found = self.names()
+        if not found:
+            raise NoClient(f"there is no open client: {_HOW}")
+        return self.named(found[0])
+
+    def known(self) -> Client | None:
+        """The same, or None when there is none."""
+        try:
+            return self.client()
+        except NoClient:
+            return None
+
+    def told(self) -> str:
+        """One line about the choice."""
+        client = self.known()
+        if client is None:
+            return f"no open client: {_HOW}"
+        name = self._name or next((n for n in self.names() if self._variables[n] is client), "")
+        why = "chosen" if self._name or self._own is client else "the newest one open"
+        return f"{client!r}{f' of the variable {name}' if name else ''}, {why}"
+
+    def _there_are(self) -> str:
+        names = self.names()
+        return f"open clients: {', '.join(names)}" if names else _HOW

@@ -1,0 +1,166 @@
+"""Completion in cells: of the magics' options and queries, and of queries in calls of a client. Loads IPython.
+
+One matcher of IPython's completer serves line magics, cell magics and strings. It looks at what answers have brought;
+it asks no service, no index and no file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.completer import SimpleCompletion, context_matcher
+
+from sourcelight.client import AsyncClient, Client
+from sourcelight.client.known import Known
+from sourcelight.lab.magics.magic import COMMANDS, CONNECT, OPEN, OPTIONS
+from sourcelight.lab.magics.options import Option, unfinished
+from sourcelight.lab.magics.strings import decoded, literal_at, written
+from sourcelight.lab.magics.suggesting import Suggestion, suggest
+
+if TYPE_CHECKING:
+    from sourcelight.lab.magics.magic import SourcelightMagics
+
+_LINE = re.compile(r"^\s*(?:[A-Za-z_]\w*\s*=\s*)?%(?P<magic>search|commits|ask|sourcelight)\s(?P<rest>.*)$", re.DOTALL)
+_CELL = re.compile(r"^\s*%%(?P<magic>search|commits|ask)(?P<line>[^\n]*)(?P<body>\n.*)?$", re.DOTALL)
+_QUERIES = {"search": "0", "stream": "0", "count": "0", "explain": "0", "explore": "0", "search_many": "0",
+            "search_to": "1"}  # fmt: skip
+
+
+class Completion:
+    """The matcher of a shell.
+
+    Parameters
+    ----------
+    shell
+        The shell.
+    magics
+        Knows which client the magics use.
+    """
+
+    def __init__(self, shell: Any, magics: SourcelightMagics) -> None:
+        self.shell = shell
+        self.magics = magics
+
+        @context_matcher()  # type: ignore[untyped-decorator]
+        def sourcelight_queries(context: Any) -> dict[str, Any]:
+            return self.complete(context.full_text, context.cursor_line, context.cursor_position)
+
+        self._matcher = sourcelight_queries
+
+    def add(self) -> None:
+        """Put the matcher first."""
+        self.shell.Completer.custom_matchers.insert(0, self._matcher)
+
+    def remove(self) -> None:
+        """Take it out."""
+        if self._matcher in self.shell.Completer.custom_matchers:
+            self.shell.Completer.custom_matchers.remove(self._matcher)
+
+    def complete(self, code: str, line: int, column: int) -> dict[str, Any]:
+        """What may stand at a place in a cell, as IPython's matchers say it."""
+        lines = code.split("\n")
+        before = "\n".join([*lines[:line], lines[line][:column]])
+        cell = _CELL.match(before)
+        if cell:
+            if cell["body"] is None:
+                return (
+                    self._in_magic(cell["magic"], cell["line"].lstrip()) if cell["line"][:1].isspace() else _nothing()
+                )
+            return self._in_query(cell["body"].split("\n")[-1], self._known()) if cell["magic"] != "ask" else _nothing()
+        magic = _LINE.match(lines[line][:column])
+        if magic:
+            return self._in_magic(magic["magic"], magic["rest"])
+        return self._in_call(before)
+
+    def _in_magic(self, magic: str, text: str) -> dict[str, Any]:
+        if magic == "sourcelight":
+            return self._in_command(text.lstrip())
+        at = unfinished(text, OPTIONS[magic])
+        if at.where == "option":
+            return _result(at.text, [Suggestion(name, "option") for name in _spellings(OPTIONS[magic], at.text)])
+        if at.where == "value":
+            return _result(at.text, [Suggestion(v, "value") for v in self._choices(at.option) if v.startswith(at.text)])
+        return self._in_query(at.text, self._known()) if magic != "ask" else _nothing()
+
+    def _in_command(self, text: str) -> dict[str, Any]:
+        command, blank, rest = text.partition(" ")
+        if not blank:
+            return _result(text, [Suggestion(name, "command") for name in COMMANDS if name.startswith(text)])
+        if command == "use":
+            names = self.magics.chosen.names()
+            return _result(rest, [Suggestion(name, "client") for name in names if name.startswith(rest)])
+        options = {"open": OPEN, "connect": CONNECT}.get(command, ())
+        at = unfinished(rest, options)
+        if at.where == "option":
+            return _result(at.text, [Suggestion(name, "option") for name in _spellings(options, at.text)])
+        return _nothing()
+
+    def _choices(self, option: Option | None) -> Iterator[str]:
+        if option is None:
+            return
+        yield from option.choices
+        if option.name == "client":
+            yield from self.magics.chosen.names()
+        elif option.name == "var":
+            yield from (name for name in self.shell.user_ns if not name.startswith("_"))
+
+    def _in_call(self, before: str) -> dict[str, Any]:
+        literal = literal_at(before)
+        if literal is None:
+            return _nothing()
+        name, _, method = literal.callee.rpartition(".")
+        client = self.shell.user_ns.get(name)
+        if method not in _QUERIES or not isinstance(client, Client | AsyncClient):
+            return _nothing()
+        if literal.argument not in {_QUERIES[method], "query", "queries"}:
+            return _nothing()
+        fragment, found = suggest(decoded(literal.text, raw=literal.raw), _names(client.known))
+        shown = literal.text[len(literal.text) - _length(literal.text, fragment, raw=literal.raw) :]
+        texts = [
+            Suggestion(text, one.kind)
+            for one in found
+            if (text := written(one.text, literal.quote, raw=literal.raw)) is not None
+        ]
+        return _result(shown, texts)
+
+    def _in_query(self, query: str, known: Known | None) -> dict[str, Any]:
+        fragment, found = suggest(query, _names(known))
+        return _result(fragment, found)
+
+    def _known(self) -> Known | None:
+        client = self.magics.chosen.known()
+        return client.known if client is not None else None
+
+
+def _nothing() -> dict[str, Any]:
+    """Leave it to others; new each time, since IPython writes into it."""
+    return {"completions": [], "suppress": False}
+
+
+def _length(text: str, fragment: str, *, raw: bool) -> int:
+    """How much of the written text stands for a fragment at its end."""
+    for length in range(len(text) + 1):
+        if decoded(text[len(text) - length :], raw=raw) == fragment:
+            return length
+    return len(fragment)
+
+
+def _names(known: Known | None) -> Any:
+    return known.names if known is not None else lambda _kind: ()
+
+
+def _spellings(options: tuple[Option, ...], typed: str) -> list[str]:
+    return [f"--{option.name}" for option in options if f"--{option.name}".startswith(typed)]
+
+
+def _result(fragment: str, found: list[Suggestion]) -> dict[str, Any]:
+    if not found:
+        return _nothing()
+    return {
+        "completions": [SimpleCompletion(text=one.text, type=one.kind) for one in found],
+        "matched_fragment": fragment,
+        "suppress": True,
+        "ordered": True,
+    }

@@ -1,0 +1,290 @@
+"""The magics themselves. Loads IPython."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from os.path import expanduser
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class, no_var_expand
+from traitlets import Bool, Enum, Float, Int
+
+import sourcelight
+from sourcelight.client import Client, DeepSearchAnswer, SearchResult
+from sourcelight.core.errors import CallError, NoClient, QueryError
+from sourcelight.core.query import PATTERN_TYPES, parse
+from sourcelight.lab.magics.choosing import Chosen
+from sourcelight.lab.magics.options import Line, Option, replaced, split, table
+
+_OUT = Option("out", "o", "name", "keep what comes in this variable")
+_QUIET = Option("quiet", "q", "", "show nothing; needs -o")
+_CLIENT = Option("client", "c", "name", "use the client of this variable")
+_VAR = Option("var", "", "name", "replace {name} by the variable's value; may stand more than once", repeats=True)
+_ROWS = Option("rows", "n", "number", "show so many rows")
+_TIMEOUT = Option("timeout", "", "seconds", "stop searching after so long")
+_EXHAUSTIVE = Option("exhaustive", "", "", "ask for everything, of a service that caps its answers too")
+_EXPLORE = Option("explore", "", "", "show an explorer of all rows")
+SEARCH = (
+    _OUT,
+    _QUIET,
+    _CLIENT,
+    _ROWS,
+    _EXPLORE,
+    Option("lines", "", "number", "show so many lines around each match"),
+    Option("pattern", "", "type", f"how patterns are read: {', '.join(PATTERN_TYPES)}", choices=tuple(PATTERN_TYPES)),
+    _TIMEOUT,
+    _EXHAUSTIVE,
+    _VAR,
+)
+COMMITS = (
+    _OUT,
+    _QUIET,
+    _CLIENT,
+    _ROWS,
+    _EXPLORE,
+    Option("diff", "", "", "search the lines that commits changed, in place of their messages"),
+    _TIMEOUT,
+    _EXHAUSTIVE,
+    _VAR,
+)
+ASK = (
+    _OUT,
+    _QUIET,
+    _CLIENT,
+    Option("more", "", "", "go on with the conversation of the last answer"),
+    _TIMEOUT,
+    _VAR,
+)
+OPEN = (_OUT, Option("worktree", "", "", "search work trees as they are on disk, in place of HEAD"))
+CONNECT = (
+    _OUT,
+    Option("token-var", "", "name", "take the access token from this variable, so that no notebook holds it"),
+    Option("sign-in", "", "", "sign in by OAuth in the browser"),
+)
+OPTIONS = {"search": SEARCH, "commits": COMMITS, "ask": ASK}
+COMMANDS = ("open", "connect", "use", "status")
+
+
+def _documented(*options: Option) -> Callable[[Any], Any]:
+    def add(method: Any) -> Any:
+        method.__doc__ = f"{method.__doc__.rstrip()}\n\n    Options, in front of the rest:\n\n{table(options)}\n    "
+        return method
+
+    return add
+
+
+@magics_class
+class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships no types
+    """Search, commits and questions in cells; ``%config SourcelightMagics`` shows the defaults."""
+
+    rows = Int(10, min=0, help="Rows that %search and %commits show.").tag(config=True)
+    explore = Bool(default_value=False, help="Show an explorer in place of a table.").tag(config=True)
+    exhaustive = Bool(
+        default_value=False, help="Ask for everything, of a service that caps its answers too."
+    ).tag(config=True)  # fmt: skip
+    pattern_type = Enum(
+        list(PATTERN_TYPES), default_value="standard", help="How patterns are read unless the query says."
+    ).tag(config=True)  # fmt: skip
+    timeout_s = Float(None, allow_none=True, help="Longest time of a search, in seconds; None: no limit.").tag(
+        config=True
+    )
+
+    def __init__(self, shell: Any) -> None:
+        super().__init__(shell)
+        self.chosen = Chosen(shell.user_ns)
+
+    def remove(self) -> None:
+        """Take the magics out of the shell."""
+        for kind in ("line", "cell"):
+            for name in (*OPTIONS, "sourcelight"):
+                self.shell.magics_manager.magics[kind].pop(name, None)
+
+    @_documented(*SEARCH)
+    @no_var_expand  # type: ignore[untyped-decorator]
+    @line_cell_magic  # type: ignore[untyped-decorator]
+    def search(self, line: str, cell: str | None = None) -> Any:
+        """Search code: the query is taken as it stands, in a cell over several lines.
+
+        ``%search -o found repo:redis lang:c TODO`` keeps a `SearchResult` in `found` and shows it.
+        """
+        return self._answered("search", SEARCH, line, cell, self._search)
+
+    @_documented(*COMMITS)
+    @no_var_expand  # type: ignore[untyped-decorator]
+    @line_cell_magic  # type: ignore[untyped-decorator]
+    def commits(self, line: str, cell: str | None = None) -> Any:
+        """Search commits by message, author, date and file: ``%commits author:ann after:"2 weeks ago" fix``.
+
+        What is given is a `SearchResult` with a row per commit, of ``--diff`` per changed line.
+        """
+        return self._answered("commits", COMMITS, line, cell, self._commits)
+
+    @_documented(*ASK)
+    @no_var_expand  # type: ignore[untyped-decorator]
+    @line_cell_magic  # type: ignore[untyped-decorator]
+    def ask(self, line: str, cell: str | None = None) -> Any:
+        """Ask a question about the code, in words; the answer cites code."""
+        return self._answered("ask", ASK, line, cell, self._ask)
+
+    @no_var_expand  # type: ignore[untyped-decorator]
+    @line_magic  # type: ignore[untyped-decorator]
+    def sourcelight(self, line: str) -> Any:
+        """Say which client the magics use.
+
+        ``%sourcelight`` tells; ``%sourcelight open PATH…`` opens repositories, ``connect [URL]`` a service (address
+        and token from SRC_ENDPOINT and SRC_ACCESS_TOKEN unless given), ``use NAME`` takes that of a variable. With
+        ``-o NAME``, open and connect keep the client in a variable. Without a choice it is the newest client that a
+        variable holds.
+        """
+        command, _, rest = line.strip().partition(" ")
+        commands = {"": self._status, "status": self._status, "use": self._use, "open": self._open,
+                    "connect": self._connect}  # fmt: skip
+        if command not in commands:
+            raise UsageError(f"%sourcelight knows {', '.join(COMMANDS)}, not {command!r}")
+        try:
+            commands[command](rest)
+        except (CallError, NoClient, ValueError) as fault:
+            raise UsageError(str(fault)) from None
+
+    def _status(self, _line: str) -> None:
+        print(self.chosen.told())  # noqa: T201 - a magic answers on the screen
+
+    def _use(self, line: str) -> None:
+        self.chosen.use(line.strip())
+
+    def _open(self, line: str) -> None:
+        said = split(line, OPEN, "sourcelight open")
+        paths = shlex.split(said.rest)
+        if not paths:
+            raise CallError("%sourcelight open needs a path", call="sourcelight open")
+        self._keep(sourcelight.open(*map(expanduser, paths), worktree="worktree" in said), said)
+
+    def _connect(self, line: str) -> None:
+        said = split(line, CONNECT, "sourcelight connect")
+        words = shlex.split(said.rest)
+        if len(words) > 1:
+            raise CallError("%sourcelight connect takes one address; a token never stands in a notebook, name a "
+                            "variable with --token-var", call="sourcelight connect")  # fmt: skip
+        token, name = None, said.last("token-var")
+        if name:
+            if not isinstance(self.shell.user_ns.get(name), str):
+                raise CallError(f"%sourcelight connect: there is no text in a variable {name}", call="sourcelight")
+            token = self.shell.user_ns[name]
+        url = words[0] if words else None
+        self._keep(sourcelight.connect(url, token, sign_in="sign-in" in said), said)
+
+    def _keep(self, client: Client, said: Line) -> None:
+        name = said.last("out")
+        if name:
+            self._store(name, client)
+            self.chosen.use(name)
+        else:
+            self.chosen.keep(client)
+        print(self.chosen.told())  # noqa: T201 - a magic answers on the screen
+
+    def _store(self, name: str, value: Any) -> None:
+        if not name.isidentifier():
+            raise CallError(f"-o needs the name of a variable, not {name!r}", argument="out")
+        self.shell.user_ns[name] = value
+
+    def _answered(
+        self,
+        magic: str,
+        options: Sequence[Option],
+        line: str,
+        cell: str | None,
+        answer: Callable[[Client, str, Line], Any],
+    ) -> Any:
+        try:
+            said, text = self._understood(magic, options, line, cell)
+            found = answer(self.chosen.client(said.last("client")), text, said)
+        except (CallError, NoClient, QueryError) as fault:
+            raise UsageError(str(fault)) from None
+        name = said.last("out")
+        if name is not None:
+            # What is kept of an explorer is the answer that it shows.
+            self._store(name, found if isinstance(found, SearchResult | DeepSearchAnswer) else found.result)
+        return None if "quiet" in said else found
+
+    def _understood(self, magic: str, options: Sequence[Option], line: str, cell: str | None) -> tuple[Line, str]:
+        """The options of a magic, and what it looks for."""
+        said = split(line, options, magic)
+        text = _text(said.rest, cell, "\n" if magic == "ask" else " ")
+        text = replaced(text, said.values.get("var", ()), self.shell.user_ns, magic)
+        if not text:
+            raise CallError(f"%{magic} needs something to look for; %{magic}? tells its options", call=magic)
+        name = said.last("out")
+        if name is not None and not name.isidentifier():
+            raise CallError(f"%{magic}: -o needs the name of a variable, not {name!r}", argument="out")
+        if "quiet" in said and name is None:
+            raise CallError(f"%{magic}: -q shows nothing, so that it needs -o", call=magic)
+        return said, text
+
+    def _search(self, client: Client, query: str, said: Line) -> Any:
+        lines = _number(said, "lines")
+        around = {"chunk_matches": True, "context_lines": lines} if lines is not None else {}
+        return self._shown(client, query, said, said.last("pattern") or self.pattern_type, around)
+
+    def _commits(self, client: Client, query: str, said: Line) -> Any:
+        kind = "diff" if "diff" in said else "commit"
+        return self._shown(client, _of_type(kind, query, self.pattern_type), said, self.pattern_type, {})
+
+    def _shown(self, client: Client, query: str, said: Line, pattern_type: str, around: dict[str, Any]) -> Any:
+        given = said.last("timeout")
+        found = client.search(
+            query,
+            pattern_type=pattern_type,
+            timeout_s=_seconds(given) if given is not None else self.timeout_s,
+            exhaustive="exhaustive" in said or self.exhaustive,
+            **around,
+        )
+        rows = _number(said, "rows")
+        found.page = self.rows if rows is None else rows
+        explore = ("explore" in said or self.explore) and "quiet" not in said
+        return found.explore() if explore else found
+
+    def _ask(self, client: Client, question: str, said: Line) -> Any:
+        given = said.last("timeout")
+        conversation = client.last_answer if "more" in said else None
+        if "more" in said and conversation is None:
+            raise CallError("%ask --more: nothing has been asked yet", call="ask", argument="more")
+        return client.deepsearch(
+            question, conversation=conversation, timeout_s=_seconds(given) if given is not None else None
+        )
+
+
+def _text(rest: str, cell: str | None, between: str) -> str:
+    """What is looked for: the rest of the line, and the lines of the cell."""
+    parts = [rest, *(part.strip() for part in (cell or "").split("\n"))]
+    return between.join(part for part in parts if part).strip()
+
+
+def _of_type(kind: str, query: str, pattern_type: str) -> str:
+    """The query with a type in every alternative: behind an ``or``, a filter in front would not reach."""
+    plain = f"type:{kind} {query}"
+    reached = all(alternative.first("type") for alternative in parse(plain, pattern_type).plan)
+    return plain if reached else f"type:{kind} ({query})"
+
+
+def _number(said: Line, name: str) -> int | None:
+    value = said.last(name)
+    if value is None:
+        return None
+    if not value.isdecimal():
+        raise CallError(f"--{name} needs a number, not {value!r}", argument=name)
+    return int(value)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text.removesuffix("s"))
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < 1e9:
+        raise CallError(f"--timeout needs seconds, not {text!r}", argument="timeout")
+    return seconds
+
+
+__all__ = ["COMMANDS", "CONNECT", "OPEN", "OPTIONS", "SourcelightMagics"]

@@ -1,0 +1,95 @@
+"""Options never swallow a term of a query, and a query reaches the client as it stands."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sourcelight.core.errors import CallError
+from sourcelight.lab.magics.magic import OPTIONS, SEARCH
+from sourcelight.lab.magics.options import replaced, split, table, unfinished
+
+
+def test_options_come_first_and_the_rest_stays_as_it_is() -> None:
+    said = split(r'-o found --rows 3 --pattern=regexp  -file:vendor  foo{2}  $x "a  b" -o --rows ', SEARCH, "search")
+    assert said.values == {"out": ["found"], "rows": ["3"], "pattern": ["regexp"]}
+    assert said.rest == r'-file:vendor  foo{2}  $x "a  b" -o --rows'
+
+
+@pytest.mark.parametrize(
+    ("line", "rest"),
+    [
+        ("-file:vendor TODO", "-file:vendor TODO"),
+        ("-other", "-other"),
+        ("-ofound x", "-ofound x"),
+        ("-- -o x", "-o x"),
+        ("-- --rows", "--rows"),
+        ("", ""),
+        ("a -o b", "a -o b"),
+        ("-", "-"),
+    ],
+)
+def test_what_is_no_option_is_looked_for(line: str, rest: str) -> None:
+    said = split(line, SEARCH, "search")
+    assert (said.values, said.rest) == ({}, rest)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("--row 5 x", "has no option --row: did you mean --rows"),
+        ("--zzzzzz x", "there are "),
+        ("-o a -o b x", "-o stands twice"),
+        ("-o", "--out needs name"),
+        ("--rows= 5", "--rows needs number"),
+        ("--pattern perl x", "--pattern is one of keyword"),
+        ("--quiet=yes x", "--quiet takes no value"),
+        ('-o "a"b x', "--out needs name"),
+    ],
+)
+def test_a_slip_of_the_pen_is_told_and_not_looked_for(line: str, message: str) -> None:
+    with pytest.raises(CallError, match=message):
+        split(line, SEARCH, "search")
+
+
+def test_values_may_be_quoted() -> None:
+    said = split("""--timeout "1 0" -o 'a b' x""", SEARCH, "search")
+    assert said.values == {"timeout": ["1 0"], "out": ["a b"]}
+
+
+@given(st.text(alphabet="ab -:=\"'\\{}$/", max_size=30))
+def test_behind_two_dashes_everything_is_looked_for(query: str) -> None:
+    assert split(f"-q -- {query}", SEARCH, "search").rest == query.strip()
+
+
+@given(st.text(alphabet="orqnc -=\"'x", max_size=20))
+def test_an_unfinished_line_is_read_as_the_finished_one(line: str) -> None:
+    at = unfinished(line, SEARCH)
+    assert at.where in {"option", "value", "rest"}
+    assert line.endswith(at.text)
+    if at.where == "rest" and at.text.strip():
+        try:
+            said = split(line, SEARCH, "search")
+        except CallError:
+            return
+        assert said.rest == at.text.strip()
+
+
+def test_variables_are_put_in_only_where_they_are_asked_for() -> None:
+    variables = {"name": "redis", "names": 3}
+    assert replaced("{name} {names} {2} $name", ["name"], variables, "search") == "redis {names} {2} $name"
+    assert replaced("{name}{names}", ["name", "names"], variables, "search") == "redis3"
+    assert replaced("{name}", [], variables, "search") == "{name}"
+    with pytest.raises(CallError, match="no variable absent"):
+        replaced("{absent}", ["absent"], variables, "search")
+    with pytest.raises(CallError, match="stands nowhere"):
+        replaced("x", ["name"], variables, "search")
+
+
+def test_every_option_is_told() -> None:
+    for options in OPTIONS.values():
+        text = table(options)
+        assert all(f"--{option.name}" in text for option in options)
+        letters = [option.letter for option in options if option.letter]
+        assert len(letters) == len(set(letters))
