@@ -11,6 +11,7 @@ from sourcelight.engines.navigation.model import Document, Found, Occurrence
 from sourcelight.engines.navigation.places import line_of, offset_of
 from sourcelight.engines.navigation.ranking import ranked
 from sourcelight.engines.navigation.registry import resolver_of
+from sourcelight.engines.navigation.same_file import in_same_file
 from sourcelight.engines.navigation.scip import precise_definitions
 from sourcelight.engines.symbols import LANGUAGES
 
@@ -74,8 +75,13 @@ def resolve(document: Document, occurrence: Occurrence, name: bytes, workspace: 
 
 
 def by_rules(document: Document, occurrence: Occurrence, workspace: Workspace) -> Sequence[Found]:
-    """Give what the rules of the file's language say; nothing where they don't lead anywhere."""
+    """Give what the rules of the file's language say; nothing where they don't lead anywhere.
+
+    Languages without a resolver have the scopes of the file alone.
+    """
     resolver = resolver_of(document.language)
+    if resolver is None and document.language in LANGUAGES:
+        return in_same_file(document, occurrence, document.text[occurrence.start : occurrence.end], workspace)
     if resolver is None or workspace.model(document) is None:
         return []
     return resolver.resolve(document, occurrence, workspace)

@@ -6,10 +6,12 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from sourcelight.engines.navigation.model import Occurrence
+from sourcelight.engines.navigation.model import Found, Occurrence
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
+
+    from sourcelight.engines.navigation.workspace import Workspace
 
 
 class ParsedFile:
@@ -68,3 +70,7 @@ class Identifiers:
     def occurrence(self, model: ParsedFile, node: Node) -> Occurrence:
         """Say what an identifier is used as."""
         raise NotImplementedError
+
+    def overridden(self, found: Found, workspace: Workspace) -> Sequence[Found]:  # noqa: ARG002 - for those that know it
+        """Give nothing: a method is itself alone."""
+        return ()

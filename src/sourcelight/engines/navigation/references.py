@@ -61,6 +61,7 @@ class References:
     left_out: int = 0
     complete: bool = True
     _places: set[PlaceKey] = field(default_factory=set)
+    _tops: set[PlaceKey] = field(default_factory=set)
     _any_receiver: bool = False
     _unlikely: int = 0
 
@@ -92,6 +93,21 @@ class References:
                 gathered.setdefault(same.place, same)
         self.definitions = list(gathered.values())
         self._places = set(gathered)
+        self._tops = {top.place for one in self.definitions for top in self._overridden(one)}
+
+    def _overridden(self, one: Found) -> Sequence[Found]:
+        language = resolver_of(one.document.language)
+        return language.overridden(one, self.workspace) if language is not None else ()
+
+    def _met(self, one: Found) -> Found | None:
+        """Give an answer if it is asked for: itself, or by what it implements or overrides."""
+        if one.place in self._places:
+            return one
+        if one.place in self._tops or any(
+            top.place in self._places or top.place in self._tops for top in self._overridden(one)
+        ):
+            return one.because(one.how, "implements or overrides the same member", one.score)
+        return None
 
     def found(self) -> Iterator[list[Reference]]:
         """Yield references, a list for each file, that of the definition first; empty when nothing is defined."""
@@ -210,7 +226,7 @@ class References:
                     yield Reference(document, occurrence, "scip", 1.0, "the index file names the same symbol")
                 continue
             answers: Sequence[Found] = by_rules(document, occurrence, self.workspace)
-            met = next((one for one in answers[:2] if one.place in self._places), None)
+            met = next((held for one in answers[:2] if (held := self._met(one)) is not None), None)
             if met is not None:
                 yield Reference(document, occurrence, met.how, met.score, met.reason)
             elif not answers:

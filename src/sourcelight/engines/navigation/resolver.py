@@ -49,6 +49,10 @@ class Resolver(Protocol):
         """Give all places that bind what `found` binds (assignments to one variable, overloads), itself included."""
         ...
 
+    def overridden(self, found: Found, workspace: Workspace) -> Sequence[Found]:
+        """Give what a member implements or overrides, up to the top, where uses of one are uses of the other."""
+        ...
+
     def module_names(self, document: Document) -> Collection[str]:
         """Give the names under which other files import this one; used to find who imports it."""
         ...

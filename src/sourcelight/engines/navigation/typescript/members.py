@@ -45,6 +45,28 @@ class Members(Annotations):
                 return found
         return []
 
+    def overridden(self, value: Value, name: bytes) -> list[Ref]:
+        """Give the members that one of a class or interface implements or overrides, up to the top."""
+        found: list[Ref] = []
+        visited: set[object] = {value.place}
+        waiting = [value]
+        while waiting and len(visited) <= _MOST_BASES:
+            at = waiting.pop(0)
+            if at.node is None:
+                continue
+            for base in [*self._bases(at, at.node), *self._implemented(at, at.node)]:
+                if base.place not in visited and base.node is not None:
+                    visited.add(base.place)
+                    waiting.append(base)
+                    found += [Ref(base.document, made, base.known) for made in self._own(base, base.node, name)]
+        return found
+
+    def _implemented(self, value: Value, node: Node) -> Iterator[Value]:
+        heritage = next((child for child in node.named_children if child.type == "class_heritage"), None)
+        for clause in heritage.named_children if heritage is not None and value.kind == "instance" else ():
+            for kind in clause.named_children if clause.type == "implements_clause" else ():
+                yield from self.annotated(value.document, kind, value.known)
+
     def _own(self, value: Value, node: Node, name: bytes) -> list[Binding]:
         model = self.model(value.document)
         if model is None:
@@ -122,7 +144,7 @@ def _in_class(node: Node, *, static: bool) -> Iterator[Binding]:
     for child in body.named_children if body is not None else ():
         if child.type in _SIGNATURES:
             key = child.child_by_field_name("name") or child.child_by_field_name("property")
-            if key is not None and _is_static(child) is static:
+            if key is not None and is_static(child) is static:
                 made = Binding("member", unquoted(key), key.start_byte, key.end_byte, child)
                 # Getters before setters, what is implemented before what is only announced.
                 if child.type == "method_signature" or any(c.type == "set" for c in child.children):
@@ -136,7 +158,8 @@ def _in_class(node: Node, *, static: bool) -> Iterator[Binding]:
         yield from _assigned_this(body)
 
 
-def _is_static(node: Node) -> bool:
+def is_static(node: Node) -> bool:
+    """Tell whether a member belongs to the class itself."""
     return any(child.type == "static" for child in node.children)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.engines.navigation.model import SCORES, Document, Found, How, Occurrence, Role
 from sourcelight.engines.navigation.parsed import Identifiers, ParsedFile
 from sourcelight.engines.navigation.typescript.context import Types
+from sourcelight.engines.navigation.typescript.members import is_static
 from sourcelight.engines.navigation.typescript.modules import module_names, packages_of
 from sourcelight.engines.navigation.typescript.parsing import parsed
 from sourcelight.engines.navigation.typescript.scopes import (
@@ -89,6 +90,7 @@ class TypeScriptResolver(Identifiers):
                 binding("member", key, child)
                 for child in body.named_children
                 if (key := child.child_by_field_name("name")) is not None and key.text == name
+                if is_static(child) == is_static(parent)
             ]
         else:
             made = [ref.binding for ref in types.lookup(found.document, name, found.start) if ref.binding is not None]
@@ -96,6 +98,22 @@ class TypeScriptResolver(Identifiers):
         others = {one.start: _found(Ref(found.document, one), found.how) for one in made}
         others.pop(found.start, None)
         return [found, *others.values()]
+
+    def overridden(self, found: Found, workspace: Workspace) -> Sequence[Found]:
+        """Give the members of classes and interfaces that a member implements or overrides, up to the top."""
+        return workspace.remember(("overridden", found.place), lambda: self._overridden(found, workspace))
+
+    def _overridden(self, found: Found, workspace: Workspace) -> Sequence[Found]:
+        types = self._types(workspace)
+        model = types.model(found.document)
+        path = model.path_to(found.start) if model is not None and found.kind != "module" else []
+        if len(path) < 4 or path[-2].type not in _MEMBERS:
+            return ()
+        holder = path[-4]
+        if holder.type not in CLASSES and holder.type != "interface_declaration":
+            return ()
+        value = Value("class" if is_static(path[-2]) else "instance", found.document, holder)
+        return [_found(ref, "type") for ref in types.overridden(value, path[-1].text or b"")]
 
     def _types(self, workspace: Workspace) -> Types:
         """What was inferred once in a call is not inferred again."""

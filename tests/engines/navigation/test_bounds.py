@@ -1,0 +1,75 @@
+"""What is kept between and within calls is bounded by bytes of source, whatever is asked."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from pathlib import Path
+
+import pytest
+
+from sourcelight.engines.navigation import Navigator
+from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.search import IndexStore, Target
+from sourcelight.repos import Catalog, Viewer
+from sourcelight.testing import make_repo
+
+BODY = "def f():\n    return 1\n" * 200
+ROOM = 5 * len(BODY)
+
+
+@pytest.fixture
+def navigator(tmp_path: Path) -> Navigator:
+    """Forty files, and room for about five."""
+    make_repo(tmp_path / "code" / "many", {f"f{number}.py": f"n = {number}\n{BODY}" for number in range(40)})
+    catalog = Catalog.open(tmp_path / "code")
+    store = IndexStore(str(tmp_path / "index"), workers=1)
+    store.update([Target(one, "", one.facts.commit) for one in catalog.repositories])
+    return Navigator(catalog, store, cache_bytes=ROOM)
+
+
+def documents(navigator: Navigator) -> list[Document]:
+    """All files."""
+    project = navigator.workspace(Viewer.owner()).project(navigator.catalog.repositories[0].name)
+    return list(project.documents((b".py",)))
+
+
+def test_parsed_files_are_kept_up_to_so_many_bytes_of_source(navigator: Navigator) -> None:
+    workspace = navigator.workspace(Viewer.owner())
+    alive = []
+    for document in documents(navigator):
+        model = workspace.model(document)
+        alive.append(weakref.ref(model))
+        assert 0 < navigator.models.held_bytes <= ROOM
+    del model
+    gc.collect()
+    assert sum(one() is not None for one in alive) <= ROOM // len(BODY)
+    assert alive[-1]() is not None
+
+
+def test_the_file_asked_for_last_is_kept_although_it_is_larger_than_the_room(navigator: Navigator) -> None:
+    navigator.models.most_bytes = 10
+    workspace = navigator.workspace(Viewer.owner())
+    first, second = documents(navigator)[:2]
+    workspace.model(first)
+    workspace.model(second)
+    assert navigator.models.get((second.blob_id, "Python")) is not None
+    assert navigator.models.get((first.blob_id, "Python")) is None
+
+
+def test_what_a_call_remembers_goes_with_the_files_that_it_is_of(navigator: Navigator) -> None:
+    workspace = navigator.workspace(Viewer.owner())
+    files = documents(navigator)
+    made: list[int] = []
+
+    def make() -> object:
+        made.append(len(made))
+        return object()
+
+    workspace.remember("key", make)
+    workspace.remember("key", make)
+    assert len(made) == 1
+    for document in files:
+        workspace.model(document)
+    workspace.remember("key", make)
+    assert len(made) == 2
