@@ -1,11 +1,12 @@
 // Prints what the TypeScript language service says of a project, one JSON object a line.
 // definitions: where random identifiers are defined. references: the uses of what random files declare under one name,
-// and every place with that name.
+// and every place with that name. Install the packages of the checkout first (without running their scripts), or what
+// leads through them is not resolved.
 const ts = require("typescript"), fs = require("fs"), path = require("path");
 const [root0, what, count0, seed0] = process.argv.slice(2);
 const root = fs.realpathSync(root0);
 const config = ts.findConfigFile(root, ts.sys.fileExists) || "";
-const parsed = config ? ts.parseJsonConfigFileContent(ts.readConfigFile(config, ts.sys.readFile).config, ts.sys, path.dirname(config)) : { options: { allowJs: true }, fileNames: [] };
+const parsed = config ? ts.parseJsonConfigFileContent(ts.readConfigFile(config, ts.sys.readFile).config, ts.sys, path.dirname(config)) : { options: { target: ts.ScriptTarget.ESNext, module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler, jsx: ts.JsxEmit.Preserve, strict: true }, fileNames: [] };
 const files = ts.sys.readDirectory(root, [".ts", ".tsx", ".js", ".jsx", ".mts"], ["**/node_modules", "**/dist"], ["**/*"]);
 parsed.options.allowJs = true; parsed.options.skipLibCheck = true; parsed.options.noEmit = true;
 const host = {
@@ -13,6 +14,7 @@ const host = {
   getScriptSnapshot: f => fs.existsSync(f) ? ts.ScriptSnapshot.fromString(fs.readFileSync(f, "utf8")) : undefined,
   getCurrentDirectory: () => root, getCompilationSettings: () => parsed.options,
   getDefaultLibFileName: o => ts.getDefaultLibFilePath(o), fileExists: ts.sys.fileExists, readFile: ts.sys.readFile,
+  realpath: ts.sys.realpath,
   readDirectory: ts.sys.readDirectory, directoryExists: ts.sys.directoryExists, getDirectories: ts.sys.getDirectories,
 };
 const service = ts.createLanguageService(host, ts.createDocumentRegistry());
@@ -52,22 +54,27 @@ function definitions(left) {
 }
 
 function references(left) {
-  const places = new Map(), asked = new Map();
+  const places = new Map(), asked = new Map(), declared = new Map();
   for (const [source, n] of all) {
     const file = rel(source.fileName), at = n.getStart(source);
     if (!places.has(n.text)) places.set(n.text, []);
     places.get(n.text).push([file, at]);
     const p = n.parent;
-    const declares = ts.isFunctionDeclaration(p) || ts.isClassDeclaration(p) || ts.isMethodDeclaration(p) ||
-      ts.isInterfaceDeclaration(p) || ts.isTypeAliasDeclaration(p) || ts.isEnumDeclaration(p);
-    if (!declares || p.name !== n) continue;
+    if (!p || p.name !== n) continue;
     const key = JSON.stringify([file, n.text]);
-    if (!asked.has(key)) asked.set(key, []);
-    asked.get(key).push(at);
+    const drawn = ts.isFunctionDeclaration(p) || ts.isClassDeclaration(p) || ts.isMethodDeclaration(p) ||
+      ts.isInterfaceDeclaration(p) || ts.isTypeAliasDeclaration(p) || ts.isEnumDeclaration(p);
+    // Whatever else the file declares under that name belongs to the question, but for variables and parameters.
+    const also = ts.isMethodSignature(p) || ts.isPropertySignature(p) || ts.isPropertyDeclaration(p) || ts.isAccessor(p) ||
+      ts.isEnumMember(p) || ts.isModuleDeclaration(p) || ts.isPropertyAssignment(p) || ts.isClassExpression(p);
+    if (drawn && !asked.has(key)) asked.set(key, []);
+    if (!drawn && !also) continue;
+    if (!declared.has(key)) declared.set(key, []);
+    declared.get(key).push(at);
   }
-  for (const [key, offsets] of asked) {
+  for (const key of asked.keys()) {
     if (!left) break;
-    const [file, name] = JSON.parse(key), found = new Set();
+    const [file, name] = JSON.parse(key), found = new Set(), offsets = declared.get(key);
     for (const at of offsets)
       for (const r of service.getReferencesAtPosition(path.join(root, file), at) || [])
         if (own(r.fileName) && program.getSourceFile(r.fileName).text.substr(r.textSpan.start, name.length) === name)
