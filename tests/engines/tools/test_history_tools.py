@@ -59,6 +59,9 @@ def test_all_commits_are_listed_newest_first_with_every_fact(past: Past) -> None
                                                            "--until=2021-01-30T23:59:59Z"]),
         ({"revisions": ["side"]}, ["side"]),
         ({"revisions": ["side", "main~1"]}, ["side", "main~1"]),
+        ({"revisions": ["main", "^side"]}, ["main", "^side"]),
+        ({"revisions": ["^side~1", "side", "^main~5"]}, ["side", "^side~1", "^main~5"]),
+        ({"revisions": ["^main~3"]}, ["HEAD", "^main~3"]),
     ],
     ids=str,
 )  # fmt: skip
@@ -207,6 +210,7 @@ def test_nothing_found_is_said(past: Past) -> None:
         ("commit_search", {"repos": ["one"], "authors": ["(", "b"], "useRegex": True}, CallError, "authors"),
         ("commit_search", {"repos": ["one"], "messageTerms": [""]}, CallError, "empty text"),
         ("commit_search", {"repos": ["one"], "revisions": ["nope"]}, RevisionNotFound, "one@nope"),
+        ("commit_search", {"repos": ["one"], "revisions": ["main", "^nope"]}, RevisionNotFound, "one@nope"),
         ("diff_search", {"repos": ["one"], "pattern": "a\nb"}, CallError, "newline"),
         ("compare_revisions", {"repo": "one", "base": "nope", "head": "main"}, RevisionNotFound, "nope"),
         ("compare_revisions", {"repo": "one", "base": "main~1", "head": "main", "after": "x"}, CallError, "no cursor"),
@@ -219,6 +223,24 @@ def test_bad_arguments_are_refused_with_a_way_out(
 ) -> None:
     with pytest.raises(error, match=match):
         past.call(name, **arguments)
+
+
+def test_an_author_whom_nobody_knows_has_nothing(past: Past) -> None:
+    assert commits(past, authors=["nobody@nowhere"]) == []
+    assert past.rows("diff_search", repos=["one"], pattern="TODO", author="nobody@nowhere") == []
+    assert past.rows("get_contributor_repos", author="nobody@nowhere") == []
+
+
+def test_analyses_count_what_lies_between_revisions(past: Past) -> None:
+    asked = {"repos": ["one"], "revisions": ["main", "^main~3"]}
+    people = past.rows("contributors", **asked)
+    said = [line.split("\t") for line in past.git("shortlog", "-sne", "main", "^main~3")]
+    assert sorted((row["commits"], f"{row['author']} <{row['author_email']}>") for row in people if row["commits"]) == (
+        sorted((int(count), who) for count, who in said)
+    )
+    folders = past.rows("churn", by=["directory"], **asked)
+    counts = [line.split("\t") for line in past.git("log", "-M", "--numstat", "--format=", "main", "^main~3") if line]
+    assert sum(row["additions"] for row in folders) == sum(int(added) for added, *_ in counts if added != "-")
 
 
 def test_a_history_grows_with_its_repository(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -144,6 +145,32 @@ def test_a_changed_file_leads_to_its_commits_under_both_names(release: Report) -
 
 def test_new_people_are_those_without_a_commit_before(release: Report) -> None:
     assert release.tables["new_people"]["author"].tolist() == ["Ben =Cmd"]
+
+
+class Older:
+    """A client of a service that takes ``^`` before a revision for part of its name, or passes over such revisions."""
+
+    def __init__(self, code: sl.Client, *, refuses: bool) -> None:
+        self._code, self._refuses = code, refuses
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._code, name)
+
+    def commit_search(self, *, revisions: list[str], **others: Any) -> Any:
+        if self._refuses and any(revision.startswith("^") for revision in revisions):
+            raise sl.RevisionNotFound("demo", revisions[-1])
+        known = [revision for revision in revisions if not revision.startswith("^")]
+        return self._code.commit_search(revisions=known, **others)
+
+
+@pytest.mark.parametrize("refuses", [True, False])
+def test_a_service_that_excludes_no_revisions_gives_the_same(
+    code: sl.Client,
+    release: Report,
+    refuses: bool,  # noqa: FBT001 - a table
+) -> None:
+    report = changes(Older(code, refuses=refuses), "demo", "v1", "v2")  # type: ignore[arg-type]
+    assert report.summary["value"].tolist() == release.summary["value"].tolist()
 
 
 def test_the_other_way_round_says_what_is_undone(code: sl.Client) -> None:

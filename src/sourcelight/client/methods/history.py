@@ -61,7 +61,8 @@ class HistoryMethods:
         useRegex
             Read all texts as RE2 with regard to case; default: literal, in any case. Also `use_regex`.
         revisions
-            Branches, tags or commits; what is behind any of them is searched. None: the default branch.
+            Branches, tags or commits; what is behind any of them is searched, but not what is behind one with ``^``
+            before it, as in ``["v2.0", "^v1.0"]``. None: the default branch.
         progress
             As in `search`.
 
@@ -137,7 +138,7 @@ class HistoryMethods:
         useRegex
             Read texts as RE2 with regard to case. Also `use_regex`.
         revisions
-            Branches, tags or commits; None: the default branch.
+            As in `commit_search`. None: the default branch.
         changes
             ``lines``: a matching line was added or removed. ``count``: the number of matches in the file changed.
         progress

@@ -48,7 +48,10 @@ _REPO = _text("Name of the repository.", minLength=1)
 _REPOS = _texts("Exact names of repositories; none: all.")
 _PATH = _text("File or folder; none: everything.")
 _REVISION = _text("Branch, tag or commit; none: the default branch.")
-_REVISIONS = _texts("Branches, tags or commits; what is behind any of them counts. None: the default branch.")
+_REVISIONS = _texts(
+    "Branches, tags or commits; what is behind any of them counts, but not what is behind one with ^ before it. "
+    "None: the default branch."
+)
 _DATES = {
     "after": _text("Only commits after this committer date."),
     "before": _text("Only commits before this committer date."),

@@ -63,7 +63,10 @@ def _texts(description: str) -> dict[str, Any]:
 
 
 _REPOS = _texts("Exact names of the repositories, such as github.com/owner/name; list_repos finds them.")
-_REVISIONS = _texts("Branches, tags or commits: what is behind any of them is searched. Default: the default branch.")
+_REVISIONS = _texts(
+    "Branches, tags or commits: what is behind any of them is searched, but not what is behind one with ^ before it. "
+    "Default: the default branch. Example: v2.0 and ^v1.0."
+)
 _AFTER = {
     "type": "string",
     "description": "Only commits after this committer date: 2024-06-28, 2024-06-28T15:00:00Z, yesterday, 2 weeks ago.",

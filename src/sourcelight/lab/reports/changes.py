@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from sourcelight.core.errors import CallError
+from sourcelight.core.errors import CallError, RevisionNotFound, UnsupportedCall
 from sourcelight.display.notebook import ProgressChoice
 from sourcelight.lab.reports.figures import bars
 from sourcelight.lab.reports.history import (
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 _PERIODS_S = (("day", 60 * 86_400), ("week", 400 * 86_400), ("month", 6 * 365 * 86_400))
 _PEOPLE_SHOWN = 15
-_STAGES = ("files", "commits", "earlier commits", "last commits of files")
+_STAGES = ("files", "commits", "earlier people", "last commits of files")
 _UNSHOWN = (
     "patch",
     "object_id",
@@ -95,16 +96,14 @@ def changes(
 def _made(code: Client, stages: Stages, repo: str, base: str, head: str, by: str, title: str) -> Report:
     notices: list[str] = []
     diffs = stages.ask("files", code.compare_revisions, repo, base, head)
-    newer = stages.ask("commits", code.commit_search, repos=[repo], revisions=[head])
-    older = stages.ask("earlier commits", code.commit_search, repos=[repo], revisions=[base])
-    between = newer[~newer["commit"].astype("str").isin(set(older["commit"].astype("str")))].reset_index(drop=True)
+    between, undone, read = _between(code, stages, repo, base, head, str(diffs.attrs.get("base", "")))
+    earlier = _earlier_people(code, stages, repo, base)
     period = by or _fitting(between)
     commits = commits_frame(between, period)
-    undone = int((~older["commit"].astype("str").isin(set(newer["commit"].astype("str")))).sum())
     if undone:
         notices.append(f"{undone:,} commits are behind {base} and not behind {head}; their changes show as undone.")
     details = [_log(commits)]
-    people, section = _people(commits, older)
+    people, section = _people(commits, set(earlier["author_email"].astype("str")))
     missing: list[str] = []
     files = offered(lambda: _with_last(code, stages, repo, head, diffs), "last commits of files", missing)
     sections = [
@@ -130,9 +129,38 @@ def _made(code: Client, stages: Stages, repo: str, base: str, head: str, by: str
         tuple(_summary(diffs, commits, people)),
         tuple(part for part in sections if part.tables or part.figures),
         {"commits": commits, "changes": diffs},
-        tuple(dict.fromkeys([*missing, *notices, *said([diffs, newer, older])])),
-        tuple(dict.fromkeys([*missing, *limited([diffs, newer, older])])),
+        tuple(dict.fromkeys([*missing, *notices, *said([diffs, *read])])),
+        tuple(dict.fromkeys([*missing, *limited([diffs, *read, earlier])])),
     )
+
+
+def _between(
+    code: Client, stages: Stages, repo: str, base: str, head: str, oldest: str
+) -> tuple[Frame, int, list[Frame]]:
+    """Commits behind head and not behind base, how many it is the other way round, and the frames that were read.
+
+    A service that does not know of revisions that don't count (or passes over them: then `oldest`, the base, is among
+    the commits) is asked for both histories.
+    """
+    ask = partial(stages.ask, "commits", code.commit_search, repos=[repo])
+    try:
+        newer, older = ask(revisions=[head, f"^{base}"]), ask(revisions=[base, f"^{head}"])
+    except (CallError, RevisionNotFound):
+        newer = older = None
+    if newer is None or older is None or oldest in set(newer["commit"].astype("str")):
+        newer, older = ask(revisions=[head]), ask(revisions=[base])
+    ours, theirs = newer["commit"].astype("str"), older["commit"].astype("str")
+    between = newer[~ours.isin(set(theirs))].reset_index(drop=True)
+    return between, int((~theirs.isin(set(ours))).sum()), [newer, older]
+
+
+def _earlier_people(code: Client, stages: Stages, repo: str, base: str) -> Frame:
+    """Who has commits behind base: a row a person, or a commit where the service can't tell."""
+    try:
+        people = stages.ask("earlier people", code.contributors, repos=[repo], revisions=[base])
+    except UnsupportedCall:
+        return stages.ask("earlier people", code.commit_search, repos=[repo], revisions=[base])
+    return people[people["commits"] > 0]
 
 
 def _fitting(commits: Frame) -> str:
@@ -242,7 +270,7 @@ def _grouped(diffs: Frame, key: Frame, name: str) -> Frame:
     return ordered.reset_index()
 
 
-def _people(commits: Frame, older: Frame) -> tuple[Frame, Section]:
+def _people(commits: Frame, known: set[str]) -> tuple[Frame, Section]:
     human = commits[~commits["bot"]]
     grouped = human.groupby(["person", "author", "author_email"], observed=True)
     frame = grouped.agg(
@@ -253,7 +281,6 @@ def _people(commits: Frame, older: Frame) -> tuple[Frame, Section]:
         first_date=("commit_date", "min"),
         last_date=("commit_date", "max"),
     ).reset_index()
-    known = set(older["author_email"].astype("str"))
     frame["new"] = ~frame["author_email"].astype("str").isin(known)
     frame = frame.sort_values(["commits", "person"], ascending=[False, True]).reset_index(drop=True)
     shown = frame.drop(columns="person")

@@ -20,7 +20,7 @@ from sourcelight.engines.tools.history.grouping import (
     periods,
     total,
 )
-from sourcelight.engines.tools.history.opening import open_histories
+from sourcelight.engines.tools.history.opening import open_histories, revisions_of
 from sourcelight.engines.tools.history.paths import directories
 from sourcelight.engines.tools.model import Arguments, CallContext
 
@@ -32,7 +32,7 @@ def churn(arguments: Arguments, context: CallContext) -> Answer:
     depth = arguments.get("depth", 1)
     period = period_of(call, by)
     after, before, echoed = dates_of(call, arguments)
-    histories = open_histories(call, context, arguments.get("repos", ()), arguments.get("revisions", ()))
+    histories = open_histories(call, context, arguments.get("repos", ()), *revisions_of(arguments))
     people = People(call, arguments.get("mailmap"))
     names: dict[str, int] = {}
     rows: list[list[Numbers]] = []

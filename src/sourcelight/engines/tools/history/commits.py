@@ -17,7 +17,7 @@ from sourcelight.engines.history.search.model import CommitQuery, Commits
 from sourcelight.engines.history.snapshot import Ints
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.filters import dates_of, files_of, one_of
-from sourcelight.engines.tools.history.opening import Histories, Opened, open_histories
+from sourcelight.engines.tools.history.opening import Histories, Opened, open_histories, revisions_of
 from sourcelight.engines.tools.model import Arguments, CallContext
 from sourcelight.engines.tools.rendering import NOTHING, tail, with_notices
 
@@ -42,7 +42,7 @@ def search_commits(arguments: Arguments, context: CallContext) -> Answer:
         files=files_of(CALL, arguments.get("files"), regexp=regexp),
         changed=one_of(CALL, "contentTerms", arguments.get("contentTerms"), regexp=regexp),
     )
-    histories = open_histories(CALL, context, arguments["repos"], arguments.get("revisions", ()))
+    histories = open_histories(CALL, context, arguments["repos"], *revisions_of(arguments))
     found: list[tuple[Opened, Ints]] = []
     for opened in histories.opened:
         try:

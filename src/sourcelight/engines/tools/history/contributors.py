@@ -19,7 +19,7 @@ from sourcelight.engines.tools.history.grouping import (
     periods,
     total,
 )
-from sourcelight.engines.tools.history.opening import open_histories
+from sourcelight.engines.tools.history.opening import open_histories, revisions_of
 from sourcelight.engines.tools.model import Arguments, CallContext
 
 _MERGES = "Merges are counted as commits and have no changed lines of their own."
@@ -31,7 +31,7 @@ def contributors(arguments: Arguments, context: CallContext) -> Answer:
     by = arguments.get("by", ())
     period = period_of(call, by)
     after, before, echoed = dates_of(call, arguments)
-    histories = open_histories(call, context, arguments.get("repos", ()), arguments.get("revisions", ()))
+    histories = open_histories(call, context, arguments.get("repos", ()), *revisions_of(arguments))
     people = People(call, arguments.get("mailmap"))
     rows: list[list[Numbers]] = []
     files: list[tuple[Numbers, Numbers]] = []

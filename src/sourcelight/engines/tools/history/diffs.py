@@ -22,7 +22,7 @@ from sourcelight.engines.history.snapshot import Ints
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.commits import echo, heading, limit_of, newest, stamp
 from sourcelight.engines.tools.history.filters import dates_of, files_of, one_of, pattern_of
-from sourcelight.engines.tools.history.opening import Opened, open_histories
+from sourcelight.engines.tools.history.opening import Opened, open_histories, revisions_of
 from sourcelight.engines.tools.model import Arguments, CallContext
 from sourcelight.engines.tools.rendering import NOTHING, tail, with_notices
 from sourcelight.repos.handles import Unusable, open_handle
@@ -55,7 +55,7 @@ def search_diffs(arguments: Arguments, context: CallContext) -> Answer:
         sides,
         arguments.get("changes", "lines"),
     )
-    histories = open_histories(CALL, context, arguments["repos"], arguments.get("revisions", ()))
+    histories = open_histories(CALL, context, arguments["repos"], *revisions_of(arguments))
     found: list[tuple[Opened, DiffHits]] = []
     for opened in histories.opened:
         try:

@@ -17,7 +17,7 @@ from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.counting import chosen
 from sourcelight.engines.tools.history.filters import dates_of, files_of
 from sourcelight.engines.tools.history.grouping import Numbers, bounds, count_distinct, total
-from sourcelight.engines.tools.history.opening import Opened, open_histories
+from sourcelight.engines.tools.history.opening import Opened, open_histories, revisions_of
 from sourcelight.engines.tools.model import Arguments, CallContext
 from sourcelight.repos import ObjectReader, Tree
 
@@ -28,7 +28,7 @@ def hotspots(arguments: Arguments, context: CallContext) -> Answer:
     """Today's files by how often they changed and how long they are."""
     call = "hotspots"
     after, before, echoed = dates_of(call, arguments)
-    histories = open_histories(call, context, arguments.get("repos", ()), arguments.get("revisions", ()))
+    histories = open_histories(call, context, arguments.get("repos", ()), *revisions_of(arguments))
     parts = []
     for opened in histories.opened:
         context.cancellation.check()
@@ -88,7 +88,7 @@ def coupling(arguments: Arguments, context: CallContext) -> Answer:
     after, before, echoed = dates_of(call, arguments)
     least, degree = arguments.get("minCommits", 5), arguments.get("minDegree", 0.3)
     most = arguments.get("maxFiles", _LARGE)
-    histories = open_histories(call, context, arguments.get("repos", ()), arguments.get("revisions", ()))
+    histories = open_histories(call, context, arguments.get("repos", ()), *revisions_of(arguments))
     rows: list[tuple[Any, ...]] = []
     skipped = 0
     for opened in histories.opened:

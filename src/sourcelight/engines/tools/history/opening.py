@@ -12,17 +12,21 @@ from sourcelight.core.batches.answers import CallProgress
 from sourcelight.core.errors import CallError, IndexFault, RevisionNotFound
 from sourcelight.engines.history import History, HistoryProgress, HistoryStore
 from sourcelight.engines.history.snapshot import Mask
-from sourcelight.engines.tools.model import CallContext
+from sourcelight.engines.tools.model import Arguments, CallContext
 from sourcelight.repos import Repository, resolve
 
 
 @dataclass(eq=False)
 class Opened:
-    """A repository's history, and the commits (40 hex digits) that count with all that is behind them."""
+    """A repository's history, and the commits (40 hex digits) that count with all that is behind them.
+
+    What is behind `without` does not count.
+    """
 
     repository: Repository
     history: History
     commits: tuple[str, ...]
+    without: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -33,7 +37,10 @@ class Opened:
     def mask(self) -> Mask:
         """Which commits of the history count."""
         reached = [self.history.reachable(commit) for commit in self.commits]
-        return reached[0] if len(reached) == 1 else np.logical_or.reduce(reached)
+        mask = reached[0] if len(reached) == 1 else np.logical_or.reduce(reached)
+        for commit in self.without:
+            mask = mask & ~self.history.reachable(commit)
+        return mask
 
 
 @dataclass(slots=True)
@@ -50,7 +57,15 @@ class Histories:
         self.complete = False
 
 
-def open_histories(call: str, context: CallContext, repos: Sequence[str], revisions: Sequence[str] = ()) -> Histories:
+def revisions_of(arguments: Arguments) -> tuple[list[str], list[str]]:
+    """The argument `revisions`, parted into what counts and what, with ``^`` before it, does not count."""
+    asked: Sequence[str] = arguments.get("revisions") or ()
+    return [each for each in asked if each[:1] != "^"], [each[1:] for each in asked if each[:1] == "^"]
+
+
+def open_histories(
+    call: str, context: CallContext, repos: Sequence[str], revisions: Sequence[str] = (), without: Sequence[str] = ()
+) -> Histories:
     """Open the histories of repositories, and read what is new in them first.
 
     Parameters
@@ -63,6 +78,8 @@ def open_histories(call: str, context: CallContext, repos: Sequence[str], revisi
         Exact names; none: every repository that the viewer may see.
     revisions
         Branches, tags or commits; what is behind any of them counts. None: the default branch.
+    without
+        Branches, tags or commits; what is behind any of them does not count.
 
     Raises
     ------
@@ -81,33 +98,53 @@ def open_histories(call: str, context: CallContext, repos: Sequence[str], revisi
     names = dict.fromkeys(name.strip("/") for name in repos)
     repositories = [catalog.get(name, context.viewer) for name in names] or list(catalog.visible(context.viewer))
     found = Histories()
-    wanted: list[tuple[Repository, tuple[str, ...]]] = []
+    wanted: list[_Wanted] = []
     missing: dict[str, int] = {}
     for repository in repositories:
         if repository.kind != "git":
             found.lack(f"{repository.name} is a folder without git and has no history.")
             continue
-        commits = []
-        for revision in revisions or ("",):
-            try:
-                commits.append(resolve(repository, revision))
-            except RevisionNotFound:
-                missing[revision] = missing.get(revision, 0) + 1
-                if len(repositories) == 1:
-                    raise
+        commits, denied = (
+            _resolved(repository, named, missing, alone=len(repositories) == 1)
+            for named in (revisions or ("",), without)
+        )
         if commits:
-            wanted.append((repository, tuple(dict.fromkeys(commits))))
+            wanted.append(_Wanted(repository, commits, denied))
     for revision, count in missing.items():
         if count == len(repositories):
             raise RevisionNotFound(repositories[0].name, revision)
         found.notices.append(f"{count} of {len(repositories)} repositories have no revision {revision}.")
     _update(context, wanted, found)
-    for repository, named in wanted:
-        _open(context, repository, named, found)
+    for one in wanted:
+        _open(context, one, found)
     return found
 
 
-def _update(context: CallContext, wanted: list[tuple[Repository, tuple[str, ...]]], found: Histories) -> None:
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A repository, and commits that count and that don't."""
+
+    repository: Repository
+    commits: tuple[str, ...]
+    without: tuple[str, ...]
+
+
+def _resolved(
+    repository: Repository, revisions: Sequence[str], missing: dict[str, int], *, alone: bool
+) -> tuple[str, ...]:
+    """The commits of revisions; those that the repository has not got are counted, or raise where there is no other."""
+    commits: dict[str, None] = {}
+    for revision in revisions:
+        try:
+            commits[resolve(repository, revision)] = None
+        except RevisionNotFound:
+            missing[revision] = missing.get(revision, 0) + 1
+            if alone:
+                raise
+    return tuple(commits)
+
+
+def _update(context: CallContext, wanted: Sequence[_Wanted], found: Histories) -> None:
     store = context.engine.history
     observer = context.observer
 
@@ -117,9 +154,10 @@ def _update(context: CallContext, wanted: list[tuple[Repository, tuple[str, ...]
                 CallProgress("reading history", progress.commits_done, progress.commits_total, progress.repository)
             )
 
-    for repository, commits in wanted:
+    for one in wanted:
         context.cancellation.check()
-        stale = [commit for commit in commits if not _holds(store, repository, commit)]
+        repository = one.repository
+        stale = [commit for commit in (*one.commits, *one.without) if not _holds(store, repository, commit)]
         if not stale:
             continue
         refs = ("HEAD", *stale)
@@ -136,18 +174,22 @@ def _holds(store: HistoryStore, repository: Repository, commit: str) -> bool:
         return False
 
 
-def _open(context: CallContext, repository: Repository, commits: tuple[str, ...], found: Histories) -> None:
+def _open(context: CallContext, wanted: _Wanted, found: Histories) -> None:
+    repository, commits = wanted.repository, wanted.commits
     try:
         history = context.engine.history.open(repository)
     except IndexFault as fault:
         found.lack(f"The history of {repository.name} can't be read: {fault.reason}.")
         return
-    there = tuple(commit for commit in commits if history.position(commit) is not None)
-    if len(there) < len(commits):
-        found.lack(f"The history of {repository.name} lacks {len(commits) - len(there)} of the revisions.")
+    there, denied = (
+        tuple(commit for commit in named if history.position(commit) is not None) for named in (commits, wanted.without)
+    )
+    lacking = len(commits) - len(there) + len(wanted.without) - len(denied)
+    if lacking:
+        found.lack(f"The history of {repository.name} lacks {lacking} of the revisions.")
     if not there:
         return
-    opened = Opened(repository, history, there)
+    opened = Opened(repository, history, there, denied)
     found.opened.append(opened)
     unread = int((history.commits.unread & opened.mask).sum())
     if unread:

@@ -26,7 +26,7 @@ from sourcelight.engines.tools.history.grouping import (
     periods,
     total,
 )
-from sourcelight.engines.tools.history.opening import Histories, open_histories
+from sourcelight.engines.tools.history.opening import Histories, open_histories, revisions_of
 from sourcelight.engines.tools.model import Arguments, CallContext
 
 
@@ -39,7 +39,7 @@ def pickaxe(arguments: Arguments, context: CallContext) -> Answer:
     pattern = pattern_of(call, "pattern", arguments["pattern"], regexp=arguments.get("useRegex", False))
     if pattern.multi_line:
         raise CallError(f"{call}: pattern can match a newline; lines are looked at one by one", call=call)
-    histories = open_histories(call, context, arguments.get("repos", ()), arguments.get("revisions", ()))
+    histories = open_histories(call, context, arguments.get("repos", ()), *revisions_of(arguments))
     people = People(call, arguments.get("mailmap"))
     wanted = files_of(call, arguments.get("files"), regexp=arguments.get("useRegex", False))
     rows = _rows(histories, people, pattern, wanted, (after, before), context)
