@@ -87,6 +87,21 @@ def test_the_page_is_one_file_that_runs_nothing(report: Report, tmp_path: Path) 
     assert "<img src=x" not in report._repr_html_()
 
 
+def test_a_page_breaks_paths_where_readers_would_and_shows_no_empty_column() -> None:
+    frame = pd.DataFrame(
+        {
+            "path": ["src/a_long_name/<b>/module.py"],
+            "old_path": pd.Series([None], dtype="str"),
+            "commit": ["0123456789ab" + "0" * 28],
+        }
+    )
+    table = Table("files", "Files", frame, "Files.", "", "", ("path",))
+    text = Report("t", (), (), (Section("Files", "", (table,)),), {}).to_html()
+    assert "src/<wbr>a_<wbr>long_<wbr>name/&lt;b&gt;/<wbr>module.<wbr>py" in text
+    assert 'class="sl-w">0123456789ab<' in text
+    assert "old path" not in text
+
+
 def test_the_page_is_the_same_for_the_same_report(report: Report) -> None:
     assert report.to_html() == report.to_html()
 

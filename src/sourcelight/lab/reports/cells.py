@@ -40,8 +40,10 @@ def written(value: Any, column: str = "") -> str:
 
 
 def shown_rows(frame: Any, most: int) -> tuple[list[str], list[dict[str, Any]]]:
-    """Columns and first rows as a page shows them: without the repository where there is but one."""
+    """Columns and first rows as a page shows them: no column without a value, and no repository if there is but one."""
     columns = [str(column) for column in frame.columns]
+    if len(frame):
+        columns = [column for column in columns if frame[column].notna().any()]
     if "repository" in columns and len(columns) > 1 and len(frame["repository"].unique()) <= 1:
         columns.remove("repository")
     return columns, frame.loc[:, columns].head(most).to_dict("records")
@@ -52,13 +54,13 @@ def how_many(table: Table) -> str:
     total = len(table.frame)
     if total <= table.shown:
         return "" if total else "There is no row."
-    shown = f"The first {table.shown:,} of {total:,} rows" if table.shown else f"None of the {total:,} rows"
+    shown = f"The first {table.shown:,} of {total:,} rows" if table.shown else f"Its {total:,} rows are not shown here"
     return f"{shown}; the table itself and its file have all."
 
 
-def stays_whole(value: Any) -> bool:
-    """Whether a value is never broken across lines: numbers, times, yes and no."""
-    return is_number(value) or isinstance(value, (bool, datetime))
+def stays_whole(value: Any, column: str = "") -> bool:
+    """Whether a value is never broken across lines: numbers, times, yes and no, commits."""
+    return column == "commit" or is_number(value) or isinstance(value, (bool, datetime))
 
 
 def is_number(value: Any) -> bool:

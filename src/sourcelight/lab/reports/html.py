@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from typing import TYPE_CHECKING
 
 from sourcelight.core.markup import escape
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 _LONG = frozenset({"path", "directory", "old_path", "subject", "last_subject"})
 _SHORT = 18
+_BREAKS = re.compile(r"(?<=[/@.+])(?=\w)|(?<=[^\W_]_)(?=[^\W_])")
 _STYLE = """
 .sl-report{--edge:rgba(127,127,127,.35);--soft:rgba(127,127,127,.1);line-height:1.45;max-width:72rem}
 .sl-report h1{font-size:1.6em;margin:.2em 0}.sl-report h2{font-size:1.25em;margin:1.6em 0 .3em}
@@ -35,7 +37,7 @@ list-style:none}
 .sl-report th,.sl-report td{text-align:left;vertical-align:top;padding:.2em .7em;border-bottom:1px solid var(--edge)}
 .sl-report th{vertical-align:bottom}
 .sl-report td.sl-n,.sl-report th.sl-n{text-align:right;font-variant-numeric:tabular-nums}
-.sl-report td{overflow-wrap:anywhere;min-width:6.5em}
+.sl-report td{overflow-wrap:break-word;min-width:5em}
 .sl-report td.sl-n,.sl-report td.sl-w{white-space:nowrap;overflow-wrap:normal;min-width:0}
 .sl-report td.sl-p{min-width:15em}
 .sl-report figure{margin:1em 0;padding:.6rem .8rem;border:1px solid var(--edge);border-radius:.5rem;background:#fff;
@@ -52,7 +54,7 @@ body{margin:0 auto;padding:1.5rem;max-width:74rem;font-family:system-ui,sans-ser
 @media print{:root{color-scheme:light}body{padding:0;max-width:none;font-size:10pt}
 .sl-report figure,.sl-report li,.sl-report tr{break-inside:avoid}.sl-report .sl-wide{overflow:visible}
 .sl-report table{font-size:.8em}.sl-report th,.sl-report td{padding:.2em .4em}
-.sl-report td,.sl-report td.sl-p{min-width:4em}
+.sl-report td,.sl-report td.sl-p{min-width:4em;overflow-wrap:anywhere}
 .sl-report h2,.sl-report h3,.sl-report .sl-above{break-after:avoid}}
 """
 
@@ -131,10 +133,17 @@ def _table(table: Table, level: int) -> str:
         return above
     head = "".join(f'<th scope="col"{_aligned(c in numeric)}>{escape(heading(c))}</th>' for c in columns)
     body = "".join(
-        "<tr>" + "".join(f"<td{_class(row[c], c)}>{escape(written(row[c], c))}</td>" for c in columns) + "</tr>"
+        "<tr>" + "".join(f"<td{_class(row[c], c)}>{_broken(written(row[c], c))}</td>" for c in columns) + "</tr>"
         for row in rows
     )
     return f'{above}<div class="sl-wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _broken(text: str) -> str:
+    """Text that may be broken within long words where a reader would: behind the signs of paths and addresses."""
+    if len(text) <= _SHORT:
+        return escape(text)
+    return "<wbr>".join(map(escape, _BREAKS.split(text)))
 
 
 def _aligned(number: bool) -> str:  # noqa: FBT001 - one of two ways to set a cell
@@ -144,6 +153,6 @@ def _aligned(number: bool) -> str:  # noqa: FBT001 - one of two ways to set a ce
 def _class(value: object, column: str) -> str:
     if is_number(value):
         return _aligned(number=True)
-    if stays_whole(value):
+    if stays_whole(value, column):
         return ' class="sl-w"'
     return ' class="sl-p"' if column in _LONG and len(str(value)) > _SHORT else ""
