@@ -30,6 +30,7 @@ _LINE = b'{"line":"'
 _NUMBER = b'","lineNumber":'
 _SPANS = b',"offsetAndLengths":[['
 _NEXT = b"]]}," + _LINE
+_LINES = b',"hunks":null,"lineMatches":[' + _LINE
 
 
 def encode_matches(
@@ -167,23 +168,23 @@ def _pairs(rows: Rows) -> list[bytes]:
 def _line_payload(rows: Rows, facts: Mapping[str, RepositoryFacts]) -> bytes:
     n = len(rows)
     pairs = _pairs(rows)
-    parts: list[bytes] = [_NEXT] * (6 * n + 1)
+    parts: list[render.Buffer] = [_NEXT] * (6 * n + 1)
     parts[1::6] = render.json_texts(rows.column("line"))
     parts[2::6] = [_NUMBER] * n
     parts[3::6] = _numbers(rows.numbers("line_number") - 1)
     parts[4::6] = [_SPANS] * n
     parts[5::6] = pairs
+    places = [6 * start for start, _ in rows.files()]
+    join = b"".join
     before = b"["
-    for (start, stop), (head, tail) in zip(rows.files(), render.heads(rows, "content", facts), strict=True):
-        parts[6 * start] = b'%b%b,"hunks":null,"lineMatches":[%b' % (before, head, _LINE)
-        before = b"]]}]%b," % tail
-        parts[6 * stop] = before
+    for place, (head, tail) in zip(places, render.heads(rows, "content", facts), strict=True):
+        parts[place] = join((before, head, _LINES))
+        before = join((b"]]}]", tail, b","))
     parts[-1] = before[:-1] + b"]"
-    if b"" in pairs:
-        for at in (at for at, pair in enumerate(pairs) if not pair):
-            parts[6 * at + 4] = _SPANS[:-1]
-            parts[6 * at + 6] = parts[6 * at + 6][1:]
-    return b"".join(parts)
+    for at in (at for at, pair in enumerate(pairs) if not pair) if b"" in pairs else ():
+        parts[6 * at + 4] = _SPANS[:-1]
+        parts[6 * at + 6] = parts[6 * at + 6][1:]
+    return join(parts)
 
 
 def _chunk_payload(rows: Rows, facts: Mapping[str, RepositoryFacts], options: render.Options) -> bytes:

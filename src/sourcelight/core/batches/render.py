@@ -29,6 +29,8 @@ from sourcelight.core.wire.events import (
 
 _RANGE = b'{"start":{"offset":%d,"line":%d,"column":%d},"end":{"offset":%d,"line":%d,"column":%d}}'
 _SEPARATOR = "\x7f"
+_LONG_BYTES = 1024
+Buffer = bytes | memoryview
 
 
 class Options(NamedTuple):
@@ -71,38 +73,50 @@ def _file(rows: Rows, row: int, facts: Mapping[str, RepositoryFacts]) -> dict[st
     }
 
 
-def heads(rows: Rows, kind: str, facts: Mapping[str, RepositoryFacts]) -> Iterator[tuple[bytes, bytes]]:
+def heads(rows: Rows, kind: str, facts: Mapping[str, RepositoryFacts]) -> list[tuple[bytes, bytes]]:
     """For each file the JSON before and after its matches: an object without its closing brace, and the rest of it."""
     starts = np.array([start for start, _ in rows.files()], dtype=np.int64)
     paths = json_texts(_taken(rows, "path", starts))
     places = _repositories(rows, starts, facts)
     languages, language = _coded(rows, "language", starts)
     tails = {code: b',"language":%b}' % dump(text) if text else b"}" for code, text in languages.items()}
-    counts, _ = rows.lists("name_start")
-    spans = counts[starts].tolist() if len(counts) and counts.any() else None
     begin = b'{"type":"%b","path":"' % kind.encode()
-    for number, (path, place, code) in enumerate(zip(paths, places, language, strict=True)):
-        head = begin + path + b'"'
-        if spans is not None and spans[number]:
-            row = int(starts[number])
-            ranges = b",".join(_range(r) for r in _name_ranges(rows, row, rows.text("path", row)))
-            if kind == "path":
-                yield b"%b,%b" % (head, place), tails[code][:-1] + b',"pathMatches":[%b]}' % ranges
-                continue
-            head += b',"pathMatches":[%b]' % ranges
-        yield b"%b,%b" % (head, place), tails[code]
+    join = b"".join
+    found = [
+        (join((begin, path, b'",', place)), tails[code])
+        for path, place, code in zip(paths, places, language, strict=True)
+    ]
+    counts, _ = rows.lists("name_start")
+    for number in np.flatnonzero(counts[starts]).tolist() if len(counts) else ():
+        row = int(starts[number])
+        ranges = join(
+            (b'"pathMatches":[', b",".join(map(_range, _name_ranges(rows, row, rows.text("path", row)))), b"]")
+        )
+        head, tail = found[number]
+        if kind == "path":
+            found[number] = head, join((tail[:-1], b",", ranges, b"}"))
+        else:
+            found[number] = join((begin, paths[number], b'",', ranges, b",", places[number])), tail
+    return found
 
 
-def json_texts(column: Any) -> list[bytes]:
-    """What stands between the quotes of each string of `column` as JSON, all escaped in one go; null is empty."""
+def json_texts(column: Any) -> list[Buffer]:
+    """What stands between the quotes of each string of `column` as JSON; null is empty.
+
+    Short ones are escaped all in one go; long ones, of which each copy counts, one by one.
+    """
     if column.null_count:
         column = pc.fill_null(column, "")
+    if column.nbytes > _LONG_BYTES * len(column):
+        return [memoryview(dump(text))[1:-1] for text in column.to_pylist()]
     whole = pa.ListArray.from_arrays(pa.array([0, len(column)], pa.int32()), column)
     joined = pc.binary_join(whole, _SEPARATOR)[0].as_py()
-    parts = dump(joined)[1:-1].split(_SEPARATOR.encode())
+    parts = dump(joined).split(_SEPARATOR.encode())
     if len(parts) != len(column):
         return [dump(text)[1:-1] for text in column.to_pylist()]
-    return parts
+    parts[0] = parts[0][1:]
+    parts[-1] = parts[-1][:-1]
+    return list(parts)
 
 
 def _taken(rows: Rows, name: str, at: NDArray[np.int64]) -> Any:

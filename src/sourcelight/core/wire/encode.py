@@ -36,13 +36,8 @@ ChunkText = Literal["both", "context", "content"]
 MAX_EVENT_BYTES = 10 * 1024 * 1024
 """The largest event, framing included, that clients in the field read."""
 
-_ESCAPES = (
-    (b"<", b"\\u003c"),
-    (b">", b"\\u003e"),
-    (b"&", b"\\u0026"),
-    (b"\xe2\x80\xa8", b"\\u2028"),
-    (b"\xe2\x80\xa9", b"\\u2029"),
-)
+_ESCAPES = ((b"<", b"\\u003c"), (b">", b"\\u003e"), (b"&", b"\\u0026"))
+_RARE_ESCAPES = ((b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029"))
 
 
 def frame(name: str, data: bytes) -> bytes:
@@ -87,6 +82,9 @@ def escape(json: bytes) -> bytes:
     """Put the stream's escapes into JSON text; they only ever replace characters inside strings."""
     for raw, escaped in _ESCAPES:
         json = json.replace(raw, escaped)
+    if not json.isascii() and b"\xe2\x80" in json:
+        for raw, escaped in _RARE_ESCAPES:
+            json = json.replace(raw, escaped)
     return json
 
 
