@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from engines.history.histories import build_many_kinds
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import Cancelled, GitFailed
 from sourcelight.engines.history import LocalHistoryStore
@@ -82,6 +83,16 @@ def test_the_replay_says_what_git_blame_says(grown: RepositoryBuilder, tmp_path:
     assert owned.inexact == []
     for path, commits in lines.items():
         assert commits == porcelain(grown, path), path
+
+
+def test_octopus_merges_second_roots_and_odd_names_are_replayed_too(tmp_path: Path) -> None:
+    repo = build_many_kinds(tmp_path / "repo")
+    owned, lines = replayed(repo, tmp_path / "history")
+    assert {b"one.txt", b"three.txt", b"caf\xe9.txt", b"src.py"} <= set(owned.files)
+    for path, commits in lines.items():
+        if owned.files[path].exact:
+            assert commits == porcelain(repo, path), path
+    assert owned.inexact == []
 
 
 def test_another_process_reads_what_was_replayed_from_disk(grown: RepositoryBuilder, tmp_path: Path) -> None:

@@ -251,6 +251,37 @@ def test_a_history_grows_with_its_repository(tmp_path: Path) -> None:
     assert len(commits(own)) == before + 1
 
 
+def test_a_forced_push_while_open_is_seen_by_the_next_call(tmp_path: Path) -> None:
+    own = Past(tmp_path / "past", tmp_path / "index")
+    lost = own.one.head
+    assert commits(own)[0]
+    own.one.git("reset", "-q", "--hard", "HEAD~2")
+    new = own.one.commit({"image.bin": "text now\n"}, "rewritten")
+    found = commits(own)
+    assert sorted(found) == sorted(own.git("log", "--format=%H"))
+    assert new in found
+    assert lost not in found
+    owner = {row["path"]: row["author"] for row in own.rows("ownership", repo="one", by="file")}
+    assert "image.bin" in owner
+
+
+def test_a_repository_that_lost_its_commits_is_refused_by_name(tmp_path: Path) -> None:
+    own = Past(tmp_path / "past", tmp_path / "index")
+    assert commits(own)
+    own.one.git("update-ref", "-d", "HEAD")
+    own.one.git("branch", "-D", "side")
+    for name, arguments in {
+        "commit_search": {"repos": ["one"]},
+        "diff_search": {"repos": ["one"], "pattern": "TODO"},
+        "contributors": {"repos": ["one"]},
+        "ownership": {"repo": "one"},
+        "compare_revisions": {"repo": "one", "base": "HEAD~1", "head": "HEAD"},
+    }.items():
+        with pytest.raises((RevisionNotFound, RepositoryNotFound), match="one"):
+            own.call(name, **arguments)
+    assert [row["repository"] for row in own.rows("commit_search", repos=["two"])] == ["two"]
+
+
 @pytest.mark.parametrize(
     ("files", "path", "matches"),
     [
