@@ -11,7 +11,8 @@ from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.search import All, Atom, Not, SearchOptions, TextQuery
-from sourcelight.engines.search.scan.evaluate import Pace, RepositorySearch
+from sourcelight.engines.search.scan.evaluate import FleetSearch, Pace
+from sourcelight.engines.search.scan.fleet import Fleet
 from sourcelight.engines.search.scan.plan import plan
 from sourcelight.engines.search.searcher import count, search
 
@@ -78,7 +79,7 @@ def test_a_count_that_runs_out_of_time_is_none(corpus: tuple[MemorySource, str, 
 
 def test_a_large_file_is_a_batch_of_its_own(corpus: tuple[MemorySource, str, Path]) -> None:
     _, commit, folder = corpus
-    running = RepositorySearch(open_memory(folder, commit), plan(query_of(".")), lambda: False)
+    running = FleetSearch(Fleet((open_memory(folder, commit),)), plan(query_of(".")), lambda: False)
     sizes = [len(found.content_files) for found in running.found(Pace(2))]
     assert sum(sizes) == 42
     assert len(sizes) > 1

@@ -10,16 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.errors import PatternError
+from sourcelight.core.patterns.buffers import Buffers, Offsets
 from sourcelight.core.patterns.exact import ExactMatcher, compile_re2, quote
 from sourcelight.core.patterns.formula import FOLD_HAZARDS, Formula, Needs, fold
 from sourcelight.core.patterns.halting import Stopped, check, never
 from sourcelight.core.patterns.ranges import (
-    Offsets,
     as_ranges,
+    bridged,
     count_texts,
-    covering,
     cut_at_lines,
     every_line,
+    find_in_all,
     find_texts,
     glued,
     inside,
@@ -153,7 +154,7 @@ class CompiledPattern:
         Parameters
         ----------
         buffer
-            Bytes-like, a memory map for one.
+            Bytes-like, a memory map for one, or `Buffers`.
         ranges
             n x 2 byte offsets, ascending and apart, each at line bounds (whole documents when `multi_line`).
         stopped
@@ -166,24 +167,24 @@ class CompiledPattern:
             matches, on the newline of each line). Lines may be reported that hold no match, and a line more than
             once; no line that holds one is left out, nor, when `multi_line`, a document.
         """
-        view = memoryview(buffer)
+        buffers = Buffers.of(buffer)
         wanted = as_ranges(ranges)
         if not len(wanted):
             return np.empty(0, dtype=np.int64)
         if not self.multi_line:
             wanted = glued(wanted)
-        passes = wanted if self.multi_line else covering(wanted)
+        passes = wanted if self.multi_line else bridged(wanted)
         if self.literal is not None:
-            found = find_texts(view, self.literal, passes)
+            found = find_in_all(buffers, self.literal, passes)
             return found if passes is wanted else inside(found, wanted)
         if self._nullable or (self._runs is not None and self._runs.everywhere):
-            return every_line(view, wanted)
+            return every_line(buffers, wanted)
         scanner, _ = self._scanner(one_line=False)
         if scanner is not None:
-            portions = passes if self.multi_line else cut_at_lines(view, passes)
-            found = scanner.last_bytes(view, portions, every_line, stopped)
+            portions = passes if self.multi_line else cut_at_lines(buffers, passes)
+            found = scanner.last_bytes(buffers, portions, every_line, stopped)
             return found if passes is wanted else inside(found, wanted)
-        return self._lines_by_re2(view, wanted, stopped)
+        return self._lines_by_re2(buffers, wanted, stopped)
 
     def spans(
         self, buffer: Any, line_starts: Any, line_ends: Any, stopped: Stopped = never
@@ -246,7 +247,7 @@ class CompiledPattern:
             return self._matcher.matches(view, low, high)
         whole = np.array([[low[0], min(int(high[-1]) + 1, len(view))]], dtype=np.int64)
         try:
-            found = scanner.last_bytes(view, whole)
+            found = scanner.last_bytes(Buffers.of(view), whole)
         except TooManyHits:
             return self._matcher.matches(view, low, high)
         rows = np.unique(np.searchsorted(low, found, side="right") - 1)
@@ -291,18 +292,18 @@ class CompiledPattern:
             return None, Precision.NEVER
         return scanner, precision if scanner.precise else Precision.NEVER
 
-    def _lines_by_re2(self, view: memoryview, ranges: Offsets, stopped: Stopped) -> Offsets:
+    def _lines_by_re2(self, buffers: Buffers, ranges: Offsets, stopped: Stopped) -> Offsets:
         found: list[int] = []
-        for low, high in ranges.tolist():
+        for base, piece in zip(ranges[:, 0].tolist(), buffers.slices(ranges), strict=True):
             check(stopped)
             if self._reports_ranges:
-                found.append(low)  # RE2 would take the ends of the buffer for the ends of the text
+                found.append(base)  # RE2 would take the ends of the buffer for the ends of the text
                 continue
-            at = low
-            while at < high and (start := self._finder.first_start(view, at, high)) >= 0:
+            at, size = 0, len(piece)
+            while at < size and (start := self._finder.first_start(piece, at, size)) >= 0:
                 check(stopped)
-                found.append(start)
-                newline = lines_around(view, np.array([start]), np.array([[low, high]]))[1]
+                found.append(base + start)
+                newline = lines_around(piece, np.array([start]), np.array([[0, size]]))[1]
                 at = int(newline[0]) + 1
         return np.array(found, dtype=np.int64)
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from re2 import _re2  # the wrapper above it builds a Python object for each match, at five times the cost
 
 from sourcelight.core.errors import PatternError
+from sourcelight.core.patterns.buffers import Offsets
 from sourcelight.core.patterns.halting import Stopped, check, never
-from sourcelight.core.patterns.ranges import Offsets
 from sourcelight.core.patterns.runs import ClassRuns
 
 FEW_ROWS = 64

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import stringzilla
-from numpy.typing import NDArray
 
-Offsets: TypeAlias = NDArray[np.int64]
+from sourcelight.core.patterns.buffers import Buffers, Offsets
 
 RANGE_COST = 4096
 """Bytes of scanning that one more range costs about as much as."""
@@ -50,13 +49,16 @@ def glued(ranges: Offsets) -> Offsets:
     return np.stack((ranges[first, 0], ranges[last, 1]), axis=1)
 
 
-def covering(ranges: Offsets) -> Offsets:
-    """Give the one range around all of `ranges` where a single pass is cheaper than many, else `ranges`."""
+def bridged(ranges: Offsets) -> Offsets:
+    """Join ranges between which so little lies that scanning it costs less than one more range."""
     if len(ranges) < 2:
         return ranges
-    low, high = int(ranges[0, 0]), int(ranges[-1, 1])
-    wanted = int((ranges[:, 1] - ranges[:, 0]).sum())
-    return np.array([[low, high]], dtype=np.int64) if wanted + RANGE_COST * len(ranges) > high - low else ranges
+    apart = ranges[1:, 0] - ranges[:-1, 1] > RANGE_COST
+    if apart.all():
+        return ranges
+    first = np.concatenate(([True], apart))
+    last = np.concatenate((apart, [True]))
+    return np.stack((ranges[first, 0], ranges[last, 1]), axis=1)
 
 
 def inside(offsets: Offsets, ranges: Offsets) -> Offsets:
@@ -66,19 +68,51 @@ def inside(offsets: Offsets, ranges: Offsets) -> Offsets:
     return kept
 
 
-def cut_at_lines(view: memoryview, ranges: Offsets) -> Offsets:
+def cut_at_lines(buffers: Buffers, ranges: Offsets) -> Offsets:
     """Cut ranges that are far longer than `PORTION` at newlines into pieces of about that size."""
     if not (ranges[:, 1] - ranges[:, 0] > 2 * PORTION).any():
         return ranges
-    find = stringzilla.Str(view).find
     pieces: list[tuple[int, int]] = []
-    for low, high in ranges.tolist():
-        at = low
-        while high - at > 2 * PORTION and (newline := find(b"\n", at + PORTION, high)) >= 0:
-            pieces.append((at, newline + 1))
+    for (low, _), text in zip(ranges.tolist(), buffers.slices(ranges), strict=True):
+        find = stringzilla.Str(text).find
+        at, size = 0, len(text)
+        while size - at > 2 * PORTION and (newline := find(b"\n", at + PORTION, size)) >= 0:
+            pieces.append((low + at, low + newline + 1))
             at = newline + 1
-        pieces.append((at, high))
+        pieces.append((low + at, low + size))
     return np.array(pieces, dtype=np.int64)
+
+
+def find_in_all(buffers: Buffers, text: bytes, ranges: Offsets) -> Offsets:
+    """Give the addresses of what `find_texts` finds in each range."""
+    if len(buffers.views) == 1 and not buffers.first[0]:
+        return find_texts(buffers.views[0], text, ranges)
+    if len(text) == 1 or _is_dense(buffers, text, ranges):
+        found = [np.empty(0, dtype=np.int64)]
+        for number, first, last in buffers.runs(ranges[:, 0]):
+            base = int(buffers.first[number])
+            found.append(find_texts(buffers.views[number], text, ranges[first:last] - base) + base)
+        return np.concatenate(found)
+    width = len(text)
+    starts: list[int] = []
+    add = starts.append
+    for number, first, last in buffers.runs(ranges[:, 0]):
+        find, base = stringzilla.Str(buffers.views[number]).find, int(buffers.first[number])
+        for low, high in (ranges[first:last] - base).tolist():
+            at = find(text, low, high)
+            while at >= 0:
+                add(at + base)
+                at = find(text, at + width, high)
+    return np.array(starts, dtype=np.int64)
+
+
+def _is_dense(buffers: Buffers, text: bytes, ranges: Offsets) -> bool:
+    """Whether comparing many bytes at once is quicker than a search for each occurrence, by the first ranges."""
+    if not len(ranges) or not _never_overlaps(text):
+        return False
+    probe = _first_bytes(ranges, PROBE)
+    size = int((probe[:, 1] - probe[:, 0]).sum())
+    return size > BLOCK and count_in_all(buffers, text, probe) * DENSE > size
 
 
 def find_texts(view: memoryview, text: bytes, ranges: Offsets) -> Offsets:
@@ -174,6 +208,11 @@ def count_texts(view: memoryview, text: bytes, ranges: Offsets) -> int:
     return sum(haystack.count(text, low, high) for low, high in ranges.tolist())
 
 
+def count_in_all(buffers: Buffers, text: bytes, ranges: Offsets) -> int:
+    """Count what `find_in_all` would find."""
+    return sum(stringzilla.Str(piece).count(text) for piece in buffers.slices(ranges))
+
+
 def lines_around(view: memoryview, offsets: Offsets, ranges: Offsets) -> tuple[Offsets, Offsets]:
     """Give the starts and ends (newline excluded) of the lines that hold `offsets`, each line once."""
     haystack = stringzilla.Str(view)
@@ -191,12 +230,12 @@ def lines_around(view: memoryview, offsets: Offsets, ranges: Offsets) -> tuple[O
     return np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64)
 
 
-def every_line(view: memoryview, ranges: Offsets) -> Offsets:
+def every_line(buffers: Buffers, ranges: Offsets) -> Offsets:
     """Give one offset for each line of the ranges: its newline, or the last byte of a range that ends without one."""
-    raw = np.frombuffer(view, dtype=np.uint8)
     found: list[Offsets] = []
-    for low, high in ranges.tolist():
-        found.append(np.flatnonzero(raw[low:high] == 10) + low)
-        if high > low and raw[high - 1] != 10:
+    for (low, high), piece in zip(ranges.tolist(), buffers.slices(ranges), strict=True):
+        raw = np.frombuffer(piece, dtype=np.uint8)
+        found.append(np.flatnonzero(raw == 10) + low)
+        if high > low and raw[-1] != 10:
             found.append(np.array([high - 1]))
     return np.concatenate(found).astype(np.int64) if found else np.empty(0, dtype=np.int64)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.patterns.ranges import Offsets
+from sourcelight.core.patterns.buffers import Offsets
 from sourcelight.core.patterns.syntax import Chars, Concat, Node, Repeat
 
 MANY_MEMBERS = 8

@@ -10,8 +10,9 @@ from typing import Any
 import hyperscan
 import numpy as np
 
+from sourcelight.core.patterns.buffers import Buffers, Offsets
 from sourcelight.core.patterns.halting import Halted, Stopped, check, never
-from sourcelight.core.patterns.ranges import PORTION, Offsets
+from sourcelight.core.patterns.ranges import PORTION
 
 FEWEST_TOO_MANY = 100_000
 """Hits of one call that are never too many."""
@@ -71,9 +72,9 @@ class Scanner:
 
     def last_bytes(
         self,
-        view: memoryview,
+        buffers: Buffers,
         ranges: Offsets,
-        dense: Callable[[memoryview, Offsets], Offsets] | None = None,
+        dense: Callable[[Buffers, Offsets], Offsets] | None = None,
         stopped: Stopped = never,
     ) -> Offsets:
         """Give the distinct offsets of the last bytes of all matches in the ranges, ascending.
@@ -92,14 +93,14 @@ class Scanner:
         for part in _portions(ranges):
             check(stopped)
             try:
-                found.append(self._scan(view, part, stopped))
+                found.append(self._scan(buffers, part, stopped))
             except TooManyHits:
                 if dense is None:
                     raise
-                found.append(dense(view, part))
+                found.append(dense(buffers, part))
         return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
 
-    def _scan(self, view: memoryview, ranges: Offsets, stopped: Stopped) -> Offsets:
+    def _scan(self, buffers: Buffers, ranges: Offsets, stopped: Stopped) -> Offsets:
         ends: list[int] = []
         add = ends.append
         most = max(FEWEST_TOO_MANY, int((ranges[:, 1] - ranges[:, 0]).sum()) // BYTES_PER_HIT)
@@ -124,11 +125,8 @@ class Scanner:
         except IndexError:
             scratch = database.scratch.clone()
         try:
-            if single:
-                low, high = ranges[0].tolist()
-                database.scan(view[low:high], hit, scratch=scratch)
-            else:
-                database.scan([view[low:high] for low, high in ranges.tolist()], hit, scratch=scratch)
+            pieces = buffers.slices(ranges)
+            database.scan(pieces[0] if single else pieces, hit, scratch=scratch)
         except hyperscan.ScanTerminated as stop:
             raise (Halted if halted else TooManyHits) from stop
         finally:

@@ -10,7 +10,7 @@ from sourcelight.core.patterns.compiled import compile_pattern
 from sourcelight.core.patterns.halting import Halted
 from sourcelight.engines.navigation.model import Document, Occurrence
 from sourcelight.engines.search.model import All, Atom, TextQuery
-from sourcelight.engines.search.scan.evaluate import Pace, RepositorySearch
+from sourcelight.engines.search.scan.evaluate import FleetSearch, Pace
 from sourcelight.engines.search.scan.plan import plan
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ def files_with(project: Project, word: bytes, workspace: Workspace, *also: bytes
         for text in (word, *also)
     )
     query = TextQuery(atoms[0] if len(atoms) == 1 else All(atoms))
-    search = RepositorySearch(project.snapshot, plan(query), lambda: workspace.budget.cancellation.stopped)
+    fleet = workspace.navigator.store.fleet((project.snapshot,))
+    search = FleetSearch(fleet, plan(query), lambda: workspace.budget.cancellation.stopped)
     try:
         for found in search.found(Pace()):
             for number in found.content_files.tolist():

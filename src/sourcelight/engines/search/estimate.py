@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from sourcelight.core.batches.events import Cancellation
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.patterns.halting import Halted
 from sourcelight.engines.search.model import Target, TextQuery
-from sourcelight.engines.search.scan.candidates import candidate_units
-from sourcelight.engines.search.scan.evaluate import RepositorySearch
+from sourcelight.engines.search.scan.evaluate import FleetSearch
+from sourcelight.engines.search.scan.fleet import Fleet
 from sourcelight.engines.search.scan.plan import plan
 from sourcelight.engines.search.searcher import Opener
 
@@ -64,51 +62,33 @@ def estimate(open_target: Opener, targets: Sequence[Target], query: TextQuery, c
             sums.without_index.append(target.repository.name)
             continue
         try:
-            search = RepositorySearch(snapshot, prepared, lambda: cancellation.stopped)
+            search = FleetSearch(Fleet((snapshot,)), prepared, lambda: cancellation.stopped)
         except Halted:
             break
         sums.repositories += 1
         files = snapshot.view.files
         sums.files += files
-        sums.passing += files if search.filter is None else int(search.filter.sum())
+        mask = search.selection.mask
+        sums.passing += files if mask is None else int(mask.sum())
         for number, chosen in enumerate(query.files):
             mask = snapshot.filtered((chosen,), ())
             sums.file_filters[number] += 0 if mask is None else int(mask.sum())
         for number, language in enumerate(query.languages):
             mask = snapshot.filtered((), (language,))
             sums.language_filters[number] += 0 if mask is None else int(mask.sum())
-        for number in range(len(snapshot.shards)):
-            _add_shard(sums, search, number)
+        _add(sums, search)
     return sums
 
 
-def _add_shard(sums: Estimate, search: RepositorySearch, number: int) -> None:
-    shard, prepared = search.snapshot.shards[number], search.plan
-    sizes = np.diff(shard.unit_start.astype(np.int64))
-    sums.units += shard.units
+def _add(sums: Estimate, search: FleetSearch) -> None:
+    fleet = search.fleet
+    sizes = fleet.unit_end - fleet.unit_start
+    sums.units += fleet.units
     sums.size_bytes += int(sizes.sum())
-    placement = search.snapshot.placement(number)
-    files, documents = placement.files, placement.documents
-    if search.filter is not None:
-        passed = search.filter[files]
-        files, documents = files[passed], documents[passed]
-    lower = [search.in_path(atom, files) for atom in range(len(prepared.atoms))]
-    upper, candidates = [], []
-    for index, atom in enumerate(prepared.atoms):
-        found = candidate_units(shard, atom.pattern) if atom.content else np.zeros(0, dtype=np.intp)
-        units = np.arange(shard.units) if found is None else found
-        sums.candidates[index].units += len(units)
-        sums.candidates[index].size_bytes += int(sizes[units].sum())
-        held = np.zeros(shard.documents, dtype=np.bool_)
-        held[shard.unit_doc[units]] = True
-        upper.append(lower[index] | held[documents])
-        candidates.append(units)
-    if not candidates or not len(files):
-        return
-    alive = np.zeros(shard.documents, dtype=np.bool_)
-    alive[documents[prepared.possible_files(lower, upper, len(files))]] = True
-    read = np.zeros(shard.units, dtype=np.bool_)
-    for units in candidates:
-        read[units[alive[shard.unit_doc[units]]]] = True
-    sums.to_read.units += int(read.sum())
+    units = [search.units_of(atom) for atom in range(len(search.plan.atoms))]
+    for share, found in zip(sums.candidates, units, strict=True):
+        share.units += len(found)
+        share.size_bytes += int(sizes[found].sum())
+    read = search.to_read(units)
+    sums.to_read.units += len(read)
     sums.to_read.size_bytes += int(sizes[read].sum())

@@ -1,22 +1,27 @@
-"""Running a query over many repositories, one after another, in parts."""
+"""Running a query over many repositories, as many at a time as make a fleet, in parts."""
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sourcelight.core.batches.events import Cancellation
 from sourcelight.core.errors import Cancelled, IndexFault, SourcelightError
 from sourcelight.core.patterns.halting import Halted
 from sourcelight.engines.search.model import GroupBy, SearchOptions, SearchPart, Target, TextQuery
 from sourcelight.engines.search.scan.collect import Collector
-from sourcelight.engines.search.scan.evaluate import Found, Pace, RepositorySearch
-from sourcelight.engines.search.scan.plan import plan
+from sourcelight.engines.search.scan.evaluate import FleetSearch, Found, Pace
+from sourcelight.engines.search.scan.fleet import Fleet
+from sourcelight.engines.search.scan.hits import NO_HITS
+from sourcelight.engines.search.scan.plan import Plan, plan
 from sourcelight.engines.search.scan.render import NOTHING, Rendered, Source
-from sourcelight.engines.search.scan.rows import rows_of
 from sourcelight.engines.search.scan.snapshot import Snapshot
 
 _QUIET_S = 0.05
@@ -28,8 +33,77 @@ _FIRST_S, _TOGETHER_S = 0.004, 0.06
 _COUNTED_UNITS = 128
 """Units that a count takes first: nothing is shown early, but a cancelled count must end soon."""
 
+_MOST_MEMBERS, _MOST_FILES = 64, 400_000
+"""Repositories, and about how many files, that are searched together."""
+
+_MOST_FLEETS, _MOST_SHARDS = 8, 400
+
+_NONE: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+
 Opener = Callable[[Target], tuple[Snapshot, str]]
 """Opens a target and gives its commit; raises `IndexFault`, or another error of ours, when it can't."""
+
+
+class Fleets:
+    """Fleets that were searched of late. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[int, ...], Fleet] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def of(self, members: Sequence[Snapshot]) -> Fleet:
+        """Give the fleet of these snapshots."""
+        key = tuple(map(id, members))  # a fleet holds its members, so their ids stay theirs
+        with self._guard:
+            found = self._known.get(key)
+            if found is not None:
+                self._known.move_to_end(key)
+                return found
+        made = Fleet(members)
+        with self._guard:
+            self._known[key] = made
+            shards = sum(len(fleet.shards) for fleet in self._known.values())
+            while len(self._known) > 1 and (len(self._known) > _MOST_FLEETS or shards > _MOST_SHARDS):
+                _, oldest = self._known.popitem(last=False)
+                shards -= len(oldest.shards)
+        return made
+
+    def clear(self) -> None:
+        """Let go of all of them: an index was replaced."""
+        with self._guard:
+            self._known.clear()
+
+
+@dataclass(slots=True)
+class Opened:
+    """Targets that are searched together, their commits and snapshots; and why others could not be opened."""
+
+    targets: list[Target] = field(default_factory=list)
+    commits: list[str] = field(default_factory=list)
+    snapshots: list[Snapshot] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+
+
+def opened(open_target: Opener, targets: Sequence[Target], cancellation: Cancellation) -> Iterator[Opened]:
+    """Open targets, as many at a time as are searched together; ends early when told to stop."""
+    group, files = Opened(), 0
+    for target in targets:
+        if cancellation.stopped:
+            return
+        try:
+            snapshot, commit = open_target(target)
+        except (SourcelightError, OSError) as fault:
+            group.failed[target.repository.name] = fault.reason if isinstance(fault, IndexFault) else str(fault)
+            continue
+        group.targets.append(target)
+        group.commits.append(commit)
+        group.snapshots.append(snapshot)
+        files += snapshot.view.files
+        if len(group.targets) >= _MOST_MEMBERS or files >= _MOST_FILES:
+            yield group
+            group, files = Opened(), 0
+    if group.targets or group.failed:
+        yield group
 
 
 def search(
@@ -38,53 +112,122 @@ def search(
     query: TextQuery,
     options: SearchOptions,
     cancellation: Cancellation,
+    fleets: Fleets | None = None,
 ) -> Iterator[SearchPart]:
     """Yield the answer in parts; see `model.Searcher.search`."""
     prepared = plan(query)
-    pace = Pace()
-
-    def stopped() -> bool:
-        return cancellation.stopped
-
-    waiting = Waiting()
-    collector = Collector(options)
     limited = cancellation.remaining_s is not None and any(atom.pattern.kind == "regexp" for atom in prepared.atoms)
-    matches = 0
-    for target in targets:
-        if stopped():
+    run = _Run(prepared, options, cancellation, fleets or Fleets(), limited)
+    for group in opened(open_target, targets, cancellation):
+        run.waiting.failed.update(group.failed)
+        if group.targets:
+            yield from run.parts(group)
+        if run.over:
             break
-        name = target.repository.name
+    if run.waiting.any:
+        yield run.waiting.part()
+
+
+@dataclass(slots=True)
+class _Run:
+    """One search under way; `limited` when a step that nothing stops may be left behind at the time limit."""
+
+    plan: Plan
+    options: SearchOptions
+    cancellation: Cancellation
+    fleets: Fleets
+    limited: bool
+    pace: Pace = field(default_factory=Pace)
+    matches: int = 0
+    over: bool = False
+    waiting: Waiting = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.waiting = Waiting()
+
+    def parts(self, group: Opened) -> Iterator[SearchPart]:
+        """Search what was opened together."""
         try:
-            snapshot, commit = open_target(target)
-        except (SourcelightError, OSError) as fault:
-            waiting.failed[name] = fault.reason if isinstance(fault, IndexFault) else str(fault)
-            continue
-        try:
-            running = RepositorySearch(snapshot, prepared, stopped)
-            source = Source(running, target, commit)
-            # What is held back is lost when a step that nothing stops is left behind at the time limit.
-            hurried = limited and any(shard.has_long_lines for shard in snapshot.shards)
-            if hurried and collector.any:
-                yield waiting.part(collector.rendered())
-            for found in running.found(pace, ordered=options.in_path_order):
-                matches += collector.add(source, found)
-                if collector.full or (collector.any and (hurried or waiting.due)):
-                    yield waiting.part(collector.rendered())
-                if options.max_matches is not None and matches >= options.max_matches:
-                    collector.settle()
-                    yield waiting.part(collector.rendered())
-                    return
+            fleet = self.fleets.of(group.snapshots)
+            running = FleetSearch(fleet, self.plan, lambda: self.cancellation.stopped)
         except Halted:
-            collector.settle()
-            break
-        collector.settle()
-        waiting.done.append(name)
-        if skipped := snapshot.skipped(running.filter):
-            waiting.skipped[name] = skipped
-        if waiting.long or collector.full or (collector.any and waiting.due):
-            yield waiting.part(collector.rendered())
-    if waiting.any or collector.any:
-        yield waiting.part(collector.rendered())
+            self.over = True
+            return
+        collector = Collector(Source(running, group.targets, group.commits), self.options)
+        done = _Done(group, running)
+        steps = self._steps(running)
+        while True:
+            try:
+                found = next(steps, None)
+            except Halted:
+                self.over = True
+                found = None
+            if found is None:
+                collector.settle()
+                if not self.over:
+                    done.tell(self.waiting, None)
+                if collector.any:
+                    yield self.waiting.part(collector.rendered())
+                return
+            if isinstance(found, _Hurry):
+                # What is held back is lost when the step that follows is left behind.
+                if collector.any:
+                    yield self.waiting.part(collector.rendered())
+                continue
+            self.matches += collector.add(found)
+            done.tell(self.waiting, found.settled)
+            if self.options.max_matches is not None and self.matches >= self.options.max_matches:
+                self.over = True
+                collector.settle()
+                yield self.waiting.part(collector.rendered())
+                return
+            if collector.full or (collector.any and self.waiting.due) or self.waiting.long:
+                yield self.waiting.part(collector.rendered())
+
+    def _steps(self, running: FleetSearch) -> Iterator[Found | _Hurry]:
+        """Evaluate batch after batch; files without content come first where order counts, else last."""
+        ordered = self.options.in_path_order
+        nameless = running.nameless()
+        named_first = Found(NO_HITS, _NONE, _NONE, nameless, 0)
+        if ordered and len(nameless):
+            yield named_first
+        long_units = running.fleet.long_units if self.limited else _NONE
+        for batch in running.batches(self.pace):
+            hurried = len(long_units) > 0 and any(np.isin(long_units, part).any() for part in batch.units)
+            if hurried:
+                yield _Hurry()
+            yield running.evaluated(batch)
+            if hurried:
+                yield _Hurry()
+        if not ordered and len(nameless):
+            yield named_first
+
+
+class _Hurry:
+    """A step that may take long is next, or was last: what there is should be given."""
+
+
+class _Done:
+    """Tells of the repositories that are searched to their end."""
+
+    def __init__(self, group: Opened, running: FleetSearch) -> None:
+        self._group = group
+        self._running = running
+        self._told = 0
+
+    def tell(self, waiting: Waiting, settled: int | None) -> None:
+        """Note those all of whose files stand below a number; None: all."""
+        bounds, targets = self._running.fleet.file_base, self._group.targets
+        upto = len(targets) if settled is None else int(bounds[1:].searchsorted(settled, side="right"))
+        if upto <= self._told:
+            return
+        skipped = self._running.fleet.skipped(self._running.selection)
+        for at in range(self._told, upto):
+            name = targets[at].repository.name
+            waiting.done.append(name)
+            if skipped[at]:
+                waiting.skipped[name] = dict(skipped[at])
+        self._told = upto
 
 
 class Waiting:
@@ -131,84 +274,98 @@ def count(
     query: TextQuery,
     by: Sequence[GroupBy],
     cancellation: Cancellation,
+    fleets: Fleets | None = None,
 ) -> Any:
     """Count matches and files without reading lines; see `model.Searcher.count`.
 
     Raises the fault of the first target that can't be opened, and `Cancelled` when it is to stop, also for its time
     limit: half a count is none.
     """
-    import pyarrow as pa
+    prepared, known = plan(query), fleets or Fleets()
+    counts = Counts(by)
 
-    prepared = plan(query)
-    totals: dict[tuple[str | None, ...], list[int]] = {}
-    for target in targets:
-        cancellation.check()
-        snapshot, _ = open_target(target)
+    def opening(target: Target) -> tuple[Snapshot, str]:
         try:
-            running = RepositorySearch(snapshot, prepared, lambda: cancellation.stopped)
+            return open_target(target)
+        except (SourcelightError, OSError) as fault:
+            faults.append(fault)
+            raise
+
+    faults: list[Exception] = []
+    for group in opened(opening, targets, cancellation):
+        if faults:
+            raise faults[0]
+        try:
+            running = FleetSearch(known.of(group.snapshots), prepared, lambda: cancellation.stopped)
             for found in running.found(Pace(_COUNTED_UNITS)):
-                for files, matches in ((found.content_files, _matches(found)), (found.path_files, None)):
-                    add_counts(totals, keys_of(snapshot, target.repository.name, files, by), files, matches)
+                counts.add(running.fleet, group.targets, found.content_files, _matches(running.fleet, found))
+                counts.add(running.fleet, group.targets, found.path_files, None)
         except Halted:
             raise Cancelled("stopped before all was counted") from None
-        cancellation.check()
-    columns: dict[str, Any] = {
-        column: pa.array([key[place] for key in totals], pa.string()) for place, column in enumerate(by)
-    }
-    columns["matches"] = pa.array([total[0] for total in totals.values()], pa.int64())
-    columns["files"] = pa.array([total[1] for total in totals.values()], pa.int64())
-    return pa.table(columns)
+    cancellation.check()
+    return counts.table()
 
 
-def _matches(found: Found) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    if found.shard is None or not len(found.content_files):
-        return np.zeros(0, dtype=np.int64)
-    rows = rows_of(found.shard, found.hits)
-    before = np.concatenate(([0], np.cumsum(rows.count)))
-    begins = found.shard.doc_start[found.documents].astype(np.int64)
-    ends = begins + found.shard.doc_size[found.documents]
-    counts: np.ndarray[tuple[int], np.dtype[np.int64]] = (
-        before[np.searchsorted(rows.begin, ends)] - before[np.searchsorted(rows.begin, begins)]
-    )
+def _matches(fleet: Fleet, found: Found) -> NDArray[np.int64]:
+    """How many spans begin in each content file."""
+    low = found.hits.start.searchsorted(fleet.doc_start[found.documents])
+    ends = fleet.doc_start[found.documents] + fleet.doc_size[found.documents]
+    counts: NDArray[np.int64] = found.hits.start.searchsorted(ends) - low
     return counts
 
 
-def keys_of(
-    snapshot: Snapshot, repository: str, files: Any, by: Sequence[GroupBy]
-) -> tuple[list[tuple[str | None, ...]], Any]:
-    """Give the distinct keys of some files, and which key each file has."""
-    view = snapshot.view
-    if "path" in by:
-        chosen = np.arange(len(files))
-    elif "language" in by:
-        _, firsts, chosen = np.unique(view.language[files], return_index=True, return_inverse=True)
-        files = files[firsts]
-    else:
-        files, chosen = files[:1], np.zeros(len(files), dtype=np.intp)
-    keys = []
-    for file in files.tolist():
-        values: dict[str, str | None] = {"repository": repository}
-        if "language" in by:
-            values["language"] = view.languages[int(view.language[file])][0] or None
-        if "path" in by:
-            values["path"] = view.path(file)
-        keys.append(tuple(values[column] for column in by))
-    return keys, chosen
+class Counts:
+    """Sums of matches and files by repository, language or path."""
 
+    def __init__(self, by: Sequence[GroupBy]) -> None:
+        self._by = tuple(by)
+        self._totals: dict[tuple[str | None, ...], list[int]] = {}
 
-def add_counts(
-    totals: dict[tuple[str | None, ...], list[int]],
-    grouped: tuple[list[tuple[str | None, ...]], Any],
-    files: Any,
-    matches: Any,
-) -> None:
-    """Add files and their matches (None: one each) to the totals by key."""
-    keys, chosen = grouped
-    file_counts = np.bincount(chosen, minlength=len(keys)).tolist()
-    weights = file_counts if matches is None else np.bincount(chosen, matches, len(keys)).astype(np.int64).tolist()
-    if not len(files):
-        return
-    for key, matched, held in zip(keys, weights, file_counts, strict=True):
-        total = totals.setdefault(key, [0, 0])
-        total[0] += int(matched)
-        total[1] += held
+    def add(
+        self, fleet: Fleet, targets: Sequence[Target], files: NDArray[np.int64], matches: NDArray[np.int64] | None
+    ) -> None:
+        """Add files and the matches of each; None: one each."""
+        if not len(files):
+            return
+        keys, chosen = self._keys(fleet, targets, files)
+        sizes = np.bincount(chosen, minlength=len(keys)).tolist()
+        sums = sizes if matches is None else np.bincount(chosen, weights=matches, minlength=len(keys)).tolist()
+        for key, size, number in zip(keys, sizes, sums, strict=True):
+            total = self._totals.setdefault(key, [0, 0])
+            total[0] += int(number)
+            total[1] += size
+
+    def _keys(
+        self, fleet: Fleet, targets: Sequence[Target], files: NDArray[np.int64]
+    ) -> tuple[list[tuple[str | None, ...]], NDArray[np.intp]]:
+        """Give the distinct keys of some files, and which key each file has."""
+        members = fleet.member_of(files)
+        if "path" in self._by:
+            firsts, chosen = files, np.arange(len(files))
+        else:
+            codes = members * len(fleet.languages)
+            if "language" in self._by:
+                codes = codes + fleet.language[files]
+            _, at, chosen = np.unique(codes, return_index=True, return_inverse=True)
+            firsts, members = files[at], members[at]
+        keys = []
+        for file, member in zip(firsts.tolist(), members.tolist(), strict=True):
+            values: dict[str, str | None] = {"repository": targets[member].repository.name}
+            if "language" in self._by:
+                values["language"] = fleet.languages[int(fleet.language[file])][0] or None
+            if "path" in self._by:
+                values["path"] = fleet.members[member].view.path(file - int(fleet.file_base[member]))
+            keys.append(tuple(values[column] for column in self._by))
+        return keys, chosen
+
+    def table(self) -> Any:
+        """Give all sums, in order of appearance."""
+        import pyarrow as pa
+
+        totals = self._totals
+        columns: dict[str, Any] = {
+            column: pa.array([key[place] for key in totals], pa.string()) for place, column in enumerate(self._by)
+        }
+        columns["matches"] = pa.array([total[0] for total in totals.values()], pa.int64())
+        columns["files"] = pa.array([total[1] for total in totals.values()], pa.int64())
+        return pa.table(columns)

@@ -31,6 +31,7 @@ from sourcelight.engines.search.model import (
     TextQuery,
 )
 from sourcelight.engines.search.revision_views import drop_old_views, loose_bytes, mark_used, read_loose
+from sourcelight.engines.search.scan.fleet import Fleet
 from sourcelight.engines.search.scan.snapshot import Snapshot
 from sourcelight.engines.search.symbol_files import SymbolFiles
 from sourcelight.engines.search.symbol_update import stale_shards
@@ -82,6 +83,7 @@ class IndexStore:
         self._damaged: set[str] = set()
         self._open: OrderedDict[tuple[str, str], Snapshot] = OrderedDict()
         self._symbols = SymbolFiles()
+        self._fleets = searcher.Fleets()
         self._marked: dict[str, float] = {}
         self._guard = threading.Lock()
 
@@ -91,7 +93,7 @@ class IndexStore:
         self, targets: Sequence[Target], query: TextQuery, options: SearchOptions, cancellation: Cancellation
     ) -> Iterator[SearchPart]:
         """Yield the answer in parts as it is found; a target without a usable index is named in `SearchPart.failed`."""
-        return searcher.search(self.open, targets, query, options, cancellation)
+        return searcher.search(self.open, targets, query, options, cancellation, self._fleets)
 
     def count(
         self, targets: Sequence[Target], query: TextQuery, by: Sequence[GroupBy], cancellation: Cancellation
@@ -100,7 +102,7 @@ class IndexStore:
 
         Raises `IndexFault` for a target without a usable index and `Cancelled`.
         """
-        return searcher.count(self.open, targets, query, by, cancellation)
+        return searcher.count(self.open, targets, query, by, cancellation, self._fleets)
 
     def read(self, target: Target, path: str) -> bytes | None:
         """Give the content of a file; None when there is none or it is matched by name only. Raises as `open`."""
@@ -200,6 +202,8 @@ class IndexStore:
         return run.report()
 
     def _let_go_of(self, keys: Collection[str]) -> None:
+        if keys:
+            self._fleets.clear()
         with self._guard:
             for place in [place for place in self._open if place[0] in keys]:
                 current = {view.name for view in self._folders[place[0]].manifest().views}
@@ -266,7 +270,7 @@ class IndexStore:
             the files whose definitions are not computed yet (``symbols-pending``) and those that could not be parsed
             in full (``symbols-incomplete``).
         """
-        return symbol_search.search(self.open_symbols, targets, query, kinds, options, cancellation)
+        return symbol_search.search(self.open_symbols, targets, query, kinds, options, cancellation, self._fleets)
 
     def count_symbols(
         self,
@@ -281,7 +285,11 @@ class IndexStore:
 
         Raises `IndexFault` for a target without a usable index and `Cancelled`.
         """
-        return symbol_search.count(self.open_symbols, targets, query, kinds, by, cancellation)
+        return symbol_search.count(self.open_symbols, targets, query, kinds, by, cancellation, self._fleets)
+
+    def fleet(self, snapshots: Sequence[Snapshot]) -> Fleet:
+        """Give opened targets as one, as they are searched."""
+        return self._fleets.of(snapshots)
 
     def definitions_of(self, target: Target, path: str | bytes) -> Definitions | None:
         """Give the definitions in one file; None when there is no such file or its definitions are not computed yet.
@@ -333,6 +341,7 @@ class IndexStore:
                         file.verify()
         except (IndexDamaged, FileNotFoundError) as fault:
             self._damaged.add(path.name)
+            self._fleets.clear()
             with self._guard:
                 for place in [place for place in self._open if place[0] == path.name]:
                     del self._open[place]
@@ -375,6 +384,7 @@ class IndexStore:
                     drop_old_views(folder)
                     folder.discard_unneeded()
             else:
+                self._fleets.clear()
                 with self._guard:
                     for place in [place for place in self._open if place[0] == path.name]:
                         del self._open[place]

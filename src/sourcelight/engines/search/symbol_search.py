@@ -1,4 +1,4 @@
-"""Finding definitions by name: patterns run over all distinct names of a shard, files are chosen as for text.
+"""Finding definitions by name: patterns run over all distinct names of a fleet, files are chosen as for text.
 
 A file is found when the query's tree holds for the names of its definitions; its rows are the definitions that match
 a pattern outside NOT. Functions that are only declared are left out, their bodies stand elsewhere.
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.batches.events import Cancellation
-from sourcelight.core.errors import Cancelled, IndexFault, SourcelightError
+from sourcelight.core.errors import Cancelled, SourcelightError
 from sourcelight.core.patterns.halting import Halted, Stopped, check
 from sourcelight.engines.search.model import (
     All,
@@ -28,13 +28,14 @@ from sourcelight.engines.search.model import (
     Target,
     TextQuery,
 )
-from sourcelight.engines.search.scan.evaluate import RepositorySearch
-from sourcelight.engines.search.scan.plan import Plan, plan
+from sourcelight.engines.search.scan.evaluate import FleetSearch, runs
+from sourcelight.engines.search.scan.plan import plan
 from sourcelight.engines.search.scan.render import Place, Rendered, Source, name_columns, where_columns
 from sourcelight.engines.search.scan.snapshot import Snapshot
-from sourcelight.engines.search.scan.text import code_points, gather
-from sourcelight.engines.search.searcher import Waiting, add_counts, keys_of
+from sourcelight.engines.search.scan.text import binary_of, code_points, column, texts_of
+from sourcelight.engines.search.searcher import Counts, Fleets, Opened, Waiting, opened
 from sourcelight.engines.search.symbol_files import pending
+from sourcelight.engines.search.symbol_fleet import SymbolFleet
 from sourcelight.engines.symbols import KINDS, SymbolTable, kind_code
 
 PENDING = "symbols-pending"
@@ -47,23 +48,127 @@ LONGEST_LINE = 4096
 """Bytes above which a line is not shown beside a definition: a bundled file has thousands of them in one line."""
 
 _FIRST_ROWS, _LARGEST_ROWS, _GROWTH = 256, 4096, 4
-_DECLARATION = 1
 
 Places = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 Opener = Callable[[Target], tuple[Snapshot, str, list[SymbolTable | None]]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Definitions found in one repository, sorted by file: the file, the shard and the row in its table of each."""
+    """Definitions, sorted by file, with the file and the document of each."""
 
     file: Places
-    shard: Places
+    document: Places
     row: Places
 
     def __len__(self) -> int:
         return len(self.file)
+
+    def part(self, first: int, last: int) -> _Rows:
+        """Give some of them."""
+        return _Rows(self.file[first:last], self.document[first:last], self.row[first:last])
+
+
+class _Run:
+    """A query over the definitions of what was opened together; raises `Halted` once `stopped` says so."""
+
+    def __init__(
+        self,
+        group: Opened,
+        tables: Sequence[Sequence[SymbolTable | None]],
+        query: TextQuery,
+        stopped: Stopped,
+        fleets: Fleets,
+    ) -> None:
+        self.group = group
+        self.fleet = fleets.of(group.snapshots)
+        self.stopped = stopped
+        self.running = FleetSearch(self.fleet, plan(_over_names(query)), stopped)
+        self._of_member = tables
+        self.tables = [tables[member][number] for member, number in self.fleet.places]
+        known = getattr(self.fleet.definitions, "is_of", None)
+        if known is None or not known(self.tables):
+            self.fleet.definitions = SymbolFleet(self.fleet, self.tables)
+        self.symbols: SymbolFleet = self.fleet.definitions
+
+    def found(self, kinds: Collection[str]) -> _Rows:
+        """Find the definitions to show."""
+        symbols, chosen, prepared = self.symbols, self.running.selection, self.running.plan
+        if prepared.root is None:
+            rows = symbols.rows()
+        else:
+            named = []
+            for atom in prepared.atoms:
+                check(self.stopped)
+                named.append(symbols.rows_named(atom.pattern))
+            if not prepared.possible(lambda atom: len(named[atom]) > 0):
+                return _NO_ROWS
+            shown = [named[number] for number in sorted(prepared.shown)]
+            rows = shown[0] if len(shown) == 1 else np.unique(np.concatenate([_NO_PLACES, *shown]))
+            if not prepared.single:
+                rows = rows[self._held(named)[symbols.documents_of(rows)]]
+        if kinds:
+            codes = [code for kind in kinds if (code := kind_code(kind)) is not None]
+            rows = symbols.of_kinds(rows, np.array(codes, dtype=np.uint8))
+        document = symbols.documents_of(rows)
+        low = chosen.first[document]
+        lengths = chosen.first[document + 1] - low
+        file = chosen.files[runs(low, lengths)]
+        rows, document = np.repeat(rows, lengths), np.repeat(document, lengths)
+        if chosen.in_order and bool((lengths <= 1).all()):
+            return _Rows(file, document, rows)
+        order = np.argsort(file, kind="stable")
+        return _Rows(file[order], document[order], rows[order])
+
+    def _held(self, named: list[Places]) -> NDArray[np.bool_]:
+        """For which documents the tree holds."""
+        values = []
+        for rows in named:
+            held = np.zeros(self.fleet.documents, dtype=np.bool_)
+            held[self.symbols.documents_of(rows)] = True
+            values.append(held)
+        return self.running.plan.true_files(values, self.fleet.documents)
+
+    def skipped(self) -> list[dict[str, int]]:
+        """Count for each member the files that pass the filters and whose definitions are not, or not all, known."""
+        query = self.running.plan.query
+        key = ("lacking", query.files, query.languages, tuple(map(id, self.tables)))
+        return self.fleet.remember(key, lambda: [self._lacking(at) for at in range(len(self.group.targets))])
+
+    def _lacking(self, member: int) -> dict[str, int]:
+        snapshot, tables, mask = self.group.snapshots[member], self._of_member[member], self.running.selection.mask
+        low, high = self.fleet.file_base[member : member + 2].tolist()
+        chosen = None if mask is None else mask[low:high]
+        counts = {PENDING: 0, INCOMPLETE: 0}
+        for number, table in enumerate(tables):
+            counts[PENDING] += pending(snapshot.view, number, table, chosen)
+            if table is not None and table.doc_state.any():
+                placement = snapshot.placement(number)
+                bad = table.doc_state[placement.documents] != 0
+                counts[INCOMPLETE] += int(np.count_nonzero(bad if chosen is None else bad & chosen[placement.files]))
+        return {reason: count for reason, count in counts.items() if count}
+
+
+_NO_PLACES: Places = np.zeros(0, dtype=np.int64)
+_NO_ROWS = _Rows(_NO_PLACES, _NO_PLACES, _NO_PLACES)
+
+
+def _runs(
+    open_target: Opener, targets: Sequence[Target], query: TextQuery, cancellation: Cancellation, fleets: Fleets
+) -> Iterator[tuple[Opened, _Run | None]]:
+    """What is opened together, and the run over it; raises `Halted`."""
+    tables: dict[tuple[str, str], Sequence[SymbolTable | None]] = {}
+
+    def opening(target: Target) -> tuple[Snapshot, str]:
+        snapshot, commit, found = open_target(target)
+        tables[target.repository.key, snapshot.view.name] = found
+        return snapshot, commit
+
+    for group in opened(opening, targets, cancellation):
+        pairs = zip(group.targets, group.snapshots, strict=True)
+        of_group = [tables[target.repository.key, snapshot.view.name] for target, snapshot in pairs]
+        run = _Run(group, of_group, query, lambda: cancellation.stopped, fleets) if group.targets else None
+        yield group, run
 
 
 def search(
@@ -73,49 +178,49 @@ def search(
     kinds: Collection[str],
     options: SearchOptions,
     cancellation: Cancellation,
+    fleets: Fleets,
 ) -> Iterator[SearchPart]:
     """Yield the answer in parts; see `IndexStore.search_symbols`."""
-    prepared = plan(_over_names(query))
     waiting = Waiting()
     matches, pace = 0, _FIRST_ROWS
-
-    def stopped() -> bool:
-        return cancellation.stopped
-
-    for target in targets:
-        if stopped():
-            break
-        name = target.repository.name
-        try:
-            snapshot, commit, tables = open_target(target)
-        except (SourcelightError, OSError) as fault:
-            waiting.failed[name] = fault.reason if isinstance(fault, IndexFault) else str(fault)
-            continue
-        try:
-            running = RepositorySearch(snapshot, prepared, stopped)
-            found = _found(running, tables, kinds, stopped)
-        except Halted:
-            break
-        source = Source(running, target, commit)
-        at = 0
-        while at < len(found) and not stopped():
-            stop = int(np.searchsorted(found.file, found.file[min(at + pace, len(found)) - 1], side="right"))
-            rows = _Rows(found.file[at:stop], found.shard[at:stop], found.row[at:stop])
-            matches += len(rows)
-            batch = _batch(rows, snapshot, tables, source, target)
-            yield waiting.part(Rendered((batch,), len(rows), len(np.unique(rows.file))))
-            if options.max_matches is not None and matches >= options.max_matches:
-                return
-            at, pace = stop, min(pace * _GROWTH, _LARGEST_ROWS)
-        if stopped():
-            break
-        waiting.done.append(name)
-        if skipped := _skipped(snapshot, tables, running.filter):
-            waiting.skipped[name] = skipped
-        if waiting.long:
-            yield waiting.part()
+    try:
+        for group, run in _runs(open_target, targets, query, cancellation, fleets):
+            waiting.failed.update(group.failed)
+            if run is None:
+                continue
+            found, skipped, told = run.found(kinds), run.skipped(), 0
+            source = Source(run.running, group.targets, group.commits)
+            at = 0
+            while at < len(found):
+                check(run.stopped)
+                stop = int(found.file.searchsorted(found.file[min(at + pace, len(found)) - 1], side="right"))
+                rows = found.part(at, stop)
+                matches += len(rows)
+                batch = _batch(rows, run, source)
+                next_file = int(found.file[stop]) if stop < len(found) else run.fleet.files
+                told = _tell(waiting, group, skipped, told, int(run.fleet.member_of(np.array([next_file]))[0]))
+                yield waiting.part(Rendered((batch,), len(rows), len(np.unique(rows.file))))
+                if options.max_matches is not None and matches >= options.max_matches:
+                    return
+                at, pace = stop, min(pace * _GROWTH, _LARGEST_ROWS)
+            check(run.stopped)
+            _tell(waiting, group, skipped, told, len(group.targets))
+            if waiting.long:
+                yield waiting.part()
+    except Halted:
+        pass
     if waiting.any:
         yield waiting.part()
+
+
+def _tell(waiting: Waiting, group: Opened, skipped: Sequence[dict[str, int]], told: int, upto: int) -> int:
+    """Note that the members from `told` up to that number are searched to their end."""
+    for at in range(told, upto):
+        name = group.targets[at].repository.name
+        waiting.done.append(name)
+        if skipped[at]:
+            waiting.skipped[name] = dict(skipped[at])
+    return max(told, upto)
 
 
 def count(
@@ -125,33 +230,30 @@ def count(
     kinds: Collection[str],
     by: Sequence[GroupBy],
     cancellation: Cancellation,
+    fleets: Fleets,
 ) -> Any:
     """Count definitions and the files they stand in; see `IndexStore.count_symbols`."""
-    import pyarrow as pa
+    counts = Counts(by)
+    faults: list[Exception] = []
 
-    prepared = plan(_over_names(query))
-    totals: dict[tuple[str | None, ...], list[int]] = {}
-
-    def stopped() -> bool:
-        return cancellation.stopped
-
-    for target in targets:
-        cancellation.check()
-        snapshot, _, tables = open_target(target)
+    def opening(target: Target) -> tuple[Snapshot, str, list[SymbolTable | None]]:
         try:
-            running = RepositorySearch(snapshot, prepared, stopped)
-            found = _found(running, tables, kinds, stopped)
-        except Halted:
-            raise Cancelled("stopped before all was counted") from None
-        files, counts = np.unique(found.file, return_counts=True)
-        if len(files):
-            add_counts(totals, keys_of(snapshot, target.repository.name, files, by), files, counts)
-    columns: dict[str, Any] = {
-        column: pa.array([key[place] for key in totals], pa.string()) for place, column in enumerate(by)
-    }
-    columns["matches"] = pa.array([total[0] for total in totals.values()], pa.int64())
-    columns["files"] = pa.array([total[1] for total in totals.values()], pa.int64())
-    return pa.table(columns)
+            return open_target(target)
+        except (SourcelightError, OSError) as fault:
+            faults.append(fault)
+            raise
+
+    try:
+        for group, run in _runs(opening, targets, query, cancellation, fleets):
+            if faults:
+                raise faults[0]
+            if run is not None:
+                files, sums = np.unique(run.found(kinds).file, return_counts=True)
+                counts.add(run.fleet, group.targets, files, sums)
+    except Halted:
+        raise Cancelled("stopped before all was counted") from None
+    cancellation.check()
+    return counts.table()
 
 
 def _over_names(query: TextQuery) -> TextQuery:
@@ -166,151 +268,82 @@ def _over_names(query: TextQuery) -> TextQuery:
     return query if query.tree is None else replace(query, tree=convert(query.tree))
 
 
-def _found(
-    running: RepositorySearch, tables: Sequence[SymbolTable | None], kinds: Collection[str], stopped: Stopped
-) -> _Rows:
-    """Find the definitions to show in one repository; raises `Halted` between shards once `stopped` says so."""
-    codes = np.array([code for kind in kinds if (code := kind_code(kind)) is not None], dtype=np.uint8)
-    none = np.zeros(0, dtype=np.int64)
-    file, shard, row = [none], [none], [none]
-    for number, table in enumerate(tables):
-        check(stopped)
-        if table is None or not len(table):
-            continue
-        named = [table.rows_named(atom.pattern) for atom in running.plan.atoms]
-        if not running.plan.possible(lambda atom, named=named: len(named[atom]) > 0):  # type: ignore[misc]
-            continue
-        placement = running.snapshot.placement(number)
-        keep = None if running.filter is None else running.filter[placement.files]
-        files = placement.files if keep is None else placement.files[keep]
-        documents = (placement.documents if keep is None else placement.documents[keep]).astype(np.int64)
-        if not len(files):
-            continue
-        rows, held = _held(running.plan, table, documents, named)
-        if kinds:
-            rows = rows[np.isin(table.kind[rows], codes)]
-        row_document = table.documents_of(rows)
-        files, documents = files[held].astype(np.int64), documents[held]
-        low, high = np.searchsorted(row_document, documents), np.searchsorted(row_document, documents, side="right")
-        lengths = high - low
-        order = np.arange(int(lengths.sum())) + np.repeat(low - (np.cumsum(lengths) - lengths), lengths)
-        file.append(np.repeat(files, lengths))
-        shard.append(np.full(len(order), number, dtype=np.int64))
-        row.append(rows[order])
-    found = _Rows(np.concatenate(file), np.concatenate(shard), np.concatenate(row))
-    order = np.argsort(found.file, kind="stable")
-    return _Rows(found.file[order], found.shard[order], found.row[order])
-
-
-def _held(prepared: Plan, table: SymbolTable, documents: Places, named: list[Places]) -> tuple[Places, Mask]:
-    """Give the rows that may be shown, ascending, and for which of the documents the tree holds."""
-    if prepared.root is None:
-        return _defining(table, np.arange(len(table))), np.ones(len(documents), dtype=np.bool_)
-    named = [_defining(table, rows) for rows in named]
-    values = []
-    for rows in named:
-        held = np.zeros(table.documents, dtype=np.bool_)
-        held[table.documents_of(rows)] = True
-        values.append(held[documents])
-    shown = [named[number] for number in sorted(prepared.shown)]
-    together = shown[0] if len(shown) == 1 else np.unique(np.concatenate(shown or [np.zeros(0, dtype=np.int64)]))
-    return together, prepared.true_files(values, len(documents))
-
-
-def _defining(table: SymbolTable, rows: Places) -> Places:
-    kept: Places = rows[(table.flags[rows] & _DECLARATION) == 0]
-    return kept
-
-
-def _skipped(snapshot: Snapshot, tables: Sequence[SymbolTable | None], chosen: Mask | None) -> dict[str, int]:
-    """Count the files that pass the filters and whose definitions are not, or not all, known."""
-    if chosen is None:
-        return snapshot.remember(("symbols", tuple(tables)), lambda: _lacking(snapshot, tables, None))
-    return _lacking(snapshot, tables, chosen)
-
-
-def _lacking(snapshot: Snapshot, tables: Sequence[SymbolTable | None], chosen: Mask | None) -> dict[str, int]:
-    counts = {PENDING: 0, INCOMPLETE: 0}
-    for number, table in enumerate(tables):
-        counts[PENDING] += pending(snapshot.view, number, table, chosen)
-        if table is not None and table.doc_state.any():
-            placement = snapshot.placement(number)
-            bad = table.doc_state[placement.documents] != 0
-            counts[INCOMPLETE] += int(np.count_nonzero(bad if chosen is None else bad & chosen[placement.files]))
-    return {reason: count for reason, count in counts.items() if count}
-
-
-def _batch(
-    rows: _Rows, snapshot: Snapshot, tables: Sequence[SymbolTable | None], source: Source, target: Target
-) -> Any:
+def _batch(rows: _Rows, run: _Run, source: Source) -> Any:
     """Make a record batch of definitions."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    size = len(rows)
-    byte_start, byte_end, start, end, line_offset = (np.zeros(size, dtype=np.int64) for _ in range(5))
-    line_number = np.zeros(size, dtype=np.int32)
-    kind = np.zeros(size, dtype=np.int32)
-    pieces, places = [], []
-    names, containers = [""] * size, [""] * size
-    for number in np.unique(rows.shard).tolist():
-        table, shard = tables[number], snapshot.shards[number]
-        chosen = np.flatnonzero(rows.shard == number)
-        if table is None:
-            continue
-        row = rows.row[chosen]
-        begin = shard.doc_start[table.documents_of(row)].astype(np.int64)
-        place = begin + table.offset[row]
-        lines, of_row = np.unique(shard.lines_of(place), return_inverse=True)
-        begins, stops = shard.newlines[lines].astype(np.int64) + 1, shard.newlines[lines + 1].astype(np.int64)
-        texts = gather(shard.arrow_content, begins, stops)
-        name_id = table.name[row].astype(np.int64)
-        lengths = table.name_start[name_id + 1] - table.name_start[name_id] - 1
-        byte_start[chosen] = place - begins[of_row]
-        byte_end[chosen] = byte_start[chosen] + lengths
-        start[chosen], end[chosen] = (code_points(texts, of_row, at[chosen]) for at in (byte_start, byte_end))
-        line_offset[chosen] = begins[of_row] - begin
-        line_number[chosen] = table.line[row]
-        kind[chosen] = table.kind[row]
-        long = (stops - begins)[of_row] > LONGEST_LINE
-        pieces.append(texts.strings.take(pa.array(of_row.astype(np.int64), mask=long)))
-        places.append(chosen)
-        for at, name, container in zip(
-            chosen.tolist(), table.texts(name_id), table.texts(table.container[row]), strict=True
-        ):
-            names[at], containers[at] = name.decode(errors="replace"), container.decode(errors="replace")
-    line = pa.concat_arrays(pieces).take(pa.array(np.argsort(np.concatenate(places), kind="stable")))
-    missing = np.asarray(pc.is_null(line))
+    fleet, symbols, size = run.fleet, run.symbols, len(rows)
+    # What is looked up must ascend: rows stand in order of files, which may differ.
+    order = np.argsort(rows.row, kind="stable")
+    back = np.argsort(order, kind="stable")
+    row = rows.row[order]
+    document = rows.document[order]
+    offset, line_number, kind, length = (np.zeros(size, dtype=np.int64) for _ in range(4))
+    names: list[bytes] = []
+    containers: list[bytes] = []
+    for table, places, own in symbols.parts(row):
+        name = table.name[own].astype(np.int64)
+        offset[places] = table.offset[own]
+        line_number[places] = table.line[own]
+        kind[places] = table.kind[own]
+        length[places] = table.name_start[name + 1] - table.name_start[name] - 1
+        names += table.texts(name)
+        containers += table.texts(table.container[own])
+    doc_start = fleet.doc_start[document]
+    place = doc_start + offset
+    lines, of_row = np.unique(fleet.lines_of(place), return_inverse=True)
+    begins, stops = fleet.bounds_of(lines)
+    texts = texts_of(binary_of(stops - begins, fleet.data(begins, stops)))
+    byte_start = place - begins[of_row]
+    byte_end = byte_start + length
+    whole = (stops - begins <= LONGEST_LINE)[of_row]
+    start, end = (code_points(texts, of_row, at) for at in (byte_start, byte_end))
+    line_offset = begins[of_row] - doc_start
+    line = texts.strings.take(column(of_row[back].astype(np.int64), whole[back]))
+    missing = ~whole[back]
+    start, end, byte_start, byte_end = (values[back] for values in (start, end, byte_start, byte_end))
     files, first = np.unique(rows.file, return_index=True)
     columns: dict[str, Any] = {
-        "line_number": pa.array(line_number),
+        "line_number": column(line_number[back].astype(np.int32)),
         "line": line,
         "start": _single(start, missing),
         "end": _single(end, missing),
         "byte_start": _single(byte_start, missing),
         "byte_end": _single(byte_end, missing),
-        "line_offset": pa.array(line_offset),
-        "match_count": pa.array(np.ones(size, dtype=np.int32)),
-        "symbol": pa.array(names, pa.string()),
-        "symbol_kind": pa.DictionaryArray.from_arrays(pa.array(kind), pa.array(KINDS)),
-        "container": pa.array(containers, pa.string()),
+        "line_offset": column(line_offset[back]),
+        "match_count": column(np.ones(size, dtype=np.int32)),
+        "symbol": _texts(names).take(column(back)),
+        "symbol_kind": pa.DictionaryArray.from_arrays(column(kind[back].astype(np.int32)), pa.array(KINDS)),
+        "container": _texts(containers).take(column(back)),
     }
-    lengths = np.diff(np.append(first, size))
-    of_files = [Place(source, files, lengths)]
+    of_files = Place(source, files, np.diff(np.append(first, size)))
     batch = pa.RecordBatch.from_pydict(where_columns(of_files, ("symbol",), None) | columns | name_columns(of_files))
-    revision = f"@{target.revision}" if target.revision else ""
+    members = np.repeat(fleet.member_of(files), of_files.lengths)
+    prefixes = pa.array([_prefix(target) for target in source.targets], pa.string()).take(column(members))
     number_text = columns["line_number"].cast(pa.string())
     url = pc.binary_join_element_wise(
-        f"/{target.repository.name}{revision}/-/blob/", batch.column("path").cast(pa.string()), "?L", number_text, ":",
-        pa.array(start + 1).cast(pa.string()), "-", number_text, ":", pa.array(end + 1).cast(pa.string()), "",
+        prefixes, batch.column("path").cast(pa.string()), "?L", number_text, ":",
+        column(start + 1).cast(pa.string()), "-", number_text, ":", column(end + 1).cast(pa.string()), "",
     )  # fmt: skip
     return batch.append_column("url", url)
 
 
-def _single(values: Places, missing: Mask) -> Any:
+def _prefix(target: Target) -> str:
+    revision = f"@{target.revision}" if target.revision else ""
+    return f"/{target.repository.name}{revision}/-/blob/"
+
+
+def _texts(texts: Sequence[bytes]) -> Any:
+    sizes = np.fromiter(map(len, texts), np.int64, len(texts))
+    return texts_of(binary_of(sizes, b"".join(texts))).strings
+
+
+def _single(values: Places, missing: NDArray[np.bool_]) -> Any:
     """Make lists of one number each, null where there is no line."""
     import pyarrow as pa
 
-    kept = np.concatenate(([0], np.cumsum(~missing))).astype(np.int32)
-    offsets = pa.array(kept, mask=np.append(missing, False))
-    return pa.ListArray.from_arrays(offsets, pa.array(values[~missing].astype(np.int32)))
+    offsets = np.concatenate(([0], np.cumsum(~missing))).astype(np.int32)
+    inner = column(values[~missing].astype(np.int32))
+    bits = pa.py_buffer(np.packbits(~missing, bitorder="little"))
+    return pa.Array.from_buffers(pa.list_(pa.int32()), len(values), [bits, pa.py_buffer(offsets)], children=[inner])

@@ -176,6 +176,30 @@ def _sums(lengths: Array) -> NDArray[np.int64]:
     return found
 
 
+def names_with(pattern: CompiledPattern, names: Any, name_start: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Give the numbers of the names in which a pattern is found, ascending.
+
+    Parameters
+    ----------
+    pattern
+        What to look for.
+    names, name_start
+        The names, a newline after each; where each begins, and where the last one's newline ends.
+    """
+    starts, ends = name_start[:-1], name_start[1:] - 1
+    if pattern.whole_text or pattern.multi_line or pattern.matches_empty:
+        return np.flatnonzero(pattern.match_many(names, starts, ends))
+    # Names are lines: scanning them as such leaves few to look at, and spares a look at where each one ends.
+    offsets = pattern.lines(names, np.array([[0, len(names)]], dtype=np.int64))
+    held = starts.searchsorted(offsets, side="right") - 1
+    held = held[np.append(True, held[1:] != held[:-1])] if len(held) else held
+    if pattern.exact:
+        return held
+    if len(held) > _MOST_CHECKED:
+        return np.flatnonzero(pattern.match_many(names, starts, ends))
+    return held[np.unique(pattern.spans(names, starts[held], ends[held])[0])]
+
+
 class SymbolTable:
     """A table of definitions, read in place. Safe to share between threads.
 
@@ -251,9 +275,17 @@ class SymbolTable:
         """Say why a document's definitions may not be all; empty when they are."""
         return STATES[int(self.doc_state[document])]
 
+    @property
+    def names(self) -> memoryview:
+        """The names, a newline after each."""
+        return self._names
+
     def rows_named(self, pattern: CompiledPattern) -> NDArray[np.int64]:
         """Give the rows, ascending, in whose names the pattern is found."""
-        held = self._names_with(pattern)
+        return self.rows_of_names(names_with(pattern, self._names, self.name_start))
+
+    def rows_of_names(self, held: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Give the rows, ascending, that bear one of the names with these numbers."""
         first = self._name_first[held].astype(np.int64)
         lengths = self._name_first[held + 1] - first
         bounds = np.cumsum(lengths)
@@ -288,21 +320,6 @@ class SymbolTable:
         )
         held = found < len(self._name_end) and bytes(text[int(starts[found]) : int(starts[found + 1]) - 1]) == name
         return found if held else None
-
-    def _names_with(self, pattern: CompiledPattern) -> NDArray[np.int64]:
-        """Give the numbers of the names in which the pattern is found, ascending."""
-        starts, ends = self.name_start[:-1], self._name_end
-        if pattern.whole_text or pattern.multi_line or pattern.matches_empty:
-            return np.flatnonzero(pattern.match_many(self._names, starts, ends))
-        # Names are lines: scanning them as such leaves few to look at, and spares a look at where each one ends.
-        offsets = pattern.lines(self._names, np.array([[0, len(self._names)]], dtype=np.int64))
-        held = np.searchsorted(starts, offsets, side="right").astype(np.int64) - 1
-        held = held[np.append(True, held[1:] != held[:-1])] if len(held) else held
-        if pattern.exact:
-            return held
-        if len(held) > _MOST_CHECKED:
-            return np.flatnonzero(pattern.match_many(self._names, starts, ends))
-        return held[np.unique(pattern.spans(self._names, starts[held], ends[held])[0])]
 
     def documents_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Give the document of each row."""

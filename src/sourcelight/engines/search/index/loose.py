@@ -35,7 +35,7 @@ class _NoPostings(Postings):
     def __init__(self) -> None:
         pass
 
-    def units_with(self, trigrams: Keys, windows: Keys) -> None:  # noqa: ARG002 - the signature of the base
+    def units_with(self, trigrams: Keys) -> None:  # noqa: ARG002 - the signature of the base
         return None
 
 

@@ -21,6 +21,9 @@ _FIRST_PAIRS = 1 << 14
 Units = NDArray[np.intp]
 Pairs = NDArray[np.int64]
 
+_FEW = 4
+"""Units that are scanned as soon as looked up in another list."""
+
 _NO_UNITS: Units = np.zeros(0, dtype=np.intp)
 
 
@@ -123,36 +126,50 @@ class Postings:
             file.array("dense_bits").reshape(len(self._dense_keys), -1) if len(self._dense_keys) else None
         )
         self._window_starts = file.array("win_starts")
-        self._window_lists = file.array("win_lists")
+        self.window_lists = file.array("win_lists")
         self._shift = WINDOW_BITS - (len(self._window_starts) - 1).bit_length() + 1
         # One number out of a view costs a tenth of one out of an array.
         self._key_places, self._start_places, self._dense_places, self._window_places = (
             array.data for array in (self._keys, self._starts, self._dense_keys, self._window_starts)
         )
 
-    def units_with(self, trigrams: Keys, windows: Keys) -> Units | None:
-        """Give the units that hold all keys, ascending; None when there is no key to tell by."""
-        if not len(trigrams) and not len(windows):
-            return None
+    def windows(self, windows: list[int]) -> list[tuple[int, int]] | None:
+        """Say where in `window_lists` the list of each window stands; None when one of them is empty."""
         starts, shift = self._window_places, self._shift
-        found_windows: list[Any] = []
-        for window in windows.tolist():
+        found = []
+        for window in windows:
             key = window >> shift
-            lo, hi = starts[key], starts[key + 1]
-            if lo == hi:
-                return _NO_UNITS
-            found_windows.append(self._window_lists[lo:hi])
+            low, high = starts[key], starts[key + 1]
+            if low == high:
+                return None
+            found.append((low, high))
+        return found
+
+    def units_with(self, trigrams: Keys) -> Units | None:
+        """Give the units that hold all trigrams, ascending; None when there is none to tell by."""
+        if not len(trigrams):
+            return None
         lists, bitmap, possible = self._lists_of(trigrams)
         if not possible:
             return _NO_UNITS
-        lists += found_windows
         lists.sort(key=len)
         if not lists:
-            found = np.flatnonzero(np.unpackbits(bitmap, count=self._units, bitorder="little"))
-        else:
-            found = _intersect(lists, self._units)
-            if bitmap is not None and len(found):
-                found = found[(bitmap[found >> 3] >> (found & 7).astype(np.uint8)) & 1 == 1]
+            return np.flatnonzero(np.unpackbits(bitmap, count=self._units, bitorder="little"))
+        found = lists[0].astype(np.intp)
+        return self._held(found, lists[1:], bitmap)
+
+    def narrowed(self, units: Units, trigrams: Keys) -> Units:
+        """Keep those of some units, ascending, that hold all trigrams."""
+        lists, bitmap, possible = self._lists_of(trigrams)
+        if not possible:
+            return _NO_UNITS
+        lists.sort(key=len)
+        return self._held(units, lists, bitmap)
+
+    def _held(self, found: Units, lists: list[Any], bitmap: Any) -> Units:
+        found = narrow(found, lists, self._units)
+        if bitmap is not None and len(found):
+            found = found[(bitmap[found >> 3] >> (found & 7).astype(np.uint8)) & 1 == 1]
         return found
 
     def _lists_of(self, trigrams: Keys) -> tuple[list[Any], Any, bool]:
@@ -174,17 +191,17 @@ class Postings:
         return lists, bitmap, True
 
 
-def _intersect(lists: list[Any], units: int) -> Units:
-    found: Units = lists[0].astype(np.intp)
-    for other in lists[1:]:
-        if len(found) < 4:
+def narrow(found: Units, lists: list[Any], units: int) -> Units:
+    """Keep of some units, ascending, those that stand in all lists; what takes more than it saves is left out."""
+    for other in lists:
+        if len(found) < _FEW:
             break
         if len(other) < 64 * len(found):
             held = np.zeros(units, dtype=np.bool_)
             held[other] = True
             found = found[held[found]]
         else:
-            places = np.searchsorted(other, found.astype(np.uint16))
+            places = other.searchsorted(found.astype(other.dtype))
             places[places == len(other)] = 0
             found = found[other[places] == found]
     return found

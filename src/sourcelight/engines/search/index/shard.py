@@ -23,7 +23,7 @@ UNIT_BYTES = 16 * 1024
 SHARD_BYTES = 64 * 1024 * 1024
 SHARD_UNITS = (1 << 16) - 1
 BLOB_ID_BYTES = 20
-_LONG_LINE = 8 * UNIT_BYTES
+LONG_LINE = 8 * UNIT_BYTES
 LARGEST_DOCUMENT = 1 << 29
 """Bytes above which no setting makes a file searchable: a shard's units are numbered with 16 bits."""
 
@@ -149,7 +149,7 @@ class Shard:
     @functools.cached_property
     def has_long_lines(self) -> bool:
         """Whether a line is so long that a regular expression may take seconds over it."""
-        return bool(self.units) and int(np.diff(self.unit_start).max()) > _LONG_LINE
+        return bool(self.units) and int(np.diff(self.unit_start).max()) > LONG_LINE
 
     @functools.cached_property
     def arrow_content(self) -> Any:

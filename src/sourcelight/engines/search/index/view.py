@@ -104,12 +104,18 @@ class View:
         self.language = self.file.array("language")
 
     @functools.cached_property
+    def path_text_is_raw(self) -> bool:
+        """Whether no path has a newline in it."""
+        data = np.frombuffer(self.file.bytes_of("paths"), np.uint8)
+        return int(np.count_nonzero(data == 10)) == self.files + 1
+
+    @functools.cached_property
     def path_text(self) -> memoryview | bytes:
         """All paths, each after a newline; a newline within a path is shown as another control character."""
         text = self.file.bytes_of("paths")
-        data = np.frombuffer(text, np.uint8)
-        if np.count_nonzero(data == 10) == self.files + 1:
+        if self.path_text_is_raw:
             return text
+        data = np.frombuffer(text, np.uint8)
         changed = data.copy()
         changed[data == 10] = 1
         changed[self.path_start.astype(np.intp) - 1] = 10

@@ -1,6 +1,9 @@
-"""Which units of a shard, or which documents, may hold a match: the formula of a pattern read from posting lists."""
+"""Which units of a fleet, or which documents, may hold a match: the formula of a pattern read from posting lists."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,44 +11,119 @@ from numpy.typing import NDArray
 from sourcelight.core.patterns import Formula, Needs, NeedsAll
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.index.grams import literal_keys
-from sourcelight.engines.search.index.shard import Shard
+from sourcelight.engines.search.index.loose import LooseShard
+from sourcelight.engines.search.index.postings import narrow
+from sourcelight.engines.search.scan.fleet import Fleet
+from sourcelight.engines.search.scan.paths import unique_sorted
 
-Places = NDArray[np.intp]
+Places = NDArray[np.int64]
+
+_FEW = 12
+"""Units of a shard that windows leave, up to which scanning them costs less than a look at their trigrams."""
+
+_NONE: Places = np.zeros(0, dtype=np.int64)
 
 
-def candidate_units(shard: Shard, pattern: CompiledPattern) -> Places | None:
+def candidate_units(fleet: Fleet, pattern: CompiledPattern) -> Places | None:
     """Give the units that may hold a match, ascending; None for all of them.
 
     For a pattern that can cross lines they are all units of the documents that may hold one, since what it needs may
     then stand in different units.
     """
     if pattern.multi_line:
-        documents = _documents(shard, pattern.required)
+        documents = _documents(fleet, pattern.required)
         if documents is None:
             return None
-        held = np.zeros(shard.documents, dtype=np.bool_)
+        held = np.zeros(fleet.documents, dtype=np.bool_)
         held[documents] = True
-        return np.flatnonzero(held[shard.unit_doc])
-    return _units(shard, pattern.required)
+        return np.flatnonzero(held[fleet.unit_doc])
+    return _units(fleet, pattern.required)
 
 
-def _units(shard: Shard, formula: Formula) -> Places | None:
+def _units(fleet: Fleet, formula: Formula) -> Places | None:
     if isinstance(formula, Needs):
-        return shard.postings.units_with(*literal_keys(formula.text))
-    parts = (_units(shard, part) for part in formula.parts)
+        return _units_with(fleet, formula.text)
+    parts = (_units(fleet, part) for part in formula.parts)
     if isinstance(formula, NeedsAll):
         return _common([part for part in parts if part is not None])
-    return _union(list(parts), shard.units)
+    return _union(list(parts), fleet.units)
 
 
-def _documents(shard: Shard, formula: Formula) -> Places | None:
+def _units_with(fleet: Fleet, text: bytes) -> Places | None:
+    """The units that hold all keys of a text; None when it has none to tell by."""
+    trigrams, windows = literal_keys(text)
+    if not len(trigrams):
+        return None
+    found = [_NONE]
+    with_windows: list[tuple[int, list[tuple[int, int]]]] = []
+    keys = windows.tolist()
+    for number, shard in enumerate(fleet.shards):
+        base = int(fleet.unit_base[number])
+        if isinstance(shard, LooseShard):
+            found.append(np.arange(base, base + shard.units))
+        elif keys:
+            places = shard.postings.windows(keys)
+            if places is not None:
+                with_windows.append((number, places))
+        else:
+            units = shard.postings.units_with(trigrams)
+            found.append(np.arange(base, base + shard.units) if units is None else units + base)
+    if with_windows:
+        units = _by_windows(fleet, with_windows, len(keys))
+        found.append(_by_trigrams(fleet, units, trigrams))
+        loose = len(found) > 2
+        return np.sort(np.concatenate(found)) if loose else found[-1]
+    return np.concatenate(found)
+
+
+def _by_windows(fleet: Fleet, shards: Sequence[tuple[int, list[tuple[int, int]]]], windows: int) -> Places:
+    """The units that hold all windows, of the shards that have them all."""
+    order = sorted(
+        range(windows), key=lambda window: sum(places[window][1] - places[window][0] for _, places in shards)
+    )
+    found = _listed(fleet, shards, order[0])
+    for window in order[1:]:
+        if len(found) <= len(shards):
+            break
+        found = narrow(found, [_listed(fleet, shards, window)], fleet.units)
+    return found
+
+
+def _listed(fleet: Fleet, shards: Sequence[tuple[int, list[tuple[int, int]]]], window: int) -> Places:
+    """The units of some shards that hold a window."""
+    parts, sizes = [], []
+    for number, places in shards:
+        low, high = places[window]
+        parts.append(fleet.shards[number].postings.window_lists[low:high])
+        sizes.append(high - low)
+    units = np.concatenate(parts).astype(np.int64)
+    units += np.repeat(fleet.unit_base[[number for number, _ in shards]], sizes)
+    return units
+
+
+def _by_trigrams(fleet: Fleet, units: Places, trigrams: NDArray[np.uint32]) -> Places:
+    """Keep the units that hold all trigrams, where there are enough in a shard for the look to pay."""
+    bounds = units.searchsorted(fleet.unit_base).tolist()
+    if max((high - low for low, high in pairwise(bounds)), default=0) <= _FEW:
+        return units
+    parts = []
+    for number, shard in enumerate(fleet.shards):
+        part = units[bounds[number] : bounds[number + 1]]
+        if len(part) > _FEW:
+            base = fleet.unit_base[number]
+            part = shard.postings.narrowed(part - base, trigrams) + base
+        parts.append(part)
+    return np.concatenate(parts)
+
+
+def _documents(fleet: Fleet, formula: Formula) -> Places | None:
     if isinstance(formula, Needs):
-        parts = [_units(shard, Needs(line)) for line in formula.text.split(b"\n") if line]
-        return _common([np.unique(shard.unit_doc[part]) for part in parts if part is not None])
-    found = [_documents(shard, part) for part in formula.parts]
+        parts = [_units(fleet, Needs(line)) for line in formula.text.split(b"\n") if line]
+        return _common([unique_sorted(fleet.unit_doc[part]) for part in parts if part is not None])
+    found = [_documents(fleet, part) for part in formula.parts]
     if isinstance(formula, NeedsAll):
         return _common([part for part in found if part is not None])
-    return _union(found, shard.documents)
+    return _union(found, fleet.documents)
 
 
 def _common(parts: list[Places]) -> Places | None:

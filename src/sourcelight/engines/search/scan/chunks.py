@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.engines.search.index.shard import Shard
-from sourcelight.engines.search.scan.text import column, gather
+from sourcelight.engines.search.scan.fleet import Fleet
+from sourcelight.engines.search.scan.text import binary_of, column, texts_of
 
 Places = NDArray[np.int64]
 
@@ -29,16 +29,15 @@ class Chunks:
 
 
 def chunks_of(
-    shard: Shard, line: Places, file: Places, documents: Places, context_lines: int, max_line_len: int
+    fleet: Fleet, line: Places, file: Places, documents: Places, context_lines: int, max_line_len: int
 ) -> Chunks:
     """Find the chunks for rows on the given lines; `file` says which of the `documents` each row is in.
 
     Two chunks of a file whose lines touch or overlap are one. The text has no newline after its last line.
     """
     document = documents[file]
-    first_line = shard.doc_line[document].astype(np.int64)
-    doc_end = shard.doc_start[document].astype(np.int64) + shard.doc_size[document]
-    last_line = shard.lines_of(doc_end - 1)
+    first_line = fleet.doc_line[document]
+    last_line = _last_lines(fleet, documents)[file]
     low = np.maximum(line - context_lines, first_line)
     high = np.minimum(line + context_lines, last_line)
     fresh = np.ones(len(line), dtype=np.bool_)
@@ -47,18 +46,40 @@ def chunks_of(
     number = np.cumsum(fresh) - 1
     low = low[heads]
     high = high[np.append(heads[1:], len(line)) - 1]
-    begin = shard.newlines[low].astype(np.int64) + 1
-    stop = shard.newlines[high + 1].astype(np.int64)
-    # Documents of one shard may come in any order: what is copied must ascend.
-    order = np.argsort(begin, kind="stable")
-    strings = gather(shard.arrow_content, begin[order], stop[order]).strings
-    if (order[1:] < order[:-1]).any():
-        strings = strings.take(column(np.argsort(order).astype(np.int32)))
+    # Documents may come in any order: what is looked up and copied must ascend.
+    order = np.argsort(low, kind="stable")
+    begin, stop = np.empty(len(low), dtype=np.int64), np.empty(len(low), dtype=np.int64)
+    begin[order] = fleet.bounds_of(low[order])[0]
+    stop[order] = _stops(fleet, high[order])
+    strings = _strings(fleet, begin, stop)
     cut = np.zeros(len(heads), dtype=np.bool_)
     if max_line_len > 0:
-        strings, cut = _cut(shard, strings, low, high, max_line_len)
-    offset = begin - shard.doc_start[document[heads]]
+        strings, cut = _cut(fleet, strings, low, high, max_line_len)
+    offset = begin - fleet.doc_start[document[heads]]
     return Chunks(number, strings, low - first_line[heads] + 1, offset, cut)
+
+
+def _last_lines(fleet: Fleet, documents: Places) -> Places:
+    ends = fleet.doc_start[documents] + fleet.doc_size[documents] - 1
+    order = np.argsort(ends, kind="stable")
+    found = np.empty(len(ends), dtype=np.int64)
+    found[order] = fleet.lines_of(ends[order])
+    return found
+
+
+def _stops(fleet: Fleet, lines: Places) -> Places:
+    order = np.argsort(lines, kind="stable")
+    found = np.empty(len(lines), dtype=np.int64)
+    found[order] = fleet.bounds_of(lines[order])[1]
+    return found
+
+
+def _strings(fleet: Fleet, begin: Places, stop: Places) -> Any:
+    """The texts of chunks; those of files with one content may be the same, or overlap."""
+    if bool((begin[1:] >= stop[:-1]).all()):
+        return texts_of(binary_of(stop - begin, fleet.data(begin, stop))).strings
+    pieces = fleet.buffers.slices(np.stack((begin, stop), axis=1))
+    return texts_of(binary_of(stop - begin, b"".join(pieces))).strings
 
 
 def chunk_columns(parts: Sequence[Chunks], valid: NDArray[np.bool_] | None) -> dict[str, Any]:
@@ -81,18 +102,18 @@ def chunk_columns(parts: Sequence[Chunks], valid: NDArray[np.bool_] | None) -> d
     }
 
 
-def _cut(shard: Shard, strings: Any, low: Places, high: Places, max_line_len: int) -> tuple[Any, NDArray[np.bool_]]:
+def _cut(fleet: Fleet, strings: Any, low: Places, high: Places, max_line_len: int) -> tuple[Any, NDArray[np.bool_]]:
     import pyarrow as pa
 
     texts: list[str | None] = []
     cut = np.zeros(len(low), dtype=np.bool_)
     for at, (first, last) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
-        bounds = shard.newlines[first : last + 2].astype(np.int64)
-        if int(np.diff(bounds).max()) - 1 <= max_line_len:
+        begin, stop = fleet.bounds_of(np.arange(first, last + 1))
+        if int((stop - begin).max()) <= max_line_len:
             texts.append(None)
             continue
         cut[at] = True
-        lines = bytes(shard.content[int(bounds[0]) + 1 : int(bounds[-1])]).split(b"\n")
+        lines = [bytes(piece) for piece in fleet.buffers.slices(np.stack((begin, stop), axis=1))]
         texts.append(b"\n".join(cut_line(line, max_line_len) for line in lines).decode(errors="replace"))
     if not cut.any():
         return strings, cut

@@ -7,7 +7,6 @@ has no line.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,20 +14,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.model import SearchOptions
 from sourcelight.engines.search.scan.chunks import Chunks, chunk_columns, chunks_of
-from sourcelight.engines.search.scan.evaluate import Found
-from sourcelight.engines.search.scan.render import Place, Rendered, Source, name_columns, runs, where_columns
+from sourcelight.engines.search.scan.evaluate import Found, runs
+from sourcelight.engines.search.scan.fleet import Fleet
+from sourcelight.engines.search.scan.render import Place, Rendered, Source, name_columns, where_columns
 from sourcelight.engines.search.scan.rows import Rows, rows_of
-from sourcelight.engines.search.scan.text import Texts, code_points, column, taken, texts_of
+from sourcelight.engines.search.scan.text import Texts, binary_of, code_points, column, texts_of
 
 Places = NDArray[np.int64]
 
 _MOST_ROWS = 8192
 _MOST_BYTES = 1 << 20
-_FEW = 32
-"""Lines up to which slices of Python are cheaper than a kernel."""
 
 _NONE = np.zeros(0, dtype=np.int64)
 _BOTH = ("content", "path")
@@ -42,10 +39,8 @@ class _Piece:
     path.
     """
 
-    source: Source
     files: Places
     content: Places
-    shard: Shard | None
     rows: Rows | None
     row_document: Places
     documents: Places
@@ -55,13 +50,14 @@ class _Piece:
 
 
 class Collector:
-    """Takes what is found, and gives batches; files of one repository come in order of paths if so asked."""
+    """Takes what is found in a source, and gives batches; files come in order of their numbers if so asked."""
 
-    def __init__(self, options: SearchOptions) -> None:
+    def __init__(self, source: Source, options: SearchOptions) -> None:
+        self._source = source
         self._options = options
         self._ready: list[tuple[_Piece, Places]] = []
-        self._late: list[tuple[int, int, _Piece, int]] = []
-        self._number = 0
+        self._late: list[_Piece] = []
+        self._late_files, self._late_piece, self._late_at = _NONE, _NONE, _NONE
         self.matches = self.files = 0
         self._rows = self._bytes = 0
 
@@ -75,47 +71,47 @@ class Collector:
         """Whether a batch has the size that is worth its cost."""
         return self._rows >= _MOST_ROWS or self._bytes >= _MOST_BYTES
 
-    def add(self, source: Source, found: Found) -> int:
-        """Take what was found in a repository, and tell how many matches it is."""
-        piece = self._piece(source, found)
-        matches = int(np.count_nonzero(piece.content < 0))
+    def add(self, found: Found) -> int:
+        """Take what was found, and tell how many matches it is."""
+        size = len(found.content_files) + len(found.path_files)
+        if not size:
+            self.release(found.settled)
+            return 0
+        piece = self._piece(found)
+        matches = len(found.path_files) + len(found.content_files)
         if piece.rows is not None:
-            matches += int(piece.rows.count[runs(piece.low, piece.lengths)].sum())
-        everything = np.arange(len(piece.files))
+            matches = len(found.path_files) + int(piece.rows.count[runs(piece.low, piece.lengths)].sum())
         self.matches += matches
-        self.files += len(everything)
-        if not self._options.in_path_order:
+        self.files += size
+        everything = np.arange(size)
+        if not self._options.in_path_order or (not self._late and int(piece.files[-1]) < found.settled):
             self._take(piece, everything)
             return matches
-        settled = found.settled
-        if not self._late and (not len(piece.files) or int(piece.files[-1]) < settled):
-            self._take(piece, everything)
-            return matches
-        self._number += 1
-        self._late += [(file, self._number, piece, at) for at, file in enumerate(piece.files.tolist())]
-        self._release(settled)
+        self._late.append(piece)
+        self._late_files = np.concatenate((self._late_files, piece.files))
+        self._late_piece = np.concatenate((self._late_piece, np.full(size, len(self._late) - 1)))
+        self._late_at = np.concatenate((self._late_at, everything))
+        self.release(found.settled)
         return matches
 
     def settle(self) -> None:
-        """Hold nothing back: no further file of this repository comes."""
-        if self._late:
-            self._release(None)
+        """Hold nothing back: no further file comes."""
+        self.release(None)
 
-    def _release(self, below: int | None) -> None:
-        """Let go of the files below a number, in their order; neighbours of one piece together."""
-        self._late.sort()
-        end = len(self._late) if below is None else bisect_left(self._late, (below,))
-        run: list[int] = []
-        former: _Piece | None = None
-        for _, _, piece, at in self._late[:end]:
-            if former is not None and piece is not former:
-                self._take(former, np.array(run))
-                run = []
-            former = piece
-            run.append(at)
-        if former is not None:
-            self._take(former, np.array(run))
-        del self._late[:end]
+    def release(self, below: int | None) -> None:
+        """Let go of the files below a number (None: of all), in their order; neighbours of one piece together."""
+        if not self._late:
+            return
+        order = np.argsort(self._late_files, kind="stable")
+        files, piece, at = self._late_files[order], self._late_piece[order], self._late_at[order]
+        end = len(files) if below is None else int(files.searchsorted(below))
+        cuts = np.flatnonzero(piece[1:end] != piece[: max(end - 1, 0)]) + 1
+        for chosen in np.split(np.arange(end), cuts):
+            if len(chosen):
+                self._take(self._late[int(piece[chosen[0]])], at[chosen])
+        self._late_files, self._late_piece, self._late_at = files[end:], piece[end:], at[end:]
+        if not len(self._late_files):
+            self._late = []
 
     def _take(self, piece: _Piece, chosen: Places) -> None:
         if len(chosen):
@@ -124,27 +120,27 @@ class Collector:
             self._rows += len(chosen) if piece.rows is None else max(len(chosen), int(len(piece.rows) * share))
             self._bytes += int(piece.size * share)
 
-    def _piece(self, source: Source, found: Found) -> _Piece:
-        shard = found.shard
+    def _piece(self, found: Found) -> _Piece:
         if not self._options.lines:
-            return _paths(source, np.sort(np.concatenate((found.content_files, found.path_files))))
-        if shard is None or not len(found.content_files):
-            return _paths(source, found.path_files)
-        rows = rows_of(shard, found.hits)
-        row_document = shard.docs_of(rows.begin)
-        documents = found.documents.astype(np.int64)
+            return _paths(np.sort(np.concatenate((found.content_files, found.path_files))))
+        if not len(found.content_files):
+            return _paths(found.path_files)
+        fleet = self._source.fleet
+        rows = rows_of(fleet, found.hits)
+        row_document = fleet.docs_of(rows.begin)
+        documents = found.documents
         low = row_document.searchsorted(documents)
         lengths = row_document.searchsorted(documents, side="right") - low
-        files = found.content_files.astype(np.int64)
+        files = found.content_files
         content = np.arange(len(files))
         if len(found.path_files):
-            files = np.concatenate((files, found.path_files.astype(np.int64)))
+            files = np.concatenate((files, found.path_files))
             content = np.concatenate((content, np.full(len(found.path_files), -1)))
             if self._options.in_path_order:
                 order = np.argsort(files, kind="stable")
                 files, content = files[order], content[order]
         size = int((rows.stop - rows.begin).sum())
-        return _Piece(source, files, content, shard, rows, row_document, documents, low, lengths, size)
+        return _Piece(files, content, rows, row_document, documents, low, lengths, size)
 
     def rendered(self) -> Rendered:
         """Give what is ready as a batch, and forget it."""
@@ -156,22 +152,24 @@ class Collector:
         if not ready:
             return Rendered((), matches, files)
         parts = [self._part(piece, chosen) for piece, chosen in ready]
-        places = [part.place for part in parts]
+        place = Place(
+            self._source, _together([part.files for part in parts]), _together([part.lengths for part in parts])
+        )
         if any(part.rows for part in parts):
             kind = _kinds(parts)
-            columns = where_columns(places, *_named(kind))
+            columns = where_columns(place, *_named(kind))
             columns |= self._lines(parts, None if kind is None else kind == 0)
         else:
-            columns = where_columns(places, _BOTH[1:], None)
-            columns["match_count"] = column(np.ones(sum(len(place.files) for place in places), dtype=np.int32))
-        columns |= name_columns(places)
+            columns = where_columns(place, _BOTH[1:], None)
+            columns["match_count"] = column(np.ones(len(place.files), dtype=np.int32))
+        columns |= name_columns(place)
         return Rendered((pa.RecordBatch.from_pydict(columns),), matches, files)
 
     def _part(self, piece: _Piece, chosen: Places) -> _Part:
         whole = len(chosen) == len(piece.files)
         files, content = (piece.files, piece.content) if whole else (piece.files[chosen], piece.content[chosen])
-        if piece.rows is None or piece.shard is None:
-            return _Part(Place(piece.source, files, np.ones(len(files), dtype=np.int64)), content)
+        if piece.rows is None:
+            return _Part(files, np.ones(len(files), dtype=np.int64), content)
         in_content = content >= 0
         held = content if in_content.all() else content[in_content]
         low, lengths = piece.low[held], piece.lengths[held]
@@ -182,25 +180,26 @@ class Collector:
         wanted = runs(low, lengths)
         in_order = len(wanted) == len(piece.rows) and bool((wanted[1:] > wanted[:-1]).all())
         order = None if in_order else wanted
-        part = _Part(Place(piece.source, files, all_lengths), content)
+        part = _Part(files, all_lengths, content)
+        fleet = self._source.fleet
         if len(held):
-            part.fill(piece.shard, piece.rows, piece.row_document, order)
+            part.fill(fleet, piece.rows, piece.row_document, order)
         if self._options.chunk_matches and part.rows:
             file = np.repeat(np.arange(len(held)), lengths)
             line = piece.rows.line if order is None else piece.rows.line[order]
             limits = (self._options.context_lines, self._options.max_line_len)
-            part.chunks = chunks_of(piece.shard, line, file, piece.documents[held], *limits)
+            part.chunks = chunks_of(fleet, line, file, piece.documents[held], *limits)
         return part
 
     def _lines(self, parts: list[_Part], valid: NDArray[np.bool_] | None) -> dict[str, Any]:
         """Make the columns of lines; rows that are not `valid` (None: all are) have none."""
         lined = [part for part in parts if part.rows]
         texts = _texts(lined)
-        counts = _joined([part.counts for part in lined])
-        starts, ends = _joined([part.starts for part in lined]), _joined([part.ends for part in lined])
+        counts = _together([part.counts for part in lined])
+        starts, ends = _together([part.starts for part in lined]), _together([part.ends for part in lined])
 
         def spread(name: str, kind: Any, fill: int = 0) -> NDArray[Any]:
-            values = _joined([getattr(part, name) for part in lined]).astype(kind)
+            values = _together([getattr(part, name) for part in lined]).astype(kind)
             if valid is None:
                 return values
             found = np.full(len(valid), fill, dtype=kind)
@@ -234,13 +233,14 @@ class Collector:
 class _Part:
     """What one piece adds to a batch; without rows it is paths alone."""
 
-    def __init__(self, place: Place, content: Places) -> None:
-        self.place = place
+    def __init__(self, files: Places, lengths: Places, content: Places) -> None:
+        self.files = files
+        self.lengths = lengths
         self.content = content
         self.rows = 0
         self.chunks: Chunks | None = None
 
-    def fill(self, shard: Shard, rows: Rows, row_document: Places, order: Places | None) -> None:
+    def fill(self, fleet: Fleet, rows: Rows, row_document: Places, order: Places | None) -> None:
         """Take the rows in that order; None for all as they are."""
         begin, stop, line = rows.begin, rows.stop, rows.line
         counts = np.diff(rows.first)
@@ -252,23 +252,21 @@ class _Part:
             counts, row_document = counts[order], row_document[order]
         self.rows = len(begin)
         self.counts = counts
-        self.numbers = line - shard.doc_line[row_document] + 1
-        self.offsets = begin - shard.doc_start[row_document]
+        self.numbers = line - fleet.doc_line[row_document] + 1
+        self.offsets = begin - fleet.doc_start[row_document]
         self.sizes = stop - begin
-        self.data = _data(shard, begin, stop)
+        self.data = _data(fleet, begin, stop)
 
 
-def _paths(source: Source, files: Places) -> _Piece:
-    files = files.astype(np.int64)
-    content = np.full(len(files), -1)
-    return _Piece(source, files, content, None, None, _NONE, _NONE, _NONE, _NONE, 0)
+def _paths(files: Places) -> _Piece:
+    return _Piece(files, np.full(len(files), -1), None, _NONE, _NONE, _NONE, _NONE, 0)
 
 
 def _kinds(parts: list[_Part]) -> NDArray[np.int8] | None:
     """For each row whether it is a path; None when none is."""
     if all(len(part.content) and int(part.content.min()) >= 0 for part in parts):
         return None
-    return np.concatenate([np.repeat(part.content < 0, part.place.lengths) for part in parts]).astype(np.int8)
+    return np.concatenate([np.repeat(part.content < 0, part.lengths) for part in parts]).astype(np.int8)
 
 
 def _named(kind: NDArray[np.int8] | None) -> tuple[Sequence[str], NDArray[np.int8] | None]:
@@ -289,30 +287,21 @@ def _lists(offsets: NDArray[np.int32], values: Places, valid: NDArray[np.bool_] 
     return pa.Array.from_buffers(kind, len(valid), [mask, pa.py_buffer(offsets)], children=[inner])
 
 
-def _data(shard: Shard, begin: Places, stop: Places) -> Any:
+def _data(fleet: Fleet, begin: Places, stop: Places) -> Any:
     """The bytes of lines, one after another."""
-    if len(begin) <= _FEW:
-        content = shard.content
-        return b"".join([content[low:high] for low, high in zip(begin.tolist(), stop.tolist(), strict=True)])
     if bool((begin[1:] > begin[:-1]).all()):
-        found = taken(shard.arrow_content, begin, stop)
-    else:
-        needed, back = np.unique(begin, return_inverse=True)
-        ends = np.empty(len(needed), dtype=np.int64)
-        ends[back] = stop
-        found = taken(shard.arrow_content, needed, ends).take(column(back.astype(np.int32)))
-    return found.buffers()[2] or b""
+        return fleet.data(begin, stop)
+    needed, back = np.unique(begin, return_inverse=True)
+    ends = np.empty(len(needed), dtype=np.int64)
+    ends[back] = stop
+    return binary_of(ends - needed, fleet.data(needed, ends)).take(column(back.astype(np.int32))).buffers()[2] or b""
 
 
 def _texts(parts: list[_Part]) -> Texts:
-    import pyarrow as pa
-
-    sizes = _joined([part.sizes for part in parts])
-    bounds = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
     whole = [part.data for part in parts]
     data = whole[0] if len(whole) == 1 else b"".join(whole)
-    return texts_of(pa.Array.from_buffers(pa.binary(), len(sizes), [None, pa.py_buffer(bounds), pa.py_buffer(data)]))
+    return texts_of(binary_of(_together([part.sizes for part in parts]), data))
 
 
-def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
+def _together(parts: list[NDArray[Any]]) -> NDArray[Any]:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)

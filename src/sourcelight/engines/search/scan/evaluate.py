@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.patterns.halting import Stopped, check
-from sourcelight.engines.search.index.shard import UNIT_BYTES, Shard
-from sourcelight.engines.search.index.view import NO_SHARD, Placement
+from sourcelight.engines.search.index.shard import UNIT_BYTES
 from sourcelight.engines.search.scan.candidates import candidate_units
+from sourcelight.engines.search.scan.fleet import Fleet
 from sourcelight.engines.search.scan.hits import NO_HITS, Hits, find_hits, merge_hits
+from sourcelight.engines.search.scan.paths import Mask, PathHits, unique_sorted
 from sourcelight.engines.search.scan.plan import Plan
-from sourcelight.engines.search.scan.snapshot import Mask, PathHits, Snapshot
 
 _FIRST_UNITS, _LEAST_UNITS, _LARGEST_UNITS, _GROWTH = 64, 4, 1024, 4
 _COMMON_BYTES = 2 * UNIT_BYTES
 _AIM_S, _LONG_S = 0.05, 0.08
+_MOST_DOCUMENTS = 16_384
+"""Documents of a batch where each may be a row by its path alone."""
 
-Places = NDArray[np.intp]
+Places = NDArray[np.int64]
 
-
-_NO_UNITS: Places = np.zeros(0, dtype=np.intp)
-
-_ALL = np.iinfo(np.intp).max
-"""Above the number of any file."""
+_NO_PLACES: Places = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(slots=True)
@@ -53,257 +50,251 @@ class Found:
     """A batch of matching files, in the order in which they are shown.
 
     `content_files` have spans in their content: those of `documents` (same length) in `hits`; `path_files` match by
-    their path, or by what they lack. `shard` is None for files without content. Once this batch was taken, every file
-    below number `settled` was searched.
+    their path, or by what they lack. Once this batch was taken, every file below number `settled` was searched.
     """
 
-    shard: Shard | None
     hits: Hits
     content_files: Places
     documents: Places
     path_files: Places
-    settled: int = 0
+    settled: int
 
 
-class RepositorySearch:
-    """One query over one repository at one commit; it and its iterators raise `Halted` once `stopped` says so."""
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Documents ``first:last``, the next to be evaluated; those of `units` may hold a match, for each atom."""
 
-    def __init__(self, snapshot: Snapshot, plan: Plan, stopped: Stopped) -> None:
-        self.snapshot = snapshot
+    first: int
+    last: int
+    units: list[Places]
+
+
+class FleetSearch:
+    """One query over a fleet; it and its iterators raise `Halted` once `stopped` says so."""
+
+    def __init__(self, fleet: Fleet, plan: Plan, stopped: Stopped) -> None:
+        self.fleet = fleet
         self.plan = plan
-        self._stopped = stopped
-        self.filter = snapshot.filtered(plan.query.files, plan.query.languages)
+        self.stopped = stopped
+        self.selection = fleet.selection(plan.query.files, plan.query.languages)
         self.path_hits: list[PathHits | None] = [
-            snapshot.path_hits(atom.pattern, stopped) if atom.path else None for atom in plan.atoms
+            fleet.path_hits(atom.pattern, stopped) if atom.path else None for atom in plan.atoms
         ]
         self.by_path = [hits is not None and hits.any for hits in self.path_hits]
+        self._in_path: list[Mask] = []
 
-    def found(self, pace: Pace, *, ordered: bool = False) -> Iterator[Found]:
-        """Yield matching files: shard by shard, then those without content.
+    def found(self, pace: Pace) -> Iterator[Found]:
+        """Yield matching files: those without content, then the others in order of their documents."""
+        nameless = self.nameless()
+        if len(nameless):
+            yield Found(NO_HITS, _NO_PLACES, _NO_PLACES, nameless, 0)
+        for batch in self.batches(pace):
+            found = self.evaluated(batch)
+            if len(found.content_files) or len(found.path_files):
+                yield found
 
-        If `ordered`, what stands between the files of other shards comes first (files without content, late shards),
-        so that `Found.settled` rises steadily over the rest.
-        """
-        if self.filter is not None and not self.filter.any():
+    def nameless(self) -> Places:
+        """Give the files without content that match."""
+        files = self.selection.nameless
+        if not len(files) or not self.plan.possible(self.by_path.__getitem__):
+            return _NO_PLACES
+        values = [self.in_path(number, files) for number in range(len(self.plan.atoms))]
+        return files[self.plan.true_files(values, len(files))]
+
+    def in_path(self, atom: int, files: Places) -> Mask:
+        """Tell which of the files an atom matches by path."""
+        hits = self.path_hits[atom]
+        return np.zeros(len(files), dtype=np.bool_) if hits is None or not hits.any else hits.held[files]
+
+    def batches(self, pace: Pace) -> Iterator[Batch]:
+        """Cut the documents that may match into runs of about as many candidate units as `pace` says."""
+        if not len(self.selection.files):
             return
-        snapshot = self.snapshot
-        candidates = [self._candidates(shard) for shard in snapshot.shards]
-        numbers: Sequence[int] = range(len(snapshot.shards))
-        if ordered:
-            yield from self._nameless()
-        if not any(units is not None for units in candidates):
-            numbers = ()
-        elif ordered:
-            numbers, lowest = snapshot.remember("order", lambda: _order(snapshot))
-        for place, number in enumerate(numbers):
-            units = candidates[number]
-            if units is None:
-                continue
-            below, later = None, 0
-            if ordered:
-                below = lowest[number]
-                later = min((int(lowest[n][0]) for n in numbers[place + 1 :] if len(lowest[n])), default=_ALL)
-            shard = _ShardSearch(self, snapshot.shards[number], snapshot.placement(number), units, self._stopped)
-            for found in shard.found(pace, below, later):
-                if len(found.content_files) or len(found.path_files):
-                    yield found
-            check(self._stopped)
-        if not ordered:
-            yield from self._nameless()
+        units = self.units()
+        if units is None:
+            return
+        fleet = self.fleet
+        if not self._simple:
+            none = np.zeros(len(self.selection.files), dtype=np.bool_)
+            self._in_path = [
+                self.in_path(number, self.selection.files) if any_path else none
+                for number, any_path in enumerate(self.by_path)
+            ]
+            units = self._alive(units)
+        elif not self.selection.whole:
+            units = [part[self.selection.in_documents[fleet.unit_doc[part]]] for part in units]
+        together = units[0] if len(units) == 1 else _union(units, fleet.units)
+        documents = fleet.unit_doc[together]
+        sizes = np.cumsum(fleet.unit_end[together] - fleet.unit_start[together])
+        wide = not self._simple or (self.by_path[0] and self._many_paths)
+        at = first = 0
+        while first < fleet.documents:
+            check(self.stopped)
+            room = (int(sizes[at - 1]) if at else 0) + pace.units * _COMMON_BYTES
+            most = max(at + 1, int(sizes.searchsorted(room, side="right")))
+            upto = min(at + pace.units, most)
+            last = fleet.documents if upto >= len(together) else int(documents[upto - 1]) + 1
+            if wide:
+                last = min(last, first + _MOST_DOCUMENTS)
+            stop = int(documents.searchsorted(last))
+            began = time.thread_time()
+            yield Batch(first, last, [_between(fleet.unit_doc[part], part, first, last) for part in units])
+            if last < fleet.documents or stop - at > pace.units // 2:
+                pace.adapt(time.thread_time() - began)
+            first, at = last, stop
 
-    def _candidates(self, shard: Shard) -> list[Places] | None:
-        """Give the units of a shard that may hold a match of each atom; None where the tree can't hold in any file."""
+    @property
+    def _simple(self) -> bool:
+        return self.plan.single
+
+    @property
+    def _many_paths(self) -> bool:
+        hits = self.path_hits[0]
+        return hits is not None and len(hits.file) > _MOST_DOCUMENTS
+
+    def units(self) -> list[Places] | None:
+        """Give the units that may hold a match of each atom; None where the tree can't hold by any content."""
         known: dict[int, Places] = {}
 
         def units(number: int) -> Places:
             if number not in known:
-                check(self._stopped)
-                atom = self.plan.atoms[number]
-                found = candidate_units(shard, atom.pattern) if atom.content else _NO_UNITS
-                known[number] = np.arange(shard.units) if found is None else found
+                check(self.stopped)
+                known[number] = self.units_of(number)
             return known[number]
 
         if not self.plan.possible(lambda number: self.by_path[number] or len(units(number)) > 0):
             return None
         return [units(number) for number in range(len(self.plan.atoms))]
 
-    def _nameless(self) -> Iterator[Found]:
-        if not self.plan.possible(self.by_path.__getitem__):
-            return
-        files = self.snapshot.remember("nameless", lambda: np.flatnonzero(self.snapshot.view.shard == NO_SHARD))
-        if self.filter is not None:
-            files = files[self.filter[files]]
-        if len(files):
-            values = [self.in_path(number, files) for number in range(len(self.plan.atoms))]
-            files = files[self.plan.true_files(values, len(files))]
-        if len(files):
-            none = np.zeros(0, dtype=np.intp)
-            yield Found(None, NO_HITS, none, none, files)
+    def units_of(self, atom: int) -> Places:
+        """Give the units that may hold a match of one atom, whatever the tree says."""
+        wanted = self.plan.atoms[atom]
+        found = candidate_units(self.fleet, wanted.pattern) if wanted.content else _NO_PLACES
+        return np.arange(self.fleet.units) if found is None else found
 
-    def in_path(self, atom: int, files: Places) -> Mask:
-        """Tell which of the files an atom matches by path."""
-        hits = self.path_hits[atom]
-        return np.zeros(len(files), dtype=np.bool_) if hits is None else hits.held[files]
+    def to_read(self, units: list[Places]) -> Places:
+        """Give those of the units of all atoms that must be read."""
+        if not units or not len(self.selection.files):
+            return _NO_PLACES
+        self._in_path = [self.in_path(number, self.selection.files) for number in range(len(self.plan.atoms))]
+        return _union(self._alive(units), self.fleet.units)
 
-
-class _ShardSearch:
-    def __init__(
-        self, search: RepositorySearch, shard: Shard, placement: Placement, units: list[Places], stopped: Stopped
-    ) -> None:
-        self._units = units
-        self._plan = search.plan
-        self._shard = shard
-        self._stopped = stopped
-        self._files, self._documents = placement.files, placement.documents
-        self._sorted = placement.one_to_one
-        if search.filter is not None:
-            passed = search.filter[self._files]
-            self._files, self._documents = self._files[passed], self._documents[passed]
-        none = np.zeros(len(self._files), dtype=np.bool_)
-        self._in_path = [
-            search.in_path(number, self._files) if any_path else none for number, any_path in enumerate(search.by_path)
-        ]
-
-    def found(self, pace: Pace, lowest: Places | None = None, later: int = 0) -> Iterator[Found]:
-        if not len(self._files):
-            return
-        shard, plan = self._shard, self._plan
-        units = self._units
+    def _alive(self, units: list[Places]) -> list[Places]:
+        """Leave out the units of documents for whose files the tree can't hold."""
+        fleet, chosen = self.fleet, self.selection
         upper: list[Mask] = []
         for number, possible in enumerate(units):
             if not len(possible):
                 upper.append(self._in_path[number])
                 continue
-            held = np.zeros(shard.documents, dtype=np.bool_)
-            held[shard.unit_doc[possible]] = True
-            upper.append(self._in_path[number] | held[self._documents])
-        alive = plan.possible_files(self._in_path, upper, len(self._files))
-        if not alive.any():
-            return
-        alive_documents = np.zeros(shard.documents, dtype=np.bool_)
-        alive_documents[self._documents[alive]] = True
-        units = [part[alive_documents[shard.unit_doc[part]]] for part in units]
-        for first, last in self._batches(units, pace):
-            check(self._stopped)
-            batch = self._batch(units, first, last)
-            if lowest is not None:
-                rest = int(lowest[last]) if last < len(lowest) else _ALL
-                batch = replace(batch, settled=min(rest, later))
-            yield batch
+            held = np.zeros(fleet.documents, dtype=np.bool_)
+            held[fleet.unit_doc[possible]] = True
+            upper.append(self._in_path[number] | held[chosen.documents])
+        alive = np.zeros(fleet.documents, dtype=np.bool_)
+        alive[chosen.documents[self.plan.possible_files(self._in_path, upper, len(chosen.files))]] = True
+        return [part[alive[fleet.unit_doc[part]]] for part in units]
 
-    def _batches(self, units: list[Places], pace: Pace) -> Iterator[tuple[int, int]]:
-        """Cut the documents into runs of about as many candidate units, of common size, as `pace` says."""
-        together = units[0] if len(units) == 1 else _union(units, self._shard.units)
-        starts = self._shard.unit_start.astype(np.int64)
-        sizes = np.cumsum(starts[together + 1] - starts[together])
-        at = first = 0
-        while True:
-            room = (int(sizes[at - 1]) if at else 0) + pace.units * _COMMON_BYTES
-            most = max(at + 1, int(np.searchsorted(sizes, room, side="right")))
-            if min(at + pace.units, most) >= len(together):
-                break
-            at = min(at + pace.units, most)
-            last = int(self._shard.unit_doc[together[at - 1]]) + 1
-            at = int(np.searchsorted(together, int(self._shard.doc_unit[last])))
-            began = time.thread_time()
-            yield first, last
-            first = last
-            pace.adapt(time.thread_time() - began)
-        if first < self._shard.documents:
-            began = time.thread_time()
-            yield first, self._shard.documents
-            if len(together) - at > pace.units // 2:
-                pace.adapt(time.thread_time() - began)
+    def evaluated(self, batch: Batch) -> Found:
+        """Evaluate the files of a batch."""
+        return self._one_atom(batch) if self._simple else self._tree(batch)
 
-    def _batch(self, units: list[Places], first: int, last: int) -> Found:
-        """Evaluate the files of the documents first ≤ d < last."""
-        shard, plan = self._shard, self._plan
-        lo, hi = np.searchsorted(self._documents, (first, last)).tolist()
-        files, documents = self._files[lo:hi], self._documents[lo:hi]
-        bounds = shard.doc_unit[[first, last]].tolist()
-        parts = [part[slice(*np.searchsorted(part, bounds).tolist())] for part in units]
+    def _one_atom(self, batch: Batch) -> Found:
+        chosen, settled = self.selection, self.selection.settled(batch.last)
+        hits = find_hits(self.fleet, self.plan.atoms[0].pattern, batch.units[0], self.stopped)
+        if not len(hits) and not self.by_path[0]:
+            return Found(NO_HITS, _NO_PLACES, _NO_PLACES, _NO_PLACES, settled)
+        held = unique_sorted(self.fleet.docs_of(hits.start))
+        low = chosen.first[held]
+        at = runs(low, chosen.first[held + 1] - low)
+        files, documents = chosen.files[at], chosen.documents[at]
+        path_files = _NO_PLACES
+        if self.by_path[0]:
+            # Files that match by path, in order of documents, without those that were found by their contents.
+            places = self._path_places()
+            low, high = places.searchsorted((chosen.first[batch.first], chosen.first[batch.last])).tolist()
+            places = places[low:high]
+            path_files = chosen.files[places[~np.isin(places, at, assume_unique=True)] if len(at) else places]
+        if 0 not in self.plan.shown:
+            return self._show(NO_HITS, np.concatenate((files, path_files)), _NO_PLACES, settled)
+        if not chosen.in_order:
+            order = np.argsort(files, kind="stable")
+            files, documents, path_files = files[order], documents[order], np.sort(path_files)
+        return Found(hits, files, documents, path_files, settled)
+
+    def _path_places(self) -> Places:
+        """Where the files that match by path stand in the selection."""
+        if not self._in_path:
+            self._in_path = [self.in_path(0, self.selection.files)]
+            self._places = np.flatnonzero(self._in_path[0])
+        return self._places
+
+    def _tree(self, batch: Batch) -> Found:
+        fleet, plan, chosen = self.fleet, self.plan, self.selection
+        first, last = batch.first, batch.last
+        lo, hi = int(chosen.first[first]), int(chosen.first[last])
+        files, documents = chosen.files[lo:hi], chosen.documents[lo:hi]
         lower = [held[lo:hi] for held in self._in_path]
         upper = [
-            low | _holds(shard.unit_doc[part], first, last)[documents - first] if len(part) else low
-            for low, part in zip(lower, parts, strict=True)
+            low | _holds(fleet.unit_doc[part], first, last)[documents - first] if len(part) else low
+            for low, part in zip(lower, batch.units, strict=True)
         ]
         hits: dict[int, Hits] = {}
-        for number in sorted(range(len(plan.atoms)), key=lambda number: len(parts[number])):
-            part = parts[number]
+        for number in sorted(range(len(plan.atoms)), key=lambda number: len(batch.units[number])):
+            part = batch.units[number]
             if not len(part):
                 continue
-            if not plan.single:
-                alive = np.zeros(last - first, dtype=np.bool_)
-                alive[documents[plan.possible_files(lower, upper, len(files))] - first] = True
-                part = part[alive[shard.unit_doc[part] - first]]
-            found = find_hits(shard, plan.atoms[number].pattern, part, self._stopped)
-            held = _holds(shard.docs_of(found.start), first, last) if len(found) else None
+            alive = np.zeros(last - first, dtype=np.bool_)
+            alive[documents[plan.possible_files(lower, upper, len(files))] - first] = True
+            part = part[alive[fleet.unit_doc[part] - first]]
+            found = find_hits(fleet, plan.atoms[number].pattern, part, self.stopped)
+            held = _holds(fleet.docs_of(found.start), first, last) if len(found) else None
             exact = lower[number] if held is None else lower[number] | held[documents - first]
             lower[number] = upper[number] = exact
             if number in plan.shown:
                 hits[number] = found
         true = plan.true_files(lower, len(files))
-        return self._show(merge_hits(list(hits.values())), files[true], documents[true])
+        settled = chosen.settled(last)
+        return self._show(merge_hits(list(hits.values())), files[true], documents[true], settled)
 
-    def _show(self, hits: Hits, files: Places, documents: Places) -> Found:
-        none = np.zeros(0, dtype=np.intp)
+    def _show(self, hits: Hits, files: Places, documents: Places, settled: int) -> Found:
         if not len(hits) or not len(files):
-            return Found(self._shard, NO_HITS, none, none, files if self._sorted else np.sort(files))
-        in_content = np.zeros(self._shard.documents, dtype=np.bool_)
-        hit_documents = self._shard.docs_of(hits.start)
-        in_content[hit_documents] = True
-        held = in_content[documents]
+            return Found(NO_HITS, _NO_PLACES, _NO_PLACES, np.sort(files), settled)
+        hit_documents = self.fleet.docs_of(hits.start)
+        first, last = int(documents[0]), int(documents[-1]) + 1
+        inside = (hit_documents >= first) & (hit_documents < last)
+        if not inside.all():
+            hits, hit_documents = hits.chosen(inside), hit_documents[inside]
+        held = _holds(hit_documents, first, last)[documents - first]
         content_files, content_documents, path_files = files[held], documents[held], files[~held]
-        true_documents = np.zeros(self._shard.documents, dtype=np.bool_)
-        true_documents[content_documents] = True
-        hits = hits.chosen(true_documents[hit_documents])
-        if not self._sorted:
+        hits = hits.chosen(_holds(content_documents, first, last)[hit_documents - first])
+        if not self.selection.in_order:
             order = np.argsort(content_files, kind="stable")
             content_files, content_documents = content_files[order], content_documents[order]
             path_files = np.sort(path_files)
-        return Found(self._shard, hits, content_files, content_documents, path_files)
+        return Found(hits, content_files, content_documents, path_files, settled)
 
 
-def _order(snapshot: Snapshot) -> tuple[list[int], list[Places]]:
-    """The shards as `_late_first` puts them, and `_lowest_from` of each."""
-    placements = [snapshot.placement(number) for number in range(len(snapshot.shards))]
-    lowest = [_lowest_from(placement) for placement in placements]
-    return _late_first(list(range(len(placements))), lowest, placements), lowest
+def runs(low: Places, lengths: Places) -> Places:
+    """The numbers ``low[i]`` up to ``low[i] + lengths[i]``, one run after another."""
+    if bool((lengths == 1).all()):
+        return low
+    total = np.cumsum(lengths)
+    numbers: Places = np.arange(int(total[-1]) if len(total) else 0) + np.repeat(low - (total - lengths), lengths)
+    return numbers
 
 
-def _lowest_from(placement: Placement) -> Places:
-    """For each document, the lowest file of it and of all after it."""
-    lowest = np.full(len(placement.first), _ALL, dtype=np.intp)
-    if len(placement.files):
-        from_here = np.minimum.accumulate(placement.files[::-1])[::-1]
-        held = placement.first < len(placement.files)
-        lowest[held] = from_here[placement.first[held]]
-    return lowest
+def _between(documents: Places, units: Places, first: int, last: int) -> Places:
+    low, high = documents.searchsorted((first, last)).tolist()
+    return units[low:high]
 
 
-def _late_first(numbers: list[int], lowest: list[Places], placements: list[Placement]) -> list[int]:
-    """Shards whose files stand between those of an earlier one, then the others in their order."""
-    late, steady, last = [], [], -1
-    for number in numbers:
-        placement = placements[number]
-        if not len(placement.files):
-            continue
-        owners = placement.first[:-1][np.diff(placement.first) > 0]
-        if int(lowest[number][0]) > last:
-            steady.append(number)
-            last = int(placement.files[owners].max())
-        else:
-            late.append(number)
-    return late + steady
-
-
-def _holds(documents: NDArray[Any], first: int, last: int) -> Mask:
+def _holds(documents: Places, first: int, last: int) -> Mask:
     held = np.zeros(last - first, dtype=np.bool_)
     held[documents - first] = True
     return held
 
 
-def _union(parts: list[Places], size: int) -> Places:
+def _union(parts: Sequence[Places], size: int) -> Places:
     held = np.zeros(size, dtype=np.bool_)
     for part in parts:
         held[part] = True

@@ -1,4 +1,4 @@
-"""Spans of patterns in a shard's content, as absolute byte offsets."""
+"""Spans of patterns in the contents of a fleet, as addresses."""
 
 from __future__ import annotations
 
@@ -11,49 +11,52 @@ from sourcelight.core.patterns import FOLD_HAZARDS
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.halting import Stopped, check
 from sourcelight.core.patterns.ranges import find_texts
-from sourcelight.engines.search.index.shard import Shard
-from sourcelight.engines.search.scan.snapshot import unique_sorted
+from sourcelight.engines.search.scan.fleet import Fleet
+from sourcelight.engines.search.scan.paths import unique_sorted
 
 Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Spans sorted by start, none overlapping another; `line` is the line on which each starts."""
+    """Spans sorted by start, none overlapping another; `line` is the line on which each starts, where that is known."""
 
     start: Places
     end: Places
-    line: Places
+    line: Places | None = None
 
     def __len__(self) -> int:
         return len(self.start)
 
     def chosen(self, mask: NDArray[np.bool_]) -> Hits:
         """Keep those under the mask."""
-        return self if mask.all() else Hits(self.start[mask], self.end[mask], self.line[mask])
+        if mask.all():
+            return self
+        return Hits(self.start[mask], self.end[mask], None if self.line is None else self.line[mask])
 
 
 _PROBED = 16
 _FOLDING_PAYS = 8
-_LITTLE_BYTES = 512 * 1024
 """Hits in a unit from which on lowering its text (about 20 us) is the quicker way (each hit costs about 2 us else)."""
 
+_LITTLE_BYTES = 512 * 1024
+
 _NONE = np.zeros(0, dtype=np.int64)
-NO_HITS = Hits(_NONE, _NONE, _NONE)
+NO_HITS = Hits(_NONE, _NONE)
 
 
-def ranges_of(shard: Shard, units: NDArray[np.intp]) -> Places:
+def ranges_of(fleet: Fleet, units: Places) -> Places:
     """Give the byte ranges of units, those that touch joined: one row of (start, end) for each."""
-    starts = shard.unit_start[units].astype(np.int64)
-    ends = shard.unit_start[units + 1].astype(np.int64)
+    starts, ends = fleet.unit_start[units], fleet.unit_end[units]
     if len(units) > 1:
         apart = starts[1:] != ends[:-1]
-        starts = starts[np.concatenate(([True], apart))]
-        ends = ends[np.concatenate((apart, [True]))]
+        if not apart.all():
+            starts = starts[np.concatenate(([True], apart))]
+            ends = ends[np.concatenate((apart, [True]))]
     return np.stack((starts, ends), axis=1)
 
 
-def find_hits(shard: Shard, pattern: CompiledPattern, units: NDArray[np.intp], stopped: Stopped) -> Hits:
+def find_hits(fleet: Fleet, pattern: CompiledPattern, units: Places, stopped: Stopped) -> Hits:
     """Find the exact spans of a pattern in some units (for one that can cross lines: in their documents).
 
     Raises `Halted` once `stopped` says so.
@@ -61,58 +64,60 @@ def find_hits(shard: Shard, pattern: CompiledPattern, units: NDArray[np.intp], s
     if not len(units):
         return NO_HITS
     if pattern.multi_line:
-        return _find_in_documents(shard, pattern, unique_sorted(shard.unit_doc[units]), stopped)
-    ranges = ranges_of(shard, units)
+        return _find_in_documents(fleet, pattern, unique_sorted(fleet.unit_doc[units]), stopped)
+    ranges = ranges_of(fleet, units)
     little = len(units) <= _PROBED and int((ranges[:, 1] - ranges[:, 0]).sum()) <= _LITTLE_BYTES
-    if pattern.folded and ((little and not pattern.is_warm) or _folds_well(shard, pattern, units)):
-        hits = _find_folded(shard, pattern, ranges)
+    if pattern.folded and ((little and not pattern.is_warm) or _folds_well(fleet, pattern, units)):
+        hits = _find_folded(fleet, pattern, ranges)
         if hits is not None:
             return hits
-    offsets = pattern.lines(shard.content, ranges, stopped)
+    offsets = pattern.lines(fleet.buffers, ranges, stopped)
     if not len(offsets):
         return NO_HITS
-    lines = shard.lines_of(offsets)
     if pattern.exact and pattern.literal is not None:
-        return Hits(offsets, offsets + len(pattern.literal), lines)
-    lines = unique_sorted(lines)
-    starts = shard.newlines[lines].astype(np.int64) + 1
-    ends = shard.newlines[lines + 1].astype(np.int64)
-    row, start, end = pattern.spans(shard.content, starts, ends, stopped)
-    base = starts[row]
+        return Hits(offsets, offsets + len(pattern.literal))
+    lines = unique_sorted(fleet.lines_of(offsets))
+    begin, stop = fleet.bounds_of(lines)
+    data = fleet.data(begin, stop + 1)
+    at = np.cumsum(stop - begin + 1)
+    row, start, end = pattern.spans(data, at - (stop - begin + 1), at - 1, stopped)
+    base = begin[row]
     return Hits(base + start, base + end, lines[row])
 
 
-def _folds_well(shard: Shard, pattern: CompiledPattern, units: NDArray[np.intp]) -> bool:
+def _folds_well(fleet: Fleet, pattern: CompiledPattern, units: Places) -> bool:
     """Tell whether lowering the text of all units costs less than looking at each hit of a case-blind scan."""
     if len(units) < 4 * _PROBED:
         return False
     probed = units[:: len(units) // _PROBED]
-    return len(pattern.lines(shard.content, ranges_of(shard, probed))) > _FOLDING_PAYS * len(probed)
+    return len(pattern.lines(fleet.buffers, ranges_of(fleet, probed))) > _FOLDING_PAYS * len(probed)
 
 
-def _find_folded(shard: Shard, pattern: CompiledPattern, ranges: Places) -> Hits | None:
+def _find_folded(fleet: Fleet, pattern: CompiledPattern, ranges: Places) -> Hits | None:
     """Find an ASCII literal without case in lowered text; None where a letter may be spelled beyond ASCII."""
-    folded = b"".join([shard.content[low:high] for low, high in ranges.tolist()]).lower()
+    folded = b"".join(fleet.buffers.slices(ranges)).lower()
     if pattern.needs_fold_check and any(hazard in folded for hazard in FOLD_HAZARDS):
         return None
     found = find_texts(memoryview(folded), pattern.folded, np.array([[0, len(folded)]], dtype=np.int64))
+    if not len(found):
+        return NO_HITS
     ends = np.cumsum(ranges[:, 1] - ranges[:, 0])
-    offsets = found + (ranges[:, 1] - ends)[np.searchsorted(ends, found, side="right")]
-    return Hits(offsets, offsets + len(pattern.text), shard.lines_of(offsets)) if len(found) else NO_HITS
+    offsets = found + (ranges[:, 1] - ends)[ends.searchsorted(found, side="right")]
+    return Hits(offsets, offsets + len(pattern.text))
 
 
-def _find_in_documents(shard: Shard, pattern: CompiledPattern, documents: NDArray[np.intp], stopped: Stopped) -> Hits:
+def _find_in_documents(fleet: Fleet, pattern: CompiledPattern, documents: Places, stopped: Stopped) -> Hits:
     found: list[Places] = []
-    starts = shard.doc_start[documents].astype(np.int64)
-    ranges = np.stack((starts, starts + shard.doc_size[documents]), axis=1)
-    offsets = pattern.lines(shard.content, ranges, stopped)
-    for document in unique_sorted(shard.docs_of(offsets)).tolist():
+    starts = fleet.doc_start[documents]
+    ranges = np.stack((starts, starts + fleet.doc_size[documents]), axis=1)
+    offsets = pattern.lines(fleet.buffers, ranges, stopped)
+    for document in unique_sorted(fleet.docs_of(offsets)).tolist():
         check(stopped)
-        found.append(pattern.document_spans(shard.text(document), stopped) + int(shard.doc_start[document]))
+        found.append(pattern.document_spans(fleet.text(document), stopped) + int(fleet.doc_start[document]))
     if not found:
         return NO_HITS
     table = np.concatenate(found)
-    return Hits(table[:, 0], table[:, 1], shard.lines_of(table[:, 0]))
+    return Hits(table[:, 0], table[:, 1])
 
 
 def merge_hits(parts: list[Hits]) -> Hits:
@@ -122,10 +127,9 @@ def merge_hits(parts: list[Hits]) -> Hits:
         return parts[0] if parts else NO_HITS
     start = np.concatenate([part.start for part in parts])
     end = np.concatenate([part.end for part in parts])
-    line = np.concatenate([part.line for part in parts])
     order = np.lexsort((-end, start))
     kept = order[without_overlaps(start[order], end[order])]
-    return Hits(start[kept], end[kept], line[kept])
+    return Hits(start[kept], end[kept])
 
 
 def without_overlaps(start: Places, end: Places) -> NDArray[np.bool_]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.engines.search.model import Target
-from sourcelight.engines.search.scan.evaluate import RepositorySearch
+from sourcelight.engines.search.scan.evaluate import FleetSearch, runs
+from sourcelight.engines.search.scan.fleet import Fleet
 from sourcelight.engines.search.scan.hits import without_overlaps
-from sourcelight.engines.search.scan.text import code_points, column, strings_of, taken, texts_of
+from sourcelight.engines.search.scan.text import binary_of, code_points, column, strings_of, taken, texts_of
 
 Places = NDArray[np.int64]
 
@@ -33,23 +33,34 @@ class Rendered:
 NOTHING = Rendered()
 
 
+@dataclass(slots=True)
 class Source:
-    """One query over one repository at one commit, as far as rows tell of it."""
+    """One query over a fleet, as far as rows tell of it: `targets` and their `commits` are those of its members."""
 
-    def __init__(self, search: RepositorySearch, target: Target, commit: str) -> None:
-        self._search = search
-        self.view = search.snapshot.view
-        facts = target.repository.facts
-        self.id = facts.id
-        self.place = (facts.name, target.revision, commit)
+    search: FleetSearch
+    targets: Sequence[Target]
+    commits: Sequence[str]
+    _spans: tuple[Places, Places, Places] | None = field(init=False, default=None)
+    _spans_known: bool = field(init=False, default=False)
 
-    @cached_property
+    @property
+    def fleet(self) -> Fleet:
+        """The fleet."""
+        return self.search.fleet
+
+    @property
     def name_spans(self) -> tuple[Places, Places, Places] | None:
-        """All spans in paths as (file, start, end) in code points, sorted, overlaps removed; None without any."""
+        """All spans in paths as (file, start, end) in bytes, sorted, overlaps removed; None without any."""
+        if not self._spans_known:
+            self._spans, self._spans_known = self._name_spans(), True
+        return self._spans
+
+    def _name_spans(self) -> tuple[Places, Places, Places] | None:
+        shown = self.search.plan.shown
         parts = [
             hits
-            for number, hits in enumerate(self._search.path_hits)
-            if hits is not None and number in self._search.plan.shown and len(hits.file)
+            for number, hits in enumerate(self.search.path_hits)
+            if hits is not None and number in shown and len(hits.file)
         ]
         if not parts:
             return None
@@ -57,13 +68,11 @@ class Source:
         start = np.concatenate([hits.start for hits in parts])
         end = np.concatenate([hits.end for hits in parts])
         if len(parts) > 1:
-            base = self.view.path_start[file].astype(np.int64)
+            base = self.fleet.paths.begin[file]
             order = np.lexsort((-end, start, file))
             kept = order[without_overlaps((base + start)[order], (base + end)[order])]
             file, start, end = file[kept], start[kept], end[kept]
-        files, row = np.unique(file, return_inverse=True)
-        texts = texts_of(_path_bytes([(self, files)]))
-        return file, code_points(texts, row, start), code_points(texts, row, end)
+        return file, start, end
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,115 +84,104 @@ class Place:
     lengths: Places
 
 
-def where_columns(places: Sequence[Place], kinds: Sequence[str], kind: NDArray[np.int8] | None) -> dict[str, Any]:
+def where_columns(place: Place, kinds: Sequence[str], kind: NDArray[np.int8] | None) -> dict[str, Any]:
     """Make the columns; `kind` says for each row which of `kinds` it is, None for the first."""
     import pyarrow as pa
 
-    lengths = places[0].lengths if len(places) == 1 else np.concatenate([place.lengths for place in places])
+    lengths, source, fleet = place.lengths, place.source, place.source.fleet
     count = int(lengths.sum())
     codes = np.zeros(count, dtype=np.int8) if kind is None else kind
     columns: dict[str, Any] = {"type": pa.DictionaryArray.from_arrays(column(codes), strings_of(kinds))}
-    sources = list(dict.fromkeys(place.source for place in places))
-    if len(sources) == 1:
-        source_codes = np.zeros(count, dtype=np.int32)
-        numbers = np.full(count, sources[0].id, dtype=np.int32)
-    else:
-        rank = {source: number for number, source in enumerate(sources)}
-        of_place = np.array([rank[place.source] for place in places], dtype=np.int32)
-        source_codes = np.repeat(of_place, [int(place.lengths.sum()) for place in places])
-        numbers = np.array([source.id for source in sources], dtype=np.int32)[source_codes]
+    members = fleet.member_of(place.files)
+    present, of_file = (members[:1], None) if members[0] == members[-1] else _distinct(members, len(fleet.members))
+    of_row = np.zeros(count, np.int32) if of_file is None else np.repeat(of_file.astype(np.int32), lengths)
+    chosen = [(source.targets[number], source.commits[number]) for number in present.tolist()]
+    values = [(target.repository.facts.name, target.revision, commit) for target, commit in chosen]
     for at, name in enumerate(("repository", "revision", "commit")):
         # An index per distinct text, since readers take equal numbers, and those alone, for equal texts.
-        texts = list(dict.fromkeys(source.place[at] for source in sources))
-        if len(texts) == len(sources):
-            own = source_codes
-        else:
-            own = np.array([texts.index(source.place[at]) for source in sources], dtype=np.int32)[source_codes]
-        columns[name] = pa.DictionaryArray.from_arrays(column(own), strings_of(texts))
-    columns["repository_id"] = column(numbers)
-    paths = texts_of(_path_bytes([(place.source, place.files) for place in places])).strings
-    of_file = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
-    of_path = of_file
-    if len(sources) > 1:
+        numbers: dict[str, int] = {}
+        own = [numbers.setdefault(value[at], len(numbers)) for value in values]
+        rows = of_row if len(numbers) == len(own) else np.array(own, dtype=np.int32)[of_row]
+        columns[name] = pa.DictionaryArray.from_arrays(column(rows), strings_of(list(numbers)))
+    ids = np.array([target.repository.facts.id for target, _ in chosen], dtype=np.int32)
+    columns["repository_id"] = column(ids[of_row])
+    paths = texts_of(_path_bytes(fleet, place.files)).strings
+    of_path = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+    if of_file is not None:
         distinct = paths.dictionary_encode()  # a path may stand in several repositories, and readers want it once
-        paths, of_path = distinct.dictionary, np.asarray(distinct.indices)[of_file]
+        if len(distinct.dictionary) < len(paths):
+            paths, of_path = distinct.dictionary, np.asarray(distinct.indices)[of_path]
     columns["path"] = pa.DictionaryArray.from_arrays(column(of_path), paths)
-    columns["language"] = _languages(places, of_file)
+    columns["language"] = _languages(fleet, place.files, lengths)
     return columns
 
 
-def name_columns(places: Sequence[Place]) -> dict[str, Any]:
-    """Make the columns of spans in each file's path, repeated on each of its rows."""
+def name_columns(place: Place) -> dict[str, Any]:
+    """Make the columns of spans in each file's path, repeated on each of its rows, in code points."""
     import pyarrow as pa
 
-    count = sum(int(place.lengths.sum()) for place in places)
-    if all(place.source.name_spans is None for place in places):
-        offsets = np.zeros(count + 1, dtype=np.int32)
-        starts = ends = np.zeros(0, dtype=np.int32)
-    else:
-        per_row: list[Places] = []
-        low_parts, high_parts = [], []
-        for place in places:
-            spans = place.source.name_spans
-            if spans is None:
-                per_row.append(np.zeros(int(place.lengths.sum()), dtype=np.int64))
-                continue
-            file, start, end = spans
-            low = file.searchsorted(place.files)
-            held = file.searchsorted(place.files, side="right") - low
+    count = int(place.lengths.sum())
+    spans = place.source.name_spans
+    offsets = np.zeros(count + 1, dtype=np.int32)
+    starts = ends = np.zeros(0, dtype=np.int64)
+    if spans is not None:
+        file, start, end = spans
+        low = file.searchsorted(place.files)
+        held = file.searchsorted(place.files, side="right") - low
+        if held.any():
+            paths = place.source.fleet.paths
+            if not paths.are_ascii:
+                start, end = _in_code_points(place, spans)
             low, held = np.repeat(low, place.lengths), np.repeat(held, place.lengths)
             order = runs(low, held)
-            per_row.append(held)
-            low_parts.append(start[order])
-            high_parts.append(end[order])
-        offsets = np.concatenate(([0], np.cumsum(np.concatenate(per_row)))).astype(np.int32)
-        starts = np.concatenate(low_parts).astype(np.int32)
-        ends = np.concatenate(high_parts).astype(np.int32)
+            np.cumsum(held, out=offsets[1:])
+            starts, ends = start[order], end[order]
     shared = column(offsets)
     return {
-        "name_start": pa.ListArray.from_arrays(shared, column(starts)),
-        "name_end": pa.ListArray.from_arrays(shared, column(ends)),
+        "name_start": pa.ListArray.from_arrays(shared, column(starts.astype(np.int32))),
+        "name_end": pa.ListArray.from_arrays(shared, column(ends.astype(np.int32))),
     }
 
 
-def runs(low: Places, lengths: Places) -> Places:
-    """The numbers ``low[i]`` up to ``low[i] + lengths[i]``, one run after another."""
-    total = np.cumsum(lengths)
-    numbers: Places = np.arange(int(total[-1]) if len(total) else 0) + np.repeat(low - (total - lengths), lengths)
-    return numbers
+def _in_code_points(place: Place, spans: tuple[Places, Places, Places]) -> tuple[Places, Places]:
+    file, start, end = spans
+    files = np.unique(place.files)
+    chosen = np.flatnonzero(np.isin(file, files))
+    texts = texts_of(_path_bytes(place.source.fleet, files))
+    row = files.searchsorted(file[chosen])
+    start, end = start.copy(), end.copy()
+    start[chosen], end[chosen] = (code_points(texts, row, at[chosen]) for at in (start, end))
+    return start, end
 
 
-def _languages(places: Sequence[Place], of_file: NDArray[np.int32]) -> Any:
+def _distinct(codes: NDArray[Any], size: int) -> tuple[Places, NDArray[Any]]:
+    """The codes that occur, in order of first appearance for sorted ones, and for each code its place among them."""
+    seen = np.zeros(size, dtype=np.bool_)
+    seen[codes] = True
+    present = np.flatnonzero(seen)
+    place = np.zeros(size, dtype=np.int64)
+    place[present] = np.arange(len(present))
+    return present, place[codes]
+
+
+def _languages(fleet: Fleet, files: Places, lengths: Places) -> Any:
     import pyarrow as pa
 
+    present, of_file = _distinct(fleet.language[files], len(fleet.languages))
     names: dict[str, int] = {}
-    parts = []
-    for place in places:
-        view = place.source.view
-        found = view.language[place.files].tolist()
-        table = view.languages
-        parts += [names.setdefault(table[code][0], len(names)) for code in found]
-    codes = np.array(parts, dtype=np.int32)[of_file]
+    own = np.array([names.setdefault(fleet.languages[code][0], len(names)) for code in present.tolist()], np.int32)
+    codes = np.repeat(own[of_file], lengths)
     known = np.array([bool(name) for name in names])[codes] if "" in names else None
     return pa.DictionaryArray.from_arrays(column(codes, valid=known), strings_of(list(names)))
 
 
-def _path_bytes(parts: Sequence[tuple[Source, Places]]) -> Any:
+def _path_bytes(fleet: Fleet, files: Places) -> Any:
     """The paths of files as one Arrow binary array."""
     import pyarrow as pa
 
-    data: list[Any] = []
-    sizes: list[Places] = []
-    for source, files in parts:
-        starts, text = source.view.path_start, source.view.file.bytes_of("paths")
-        low, high = starts[files].astype(np.int64), starts[files + 1].astype(np.int64) - 1
-        sizes.append(high - low)
-        if len(files) <= _FEW:
-            data += [text[a:b] for a, b in zip(low.tolist(), high.tolist(), strict=True)]
-        else:
-            data.append(taken(pa.py_buffer(text), low, high).buffers()[2] or b"")
-    bounds = np.zeros(sum(map(len, sizes)) + 1, dtype=np.int32)
-    np.cumsum(np.concatenate(sizes), out=bounds[1:])
-    return pa.Array.from_buffers(
-        pa.binary(), len(bounds) - 1, [None, pa.py_buffer(bounds), pa.py_buffer(b"".join(data))]
-    )
+    low, high, text = fleet.paths.begin[files], fleet.paths.end[files], fleet.raw_paths
+    if len(files) > _FEW and bool((files[1:] > files[:-1]).all()):
+        return taken(pa.py_buffer(text), low, high)
+    view = memoryview(text)
+    data = b"".join([view[a:b] for a, b in zip(low.tolist(), high.tolist(), strict=True)])
+    return binary_of(high - low, data)

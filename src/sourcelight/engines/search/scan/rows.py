@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.engines.search.index.shard import Shard
+from sourcelight.engines.search.scan.fleet import Fleet
 from sourcelight.engines.search.scan.hits import Hits
 
 Places = NDArray[np.int64]
@@ -33,33 +33,38 @@ class Rows:
         return len(self.line)
 
 
-def rows_of(shard: Shard, hits: Hits) -> Rows:
+def rows_of(fleet: Fleet, hits: Hits) -> Rows:
     """Group spans by line; a span that goes past its line's end goes on in the lines after it."""
-    line, start, end, begins = hits.line, hits.start, hits.end, None
-    newlines = shard.newlines
-    if len(hits):
-        crossing = end > newlines[line + 1]
-        if crossing.any():
-            line, start, end, begins = _split(shard, hits)
+    line = fleet.lines_of(hits.start) if hits.line is None else hits.line
+    first, lines = _groups(line)
+    begin, stop = fleet.bounds_of(lines)
+    counts = np.diff(first)
+    one_each = len(lines) == len(line)
+    if (hits.end > (stop if one_each else np.repeat(stop, counts)) + 1).any():
+        return _crossing(fleet, hits, line)
+    base = begin if one_each else np.repeat(begin, counts)
+    return Rows(lines, begin, stop, first, hits.start - base, hits.end - base, counts)
+
+
+def _groups(line: Places) -> tuple[Places, Places]:
+    """Where each line's spans begin, and last where they all end; and the lines."""
     heads = np.empty(len(line), dtype=np.bool_)
     heads[:1] = True
     np.not_equal(line[1:], line[:-1], out=heads[1:])
     first = np.append(np.flatnonzero(heads), len(line))
-    lines = line[first[:-1]]
-    begin = newlines[lines].astype(np.int64) + 1
-    stop = newlines[lines + 1].astype(np.int64)
-    lengths = np.diff(first)
-    base = begin if len(lines) == len(line) else np.repeat(begin, lengths)
-    count = lengths if begins is None else np.add.reduceat(begins.astype(np.int64), first[:-1])
-    return Rows(lines, begin, stop, first, start - base, end - base, count)
+    return first, line[first[:-1]]
 
 
-def _split(shard: Shard, hits: Hits) -> tuple[Places, Places, Places, NDArray[np.bool_]]:
-    last = shard.lines_of(hits.end - 1)
-    pieces = last - hits.line + 1
+def _crossing(fleet: Fleet, hits: Hits, line: Places) -> Rows:
+    last = fleet.lines_of(hits.end - 1)
+    pieces = last - line + 1
     origin = np.repeat(np.arange(len(hits)), pieces)
     step = np.arange(len(origin)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    line = hits.line[origin] + step
-    start = np.maximum(hits.start[origin], shard.newlines[line].astype(np.int64) + 1)
-    end = np.minimum(hits.end[origin], shard.newlines[line + 1].astype(np.int64) + 1)
-    return line, start, end, step == 0
+    line = line[origin] + step
+    begin, stop = fleet.bounds_of(line)
+    start = np.maximum(hits.start[origin], begin) - begin
+    end = np.minimum(hits.end[origin], stop + 1) - begin
+    first, lines = _groups(line)
+    heads = first[:-1]
+    count = np.add.reduceat((step == 0).astype(np.int64), heads)
+    return Rows(lines, begin[heads], stop[heads], first, start, end, count)

@@ -75,6 +75,15 @@ def taken(buffer: Any, starts: Places, ends: Places) -> Any:
     return whole.take(column(np.arange(0, 2 * count, 2, dtype=np.int32)))
 
 
+def binary_of(sizes: NDArray[Any], data: Any) -> Any:
+    """Make an Arrow binary array of pieces that stand one after another in `data`."""
+    import pyarrow as pa
+
+    bounds = np.zeros(len(sizes) + 1, dtype=np.int32)
+    np.cumsum(sizes, out=bounds[1:])
+    return pa.Array.from_buffers(pa.binary(), len(sizes), [None, pa.py_buffer(bounds), pa.py_buffer(data)])
+
+
 def texts_of(pieces: Any) -> Texts:
     """Look at an Arrow binary array (no nulls, no offset) and make strings of it."""
     import pyarrow as pa

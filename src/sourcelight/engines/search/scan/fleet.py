@@ -1,0 +1,304 @@
+"""Several repositories as one: their files, documents, units, lines and bytes numbered through.
+
+A step of a search costs some microseconds whatever it handles, so it handles all shards at once. Nothing is copied but
+the small tables: one entry for each file, document and unit.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sourcelight.core.patterns.buffers import Buffers
+from sourcelight.core.patterns.compiled import CompiledPattern
+from sourcelight.core.patterns.halting import Stopped
+from sourcelight.core.patterns.ranges import RANGE_COST
+from sourcelight.engines.search.index.shard import LONG_LINE, Shard
+from sourcelight.engines.search.index.view import NO_SHARD, REASONS, Placement
+from sourcelight.engines.search.model import FileFilter, LanguageFilter
+from sourcelight.engines.search.scan.paths import Mask, PathHits, Paths
+from sourcelight.engines.search.scan.remembering import Remembering
+from sourcelight.engines.search.scan.snapshot import Snapshot, narrowed, of_language
+
+Places = NDArray[np.int64]
+
+_ALL = np.iinfo(np.int64).max
+"""Above the number of any file."""
+
+_MOST_SPANS = 20_000
+
+_FEW = 160
+"""Lines of a shard up to which slices of Python are cheaper than a kernel."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The files that pass a query's filters, and where their contents stand.
+
+    Attributes
+    ----------
+    mask
+        Which files pass; None: all.
+    files, documents
+        Files with content and the document of each, in order of documents.
+    first
+        Where each document's files begin in `files`, and where the last one's end.
+    in_documents
+        Which documents are those of a file here.
+    nameless
+        Files without content.
+    """
+
+    mask: Mask | None
+    files: Places
+    documents: Places
+    first: Places
+    in_documents: Mask
+    nameless: Places
+
+    @functools.cached_property
+    def whole(self) -> bool:
+        """Whether every document is that of a file here."""
+        return bool(self.in_documents.all())
+
+    @functools.cached_property
+    def in_order(self) -> bool:
+        """Whether files are in order of documents."""
+        return bool((self.files[1:] > self.files[:-1]).all())
+
+    @functools.cached_property
+    def _lowest(self) -> Places:
+        return np.minimum.accumulate(self.files[::-1])[::-1]
+
+    def settled(self, document: int) -> int:
+        """The lowest file whose content stands in that document or in one after it."""
+        at = int(self.first[document])
+        return int(self._lowest[at]) if at < len(self.files) else _ALL
+
+
+class Fleet(Remembering):
+    """Some snapshots, numbered through. Everything is read-only; what is remembered is shared between threads.
+
+    Parameters
+    ----------
+    members
+        The snapshots, in the order in which their files are numbered. Shards without a file of theirs are left out,
+        and those whose files stand between the files of others come first.
+    """
+
+    def __init__(self, members: Sequence[Snapshot]) -> None:
+        super().__init__()
+        self.members = tuple(members)
+        views = [member.view for member in self.members]
+        self.file_base = _sums([view.files for view in views])
+        self.files = int(self.file_base[-1])
+        shards: list[Shard] = []
+        placements: list[Placement] = []
+        first_shards = [0]
+        self.places: list[tuple[int, int]] = []
+        for at, member in enumerate(self.members):
+            for number in member.remember("order", lambda member=member: _order(member)):  # type: ignore[misc]
+                self.places.append((at, number))
+                shards.append(member.shards[number])
+                placements.append(member.placement(number))
+            first_shards.append(len(shards))
+        self.shards = shards
+        of_shard = np.repeat(np.arange(len(self.members)), np.diff(first_shards))
+        self.unit_base = _sums([shard.units for shard in shards])
+        self.doc_base = _sums([shard.documents for shard in shards])
+        self.line_base = _sums([len(shard.newlines) for shard in shards])
+        self.byte_base = _sums([len(shard.content) + RANGE_COST + 1 for shard in shards])
+        self.buffers = Buffers([memoryview(shard.content) for shard in shards], self.byte_base[:-1])
+        self.units, self.documents = int(self.unit_base[-1]), int(self.doc_base[-1])
+        bases = list(zip(shards, self.byte_base.tolist(), strict=False))
+        self.unit_start = _joined([shard.unit_start[:-1].astype(np.int64) + base for shard, base in bases])
+        self.unit_end = _joined([shard.unit_start[1:].astype(np.int64) + base for shard, base in bases])
+        self.unit_doc = _joined([s.unit_doc + base for s, base in zip(shards, self.doc_base.tolist(), strict=False)])
+        self.doc_start = _joined([shard.doc_start.astype(np.int64) + base for shard, base in bases])
+        self.doc_size = _joined([shard.doc_size.astype(np.int64) for shard in shards])
+        self.doc_line = _joined(
+            [s.doc_line.astype(np.int64) + base for s, base in zip(shards, self.line_base.tolist(), strict=False)]
+        )
+        file_base, doc_base = self.file_base[of_shard].tolist(), self.doc_base.tolist()
+        self._placed = _joined([one.files + base for one, base in zip(placements, file_base, strict=True)])
+        self._placed_documents = _joined(
+            [one.documents + base for one, base in zip(placements, doc_base, strict=False)]
+        )
+        self.reason = np.concatenate([view.reason for view in views])
+        self._nameless = np.flatnonzero(np.concatenate([view.shard for view in views]) == NO_SHARD)
+        self.languages, self.language = _languages(self.members)
+        self.definitions: Any = None
+
+    # Places.
+
+    def docs_of(self, addresses: Places) -> Places:
+        """Give the document of each address."""
+        return self.doc_start.searchsorted(addresses, side="right") - 1
+
+    def lines_of(self, addresses: Places) -> Places:
+        """Give the line of each address, ascending; a newline belongs to the line it ends."""
+        found = np.empty(len(addresses), dtype=np.int64)
+        for number, low, high in self.buffers.runs(addresses):
+            own = (addresses[low:high] - self.byte_base[number]).astype(np.uint32)
+            found[low:high] = self.shards[number].newlines.searchsorted(own)
+            found[low:high] += self.line_base[number] - 1
+        return found
+
+    def bounds_of(self, lines: Places) -> tuple[Places, Places]:
+        """Give where lines, ascending, begin and where they end, newline not included."""
+        begin, stop = np.empty(len(lines), dtype=np.int64), np.empty(len(lines), dtype=np.int64)
+        for number, low, high in self._line_runs(lines):
+            newlines, base = self.shards[number].newlines, self.byte_base[number]
+            own = lines[low:high] - self.line_base[number]
+            begin[low:high] = newlines[own]
+            stop[low:high] = newlines[own + 1]
+            begin[low:high] += base + 1
+            stop[low:high] += base
+        return begin, stop
+
+    def _line_runs(self, lines: Places) -> Iterator[tuple[int, int, int]]:
+        bounds = lines.searchsorted(self.line_base).tolist()
+        for number in range(len(self.shards)):
+            if bounds[number] < bounds[number + 1]:
+                yield number, bounds[number], bounds[number + 1]
+
+    def text(self, document: int) -> bytes:
+        """Give a document's bytes."""
+        start = self.doc_start[document]
+        return bytes(self.buffers.slices(np.array([[start, start + self.doc_size[document]]]))[0])
+
+    def data(self, begin: Places, stop: Places) -> Any:
+        """Give the bytes of pieces, which ascend and are apart, one after another."""
+        from sourcelight.engines.search.scan.text import taken
+
+        parts: list[Any] = []
+        for number, low, high in self.buffers.runs(begin):
+            base = self.byte_base[number]
+            lows, highs = begin[low:high] - base, stop[low:high] - base
+            if high - low <= _FEW:
+                content = self.buffers.views[number]
+                parts += [content[a:b] for a, b in zip(lows.tolist(), highs.tolist(), strict=True)]
+            else:
+                parts.append(taken(self.shards[number].arrow_content, lows, highs).buffers()[2] or b"")
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def member_of(self, files: Places) -> NDArray[np.intp]:
+        """Tell which member each file is of."""
+        if len(self.members) == 1:
+            return np.zeros(len(files), dtype=np.intp)
+        return self.file_base.searchsorted(files, side="right") - 1
+
+    @functools.cached_property
+    def long_units(self) -> Places:
+        """Units with a line so long that a regular expression may take seconds over it."""
+        return np.flatnonzero(self.unit_end - self.unit_start > LONG_LINE)
+
+    # Paths and filters.
+
+    @functools.cached_property
+    def paths(self) -> Paths:
+        """All paths."""
+        if len(self.members) == 1:
+            return self.members[0].paths
+        texts = [bytes(member.paths.text) for member in self.members]
+        return Paths(b"\n" + b"".join([text[1:] for text in texts]), self._path_starts)
+
+    @functools.cached_property
+    def raw_paths(self) -> Any:
+        """The bytes of all paths as git has them, where `paths` has them."""
+        if len(self.members) == 1:
+            return self.members[0].view.file.bytes_of("paths")
+        if all(member.view.path_text_is_raw for member in self.members):
+            return self.paths.text
+        return b"\n" + b"".join([bytes(member.view.file.bytes_of("paths"))[1:] for member in self.members])
+
+    @functools.cached_property
+    def _path_starts(self) -> Places:
+        sizes = _sums([len(member.paths.text) - 1 for member in self.members])
+        starts = [member.paths.starts[:-1] + base for member, base in zip(self.members, sizes.tolist(), strict=False)]
+        return np.concatenate([*starts, sizes[-1:] + 1])
+
+    def path_hits(self, pattern: CompiledPattern, stopped: Stopped) -> PathHits:
+        """Find a pattern in all paths; raises `Halted` once `stopped` says so."""
+        return self.remember(
+            ("path", pattern),
+            lambda: self.paths.find(pattern, stopped),
+            worth_it=lambda hits: len(hits.file) <= _MOST_SPANS,
+        )
+
+    def selection(self, files: tuple[FileFilter, ...], languages: tuple[LanguageFilter, ...]) -> Selection:
+        """Choose the files that pass all filters."""
+        return self.remember(("selection", files, languages), lambda: self._selection(self._passing(files, languages)))
+
+    def _passing(self, files: tuple[FileFilter, ...], languages: tuple[LanguageFilter, ...]) -> Mask | None:
+        mask: Mask | None = None
+        for chosen in files:
+            held = self.remember(("file", chosen.pattern), lambda p=chosen.pattern: self.paths.match(p))  # type: ignore[misc]
+            mask = narrowed(mask, held, negated=chosen.negated)
+        for language in languages:
+            mask = narrowed(mask, of_language(self.languages, language)[self.language], negated=language.negated)
+        return mask
+
+    def _selection(self, mask: Mask | None) -> Selection:
+        files, documents, nameless = self._placed, self._placed_documents, self._nameless
+        if mask is not None:
+            passed = mask[files]
+            files, documents, nameless = files[passed], documents[passed], nameless[mask[nameless]]
+        first = np.zeros(self.documents + 1, dtype=np.int64)
+        np.cumsum(np.bincount(documents, minlength=self.documents), out=first[1:])
+        return Selection(mask, files, documents, first, first[1:] > first[:-1], nameless)
+
+    def skipped(self, selection: Selection) -> list[dict[str, int]]:
+        """Count for each member the chosen files that are matched by name only, by reason."""
+        if selection.mask is None:
+            return self.remember("skipped", lambda: self._skipped(None))
+        return self._skipped(selection.mask)
+
+    def _skipped(self, mask: Mask | None) -> list[dict[str, int]]:
+        files = np.flatnonzero(self.reason if mask is None else (self.reason > 0) & mask)
+        kinds = len(REASONS)
+        codes = self.member_of(files) * kinds + self.reason[files]
+        table = np.bincount(codes, minlength=len(self.members) * kinds).reshape(-1, kinds).tolist()
+        return [{name: n for name, n in zip(REASONS[1:], row[1:], strict=True) if n} for row in table]
+
+
+def _order(snapshot: Snapshot) -> list[int]:
+    """Shards that hold files, those first whose files stand between those of another."""
+    late, steady, last = [], [], -1
+    for number in range(len(snapshot.shards)):
+        placement = snapshot.placement(number)
+        if not len(placement.files):
+            continue
+        owners = placement.first[:-1][np.diff(placement.first) > 0]
+        if int(placement.files.min()) > last:
+            steady.append(number)
+            last = int(placement.files[owners].max())
+        else:
+            late.append(number)
+    return late + steady
+
+
+def _languages(members: Sequence[Snapshot]) -> tuple[list[tuple[str, list[str]]], NDArray[np.int64]]:
+    """One table of the languages of all members, and the language of each file in it."""
+    numbers: dict[tuple[str, tuple[str, ...]], int] = {}
+    parts = []
+    for member in members:
+        table = member.view.languages or [("", [])]
+        codes = [numbers.setdefault((name, tuple(names)), len(numbers)) for name, names in table]
+        parts.append(np.array(codes, dtype=np.int64)[member.view.language])
+    return [(name, list(names)) for name, names in numbers], np.concatenate(parts)
+
+
+def _sums(sizes: Sequence[int]) -> Places:
+    found = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(np.array(sizes, dtype=np.int64), out=found[1:])
+    return found
+
+
+def _joined(parts: Sequence[NDArray[Any]]) -> Places:
+    return np.concatenate(parts).astype(np.int64, copy=False) if parts else np.zeros(0, dtype=np.int64)

@@ -1,0 +1,107 @@
+"""Patterns in paths: all paths of a repository, or of many, in one text."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sourcelight.core.patterns import FOLD_HAZARDS
+from sourcelight.core.patterns.compiled import CompiledPattern
+from sourcelight.core.patterns.halting import Stopped
+from sourcelight.core.patterns.ranges import find_texts
+
+Mask = NDArray[np.bool_]
+Places = NDArray[np.int64]
+
+_NONE: Places = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class PathHits:
+    """Where a pattern stands in paths: files that match, and spans in bytes, sorted by file, then start."""
+
+    held: Mask
+    file: Places
+    start: Places
+    end: Places
+    any: bool
+
+
+class Paths:
+    """Paths, each after a newline, in one text; a newline within one is shown there as another control character.
+
+    Parameters
+    ----------
+    text
+        The paths, a newline before the first and after each.
+    starts
+        Where each begins, and last where the text ends.
+    """
+
+    def __init__(self, text: Any, starts: Places) -> None:
+        self.text = memoryview(text)
+        self.starts = starts
+        self.begin, self.end = starts[:-1], starts[1:] - 1
+
+    def __len__(self) -> int:
+        return len(self.begin)
+
+    @functools.cached_property
+    def _folded(self) -> bytes | None:
+        """All paths in lower case; None where a letter in them may be spelled beyond ASCII."""
+        text = bytes(self.text)
+        return None if any(hazard in text for hazard in FOLD_HAZARDS) else text.lower()
+
+    @functools.cached_property
+    def are_ascii(self) -> bool:
+        """Whether no path has a byte beyond ASCII."""
+        return bytes(self.text).isascii()
+
+    def match(self, pattern: CompiledPattern) -> Mask:
+        """Tell in which paths a pattern of whole texts is found."""
+        return np.asarray(pattern.match_many(self.text, self.begin, self.end), dtype=np.bool_)
+
+    def find(self, pattern: CompiledPattern, stopped: Stopped) -> PathHits:
+        """Find a pattern in all paths; raises `Halted` once `stopped` says so."""
+        held = np.zeros(len(self), dtype=np.bool_)
+        if not len(self):
+            return PathHits(held, _NONE, _NONE, _NONE, any=False)
+        starts, ends = self.begin, self.end
+        if pattern.multi_line or pattern.whole_text:
+            file, start, end = pattern.spans(self.text, starts, ends, stopped)
+        else:
+            whole = np.array([[1, len(self.text)]], dtype=np.int64)
+            folded = self._folded if pattern.folded else None
+            if folded is None:
+                offsets = pattern.lines(self.text, whole, stopped)
+            else:
+                offsets = find_texts(memoryview(folded), pattern.folded, whole)
+            if not len(offsets):
+                return PathHits(held, _NONE, _NONE, _NONE, any=False)
+            file = self.starts.searchsorted(offsets, side="right") - 1
+            if pattern.exact and pattern.literal is not None:
+                start = offsets - starts[file]
+                end = start + len(pattern.literal)
+            elif folded is not None:
+                start = offsets - starts[file]
+                end = start + len(pattern.folded)
+            else:
+                rows = unique_sorted(file)
+                row, start, end = pattern.spans(self.text, starts[rows], ends[rows], stopped)
+                file = rows[row]
+        held[file] = True
+        return PathHits(held, file, start, end, bool(len(file)))
+
+
+def unique_sorted(values: Places) -> Places:
+    """Drop repetitions from sorted values."""
+    if len(values) < 2:
+        return values
+    kept = np.empty(len(values), dtype=np.bool_)
+    kept[0] = True
+    np.not_equal(values[1:], values[:-1], out=kept[1:])
+    return values if kept.all() else values[kept]
