@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,23 +81,19 @@ def _strings(fleet: Fleet, begin: Places, stop: Places) -> Any:
     return texts_of(binary_of(stop - begin, b"".join(pieces))).strings
 
 
-def chunk_columns(parts: Sequence[Chunks], valid: NDArray[np.bool_] | None) -> dict[str, Any]:
+def chunk_columns(chunks: Chunks, valid: NDArray[np.bool_] | None) -> dict[str, Any]:
     """Make the chunk columns of all rows; only those that are `valid` (None: all) are in a chunk."""
     import pyarrow as pa
 
-    base = np.cumsum([0, *(len(part.line) for part in parts)])
-    number = np.concatenate([part.number + low for part, low in zip(parts, base.tolist(), strict=False)])
+    number = chunks.number
     if valid is not None:
-        spread = np.zeros(len(valid), dtype=np.int64)
-        spread[valid] = number
-        number = spread
-    line, offset, cut = (np.concatenate([getattr(part, name) for part in parts]) for name in ("line", "offset", "cut"))
-    strings = parts[0].strings if len(parts) == 1 else pa.concat_arrays([part.strings for part in parts])
+        number = np.zeros(len(valid), dtype=np.int64)
+        number[valid] = chunks.number
     return {
-        "chunk": pa.DictionaryArray.from_arrays(column(number.astype(np.int32), valid), strings),
-        "chunk_line_number": column(line[number].astype(np.int32), valid),
-        "chunk_offset": column(offset[number].astype(np.int64), valid),
-        "truncated": column(cut[number], valid),
+        "chunk": pa.DictionaryArray.from_arrays(column(number.astype(np.int32), valid), chunks.strings),
+        "chunk_line_number": column(chunks.line[number].astype(np.int32), valid),
+        "chunk_offset": column(chunks.offset[number].astype(np.int64), valid),
+        "truncated": column(chunks.cut[number], valid),
     }
 
 

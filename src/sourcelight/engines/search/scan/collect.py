@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,8 @@ from sourcelight.engines.search.scan.chunks import Chunks, chunk_columns, chunks
 from sourcelight.engines.search.scan.evaluate import Found, runs
 from sourcelight.engines.search.scan.fleet import Fleet
 from sourcelight.engines.search.scan.render import Place, Rendered, Source, name_columns, where_columns
-from sourcelight.engines.search.scan.rows import Rows, rows_of
-from sourcelight.engines.search.scan.text import Texts, binary_of, code_points, column, texts_of
+from sourcelight.engines.search.scan.rows import Rows, rows_of, rows_together
+from sourcelight.engines.search.scan.text import binary_of, code_points, column, texts_of
 
 Places = NDArray[np.int64]
 
@@ -136,9 +137,8 @@ class Collector:
         if len(found.path_files):
             files = np.concatenate((files, found.path_files))
             content = np.concatenate((content, np.full(len(found.path_files), -1)))
-            if self._options.in_path_order:
-                order = np.argsort(files, kind="stable")
-                files, content = files[order], content[order]
+            order = np.argsort(files, kind="stable")
+            files, content = files[order], content[order]
         size = int((rows.stop - rows.begin).sum())
         return _Piece(files, content, rows, row_document, documents, low, lengths, size)
 
@@ -151,26 +151,26 @@ class Collector:
         self.matches = self.files = self._rows = self._bytes = 0
         if not ready:
             return Rendered((), matches, files)
-        parts = [self._part(piece, chosen) for piece, chosen in ready]
-        place = Place(
-            self._source, _together([part.files for part in parts]), _together([part.lengths for part in parts])
-        )
-        if any(part.rows for part in parts):
-            kind = _kinds(parts)
+        part = self._part(*_united(ready))
+        place = Place(self._source, part.files, part.lengths)
+        if part.rows:
+            kind = None if part.in_content.all() else np.repeat(~part.in_content, part.lengths).astype(np.int8)
             columns = where_columns(place, *_named(kind))
-            columns |= self._lines(parts, None if kind is None else kind == 0)
+            columns |= _lines(part, None if kind is None else kind == 0)
         else:
             columns = where_columns(place, _BOTH[1:], None)
             columns["match_count"] = column(np.ones(len(place.files), dtype=np.int32))
         columns |= name_columns(place)
         return Rendered((pa.RecordBatch.from_pydict(columns),), matches, files)
 
-    def _part(self, piece: _Piece, chosen: Places) -> _Part:
-        whole = len(chosen) == len(piece.files)
-        files, content = (piece.files, piece.content) if whole else (piece.files[chosen], piece.content[chosen])
-        if piece.rows is None:
-            return _Part(files, np.ones(len(files), dtype=np.int64), content)
+    def _part(self, piece: _Piece, chosen: Places | None) -> _Part:
+        """Take the chosen files of a piece, in that order; None for all as they are."""
+        files, content = (
+            (piece.files, piece.content) if chosen is None else (piece.files[chosen], piece.content[chosen])
+        )
         in_content = content >= 0
+        if piece.rows is None:
+            return _Part(files, np.ones(len(files), dtype=np.int64), in_content)
         held = content if in_content.all() else content[in_content]
         low, lengths = piece.low[held], piece.lengths[held]
         all_lengths = lengths
@@ -180,7 +180,7 @@ class Collector:
         wanted = runs(low, lengths)
         in_order = len(wanted) == len(piece.rows) and bool((wanted[1:] > wanted[:-1]).all())
         order = None if in_order else wanted
-        part = _Part(files, all_lengths, content)
+        part = _Part(files, all_lengths, in_content)
         fleet = self._source.fleet
         if len(held):
             part.fill(fleet, piece.rows, piece.row_document, order)
@@ -191,52 +191,42 @@ class Collector:
             part.chunks = chunks_of(fleet, line, file, piece.documents[held], *limits)
         return part
 
-    def _lines(self, parts: list[_Part], valid: NDArray[np.bool_] | None) -> dict[str, Any]:
-        """Make the columns of lines; rows that are not `valid` (None: all are) have none."""
-        lined = [part for part in parts if part.rows]
-        texts = _texts(lined)
-        counts = _together([part.counts for part in lined])
-        starts, ends = _together([part.starts for part in lined]), _together([part.ends for part in lined])
 
-        def spread(name: str, kind: Any, fill: int = 0) -> NDArray[Any]:
-            values = _together([getattr(part, name) for part in lined]).astype(kind)
-            if valid is None:
-                return values
-            found = np.full(len(valid), fill, dtype=kind)
-            found[valid] = values
-            return found
+def _united(ready: list[tuple[_Piece, Places]]) -> tuple[_Piece, Places | None]:
+    """One piece of all that is ready, and which of its files are shown, in order; None for all as they are."""
+    if len(ready) == 1:
+        piece, chosen = ready[0]
+        return piece, None if len(chosen) == len(piece.files) else chosen
+    numbers = {id(piece): number for number, piece in enumerate({id(piece): piece for piece, _ in ready}.values())}
+    pieces: list[_Piece] = list({id(piece): piece for piece, _ in ready}.values())
+    first_file = _before([len(piece.files) for piece in pieces])
+    chosen = np.concatenate([chosen + first_file[numbers[id(piece)]] for piece, chosen in ready])
+    files = np.concatenate([piece.files for piece in pieces])
+    if all(piece.rows is None for piece in pieces):
+        return _paths(files), chosen
+    first_content = _before([len(piece.low) for piece in pieces])
+    content = [np.where(p.content < 0, -1, p.content + at) for p, at in zip(pieces, first_content, strict=True)]
+    first_row = _before([0 if piece.rows is None else len(piece.rows) for piece in pieces])
+    low = np.concatenate([piece.low + at for piece, at in zip(pieces, first_row, strict=True)])
+    row_document, documents, lengths = (
+        np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("row_document", "documents", "lengths")
+    )
+    rows = rows_together([piece.rows for piece in pieces if piece.rows is not None])
+    size = sum(piece.size for piece in pieces)
+    return _Piece(files, np.concatenate(content), rows, row_document, documents, low, lengths, size), chosen
 
-        offsets = np.concatenate(([0], np.cumsum(spread("counts", np.int64)))).astype(np.int32)
-        byte_start, byte_end = _lists(offsets, starts, valid), _lists(offsets, ends, valid)
-        start, end = byte_start, byte_end
-        if len(texts.beyond_ascii):
-            row = np.repeat(np.arange(len(counts)), counts)
-            start = _lists(offsets, code_points(texts, row, starts), valid)
-            end = _lists(offsets, code_points(texts, row, ends), valid)
-        line = texts.strings
-        if valid is not None:
-            line = line.take(column((np.cumsum(valid) - 1).astype(np.int32), valid))
-        columns = {
-            "line_number": column(spread("numbers", np.int32), valid),
-            "line": line,
-            "start": start,
-            "end": end,
-            "match_count": column(spread("matches", np.int32, 1)),
-            "line_offset": column(spread("offsets", np.int64), valid),
-            "byte_start": byte_start,
-            "byte_end": byte_end,
-        }
-        chunks = [part.chunks for part in lined if part.chunks is not None]
-        return columns | (chunk_columns(chunks, valid) if chunks else {})
+
+def _before(sizes: list[int]) -> list[int]:
+    return [0, *accumulate(sizes)][:-1]
 
 
 class _Part:
-    """What one piece adds to a batch; without rows it is paths alone."""
+    """What is made of pieces; without rows it is paths alone."""
 
-    def __init__(self, files: Places, lengths: Places, content: Places) -> None:
+    def __init__(self, files: Places, lengths: Places, in_content: NDArray[np.bool_]) -> None:
         self.files = files
         self.lengths = lengths
-        self.content = content
+        self.in_content = in_content
         self.rows = 0
         self.chunks: Chunks | None = None
 
@@ -254,19 +244,45 @@ class _Part:
         self.counts = counts
         self.numbers = line - fleet.doc_line[row_document] + 1
         self.offsets = begin - fleet.doc_start[row_document]
-        self.sizes = stop - begin
-        self.data = _data(fleet, begin, stop)
+        self.texts = texts_of(binary_of(stop - begin, _data(fleet, begin, stop)))
+
+
+def _lines(part: _Part, valid: NDArray[np.bool_] | None) -> dict[str, Any]:
+    """Make the columns of lines; rows that are not `valid` (None: all are) have none."""
+    texts, counts = part.texts, part.counts
+
+    def spread(values: NDArray[Any], kind: Any, fill: int = 0) -> NDArray[Any]:
+        if valid is None:
+            return values.astype(kind)
+        found = np.full(len(valid), fill, dtype=kind)
+        found[valid] = values
+        return found
+
+    offsets = np.concatenate(([0], np.cumsum(spread(counts, np.int64)))).astype(np.int32)
+    byte_start, byte_end = _lists(offsets, part.starts, valid), _lists(offsets, part.ends, valid)
+    start, end = byte_start, byte_end
+    if len(texts.beyond_ascii):
+        row = np.repeat(np.arange(len(counts)), counts)
+        start = _lists(offsets, code_points(texts, row, part.starts), valid)
+        end = _lists(offsets, code_points(texts, row, part.ends), valid)
+    line = texts.strings
+    if valid is not None:
+        line = line.take(column((np.cumsum(valid) - 1).astype(np.int32), valid))
+    columns = {
+        "line_number": column(spread(part.numbers, np.int32), valid),
+        "line": line,
+        "start": start,
+        "end": end,
+        "match_count": column(spread(part.matches, np.int32, 1)),
+        "line_offset": column(spread(part.offsets, np.int64), valid),
+        "byte_start": byte_start,
+        "byte_end": byte_end,
+    }
+    return columns | (chunk_columns(part.chunks, valid) if part.chunks is not None else {})
 
 
 def _paths(files: Places) -> _Piece:
     return _Piece(files, np.full(len(files), -1), None, _NONE, _NONE, _NONE, _NONE, 0)
-
-
-def _kinds(parts: list[_Part]) -> NDArray[np.int8] | None:
-    """For each row whether it is a path; None when none is."""
-    if all(len(part.content) and int(part.content.min()) >= 0 for part in parts):
-        return None
-    return np.concatenate([np.repeat(part.content < 0, part.lengths) for part in parts]).astype(np.int8)
 
 
 def _named(kind: NDArray[np.int8] | None) -> tuple[Sequence[str], NDArray[np.int8] | None]:
@@ -295,13 +311,3 @@ def _data(fleet: Fleet, begin: Places, stop: Places) -> Any:
     ends = np.empty(len(needed), dtype=np.int64)
     ends[back] = stop
     return binary_of(ends - needed, fleet.data(needed, ends)).take(column(back.astype(np.int32))).buffers()[2] or b""
-
-
-def _texts(parts: list[_Part]) -> Texts:
-    whole = [part.data for part in parts]
-    data = whole[0] if len(whole) == 1 else b"".join(whole)
-    return texts_of(binary_of(_together([part.sizes for part in parts]), data))
-
-
-def _together(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)

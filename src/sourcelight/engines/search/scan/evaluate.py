@@ -19,6 +19,8 @@ from sourcelight.engines.search.scan.plan import Plan
 
 _FIRST_UNITS, _LEAST_UNITS, _LARGEST_UNITS, _GROWTH = 64, 4, 1024, 4
 _COMMON_BYTES = 2 * UNIT_BYTES
+_AT_ONCE = 2
+"""Batches' worth of units that make one, when they are the last."""
 _AIM_S, _LONG_S = 0.05, 0.08
 _MOST_DOCUMENTS = 16_384
 """Documents of a batch where each may be a row by its path alone."""
@@ -126,6 +128,7 @@ class FleetSearch:
         together = units[0] if len(units) == 1 else _union(units, fleet.units)
         documents = fleet.unit_doc[together]
         sizes = np.cumsum(fleet.unit_end[together] - fleet.unit_start[together])
+        whole = int(sizes[-1]) if len(sizes) else 0
         wide = not self._simple or (self.by_path[0] and self._many_paths)
         at = first = 0
         while first < fleet.documents:
@@ -133,6 +136,11 @@ class FleetSearch:
             room = (int(sizes[at - 1]) if at else 0) + pace.units * _COMMON_BYTES
             most = max(at + 1, int(sizes.searchsorted(room, side="right")))
             upto = min(at + pace.units, most)
+            if (
+                len(together) - at <= _AT_ONCE * pace.units
+                and whole <= room + (_AT_ONCE - 1) * pace.units * _COMMON_BYTES
+            ):
+                upto = len(together)
             last = fleet.documents if upto >= len(together) else int(documents[upto - 1]) + 1
             if wide:
                 last = min(last, first + _MOST_DOCUMENTS)

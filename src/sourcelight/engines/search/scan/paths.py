@@ -57,9 +57,12 @@ class Paths:
         return None if any(hazard in text for hazard in FOLD_HAZARDS) else text.lower()
 
     @functools.cached_property
-    def are_ascii(self) -> bool:
-        """Whether no path has a byte beyond ASCII."""
-        return bytes(self.text).isascii()
+    def beyond_ascii(self) -> Mask:
+        """Which paths have a byte beyond ASCII."""
+        held = np.zeros(len(self), dtype=np.bool_)
+        places = np.flatnonzero(np.frombuffer(self.text, np.uint8) >= 0x80)
+        held[self.begin.searchsorted(places, side="right") - 1] = True
+        return held
 
     def match(self, pattern: CompiledPattern) -> Mask:
         """Tell in which paths a pattern of whole texts is found."""

@@ -93,7 +93,7 @@ def where_columns(place: Place, kinds: Sequence[str], kind: NDArray[np.int8] | N
     codes = np.zeros(count, dtype=np.int8) if kind is None else kind
     columns: dict[str, Any] = {"type": pa.DictionaryArray.from_arrays(column(codes), strings_of(kinds))}
     members = fleet.member_of(place.files)
-    present, of_file = (members[:1], None) if members[0] == members[-1] else _distinct(members, len(fleet.members))
+    present, of_file = (members[:1], None) if (members == members[0]).all() else _distinct(members, len(fleet.members))
     of_row = np.zeros(count, np.int32) if of_file is None else np.repeat(of_file.astype(np.int32), lengths)
     chosen = [(source.targets[number], source.commits[number]) for number in present.tolist()]
     values = [(target.repository.facts.name, target.revision, commit) for target, commit in chosen]
@@ -129,8 +129,7 @@ def name_columns(place: Place) -> dict[str, Any]:
         low = file.searchsorted(place.files)
         held = file.searchsorted(place.files, side="right") - low
         if held.any():
-            paths = place.source.fleet.paths
-            if not paths.are_ascii:
+            if place.source.fleet.paths.beyond_ascii[place.files].any():
                 start, end = _in_code_points(place, spans)
             low, held = np.repeat(low, place.lengths), np.repeat(held, place.lengths)
             order = runs(low, held)

@@ -68,3 +68,15 @@ def _crossing(fleet: Fleet, hits: Hits, line: Places) -> Rows:
     heads = first[:-1]
     count = np.add.reduceat((step == 0).astype(np.int64), heads)
     return Rows(lines, begin[heads], stop[heads], first, start, end, count)
+
+
+def rows_together(parts: list[Rows]) -> Rows:
+    """Join rows, one part after another."""
+    if len(parts) == 1:
+        return parts[0]
+    line, begin, stop, start, end, count = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("line", "begin", "stop", "start", "end", "count")
+    )
+    first = np.concatenate(([0], np.cumsum(np.concatenate([np.diff(part.first) for part in parts]))))
+    return Rows(line, begin, stop, first, start, end, count)
