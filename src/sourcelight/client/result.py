@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ from sourcelight.display.notebook.views.places import no_folder
 if TYPE_CHECKING:
     from sourcelight.display.frames.tables import Frame, Table
     from sourcelight.display.notebook.explorer.widget import Explorer
+    from sourcelight.display.notebook.facets.panel import FacetPanel
 
 
 class SearchResult:
@@ -168,6 +169,24 @@ class SearchResult:
         from sourcelight.client.exploring import ResultSource, explorer
 
         return explorer(ResultSource(self, self._answerer, self._loop))
+
+    def facets(self) -> FacetPanel:
+        """Panel of the suggested filters, to tick: its `query` is this one with what is ticked, `search()` runs it.
+
+        Several of one kind are alternatives. Outside of a notebook it is a text; `filters` is the table.
+        """
+        from sourcelight.client.faceting import faceted
+        from sourcelight.display.notebook.facets.panel import FacetPanel
+
+        kind = self.request.pattern_type
+        return FacetPanel(self._filters, lambda chosen: faceted(self.query, chosen, kind), self._search_again)
+
+    def _search_again(self, query: str) -> SearchResult:
+        from sourcelight.client.run import Run
+
+        if self._answerer is None:
+            raise UnsupportedCall("this result is of no single search, so that there is no one to ask again")
+        return call(Run(self._answerer, replace(self.request, query=query)).whole)
 
     def with_blame(self) -> Frame:
         """`matches` with the commit that brought each matched line: columns ``blame_commit``, ``blame_author`` ….

@@ -8,6 +8,7 @@ from contextlib import aclosing
 from typing import Any
 
 from sourcelight.client.backend import Backend
+from sourcelight.client.painting import painting
 from sourcelight.client.provenance import now
 from sourcelight.client.result import SearchResult
 from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
@@ -79,6 +80,14 @@ class Run:
         except BaseException as exc:
             self.state.fail(f"{type(exc).__name__}: {exc}")
             raise
+
+    async def whole(self) -> SearchResult:
+        """Search to the end, drawn while it runs, and give the result."""
+        async with painting(self.state, None), aclosing(self.events()) as events:
+            async for event in events:
+                if isinstance(event, MatchBatch):
+                    self.batches.append(event.batch)
+        return self.result()
 
     def result(self) -> SearchResult:
         """What has arrived so far; the same object each time once the search is over."""

@@ -10,9 +10,10 @@ from sourcelight.client.methods.conversations import BlockingConversationMethods
 from sourcelight.client.methods.history import BlockingHistoryMethods, HistoryMethods
 from sourcelight.client.methods.navigation import BlockingNavigationMethods, NavigationMethods
 from sourcelight.client.methods.tools import BlockingToolMethods, ToolMethods
+from sourcelight.client.methods.views import BlockingViewMethods, ViewMethods
 
 
-class Methods(ToolMethods, HistoryMethods, AnalysisMethods, NavigationMethods, ConversationMethods):
+class Methods(ToolMethods, HistoryMethods, AnalysisMethods, NavigationMethods, ConversationMethods, ViewMethods):
     """All awaited methods that give DataFrames of calls."""
 
 
@@ -22,6 +23,7 @@ class BlockingMethods(
     BlockingAnalysisMethods,
     BlockingNavigationMethods,
     BlockingConversationMethods,
+    BlockingViewMethods,
 ):
     """The twins of all of them."""
 

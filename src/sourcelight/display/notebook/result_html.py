@@ -48,6 +48,7 @@ _COLOURS = {
 }
 _SPAN_COLUMNS = frozenset({"start", "end", "name_start", "name_end", "match_count", "repository_id", "type", "url"})
 _CHUNK_COLUMNS = frozenset({"chunk", "chunk_line_number", "truncated"})
+_OF_HISTORY = ("repository", "commit", "author", "author_date", "path", "line_number", "side", "line")
 _CODE = frozenset({"path", "line", "symbol", "message"})
 _LONGEST_LINES = 200
 
@@ -92,6 +93,8 @@ def _cell(row: dict[str, Any], column: str, places: Places, opened: tuple[Link, 
         return _marked(row, column)
     if column == "repository":
         return link(value, places.repository(value))
+    if column in {"author_date", "commit_date"}:
+        return f"{value:%Y-%m-%d\u00a0%H:%M}"
     if column not in {"path", "line_number", "commit"}:
         return escape(one_line(str(value), LONGEST))
     text = str(value)[:10] if column == "commit" else str(value)
@@ -106,17 +109,19 @@ def _linked(html: str, opened: tuple[Link, ...], words: str) -> str:
     return blank.replace("></a>", f">{html}</a>") if blank else html
 
 
+def _columns(rows: list[dict[str, Any]]) -> list[str]:
+    """Columns on show: of history those that a log has, with the text last."""
+    kinds = {row["type"] for row in rows}
+    if kinds <= {"commit", "diff"}:
+        return [c for c in _OF_HISTORY if c != "line_number" or "diff" in kinds]
+    hidden = _SPAN_COLUMNS | _CHUNK_COLUMNS | (frozenset() if kinds & {"commit", "diff"} else {"commit"})
+    return [c for c in rows[0] if c not in hidden]
+
+
 def _table(rows: list[dict[str, Any]], places: Places) -> str:
     if not rows:
         return "<div>no matches</div>"
-    ofhistory = any(row["type"] in {"commit", "diff"} for row in rows)
-    columns = [
-        c
-        for c in rows[0]
-        if c not in _SPAN_COLUMNS | _CHUNK_COLUMNS
-        and any(row[c] not in {None, ""} for row in rows)
-        and (c != "commit" or ofhistory)
-    ]
+    columns = [c for c in _columns(rows) if any(row[c] not in {None, ""} for row in rows)]
     numbers = {c: " class=sl-count" for c in columns if c == "line_number"}
     head = "".join(f'<th scope="col"{numbers.get(c, "")}>{escape(c)}</th>' for c in columns)
     opened = [places.of(row) for row in rows]

@@ -10,8 +10,10 @@ LONGEST = 300
 Piece = tuple[str, bool]
 
 
-def cut(text: str, starts: Sequence[int], ends: Sequence[int]) -> tuple[str, list[int], list[int]]:
-    """A window of a long line that shows its first match, and the spans within it.
+def cut(
+    text: str, starts: Sequence[int], ends: Sequence[int], longest: int = LONGEST
+) -> tuple[str, list[int], list[int]]:
+    """A window of a line longer than `longest` that shows its first match, and the spans within it.
 
     Parameters
     ----------
@@ -20,16 +22,16 @@ def cut(text: str, starts: Sequence[int], ends: Sequence[int]) -> tuple[str, lis
     starts, ends
         Spans in code points.
     """
-    if len(text) <= LONGEST:
+    if len(text) <= longest:
         return text, list(starts), list(ends)
     low = max(0, min(starts, default=0) - 40)
-    window = text[low : low + LONGEST]
-    head, tail = ("\u2026" if low else ""), ("\u2026" if low + LONGEST < len(text) else "")
+    window = text[low : low + longest]
+    head, tail = ("\u2026" if low else ""), ("\u2026" if low + longest < len(text) else "")
     shift = len(head) - low
     inside = [
         (max(a + shift, len(head)), min(b + shift, len(head) + len(window)))
         for a, b in zip(starts, ends, strict=True)
-        if b > low and a < low + LONGEST
+        if b > low and a < low + longest
     ]
     return head + window + tail, [a for a, _ in inside], [b for _, b in inside]
 

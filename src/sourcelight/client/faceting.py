@@ -1,0 +1,47 @@
+"""A query with suggested filters added: several of one kind are alternatives, those of different kinds all hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sourcelight.core.errors import QueryError
+from sourcelight.core.query import Or, parse
+from sourcelight.core.wire.events import Filter
+
+_ALTERNATIVES = frozenset({"repo", "lang", "type", "symbol type", "author"})
+
+
+def faceted(query: str, chosen: Sequence[Filter], pattern_type: str = "standard") -> str:
+    """Text of `query` with some suggestions added.
+
+    Parameters
+    ----------
+    query
+        Text of the query.
+    chosen
+        Suggestions of its answer.
+    pattern_type
+        How its patterns are read.
+    """
+    kinds: dict[str, list[str]] = {}
+    for one in chosen:
+        kinds.setdefault(one.kind, []).append(one.value)
+    parts = []
+    for kind, values in kinds.items():
+        if len(values) > 1 and kind in _ALTERNATIVES:
+            parts.append(f"({' or '.join(values)})")
+        else:
+            parts += values
+    if not parts:
+        return query
+    front = " ".join(parts)
+    # Filters alone reach every alternative behind them; beside a group, they stand in the first one only.
+    grouped = any(part.startswith("(") for part in parts) and _is_or(query, pattern_type)
+    return f"{front} ({query})" if grouped else f"{front} {query}".strip()
+
+
+def _is_or(query: str, pattern_type: str) -> bool:
+    try:
+        return isinstance(parse(query, pattern_type).root, Or)
+    except QueryError:
+        return False  # the one who searches is told

@@ -1,0 +1,181 @@
+"""Methods that show: a file with highlighted lines, what a commit changed, what lies between two revisions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sourcelight.client.backend import Backend
+from sourcelight.client.twins import blocking
+from sourcelight.core.errors import CallError
+from sourcelight.display.notebook import ProgressChoice
+from sourcelight.display.notebook.views import Places
+from sourcelight.display.notebook.views.places import no_folder
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from sourcelight.display.notebook.views.diff_view import DiffView
+    from sourcelight.display.notebook.views.file_view import FileView
+
+
+class Shower(Protocol):
+    """What a method's `self` can do."""
+
+    @property
+    def backend(self) -> Backend:
+        """What answers."""
+
+    async def read_file(self, repo: str, path: str, *, revision: str | None, progress: ProgressChoice) -> DataFrame:
+        """Read a file."""
+
+    async def commit_details(self, repo: str, revision: str, *, progress: ProgressChoice) -> DataFrame:
+        """Show what one commit did."""
+
+    async def compare_revisions(self, repo: str, base: str, head: str, *, progress: ProgressChoice) -> DataFrame:
+        """Compare two revisions."""
+
+
+class ViewMethods:
+    """Awaited methods that give something to look at; each has the DataFrame behind it too."""
+
+    async def view_file(
+        self: Shower,
+        repo: str,
+        path: str,
+        lines: int | tuple[int, int] | Sequence[int] | None = None,
+        revision: str | None = None,
+        *,
+        progress: ProgressChoice = None,
+    ) -> FileView:
+        """Show a file, with some lines highlighted.
+
+        Parameters
+        ----------
+        repo
+            Name of the repository.
+        path
+            Path of the file.
+        lines
+            A line, or the first and the last one, from 1; None: the file is shown from its beginning.
+        revision
+            Branch, tag or commit; None: the default branch.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        FileView
+            Shows itself in a notebook, with links to where the file can be opened; its `lines` are all lines.
+
+        Raises
+        ------
+        RepositoryNotFound, RevisionNotFound, PathNotFound
+            For what is not there.
+        CallError
+            For lines that the file does not have.
+        """
+        from sourcelight.display.notebook.views.file_view import FileFacts, FileView
+
+        bounds = (lines, lines) if isinstance(lines, int) else tuple(lines or (0, 0))
+        if len(bounds) != 2 or min(bounds) < (lines is not None) or bounds[0] > bounds[1]:
+            raise CallError(
+                f"view_file: lines is a line, or a first and a last one, from 1; not {lines!r}",
+                call="view_file",
+                argument="lines",
+            )
+        frame = await self.read_file(repo, path, revision=revision, progress=progress)
+        if bounds[0] > len(frame):
+            raise CallError(
+                f"view_file: {path} has {len(frame):,} lines, not {bounds[0]:,}", call="view_file", argument="lines"
+            )
+        commit = str(frame.attrs.get("commit") or "")
+        texts = frame["line"].astype("object").tolist()
+        facts = FileFacts(repo, commit, path, texts, *bounds, places=await places_of(self.backend))
+        return FileView(facts, frame)
+
+    async def view_commit(self: Shower, repo: str, revision: str, *, progress: ProgressChoice = None) -> DiffView:
+        """Show what one commit changed.
+
+        Parameters
+        ----------
+        repo
+            Name of the repository.
+        revision
+            The commit, or a branch or tag that names it.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DiffView
+            Shows itself in a notebook: who, when, why, and the changed lines; its `files` are those of
+            `commit_details`.
+
+        Raises
+        ------
+        RepositoryNotFound, RevisionNotFound
+            For what is not there.
+        """
+        frame = await self.commit_details(repo, revision, progress=progress)
+        told = frame.attrs
+        about = {
+            "author": str(told.get("author") or ""),
+            "author_email": str(told.get("author_email") or ""),
+            "date": str(told.get("author_date") or "").replace("T", " ").replace("Z", " UTC"),
+            "message": str(told.get("message") or ""),
+        }
+        return _diff(frame, repo, "", str(told.get("commit") or revision), about, await places_of(self.backend))
+
+    async def view_comparison(
+        self: Shower, repo: str, base: str, head: str, *, progress: ProgressChoice = None
+    ) -> DiffView:
+        """Show what lies between two revisions.
+
+        Parameters
+        ----------
+        repo, base, head
+            As in `compare_revisions`.
+        progress
+            As in `search`.
+
+        Returns
+        -------
+        DiffView
+            Shows itself in a notebook; its `files` are those of `compare_revisions`.
+
+        Raises
+        ------
+        RepositoryNotFound, RevisionNotFound
+            For what is not there.
+        """
+        frame = await self.compare_revisions(repo, base, head, progress=progress)
+        ends = (str(frame.attrs.get("base") or base), str(frame.attrs.get("head") or head))
+        return _diff(frame, repo, *ends, {}, await places_of(self.backend))
+
+
+def _diff(frame: DataFrame, repo: str, base: str, head: str, about: dict[str, str], places: Places) -> DiffView:
+    from sourcelight.display.notebook.views.diff_view import DiffFacts, DiffView
+
+    columns = ["path", "old_path", "status", "additions", "deletions", "binary", "patch", "truncated"]
+    part = frame[columns].astype("object")
+    rows = part.where(part.notna(), None).itertuples(index=False, name=None)
+    files: list[dict[str, Any]] = [dict(zip(columns, row, strict=True)) for row in rows]
+    notices = tuple(frame.attrs.get("notices", ()))
+    return DiffView(DiffFacts(repo, base, head, files, about, places, notices), frame)
+
+
+async def places_of(backend: Backend) -> Places:
+    """Where what a backend knows can be opened; a service has its own pages, so that it is asked nothing."""
+    if not backend.local:
+        return Places(backend.name if "://" in backend.name else "")
+    hosts = {fact.name: fact.url for fact in await backend.repositories() if fact.url}
+    return Places("", hosts, getattr(backend, "folder_of", no_folder))
+
+
+class BlockingViewMethods:
+    """The twins of `ViewMethods`."""
+
+    view_file = blocking(ViewMethods.view_file)
+    view_commit = blocking(ViewMethods.view_commit)
+    view_comparison = blocking(ViewMethods.view_comparison)

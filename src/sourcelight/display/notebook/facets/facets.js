@@ -1,0 +1,76 @@
+// The facet panel's page: asks Python for the facets, says what is ticked, sets everything as text.
+
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "class") made.className = value;
+    else made.setAttribute(name, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+// JupyterLab takes single keys for itself unless the element with the focus says that it has its own.
+function own(made) {
+  made.setAttribute("data-lm-suppress-shortcuts", "true");
+  return made;
+}
+
+function group({ title, facets, first, more }, change, open) {
+  const most = Math.max(1, ...facets.map(({ count }) => count));
+  const box = element("fieldset", { class: "sl-f-group" }, element("legend", {}, title));
+  facets.forEach((facet, k) => {
+    const tick = own(element("input", { type: "checkbox" }));
+    tick.checked = facet.chosen;
+    tick.dataset.at = facet.at;
+    tick.addEventListener("change", change);
+    const bar = element("span", { class: "sl-f-bar", "aria-hidden": "true" }, element("span", {}));
+    bar.firstChild.style.width = `${(100 * facet.count) / most}%`;
+    const count = `${facet.count.toLocaleString("en")}${facet.limited ? "+" : ""}`;
+    const line = element("label", { class: "sl-f-facet", title: facet.value });
+    const slash = facet.label.lastIndexOf("/") + 1; // of a long name the end tells more
+    const label = element("span", { class: "sl-f-label" }, element("span", {}, facet.label.slice(0, slash)), element("b", {}, facet.label.slice(slash)));
+    line.append(tick, label, bar, element("span", { class: "sl-f-count" }, count));
+    line.hidden = k >= first && !open.has(title) && !facet.chosen;
+    box.append(line);
+  });
+  const hidden = facets.length - first;
+  if (hidden > 0 && !open.has(title)) {
+    const all = own(element("button", { type: "button", class: "sl-f-button" }, `Show ${hidden.toLocaleString("en")} more`));
+    all.addEventListener("click", () => {
+      open.add(title);
+      for (const line of box.querySelectorAll("label")) line.hidden = false;
+      box.querySelectorAll("input")[first]?.focus();
+      all.remove();
+    });
+    box.append(all);
+  }
+  if (more) box.append(element("div", { class: "sl-f-count" }, `${more.toLocaleString("en")} more are in .filters`));
+  return box;
+}
+
+function render({ model, el }) {
+  const open = new Set();
+  const groups = element("div", { class: "sl-f-groups" });
+  const query = own(element("input", { class: "sl-f-query", readonly: "", type: "text" }));
+  const line = element("label", { class: "sl-f-line" }, "The query with what is ticked (.query, .search())", query);
+  const box = element("section", { class: "sl-f", "aria-label": "Suggested filters" }, groups, line);
+  const change = () => {
+    const at = [...groups.querySelectorAll("input:checked")].map((tick) => Number(tick.dataset.at));
+    model.send({ kind: "chosen", at });
+  };
+  const hear = (message) => {
+    if (!message || message.kind !== "facets") return;
+    const focused = groups.contains(document.activeElement) ? document.activeElement.dataset.at : undefined;
+    groups.replaceChildren(...message.groups.map((each) => group(each, change, open)));
+    if (!message.groups.length) groups.replaceChildren(element("p", {}, "no filters were suggested"));
+    query.value = message.query;
+    if (focused !== undefined) groups.querySelector(`input[data-at="${Number(focused)}"]`)?.focus();
+  };
+  model.on("msg:custom", hear);
+  el.append(box);
+  model.send({ kind: "facets" });
+  return () => model.off("msg:custom", hear);
+}
+
+export default { render };

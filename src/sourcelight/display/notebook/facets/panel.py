@@ -1,0 +1,110 @@
+"""The panel's widget. Loads anywidget; facets go by message, so that the widget's state holds none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import anywidget
+
+from sourcelight.core.markup import escape, one_line
+from sourcelight.core.wire.events import Filter
+
+_HERE = Path(__file__).parent
+_WORDS = {"repo": "Repository", "lang": "Language", "file": "File", "type": "Type", "symbol type": "Kind of symbol",
+          "utility": "Include", "author": "Author", "commit date": "Date", "count": "Limit"}  # fmt: skip
+_FIRST = 8
+_MOST = 60
+
+
+class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases ship no types
+    """Suggested filters to tick; made by ``facets()`` of a result.
+
+    Parameters
+    ----------
+    filters
+        The suggestions.
+    narrow
+        Gives the text of the query with some suggestions' values added.
+    search
+        Searches for a text.
+    """
+
+    _esm = _HERE / "facets.js"
+    _css = _HERE / "facets.css"
+
+    def __init__(
+        self, filters: Sequence[Filter], narrow: Callable[[Sequence[Filter]], str], search: Callable[[str], Any]
+    ) -> None:
+        self._filters = tuple(filters)
+        self._narrow = narrow
+        self._search = search
+        self._chosen: tuple[int, ...] = ()
+        super().__init__()
+        self.on_msg(self._on_message)
+
+    @property
+    def query(self) -> str:
+        """Text of the query with what is ticked."""
+        return self._narrow([self._filters[at] for at in self._chosen])
+
+    def choose(self, *values: str) -> str:
+        """Tick the suggestions with these values, such as ``lang:go``, and no others; gives `query`.
+
+        Raises
+        ------
+        KeyError
+            For what was not suggested.
+        """
+        known = {one.value: at for at, one in enumerate(self._filters)}
+        self._chosen = tuple(known[value] for value in values)
+        return self.query
+
+    def search(self) -> Any:
+        """Search for `query`: gives a `SearchResult`."""
+        return self._search(self.query)
+
+    def _groups(self) -> list[tuple[str, list[tuple[int, Filter]]]]:
+        found: dict[str, list[tuple[int, Filter]]] = {}
+        for at, one in enumerate(self._filters):
+            found.setdefault(one.kind, []).append((at, one))
+        order = list(_WORDS)
+        kinds = sorted(found, key=lambda kind: order.index(kind) if kind in order else len(order))
+        return [(_WORDS.get(kind, one_line(kind, 40)), found[kind]) for kind in kinds]
+
+    def _on_message(self, _widget: Any, message: Any, _buffers: Any) -> None:
+        if not isinstance(message, Mapping):
+            return
+        if message.get("kind") == "chosen" and isinstance(message.get("at"), list):
+            wanted = [at for at in message["at"] if isinstance(at, int) and 0 <= at < len(self._filters)]
+            self._chosen = tuple(dict.fromkeys(wanted))
+        groups = [
+            {
+                "title": title,
+                "first": _FIRST,
+                "more": max(len(found) - _MOST, 0),
+                "facets": [
+                    {"at": at, "label": one_line(one.label, 80), "value": one_line(one.value, 200), "count": one.count,
+                     "limited": not one.exhaustive, "chosen": at in self._chosen}
+                    for at, one in found[:_MOST]
+                ],
+            }
+            for title, found in self._groups()
+        ]  # fmt: skip
+        self.send({"kind": "facets", "groups": groups, "query": one_line(self.query, 1000)})
+
+    def __repr__(self) -> str:
+        lines = [f"FacetPanel: {len(self._filters)} suggested filters of {one_line(self._narrow([]), 100)}"]
+        for title, found in self._groups():
+            lines.append(f"  {title}")
+            lines += [f"    {one.count:>8,}{'' if one.exhaustive else '+'} {one_line(one.value, 80)}"
+                      for _, one in found[:_FIRST]]  # fmt: skip
+            if len(found) > _FIRST:
+                lines.append(f"    {_FIRST} of {len(found):,}")
+        return "\n".join(lines)
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        made = super()._repr_mimebundle_(**options)
+        data = made[0] if isinstance(made, tuple) else made
+        return {**(data or {}), "text/plain": repr(self), "text/html": f"<pre>{escape(repr(self))}</pre>"}

@@ -1,0 +1,205 @@
+"""A commit or a comparison: its files, and what changed in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sourcelight.core.markup import escape, one_line, visible
+from sourcelight.display.notebook.views.file_view import open_links
+from sourcelight.display.notebook.views.pieces import cut
+from sourcelight.display.notebook.views.places import Places
+from sourcelight.display.notebook.views.style import STYLE
+
+FILES = 20
+LINES = 400
+_ALL_OPEN = 5
+_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A line of a patch: its `side` (``added``, ``removed``, ``context``, ``hunk`` or ``note``), numbers and text."""
+
+    side: str
+    old: int | None
+    new: int | None
+    text: str
+
+
+def changes(patch: str) -> Iterator[Change]:
+    """The lines of a patch as git words it, its head left out."""
+    old = new = 0
+    inside = False
+    for line in patch.split("\n"):
+        found = _HUNK.match(line)
+        if found:
+            inside = True
+            old, new = int(found[1]), int(found[2])
+            yield Change("hunk", None, None, line)
+        elif not inside:
+            continue
+        elif line.startswith("+"):
+            yield Change("added", None, new, line[1:])
+            new += 1
+        elif line.startswith("-"):
+            yield Change("removed", old, None, line[1:])
+            old += 1
+        elif line.startswith(" "):
+            yield Change("context", old, new, line[1:])
+            old, new = old + 1, new + 1
+        elif line.startswith("\\"):
+            yield Change("note", None, None, line[2:])
+
+
+@dataclass(frozen=True, slots=True)
+class DiffFacts:
+    """What a view of changes needs.
+
+    `files` are rows of ``file_diffs``; `base` and `head` are commits; of a commit, `about` has its author, address,
+    date and message, and is empty for a comparison.
+    """
+
+    repository: str
+    base: str
+    head: str
+    files: Sequence[Mapping[str, Any]]
+    about: Mapping[str, str] = field(default_factory=dict)
+    places: Places = field(default_factory=Places)
+    notices: tuple[str, ...] = ()
+
+
+def _counted(shown: DiffFacts) -> tuple[int, int]:
+    added = sum(file["additions"] or 0 for file in shown.files)
+    return added, sum(file["deletions"] or 0 for file in shown.files)
+
+
+def _title(shown: DiffFacts) -> str:
+    if shown.about:
+        return one_line(f"{shown.repository}@{shown.head[:10]}", 200)
+    return one_line(f"{shown.repository}: {shown.base[:10]}…{shown.head[:10]}", 200)
+
+
+def _files(shown: DiffFacts) -> str:
+    many = len(shown.files)
+    part = f"{FILES} of {many:,} files" if many > FILES else f"{many:,} file{'' if many == 1 else 's'}"
+    added, removed = _counted(shown)
+    return f"{part}, +{added:,} \u2212{removed:,}"
+
+
+def _named(file: Mapping[str, Any]) -> str:
+    moved = f"{file['old_path']} \u2192 " if file["old_path"] and file["old_path"] != file["path"] else ""
+    return one_line(f"{moved}{file['path']}", 300)
+
+
+def diff_text(shown: DiffFacts) -> str:
+    """The view as plain text: the files, without their lines."""
+    parts = [f"{_title(shown)}: {_files(shown)}"]
+    if shown.about:
+        parts.append(f"  {one_line(shown.about['author'], 80)}: {one_line(shown.about['message'].strip(), 120)}")
+    parts += [f"  {one_line(notice, 160)}" for notice in shown.notices]
+    for file in shown.files[:FILES]:
+        numbers = "binary" if file["binary"] else f"+{file['additions'] or 0:,} \u2212{file['deletions'] or 0:,}"
+        parts.append(f"  {file['status']:<12} {_named(file)} ({numbers})")
+    return "\n".join(parts)
+
+
+def diff_html(shown: DiffFacts) -> str:
+    """The view as HTML: each file opens and closes."""
+    links = open_links(shown.places.commit(shown.repository, shown.head)) if shown.about else ""
+    head = f'<div class="sl-title"><b>{escape(_title(shown))}</b>{_sums(shown)}{links}</div>'
+    about = ""
+    if shown.about:
+        who = one_line(f"{shown.about['author']} <{shown.about['author_email']}>", 120)
+        about = (
+            f'<div><b>{escape(who)}</b> <span class="sl-dim">{escape(one_line(shown.about["date"], 40))}</span></div>'
+            '<div class="sl-message" role="region" tabindex="0" aria-label="Message of the commit">'
+            f"{escape(shown.about['message'].strip()[:5_000])}</div>"
+        )
+    notes = "".join(f'<div class="sl-dim">{escape(one_line(notice, 300))}</div>' for notice in shown.notices)
+    files = "".join(_file(file, shown, opened=len(shown.files) <= _ALL_OPEN) for file in shown.files[:FILES])
+    left = len(shown.files) - FILES
+    more = f'<div class="sl-dim">and {left:,} more files: <code>.files</code> has all of them</div>' if left > 0 else ""
+    return f'{STYLE}<div class="sl-view tex2jax_ignore">{head}{about}{notes}{files}{more}</div>'
+
+
+def _sums(shown: DiffFacts) -> str:
+    added, removed = _counted(shown)
+    many = len(shown.files)
+    part = f"{FILES} of {many:,} files" if many > FILES else f"{many:,} file{'' if many == 1 else 's'}"
+    return (
+        f'<span class="sl-dim">{part}</span><span class="sl-plus">+{added:,}</span>'
+        f'<span class="sl-minus">\u2212{removed:,}</span>'
+    )
+
+
+def _file(file: Mapping[str, Any], shown: DiffFacts, *, opened: bool) -> str:
+    numbers = (
+        "binary"
+        if file["binary"]
+        else f'<span class="sl-plus">+{file["additions"] or 0:,}</span> '
+        f'<span class="sl-minus">\u2212{file["deletions"] or 0:,}</span>'
+    )
+    status = "" if file["status"] == "modified" else f' <span class="sl-dim">{escape(str(file["status"]))}</span>'
+    name = escape(_named(file))
+    if file["patch"] is None:
+        body = '<div class="sl-dim">its content is missing from the clone</div>'
+    else:
+        body = _patch(file, shown)
+    return f"<details{' open' if opened else ''}><summary>{name}{status} {numbers}</summary>{body}</details>"
+
+
+def _patch(file: Mapping[str, Any], shown: DiffFacts) -> str:
+    rows = []
+    found = list(changes(file["patch"]))
+    signs = {"added": "+", "removed": "\u2212", "context": " "}
+    for change in found[:LINES]:
+        text, _, _ = cut(change.text, (), (), longest=1_000)
+        if change.side in {"hunk", "note"}:
+            rows.append(f'<tr class="sl-hunk"><td colspan="4">{escape(text)}</td></tr>')
+            continue
+        kind = f" class=sl-{change.side}" if change.side != "context" else ""
+        numbers = "".join(f'<td class="sl-no">{"" if n is None else n}</td>' for n in (change.old, change.new))
+        rows.append(f'<tr{kind}>{numbers}<td class="sl-no">{signs[change.side]}</td><td>{escape(text)}</td></tr>')
+    if not rows:
+        return '<div class="sl-dim">no lines changed</div>'
+    told = []
+    if len(found) > LINES:
+        told.append(f"{LINES} of {len(found):,} lines")
+    if file["truncated"]:
+        told.append("a limit of the service cut the patch")
+    links = open_links(shown.places.file(shown.repository, shown.head, file["path"]))
+    end = f'<div class="sl-dim">{", ".join(told)} {links}</div>' if told or links else ""
+    label = escape(f"Changes of {_named(file)}")
+    table = f"<table><tbody>{''.join(rows)}</tbody></table>"
+    return f'<div class="sl-lines" role="region" tabindex="0" aria-label="{label}">{table}</div>{end}'
+
+
+class DiffView:
+    """What a commit or a comparison changed; made by ``view_commit`` and ``view_comparison``.
+
+    It shows the first twenty files; `files` is the DataFrame of all, with their patches.
+
+    Attributes
+    ----------
+    repository, base, head
+        What was compared, commits of 40 hex digits.
+    files
+        DataFrame of the files; columns as in ``columns_of("file_diffs")``.
+    """
+
+    def __init__(self, shown: DiffFacts, files: Any) -> None:
+        self._shown = shown
+        self.repository, self.base, self.head = shown.repository, shown.base, shown.head
+        self.files = files
+
+    def __len__(self) -> int:
+        return len(self._shown.files)
+
+    def __repr__(self) -> str:
+        return visible(diff_text(self._shown))
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:  # noqa: ARG002
+        return {"text/plain": repr(self), "text/html": diff_html(self._shown)}

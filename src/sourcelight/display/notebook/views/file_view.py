@@ -1,0 +1,138 @@
+"""A file with highlighted lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sourcelight.core.markup import escape, highlight, one_line, visible
+from sourcelight.display.notebook.views.pieces import cut
+from sourcelight.display.notebook.views.places import Link, Places, anchor
+from sourcelight.display.notebook.views.style import STYLE
+
+AROUND = 10
+PAGE = 60
+_MOST = 400
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """What a view of a file needs.
+
+    `lines` are all lines from the first; `first` and `last` bound those to highlight, 0 for none; `spans` are starts
+    and ends, in code points, of what to mark in the line `first`.
+    """
+
+    repository: str
+    commit: str
+    path: str
+    lines: Sequence[str]
+    first: int = 0
+    last: int = 0
+    spans: tuple[Sequence[int], Sequence[int]] = ((), ())
+    places: Places = field(default_factory=Places)
+
+
+def _bounds(shown: FileFacts) -> tuple[int, int]:
+    """First and last line on show."""
+    total = len(shown.lines)
+    if not shown.first:
+        return 1, min(PAGE, total)
+    first = max(1, shown.first - AROUND)
+    return first, min(total, max(shown.last, shown.first) + AROUND, first + _MOST - 1)
+
+
+def _title(shown: FileFacts) -> str:
+    lines = ""
+    if shown.first:
+        lines = f":{shown.first}" + (f"-{shown.last}" if shown.last > shown.first else "")
+    return one_line(f"{shown.repository}/{shown.path}{lines}", 300)
+
+
+def _part(shown: FileFacts) -> str:
+    first, last = _bounds(shown)
+    total = len(shown.lines)
+    if not total:
+        return "an empty file"
+    if (first, last) == (1, total):
+        return f"{total:,} line{'' if total == 1 else 's'}"
+    return f"lines {first:,} to {last:,} of {total:,}"
+
+
+def file_text(shown: FileFacts) -> str:
+    """The view as plain text; highlighted lines have a ``>`` in front."""
+    first, last = _bounds(shown)
+    wide = len(str(last))
+    body = [
+        f"{'>' if shown.first <= number <= max(shown.last, shown.first) and shown.first else ' '} {number:>{wide}} "
+        f"{visible(shown.lines[number - 1][:500])}"
+        for number in range(first, last + 1)
+    ]
+    return "\n".join([f"{_title(shown)} ({_part(shown)})", *body])
+
+
+def file_html(shown: FileFacts) -> str:
+    """The view as HTML."""
+    first, last = _bounds(shown)
+    rows = []
+    for number in range(first, last + 1):
+        here = bool(shown.first) and shown.first <= number <= max(shown.last, shown.first)
+        spans = shown.spans if number == shown.first else ((), ())
+        text, starts, ends = cut(shown.lines[number - 1], *spans, longest=2_000)
+        marked = highlight(text, starts, ends)
+        rows.append(f'<tr{" class=sl-here" if here else ""}><td class="sl-no">{number}</td><td>{marked}</td></tr>')
+    links = shown.places.file(shown.repository, shown.commit, shown.path, shown.first)
+    label = escape(f"Lines of {_title(shown)}")
+    return (
+        f'{STYLE}<div class="sl-view tex2jax_ignore"><div class="sl-title"><b>{escape(_title(shown))}</b>'
+        f'<span class="sl-dim">{escape(_part(shown))}{_at(shown.commit)}</span>{open_links(links)}</div>'
+        f'<div class="sl-lines" role="region" tabindex="0" aria-label="{label}">'
+        f"<table><tbody>{''.join(rows)}</tbody></table></div></div>"
+    )
+
+
+def _at(commit: str) -> str:
+    return f" at {escape(one_line(commit[:10], 10))}" if commit else ""
+
+
+def open_links(links: Sequence[Link]) -> str:
+    """HTML of links to all of some places."""
+    words = {"service": "Open at the service"}
+    return " ".join(anchor(words.get(link.kind, f"Open in {link.words}"), [link]) for link in links)
+
+
+class FileView:
+    """A file with some lines highlighted; made by ``view_file``. It shows these with ten around; `lines` has all.
+
+    Attributes
+    ----------
+    repository, commit, path
+        Which file it is.
+    first, last
+        Bounds of the highlighted lines, from 1; 0 for none.
+    lines
+        DataFrame of all lines; columns as in ``columns_of("file_lines")``.
+    links
+        Where it can be opened, the best place first; each has `kind`, `words` and `href`.
+    """
+
+    def __init__(self, shown: FileFacts, lines: Any) -> None:
+        self._shown = shown
+        self.repository, self.commit, self.path = shown.repository, shown.commit, shown.path
+        self.first, self.last = shown.first, shown.last
+        self.lines = lines
+
+    def __len__(self) -> int:
+        return len(self._shown.lines)
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """Where it can be opened."""
+        return tuple(self._shown.places.file(self.repository, self.commit, self.path, self.first))
+
+    def __repr__(self) -> str:
+        return file_text(self._shown)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:  # noqa: ARG002
+        return {"text/plain": file_text(self._shown), "text/html": file_html(self._shown)}

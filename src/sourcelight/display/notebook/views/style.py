@@ -1,0 +1,40 @@
+"""Styles that the views of files and diffs share; colours are the theme's where it has one."""
+
+from __future__ import annotations
+
+STYLE = """<style>
+.sl-view{color:var(--jp-ui-font-color1,inherit);font-size:13px;max-width:100%}
+.sl-view a{color:var(--jp-content-link-color,#1565c0)}
+.sl-view a:focus-visible,.sl-view summary:focus-visible,.sl-view [tabindex]:focus-visible{
+outline:2px solid var(--jp-brand-color1,#1976d2);outline-offset:1px}
+.sl-view .sl-title{display:flex;flex-wrap:wrap;gap:2px 14px;align-items:baseline;padding:4px 0 6px}
+.sl-view .sl-title b{font-family:var(--jp-code-font-family,monospace);overflow-wrap:anywhere}
+.sl-view .sl-dim,.sl-view .sl-no{color:var(--jp-ui-font-color2,inherit)}
+.sl-view .sl-lines{overflow-x:auto;max-height:34em;overflow-y:auto;border:1px solid
+var(--jp-border-color2,rgba(127,127,127,.3));border-radius:3px}
+.sl-view table{border-collapse:collapse;border:none;margin:0;width:100%;font-size:12px;line-height:1.5;
+font-family:var(--jp-code-font-family,monospace)}
+.sl-view tr{background:none !important}
+.sl-view td{padding:0 8px !important;text-align:left !important;white-space:pre !important;tab-size:4;
+vertical-align:top;line-height:1.5 !important;border:none !important;max-width:none !important}
+.sl-view td.sl-no + td:not(.sl-no){padding-left:14px !important}
+.sl-view td.sl-no{text-align:right !important;user-select:none;width:1%;font-variant-numeric:tabular-nums}
+.sl-view td.sl-no a{color:inherit;text-decoration:none}
+.sl-view td.sl-no a:hover{text-decoration:underline}
+.sl-view tr.sl-here{background:rgba(255,170,0,.16) !important;box-shadow:inset 3px 0 #f59e0b}
+.sl-view tr.sl-added{background:rgba(46,160,67,.16) !important}
+.sl-view tr.sl-removed{background:rgba(248,81,73,.16) !important}
+.sl-view tr.sl-hunk td{color:var(--jp-ui-font-color2,inherit);padding-top:4px !important;padding-bottom:4px !important;
+background:var(--jp-layout-color2,rgba(127,127,127,.12))}
+.sl-view mark{background:rgba(255,170,0,.4);color:inherit;font-weight:bold}
+.sl-view details{margin:0 0 8px}
+.sl-view summary{cursor:pointer;padding:3px 2px;font-family:var(--jp-code-font-family,monospace);font-size:12px;
+overflow-wrap:anywhere}
+.sl-view .sl-plus{color:var(--jp-success-color0,#1b5e20);font-weight:600}
+.sl-view .sl-minus{color:var(--jp-error-color0,#b71c1c);font-weight:600}
+.sl-view .sl-message{max-height:14em;overflow:auto;white-space:pre-wrap;margin:4px 0 8px;padding:4px 10px;
+border-left:4px solid var(--jp-border-color1,rgba(127,127,127,.5));
+font-family:var(--jp-code-font-family,monospace);font-size:12px}
+[data-jp-theme-light="false"] .sl-view .sl-plus{color:#7ee787}
+[data-jp-theme-light="false"] .sl-view .sl-minus{color:#ffa198}
+</style>"""

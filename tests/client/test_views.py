@@ -1,0 +1,176 @@
+"""Files, commits, comparisons and facets are shown whole, marked and safe, and say what they leave out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sourcelight as sl
+from client.scripted import COMPLETE, ScriptedBackend
+from sourcelight.client import AsyncClient, Client
+from sourcelight.client.faceting import faceted
+from sourcelight.core.errors import CallError, PathNotFound
+from sourcelight.core.query import parse
+from sourcelight.core.wire.events import Filter
+from sourcelight.display.notebook.views.diff_view import changes
+from sourcelight.testing import RepositoryBuilder
+
+HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(1)> \x1b[31m \u202e [x](javascript:alert(1))"
+NAME = "github.com/evil/lamp"
+TAGS = {"style", "div", "b", "span", "a", "table", "tbody", "tr", "td", "mark", "details", "summary"}
+
+
+@pytest.fixture(scope="module")
+def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    folder = tmp_path_factory.mktemp("views")
+    repository = RepositoryBuilder(folder / "src" / "lamp", origin=f"https://{NAME}.git")
+    numbered = "".join(f"line {n}\n" for n in range(1, 101))
+    repository.commit({"a.py": numbered, "b<i>.txt": f"{HOSTILE}\n", "empty": ""}, "begin")
+    changed = numbered.replace("line 50\n", f"new {HOSTILE}\n").replace("line 90\n", "")
+    author = f"<b>Mallory</b> {HOSTILE.replace('<', '').replace('>', '')} <m@example.org>"
+    repository.commit(
+        {"a.py": changed, "c.bin": b"\0\1", "b<i>.txt": f"{HOSTILE}\n"}, f"subject {HOSTILE}\n\nbody", author=author
+    )
+    with sl.open(folder / "src", index=folder / "index", workers=1, prepare=False) as opened:
+        yield opened
+
+
+def html(view: Any) -> str:
+    """The HTML of a view, checked to be made of harmless tags alone."""
+    made = str(view._repr_mimebundle_()["text/html"])
+    assert {tag.lower() for tag in re.findall(r"<\s*/?\s*([a-zA-Z]+)", made)} <= TAGS
+    assert not re.search(r"<[^>]*\s(on\w+|style|src)=", made)
+    assert not {"\x1b", "\u202e"} & set(made + repr(view))
+    assert all(url.startswith("https://github.com/evil/lamp/") for url in re.findall(r'href="([^"]*)"', made))
+    return made
+
+
+def test_a_file_is_shown_with_its_lines_highlighted(code: Client) -> None:
+    view = code.view_file(NAME, "a.py", (50, 51))
+    made = html(view)
+    assert made.count("class=sl-here") == 2
+    assert f"lines 40 to 61 of 99 at {view.commit[:10]}" in unescape(made)
+    assert f'href="https://github.com/evil/lamp/blob/{view.commit}/a.py#L50"' in made
+    assert [line for line in repr(view).splitlines() if line.startswith(">")] == [
+        "> 50 new <script>alert(1)</script> <img src=x onerror=alert(1)> ␛[31m ⟨U+202E⟩ [x](javascript:alert(1))",
+        "> 51 line 51",
+    ]
+    assert (len(view), len(view.lines)) == (99, 99)
+    assert view.links[0].words == "GitHub"
+
+
+def test_a_file_without_lines_to_highlight_begins_at_its_beginning(code: Client) -> None:
+    assert "lines 1 to 60 of 99" in html(code.view_file(NAME, "a.py"))
+    assert "1 line" in html(code.view_file(NAME, "b<i>.txt"))
+    assert "an empty file" in html(code.view_file(NAME, "empty"))
+    assert "lines 89 to 99 of 99" in html(code.view_file(NAME, "a.py", 99))
+    assert "lines 90 to 100 of 100" in html(code.view_file(NAME, "a.py", 100, revision="HEAD~1"))
+
+
+@pytest.mark.parametrize("lines", [0, (5, 4), (1, 2, 3), (0, 3), 100])
+def test_lines_that_are_not_there_are_refused(code: Client, lines: Any) -> None:
+    with pytest.raises(CallError, match="view_file"):
+        code.view_file(NAME, "a.py", lines)
+
+
+def test_what_is_not_there_is_told(code: Client) -> None:
+    with pytest.raises(PathNotFound):
+        code.view_file(NAME, "absent")
+
+
+def test_a_commit_is_shown_with_what_it_changed(code: Client) -> None:
+    view = code.view_commit(NAME, "HEAD")
+    made = html(view)
+    assert "2 files" in made
+    assert len(re.findall(r"<details open>", made)) == 2
+    assert made.count("class=sl-added") == 1
+    assert made.count("class=sl-removed") == 2
+    assert "binary" in made
+    assert "subject &lt;script&gt;" in made
+    assert f'href="https://github.com/evil/lamp/commit/{view.head}"' in made
+    assert repr(view).splitlines()[0] == f"{NAME}@{view.head[:10]}: 2 files, +1 \N{MINUS SIGN}2"
+    assert view.files["patch"].notna().any()
+
+
+def test_a_comparison_is_shown_alike(code: Client) -> None:
+    view = code.view_comparison(NAME, "HEAD~1", "HEAD")
+    assert view.base != view.head
+    assert html(view).count("class=sl-added") == 1
+    assert "0 files" in html(code.view_comparison(NAME, "HEAD", "HEAD"))
+
+
+def test_lines_of_a_patch_are_numbered_as_git_numbers_them() -> None:
+    patch = (
+        "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -3,3 +3,3 @@ def f\n a\n--b\n++c\n d\n\\ No newline at end of file\n"
+    )
+    found = [(c.side, c.old, c.new, c.text) for c in changes(patch)]
+    assert found == [
+        ("hunk", None, None, "@@ -3,3 +3,3 @@ def f"),
+        ("context", 3, 3, "a"),
+        ("removed", 4, None, "-b"),
+        ("added", None, 4, "+c"),
+        ("context", 5, 5, "d"),
+        ("note", None, None, "No newline at end of file"),
+    ]
+    assert list(changes("Binary files a/x and b/x differ\n")) == []
+
+
+def test_many_files_and_long_patches_say_how_many_there_are(tmp_path: Path) -> None:
+    repository = RepositoryBuilder(tmp_path / "src" / "big")
+    repository.commit({"x": "x\n"}, "begin")
+    repository.commit({f"f{n:02}": "y\n" * (500 if n == 0 else 1) for n in range(25)}, "more")
+    with sl.open(tmp_path / "src", index=tmp_path / "index", workers=1, prepare=False) as opened:
+        view = opened.view_commit("big", "HEAD")
+        made = view._repr_mimebundle_()["text/html"]
+    assert "20 of 25 files" in made
+    assert "and 5 more files" in made
+    assert "400 of 501 lines" in made
+    assert made.count("<details>") == 20
+
+
+def test_views_can_be_awaited_too() -> None:
+    assert AsyncClient.view_file.__doc__ == Client.view_file.__doc__
+
+
+FILTERS = (
+    Filter("repo:^r1$", "org/r1", 20, True, "repo"),
+    Filter("lang:go", f"Go {HOSTILE}", 15, False, "lang"),
+    Filter("lang:python", "Python", 5, True, "lang"),
+    Filter("-file:_test", "no tests", 3, True, "file"),
+)
+
+
+@pytest.mark.parametrize("query", ["foo", "foo or bar", "a b or c", ""])
+@pytest.mark.parametrize("chosen", [(0,), (1, 2), (0, 1, 3), (1, 2, 3)])
+def test_what_is_ticked_narrows_every_alternative(query: str, chosen: tuple[int, ...]) -> None:
+    text = faceted(query, [FILTERS[at] for at in chosen])
+    for alternative in parse(text).plan:
+        assert (alternative.first("repo") is not None) == (0 in chosen)
+        assert (alternative.first("lang") is not None) == bool({1, 2} & set(chosen))
+    assert faceted(query, []) == query
+
+
+def test_facets_are_ticked_in_the_panel_and_searched_for() -> None:
+    from sourcelight.core.wire.events import Filters
+
+    backend = ScriptedBackend([*COMPLETE[:2], Filters(FILTERS), *COMPLETE[3:]])
+    panel = Client(backend).search("foo").facets()
+    heard: list[Any] = []
+    panel.send = lambda content, buffers=None: heard.append(json.loads(json.dumps(content)))  # noqa: ARG005
+    panel._on_message(panel, {"kind": "facets"}, [])
+    assert [group["title"] for group in heard[-1]["groups"]] == ["Repository", "Language", "File"]
+    assert not {"\x1b", "\u202e"} & set(json.dumps(heard, ensure_ascii=False) + repr(panel))
+    panel._on_message(panel, {"kind": "chosen", "at": [1, 2, 99, "x"]}, [])
+    assert (heard[-1]["query"], panel.query) == ("(lang:go or lang:python) foo",) * 2
+    assert panel.search().query == panel.query
+    assert backend.requests[-1].query == panel.query
+    assert panel.choose("repo:^r1$") == "repo:^r1$ foo"
+    assert "       15+ lang:go" in repr(panel)
+    state = json.dumps({name: value for name, value in panel.get_state().items() if name not in {"_esm", "_css"}})
+    assert "org/r1" not in state
