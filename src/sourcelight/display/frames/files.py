@@ -6,6 +6,9 @@ import os
 import tempfile
 from pathlib import Path
 
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""With these at its start, a spreadsheet runs a text as a formula, or does so once it stripped blanks."""
+
 
 def write_text(text: str, path: str | os.PathLike[str]) -> None:
     """Write a text as UTF-8; what stood there before stays until all of it is written."""

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import IO, Any, Literal, Protocol
 
 from sourcelight.core.batches.schema import arrow_type, conform
+from sourcelight.display.frames.files import FORMULA_SIGNS
 from sourcelight.display.frames.schema import NAME
 
 Format = Literal["jsonl", "csv", "parquet"]
 FORMATS: tuple[Format, ...] = ("jsonl", "csv", "parquet")
 _ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
-# Text that a spreadsheet would run as a formula, or that gets there after it strips blanks.
-_FORMULA = "^([=+\\-@\t\r\n])"
+_FORMULA = "^([" + "".join(FORMULA_SIGNS).replace("-", r"\-") + "])"
 _GROUP_ROWS = 100_000
 _GROUP_BYTES = 32 << 20
 

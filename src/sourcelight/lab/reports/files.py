@@ -6,11 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from sourcelight.display.frames.files import replacing
+from sourcelight.display.frames.files import FORMULA_SIGNS, replacing
 
 _ENDINGS = {"csv": ".csv", "parquet": ".parquet", "jsonl": ".jsonl"}
-# What a spreadsheet runs as a formula, or that gets there after it strips blanks.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def save(frame: Any, name: str, folder: str | os.PathLike[str], format: str) -> str:  # noqa: A002 - the name users type
@@ -40,7 +38,7 @@ def _harmless(frame: Any) -> Any:
     import pandas as pd
 
     def harmless(value: Any) -> Any:
-        return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+        return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_SIGNS) else value
 
     safe = {
         column: values
