@@ -270,13 +270,14 @@ def test_a_repository_that_lost_its_commits_is_refused_by_name(tmp_path: Path) -
     assert commits(own)
     own.one.git("update-ref", "-d", "HEAD")
     own.one.git("branch", "-D", "side")
-    for name, arguments in {
+    calls: dict[str, dict[str, Any]] = {
         "commit_search": {"repos": ["one"]},
         "diff_search": {"repos": ["one"], "pattern": "TODO"},
         "contributors": {"repos": ["one"]},
         "ownership": {"repo": "one"},
         "compare_revisions": {"repo": "one", "base": "HEAD~1", "head": "HEAD"},
-    }.items():
+    }
+    for name, arguments in calls.items():
         with pytest.raises((RevisionNotFound, RepositoryNotFound), match="one"):
             own.call(name, **arguments)
     assert [row["repository"] for row in own.rows("commit_search", repos=["two"])] == ["two"]
