@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from sourcelight.core.query import parse as parse_query
     from sourcelight.display.frames import columns_of
     from sourcelight.display.frames.sql import sql
-    from sourcelight.lab import reports
+    from sourcelight.lab import plots, reports
     from sourcelight.lab.accessor import compare_results
 
 __version__ = "0.1.0"
@@ -95,6 +95,7 @@ _ELSEWHERE = {
     "columns_of": ("sourcelight.display.frames", "columns_of"),
     "compare_results": ("sourcelight.lab.accessor", "compare_results"),
     "parse_query": ("sourcelight.core.query", "parse"),
+    "plots": ("sourcelight.lab.plots", ""),
     "q": ("sourcelight.core.query.build", ""),
     "reports": ("sourcelight.lab.reports", ""),
     "sql": ("sourcelight.display.frames.sql", "sql"),
@@ -152,6 +153,7 @@ __all__ = [
     "connect",
     "open",
     "parse_query",
+    "plots",
     "q",
     "record",
     "replay",

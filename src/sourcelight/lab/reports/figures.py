@@ -6,27 +6,18 @@ repositories is never read as a formula.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
-from typing import IO, Any
+from typing import Any
 
 from sourcelight.core.markup import one_line
+from sourcelight.lab.plots.figure import saved
+
+__all__ = ["PALETTE", "bars", "over_time", "punch_card", "saved", "sizes"]
 
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _LONGEST = 38
 _THOUSANDS = "{x:,.0f}"
-
-
-def saved(figure: Any, file: IO[bytes], format: str, dots_per_in: float = 144) -> None:  # noqa: A002 - matplotlib's name
-    """Write a figure as ``svg`` or ``png``: the same bytes for the same figure."""
-    import matplotlib as mpl
-
-    with warnings.catch_warnings(), mpl.rc_context({"svg.hashsalt": "sourcelight"}):
-        # A name in a script that the font lacks is drawn as boxes; the table beside the figure has it in full.
-        warnings.filterwarnings("ignore", message=r".*[Gg]lyph.*")
-        metadata = {"Date": None} if format == "svg" else {"Software": None}
-        figure.savefig(file, format=format, dpi=dots_per_in, metadata=metadata)
 
 
 def bars(labels: Sequence[str], values: Mapping[str, Sequence[float]], unit: str) -> Any:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sourcelight.lab.plots.figure import Figure, MatplotlibFigure
+
+__all__ = ["Figure", "Frame", "MatplotlibFigure", "Number", "Section", "Table"]
+
 Frame = Any
-MatplotlibFigure = Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,29 +72,6 @@ class Table:
     keys: tuple[str, ...] = ()
     shown: int = 20
     behind: Callable[[int], Frame] | None = None
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Figure:
-    """A figure of a report: drawn when it is asked for, and described in words for those who can't see it.
-
-    In a notebook it shows itself. `draw` gives the matplotlib figure, anew each time.
-    """
-
-    name: str
-    title: str
-    description: str
-    draw: Callable[[], MatplotlibFigure]
-
-    def __repr__(self) -> str:
-        return f"<Figure {self.title!r}: {self.description}>"
-
-    def _repr_png_(self) -> bytes:
-        from sourcelight.lab.reports.figures import saved
-
-        file = io.BytesIO()
-        saved(self.draw(), file, "png", dots_per_in=80)
-        return file.getvalue()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,169 @@
+"""Folders as tiles: the larger, the more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sourcelight.lab.plots.figure import Figure
+from sourcelight.lab.plots.sources import column_of, head_and_rest, number, sentences, source_of
+from sourcelight.lab.plots.themes import ThemeName, sheet, short, text_on, theme_of
+
+Box = tuple[float, float, float, float]
+_WIDE, _HIGH = 100.0, 56.0
+_STRIP = 3.0
+_CHARACTER, _LINE = 0.82, 2.0
+_MOST_TILES = 150
+
+
+def treemap(
+    source: Any,
+    *,
+    depth: int = 2,
+    value: str | None = None,
+    title: str | None = None,
+    theme: ThemeName = "light",
+) -> Figure:
+    """Draw folders as tiles whose area is their number of matches (lines, commits, changes).
+
+    Tiles stand in groups: of a repository, where there are several, else of a folder at the top. A group is coloured
+    by its rank; what has no room for its name is counted below.
+
+    Parameters
+    ----------
+    source
+        A `SearchResult`, or a frame with `path` or `directory`.
+    depth
+        How many names deep folders are told apart.
+    value, title, theme
+        As for `matches`.
+    """
+    if depth < 1:
+        raise ValueError(f"depth is at least 1, not {depth}")
+    look, drawn = theme_of(theme), source_of(source, value)
+    name = "path" if "path" in drawn.frame.columns else "directory"
+    has = drawn.frame[name].notna()
+    paths, values = column_of(drawn.frame, name)[has], drawn.amounts[has]
+    repositories = column_of(drawn.frame, "repository")[has] if "repository" in drawn.frame.columns else None
+    several = repositories is not None and repositories.nunique() > 1
+    folders = paths.map(lambda path: _folder(path, depth))
+    groups = (
+        repositories if several and repositories is not None else folders.map(lambda folder: folder.split("/")[0] + "/")
+    )
+    totals = values.groupby([groups, folders]).sum()
+    totals = totals[totals > 0].sort_values(ascending=False, kind="stable")
+    whole = float(totals.sum())
+    shown = totals.iloc[:_MOST_TILES]
+    of_groups = shown.groupby(level=0).sum()
+    ordered, _ = head_and_rest(of_groups, len(of_groups))
+    words = title or f"{drawn.unit.capitalize()} by folder"
+    counted = sentences(f"{number(whole)} {drawn.unit} in {len(totals):,} folders, up to {depth} deep", drawn.told)
+    cut = totals.iloc[_MOST_TILES:]
+    left = f"Not shown: {len(cut):,} smaller folders with {number(float(cut.sum()))} {drawn.unit}" if len(cut) else ""
+    pathless = int((~has).sum())
+    no_path = f"{pathless:,} rows without a path" if pathless else ""
+
+    def draw() -> Any:
+        from matplotlib.patches import Rectangle
+
+        boxes = squares([float(of_groups[group]) for group in ordered], (0, 0, _WIDE, _HIGH))
+        tiles = [
+            (group, box, [(str(folder), float(amount)) for folder, amount in shown[group].items()])
+            for group, box in zip(ordered, boxes, strict=True)
+        ]
+        plans = [(rank, group, box, list(_planned(box, members, group)))
+                 for rank, (group, box, members) in enumerate(tiles)]  # fmt: skip
+        nameless = sum(not label for _, _, _, plan in plans for _, label, _, _ in plan)
+        unnamed = f"{nameless:,} tiles are too small for their names" if nameless else ""
+        figure, axes = sheet(look, 5.2, words, counted, sentences(left, no_path, unnamed, drawn.limits))
+        for rank, group, box, plan in plans:
+            colour = look.series[rank] if rank < len(look.series) else look.rest
+            heading = _fits(box[2], group) if box[3] > 2 * _STRIP else ""
+            if heading:
+                axes.text(box[0] + 0.5, box[1] + _STRIP / 2, heading, fontsize=9, weight="bold", color=look.text,
+                          va="center", parse_math=False, clip_on=True)  # fmt: skip
+            for (x, y, w, h), label, amount, strength in plan:
+                fill = _mixed(colour, look.background, 0.55 + 0.45 * strength)
+                axes.add_patch(Rectangle((x, y), w, h, facecolor=fill, edgecolor=look.background, linewidth=1.2))
+                if label:
+                    ink = text_on(fill, look)
+                    axes.text(x + 0.6, y + 0.5, label, fontsize=8, color=ink, va="top", parse_math=False, clip_on=True)
+                    if h > 2.4 * _LINE and _CHARACTER * len(amount) < w - 1:
+                        axes.text(x + 0.6, y + 0.6 + _LINE, amount, fontsize=7.5, color=ink, va="top")
+        axes.set_xlim(0, _WIDE)
+        axes.set_ylim(_HIGH, 0)
+        axes.set_axis_off()
+        return figure
+
+    largest = f"{shown.index[0][1]} has the most" if len(shown) else "there are none"
+    return Figure("treemap", words, f"Tiles of folders by their {drawn.unit}: {largest}.", draw)
+
+
+def _folder(path: str, depth: int) -> str:
+    """The folder of a path, at most so deep; ``/`` for files at the top."""
+    names = path.strip("/").split("/")
+    folders = names if path.endswith("/") else names[:-1]
+    return "/".join(folders[:depth]) + "/" if folders and folders != [""] else "/"
+
+
+def _planned(box: Box, members: Sequence[tuple[str, float]], group: str) -> Iterator[tuple[Box, str, str, float]]:
+    """Tiles of a group below its heading: box, label, number, and how strong the colour is."""
+    x, y, w, h = box
+    inner = (x, y + _STRIP, w, h - _STRIP) if h > 2 * _STRIP and _fits(w, group) else box
+    most = max((amount for _, amount in members), default=1.0)
+    for (name, amount), tile in zip(members, squares([a for _, a in members], inner), strict=True):
+        words = name.removeprefix(group) or name
+        label = _fits(tile[2], words.rstrip("/") or words) if tile[3] > _LINE + 0.4 else ""
+        yield tile, label, number(amount), amount / most
+
+
+def _fits(width: float, label: str) -> str:
+    """A label for a tile, shortened to its width; empty where no part of it would say anything."""
+    room = int((width - 1.2) / _CHARACTER)
+    wanted = len(label)
+    if room >= wanted:
+        return short(label, max(wanted, 4))
+    return short(label, room) if room >= 6 else ""
+
+
+def _mixed(colour: str, other: str, part: float) -> str:
+    """A colour with `part` of the first and the rest of the second."""
+    mixed = (round(int(colour[i : i + 2], 16) * part + int(other[i : i + 2], 16) * (1 - part)) for i in (1, 3, 5))
+    return "#" + "".join(f"{each:02X}" for each in mixed)
+
+
+def squares(sizes: Sequence[float], box: Box) -> list[Box]:
+    """Boxes within a box with areas as `sizes` (largest first), each as square as can be.
+
+    Source: Bruls, Huizing, van Wijk: Squarified Treemaps (2000).
+    """
+    x, y, w, h = box
+    whole = sum(sizes)
+    if not sizes or whole <= 0 or w <= 0 or h <= 0:
+        return [(x, y, 0.0, 0.0) for _ in sizes]
+    scale = w * h / whole
+    areas = [size * scale for size in sizes]
+    found: list[Box] = []
+    at = 0
+    while at < len(areas):
+        side = min(w, h)
+        row = [areas[at]]
+        while at + len(row) < len(areas) and _worst([*row, areas[at + len(row)]], side) <= _worst(row, side):
+            row.append(areas[at + len(row)])
+        thick = sum(row) / side if side > 0 else 0.0
+        along = 0.0
+        for area in row:
+            length = area / thick if thick > 0 else 0.0
+            found.append((x, y + along, thick, length) if w >= h else (x + along, y, length, thick))
+            along += length
+        x, y, w, h = (x + thick, y, w - thick, h) if w >= h else (x, y + thick, w, h - thick)
+        at += len(row)
+    return found
+
+
+def _worst(row: Sequence[float], side: float) -> float:
+    """The worst ratio of sides in a row of areas along a side."""
+    total = sum(row)
+    if total <= 0 or side <= 0:
+        return float("inf")
+    return max(side**2 * max(row) / total**2, total**2 / (side**2 * min(row)) if min(row) > 0 else float("inf"))
