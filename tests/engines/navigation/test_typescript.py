@@ -76,6 +76,21 @@ export class Store<T> {
 }
 export function assist(depth: number, width: number): Promise<Circle> { return Promise.resolve(new Circle(depth)) }
 """,
+    "src/platform.d.ts": """interface Bold { strong?: boolean }
+declare namespace JSX { interface IntrinsicElements { b: Bold } }
+""",
+    "src/handlers.ts": """import type { Options } from './lib'
+type Handler = (item: Options) => void
+export const make = (n: number): Handler => { return function named(item) { item.limit } }
+interface Node2<T> { value: T; next?: Node2<T> }
+declare function walk<T>(node: Node2<T>): Node2<T>
+declare const first: Node2<Options>
+walk(walk(first)).next!.value.limit
+interface Loop<T> extends Loop<T> { own: T }
+declare const loop: Loop<Options>
+loop.own.depth
+loop.other
+""",
     "src/tools.ts": "export const twice = (n: number) => n * 2\n",
     "src/old.js": """const { join, Box } = require('./legacy')
 const legacy = require('./legacy')
@@ -88,7 +103,7 @@ module.exports = { join, Box }
 """,
     "src/view.tsx": """import { Level as _ } from './main'
 interface Props { title: string; onPick(name: string): void }
-function Panel(props: Props) { return <b>{props.title}</b> }
+function Panel(props: Props) { return <b strong={true}>{props.title}</b> }
 export const page = <Panel title="a" onPick={name => name} />
 """,
 }
@@ -134,6 +149,12 @@ CLAIMS = [
     ("src/old.js", "§join(legacy", "src/legacy.js", "function §join", "import"),
     ("src/old.js", "legacy.§join", "src/legacy.js", "function §join", "import"),
     ("src/old.js", "new Box().§open", "src/legacy.js", "this.§open", "type"),
+    ("src/handlers.ts", "{ item.§limit", STORE, "§limit?: number", "type"),
+    ("src/handlers.ts", "value.§limit", STORE, "§limit?: number", "type"),
+    ("src/handlers.ts", "loop.own.§depth", STORE, "{ §depth: number", "type"),
+    ("src/view.tsx", "return <§b strong", "src/platform.d.ts", "{ §b: Bold", "type"),
+    ("src/view.tsx", "</§b>", "src/platform.d.ts", "{ §b: Bold", "type"),
+    ("src/view.tsx", "<b §strong", "src/platform.d.ts", "{ §strong?", "type"),
     ("src/view.tsx", "<Panel §title", "src/view.tsx", "{ §title: string", "type"),
     ("src/view.tsx", "props.§title", "src/view.tsx", "{ §title: string", "type"),
     ("src/view.tsx", "<§Panel title", "src/view.tsx", "function §Panel", "scope"),

@@ -71,7 +71,9 @@ class GoResolver(Identifiers):
             return [found]
         folder = found.document.path.rpartition(b"/")[0]
         package = Package(found.document.project, folder, package_name(found.document))
-        others = [_found(ref, found.how) for ref in types.member(package, name)]
+        others = [
+            _found(ref, "scope").because(found.how, found.reason, found.score) for ref in types.member(package, name)
+        ]
         return [found, *(other for other in others if other.place != found.place)]
 
     def module_names(self, document: Document) -> Collection[str]:

@@ -78,7 +78,7 @@ class PythonResolver(Identifiers):
             members = types.attribute_bindings(ref, name) if ref is not None else []
         else:
             members = [Ref(found.document, b) for b in scope.bindings.get(name, [])]
-        made = [_found(ref, found.how) for ref in members]
+        made = [_found(ref, "scope").because(found.how, found.reason, found.score) for ref in members]
         return [found, *(other for other in made if other.place != found.place)]
 
     def module_names(self, document: Document) -> Collection[str]:

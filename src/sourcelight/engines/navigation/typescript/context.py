@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.navigation.named import named
 from sourcelight.engines.navigation.typescript.built_in import callback_parameter
 from sourcelight.engines.navigation.typescript.inference import Inference
 from sourcelight.engines.navigation.typescript.scopes import FUNCTIONS, unquoted
-from sourcelight.engines.navigation.typescript.values import Value
+from sourcelight.engines.navigation.typescript.values import Ref, Value
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -17,6 +18,15 @@ _THROUGH = frozenset({
     "parenthesized_expression", "ternary_expression", "non_null_expression", "as_expression", "satisfies_expression",
     "jsx_expression", "binary_expression",
 })  # fmt: skip
+
+
+_MOST_PLATFORMS = 8
+"""Declarations of the platform's elements that are looked into; a repository seldom has more than one."""
+
+
+def is_intrinsic(name: Node) -> bool:
+    """Tell whether a tag names an element of the platform: its name is no component's."""
+    return name.type == "identifier" and (name.text or b"")[:1].islower()
 
 
 class Types(Inference):
@@ -95,7 +105,7 @@ class Types(Inference):
         return []
 
     def _of_return(self, document: Document, path: list[Node]) -> list[Value]:
-        at = next((i for i in range(len(path) - 1, -1, -1) if path[i].type in FUNCTIONS), None)
+        at = next((i for i in range(len(path) - 2, -1, -1) if path[i].type in FUNCTIONS), None)
         return self._returned_by(document, path[: at + 1]) if at is not None else []
 
     def _returned_by(self, document: Document, path: list[Node]) -> list[Value]:
@@ -144,10 +154,21 @@ class Types(Inference):
                     found += self.parameter(Value("function", value.document, child, value.known), place)
         return found
 
+    def intrinsic(self, document: Document, name: bytes) -> list[Ref]:
+        """Give what declares an element of the platform, such as ``div``: a member of ``IntrinsicElements``."""
+        found: list[Ref] = []
+        for one in named(document.project, b"IntrinsicElements", self.workspace)[:_MOST_PLATFORMS]:
+            for ref in self.lookup(one.document, b"IntrinsicElements", one.start, as_type=True):
+                for value in self.of_type(ref, one.document, [], {}):
+                    found += self.member_refs(value, name)
+        return found
+
     def props(self, document: Document, path: list[Node]) -> list[Value]:
         """Give what the element around an attribute takes as properties."""
         element = path[-2] if len(path) > 1 else path[-1]
         name = element.child_by_field_name("name")
+        if name is not None and is_intrinsic(name):
+            return [v for ref in self.intrinsic(document, name.text or b"") for v in self.values_of(ref)]
         found: list[Value] = []
         for value in self.infer(document, name):
             found += self.parameter(value, 0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.engines.navigation.model import SCORES, Document, Found, How, Occurrence, Role
 from sourcelight.engines.navigation.parsed import Identifiers, ParsedFile
-from sourcelight.engines.navigation.typescript.context import Types
+from sourcelight.engines.navigation.typescript.context import Types, is_intrinsic
 from sourcelight.engines.navigation.typescript.members import is_static
 from sourcelight.engines.navigation.typescript.modules import module_names, packages_of
 from sourcelight.engines.navigation.typescript.parsing import parsed
@@ -41,6 +41,7 @@ _MEMBERS = frozenset({
     "property_signature", "method_signature", "public_field_definition", "field_definition", "method_definition",
     "abstract_method_signature", "enum_assignment", "enum_body",
 })  # fmt: skip
+_TAGS = frozenset({"jsx_opening_element", "jsx_closing_element", "jsx_self_closing_element"})
 _SHOWN = {"label": "variable", "catch": "variable", "type": "class", "default": "variable", "import": "module"}
 _FIELDS = frozenset({"property_signature", "public_field_definition", "field_definition", "assignment_expression"})
 
@@ -95,9 +96,9 @@ class TypeScriptResolver(Identifiers):
         else:
             made = [ref.binding for ref in types.lookup(found.document, name, found.start) if ref.binding is not None]
             made += [r.binding for r in types.lookup(found.document, name, found.start, as_type=True) if r.binding]
-        others = {one.start: _found(Ref(found.document, one), found.how) for one in made}
+        others = {one.start: _found(Ref(found.document, one), "scope") for one in made}
         others.pop(found.start, None)
-        return [found, *others.values()]
+        return [found, *(one.because(found.how, found.reason, found.score) for one in others.values())]
 
     def overridden(self, found: Found, workspace: Workspace) -> Sequence[Found]:
         """Give the members of classes and interfaces that a member implements or overrides, up to the top."""
@@ -210,6 +211,8 @@ class _Question:
         return [Ref(self.document, made)]
 
     def _plain(self) -> tuple[list[Ref], How]:
+        if self.parent.type in _TAGS and is_intrinsic(self.leaf):
+            return self.types.intrinsic(self.document, self.name), "type"
         as_type = self.leaf.type == "type_identifier"
         refs = self.types.lookup(self.document, self.name, self.leaf.start_byte, as_type=as_type)
         own = [r for r in refs if r.binding is not None and r.binding.start == self.leaf.start_byte]
