@@ -18,6 +18,7 @@ from sourcelight.core.patterns.ranges import (
     as_ranges,
     bridged,
     count_texts,
+    counts_in_each,
     cut_at_lines,
     every_line,
     find_in_all,
@@ -229,6 +230,10 @@ class CompiledPattern:
         wanted = glued(wanted)
         starts, ends = lines_around(view, self.lines(view, wanted), wanted)
         return len(self.spans(view, starts, ends)[0])
+
+    def counts(self, buffer: Any, ranges: Any) -> Offsets:
+        """Count the occurrences in each of the ranges of an `exact` pattern (buffer and bounds as for `lines`)."""
+        return counts_in_each(Buffers.of(buffer), self.literal or b"", as_ranges(ranges))
 
     def match_many(self, joined: Any, starts: Any, ends: Any) -> NDArray[np.bool_]:
         r"""Tell for each text ``joined[start:end]`` whether the pattern is found in it; empty matches count.

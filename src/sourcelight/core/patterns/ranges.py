@@ -210,7 +210,14 @@ def count_texts(view: memoryview, text: bytes, ranges: Offsets) -> int:
 
 def count_in_all(buffers: Buffers, text: bytes, ranges: Offsets) -> int:
     """Count what `find_in_all` would find."""
-    return sum(stringzilla.Str(piece).count(text) for piece in buffers.slices(ranges))
+    return int(counts_in_each(buffers, text, ranges).sum())
+
+
+def counts_in_each(buffers: Buffers, text: bytes, ranges: Offsets) -> Offsets:
+    """Count the non-overlapping occurrences of a text in each range."""
+    pieces = buffers.slices(ranges)
+    text_in = stringzilla.Str
+    return np.fromiter((text_in(piece).count(text) for piece in pieces), np.int64, len(pieces))
 
 
 def lines_around(view: memoryview, offsets: Offsets, ranges: Offsets) -> tuple[Offsets, Offsets]:

@@ -85,7 +85,8 @@ def _add(sums: Estimate, search: FleetSearch) -> None:
     sizes = fleet.unit_end - fleet.unit_start
     sums.units += fleet.units
     sums.size_bytes += int(sizes.sum())
-    units = [search.units_of(atom) for atom in range(len(search.plan.atoms))]
+    everything = fleet.selection((), ())
+    units = [search.units_of(atom, everything) for atom in range(len(search.plan.atoms))]
     for share, found in zip(sums.candidates, units, strict=True):
         share.units += len(found)
         share.size_bytes += int(sizes[found].sum())

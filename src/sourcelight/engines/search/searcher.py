@@ -297,21 +297,13 @@ def count(
             raise faults[0]
         try:
             running = FleetSearch(known.of(group.snapshots), prepared, lambda: cancellation.stopped)
-            for found in running.found(Pace(_COUNTED_UNITS)):
-                counts.add(running.fleet, group.targets, found.content_files, _matches(running.fleet, found))
-                counts.add(running.fleet, group.targets, found.path_files, None)
+            for files, matches, by_path in running.counted(Pace(_COUNTED_UNITS)):
+                counts.add(running.fleet, group.targets, files, matches)
+                counts.add(running.fleet, group.targets, by_path, None)
         except Halted:
             raise Cancelled("stopped before all was counted") from None
     cancellation.check()
     return counts.table()
-
-
-def _matches(fleet: Fleet, found: Found) -> NDArray[np.int64]:
-    """How many spans begin in each content file."""
-    low = found.hits.start.searchsorted(fleet.doc_start[found.documents])
-    ends = fleet.doc_start[found.documents] + fleet.doc_size[found.documents]
-    counts: NDArray[np.int64] = found.hits.start.searchsorted(ends) - low
-    return counts
 
 
 class Counts:

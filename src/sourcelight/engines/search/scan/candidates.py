@@ -13,7 +13,7 @@ from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.index.grams import literal_keys
 from sourcelight.engines.search.index.loose import LooseShard
 from sourcelight.engines.search.index.postings import narrow
-from sourcelight.engines.search.scan.fleet import Fleet
+from sourcelight.engines.search.scan.fleet import Fleet, Selection
 from sourcelight.engines.search.scan.paths import unique_sorted
 
 Places = NDArray[np.int64]
@@ -24,32 +24,32 @@ _FEW = 12
 _NONE: Places = np.zeros(0, dtype=np.int64)
 
 
-def candidate_units(fleet: Fleet, pattern: CompiledPattern) -> Places | None:
-    """Give the units that may hold a match, ascending; None for all of them.
+def candidate_units(fleet: Fleet, pattern: CompiledPattern, chosen: Selection) -> Places | None:
+    """Give the units of chosen files that may hold a match, ascending; None for all units of the fleet.
 
-    For a pattern that can cross lines they are all units of the documents that may hold one, since what it needs may
-    then stand in different units.
+    Units of other files may be among them. For a pattern that can cross lines they are all units of the documents that
+    may hold one, since what it needs may then stand in different units.
     """
     if pattern.multi_line:
-        documents = _documents(fleet, pattern.required)
+        documents = _documents(fleet, pattern.required, chosen)
         if documents is None:
             return None
         held = np.zeros(fleet.documents, dtype=np.bool_)
         held[documents] = True
         return np.flatnonzero(held[fleet.unit_doc])
-    return _units(fleet, pattern.required)
+    return _units(fleet, pattern.required, chosen)
 
 
-def _units(fleet: Fleet, formula: Formula) -> Places | None:
+def _units(fleet: Fleet, formula: Formula, chosen: Selection) -> Places | None:
     if isinstance(formula, Needs):
-        return _units_with(fleet, formula.text)
-    parts = (_units(fleet, part) for part in formula.parts)
+        return _units_with(fleet, formula.text, chosen)
+    parts = (_units(fleet, part, chosen) for part in formula.parts)
     if isinstance(formula, NeedsAll):
         return _common([part for part in parts if part is not None])
     return _union(list(parts), fleet.units)
 
 
-def _units_with(fleet: Fleet, text: bytes) -> Places | None:
+def _units_with(fleet: Fleet, text: bytes, chosen: Selection) -> Places | None:
     """The units that hold all keys of a text; None when it has none to tell by."""
     trigrams, windows = literal_keys(text)
     if not len(trigrams):
@@ -57,8 +57,8 @@ def _units_with(fleet: Fleet, text: bytes) -> Places | None:
     found = [_NONE]
     with_windows: list[tuple[int, list[tuple[int, int]]]] = []
     keys = windows.tolist()
-    for number, shard in enumerate(fleet.shards):
-        base = int(fleet.unit_base[number])
+    for number in chosen.shards(fleet):
+        shard, base = fleet.shards[number], int(fleet.unit_base[number])
         if isinstance(shard, LooseShard):
             found.append(np.arange(base, base + shard.units))
         elif keys:
@@ -70,6 +70,8 @@ def _units_with(fleet: Fleet, text: bytes) -> Places | None:
             found.append(np.arange(base, base + shard.units) if units is None else units + base)
     if with_windows:
         units = _by_windows(fleet, with_windows, len(keys))
+        if not chosen.whole:
+            units = units[chosen.in_documents[fleet.unit_doc[units]]]
         found.append(_by_trigrams(fleet, units, trigrams))
         loose = len(found) > 2
         return np.sort(np.concatenate(found)) if loose else found[-1]
@@ -116,11 +118,11 @@ def _by_trigrams(fleet: Fleet, units: Places, trigrams: NDArray[np.uint32]) -> P
     return np.concatenate(parts)
 
 
-def _documents(fleet: Fleet, formula: Formula) -> Places | None:
+def _documents(fleet: Fleet, formula: Formula, chosen: Selection) -> Places | None:
     if isinstance(formula, Needs):
-        parts = [_units(fleet, Needs(line)) for line in formula.text.split(b"\n") if line]
+        parts = [_units(fleet, Needs(line), chosen) for line in formula.text.split(b"\n") if line]
         return _common([unique_sorted(fleet.unit_doc[part]) for part in parts if part is not None])
-    found = [_documents(fleet, part) for part in formula.parts]
+    found = [_documents(fleet, part, chosen) for part in formula.parts]
     if isinstance(formula, NeedsAll):
         return _common([part for part in found if part is not None])
     return _union(found, fleet.documents)

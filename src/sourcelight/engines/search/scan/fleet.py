@@ -71,6 +71,14 @@ class Selection:
         """Whether files are in order of documents."""
         return bool((self.files[1:] > self.files[:-1]).all())
 
+    def shards(self, fleet: Fleet) -> Sequence[int]:
+        """The shards of the fleet in which a file here has its content."""
+        return range(len(fleet.shards)) if self.whole else self._shards(fleet.doc_base)
+
+    def _shards(self, bases: Places) -> list[int]:
+        found: list[int] = np.flatnonzero(np.diff(self.first[bases])).tolist()
+        return found
+
     @functools.cached_property
     def _lowest(self) -> Places:
         return np.minimum.accumulate(self.files[::-1])[::-1]
