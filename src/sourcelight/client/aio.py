@@ -63,6 +63,7 @@ class AsyncClient(Methods):
         self._backend = backend
         self._last: Run | Many | None = None
         self._last_export: Export | None = None
+        self._last_frame: DataFrame | None = None
         self._known = Known()
 
     def __repr__(self) -> str:
@@ -100,6 +101,15 @@ class AsyncClient(Methods):
         Also of one that was interrupted or failed: with what had arrived.
         """
         return self._last.result() if self._last else None
+
+    @property
+    def last_frame(self) -> DataFrame | None:
+        """What the newest call of a tool or an analysis gave; None before the first.
+
+        Of one that was stopped: the rows that had been found by then, where it tells them as they are found, with
+        ``attrs["status"]`` ``interrupted``; else None.
+        """
+        return self._last_frame
 
     @property
     def last_export(self) -> Export | None:
@@ -464,12 +474,13 @@ class AsyncClient(Methods):
         Cancelled
             When a Stop button ended the call: nothing of it is kept.
         """
-        from sourcelight.display.frames.answers import answer_frame
+        from sourcelight.display.frames.answers import answer_frame, partial_frame
 
         given = {key: value for key, value in arguments.items() if value is not None}
         state = CallState(_called(name, given))
         asked_at = now()
         answer: Answer | None = None
+        self._last_frame = None
 
         async def work() -> None:
             nonlocal answer
@@ -477,6 +488,7 @@ class AsyncClient(Methods):
                 answer = await self._backend.call(name, given, state.update)
             except asyncio.CancelledError:
                 state.interrupt()
+                self._last_frame = partial_frame(state.rows, {"call": name, "query": asked_for(name, given)})
                 raise
             except Exception as exc:
                 state.fail(str(exc))
@@ -497,6 +509,7 @@ class AsyncClient(Methods):
             duration_s=state.elapsed_s,
         )
         frame: DataFrame = answer_frame(answer, {"call": name, "query": asked_for(name, given), **told})
+        self._last_frame = frame
         return frame
 
     def _run(self, query: QueryText, *, exhaustive: bool = False, **options: Any) -> Run:

@@ -17,6 +17,8 @@ from sourcelight.client.result import Export, SearchResult
 from sourcelight.client.twins import blocking, blocking_generator
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from sourcelight.display.notebook.explorer.widget import Explorer
 
 
@@ -64,6 +66,15 @@ class Client(BlockingMethods):
         Also of one that was interrupted or failed: with what had arrived.
         """
         return self._client.last_result
+
+    @property
+    def last_frame(self) -> DataFrame | None:
+        """What the newest call of a tool or an analysis gave; None before the first.
+
+        Of one that was stopped: the rows that had been found by then, where it tells them as they are found, with
+        ``attrs["status"]`` ``interrupted``; else None.
+        """
+        return self._client.last_frame
 
     @property
     def last_answer(self) -> DeepSearchAnswer | None:

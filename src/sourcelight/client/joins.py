@@ -7,14 +7,17 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.client.backend import Backend
+from sourcelight.client.painting import painting
 from sourcelight.core.batches.answers import Answer, CallObserver, CallProgress
 from sourcelight.core.errors import CallError, RepositoryError, UnsupportedCall
 from sourcelight.display.frames.answers import answer_frame
+from sourcelight.display.notebook import CallState, ProgressChoice
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 _AT_ONCE = 4
+_SHOWN_AFTER_S = 0.5
 _PLACE = ["repository", "commit", "path"]
 _BLAME = {
     "commit": "blame_commit",
@@ -69,7 +72,7 @@ async def with_blame(backend: Backend, matches: DataFrame, observer: CallObserve
     return _joined(matches, single, answers, [*_PLACE, "line_number"], _BLAME, notices)
 
 
-async def with_last_change(backend: Backend, matches: DataFrame) -> DataFrame:
+async def with_last_change(backend: Backend, matches: DataFrame, observer: CallObserver | None = None) -> DataFrame:
     """Join matches with the commits that changed their files last.
 
     As `with_blame`, with columns ``last_commit``, ``last_author``, ``last_author_email``, ``last_author_date``,
@@ -81,7 +84,7 @@ async def with_last_change(backend: Backend, matches: DataFrame) -> DataFrame:
         repository, commit, paths = file
         return backend.call("last_changes", {"repo": repository, "paths": paths, **_revision(commit)}, None)
 
-    answers, notices = await _asked(files, ask)
+    answers, notices = await _asked(files, ask, observer)
     return _joined(matches, files, answers, _PLACE, _LAST, notices)
 
 
@@ -140,6 +143,29 @@ def _places(frame: DataFrame, names: Sequence[str]) -> Iterable[tuple[Any, ...]]
     """Values of some columns row by row; a column that the frame lacks is empty."""
     columns = [frame[name].astype("object") if name in frame.columns else [""] * len(frame) for name in names]
     return zip(*columns, strict=True)
+
+
+async def drawn(
+    title: str,
+    join: Callable[[Backend, DataFrame, CallObserver], Awaitable[DataFrame]],
+    backend: Backend,
+    matches: DataFrame,
+    progress: ProgressChoice,
+) -> DataFrame:
+    """Join with history under a bar that counts files."""
+    state = CallState(title)
+    async with painting(state, progress, after_s=_SHOWN_AFTER_S):
+        try:
+            made = await join(backend, matches, state.update)
+        except Exception as fault:
+            state.fail(str(fault))
+            raise
+        except asyncio.CancelledError:
+            state.interrupt()
+            raise
+        notices = tuple(made.attrs.get("notices", ()))
+        state.end(len(made), notices, complete=not notices)
+    return made
 
 
 def _revision(commit: str) -> dict[str, str]:

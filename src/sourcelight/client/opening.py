@@ -14,7 +14,7 @@ from sourcelight.client.painting import painting
 from sourcelight.client.portal import call
 from sourcelight.client.saying import say
 from sourcelight.core.batches import Cancellation
-from sourcelight.core.errors import ConfigurationError
+from sourcelight.core.errors import Cancelled, ConfigurationError
 from sourcelight.display.notebook import IndexState, ProgressChoice
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://|[\w.-]+@[\w.-]+:", re.IGNORECASE)
@@ -106,6 +106,9 @@ async def _embedded(
             backend = await asyncio.to_thread(work)
         except asyncio.CancelledError:
             cancellation.cancel()
+            state.interrupt()
+            raise
+        except Cancelled:  # by the Stop button: what was built so far stays
             state.interrupt()
             raise
         except Exception as exc:

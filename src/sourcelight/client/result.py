@@ -21,7 +21,7 @@ from sourcelight.display.frames.spans import explode
 from sourcelight.display.frames.status import Status
 from sourcelight.display.frames.tables import matches_table, to_pandas, to_polars
 from sourcelight.display.frames.writers import MatchWriter
-from sourcelight.display.notebook import SearchState
+from sourcelight.display.notebook import ProgressChoice, SearchState
 from sourcelight.display.notebook.many_state import ManyState
 from sourcelight.display.notebook.result_text import PAGE, ResultFacts, result_text
 from sourcelight.display.notebook.views import Places
@@ -188,11 +188,11 @@ class SearchResult:
             raise UnsupportedCall("this result is of no single search, so that there is no one to ask again")
         return call(Run(self._answerer, replace(self.request, query=query)).whole)
 
-    def with_blame(self) -> Frame:
+    def with_blame(self, *, progress: ProgressChoice = None) -> Frame:
         """`matches` with the commit that brought each matched line: columns ``blame_commit``, ``blame_author`` ….
 
         Blocks, inside a running event loop too; of an `AsyncClient`, await `joins.with_blame`. Null where a row is no
-        line of a commit's file.
+        line of a commit's file. `progress` is that of `search`.
 
         Raises
         ------
@@ -201,16 +201,16 @@ class SearchResult:
         """
         from sourcelight.client import joins
 
-        return call(joins.with_blame, self._asked(), self.matches)
+        return call(joins.drawn, "with_blame()", joins.with_blame, self._asked(), self.matches, progress)
 
-    def with_last_change(self) -> Frame:
+    def with_last_change(self, *, progress: ProgressChoice = None) -> Frame:
         """`matches` with the commit that changed each file last: columns ``last_commit``, ``last_author`` ….
 
         As `with_blame` otherwise.
         """
         from sourcelight.client import joins
 
-        return call(joins.with_last_change, self._asked(), self.matches)
+        return call(joins.drawn, "with_last_change()", joins.with_last_change, self._asked(), self.matches, progress)
 
     def _asked(self) -> Backend:
         if self._answerer is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sourcelight.core.batches.answers import Answer
@@ -19,6 +19,18 @@ def answer_frame(answer: Answer, source: Mapping[str, Any] | None = None) -> Any
         "notices": list(answer.notices),
     }
     return to_pandas(answer.table, TABLES[answer.columns], attrs)
+
+
+def partial_frame(rows: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    """DataFrame of the rows that a call told before it was stopped; None when it told none."""
+    import pyarrow as pa
+
+    if not rows:
+        return None
+    names = rows[0].column_names
+    columns = next((each for each in TABLES.values() if [one.name for one in each] == names), None)
+    told = {**attrs, "status": "interrupted", "notices": ["the call was stopped: there may be more"]}
+    return None if columns is None else to_pandas(pa.concat_tables(rows).unify_dictionaries(), columns, told)
 
 
 def counted_frame(table: Mapping[str, Any], source: Mapping[str, Any] | None = None) -> Any:

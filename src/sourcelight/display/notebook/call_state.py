@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 from sourcelight.core.batches.answers import Answer, CallProgress
 from sourcelight.display.notebook.state import Phase, Snapshot
 
 
 class CallState:
-    """A call as far as it has come.
+    """A call as far as it has come; `rows` are the Arrow tables of rows that it told on the way.
 
     Parameters
     ----------
@@ -23,6 +24,7 @@ class CallState:
     def __init__(self, title: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.title = title
         self._latest = CallProgress("working")
+        self.rows: tuple[Any, ...] = ()
         self._phase: Phase = "running"
         self._notes: tuple[tuple[str, str], ...] = ()
         self._rows = 0
@@ -43,15 +45,21 @@ class CallState:
     def update(self, progress: CallProgress) -> None:
         """Take in how far the work has come; safe from any thread."""
         self._latest = progress
+        if progress.rows is not None:
+            self.rows = (*self.rows, progress.rows)
 
     def finish(self, answer: Answer) -> None:
         """The answer is there."""
-        self._rows = answer.table.num_rows
-        kind = "info" if answer.complete else "warning"
-        self._settle("complete" if answer.complete else "limited", *((kind, text) for text in answer.notices))
+        self.end(answer.table.num_rows, answer.notices, complete=answer.complete)
+
+    def end(self, rows: int, notices: tuple[str, ...] = (), *, complete: bool = True) -> None:
+        """The work has given so many `rows`."""
+        self._rows = rows
+        kind = "info" if complete else "warning"
+        self._settle("complete" if complete else "limited", *((kind, text) for text in notices))
 
     def interrupt(self) -> None:
-        """The caller stopped the call; nothing of it is kept."""
+        """The caller stopped the call; what it told on the way is in `rows`."""
         self._settle("interrupted")
 
     def fail(self, reason: str) -> None:
