@@ -169,7 +169,10 @@ def parse_tree(language: str, data: bytes, deadline: float) -> Tree | None:
     if parser is None:
         from tree_sitter import Parser
 
+        # Loading a grammar takes a second on a busy machine, once; that is no time of the text.
+        began = time.monotonic()
         parser = _parsers.held[language] = Parser(loaded(language)[0])
+        deadline += time.monotonic() - began
     if time.monotonic() >= deadline:
         return None
     late = False
