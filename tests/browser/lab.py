@@ -141,3 +141,39 @@ def wait_for_cell(page: Any, number: int, timeout_s: float = 60) -> None:
         if time.monotonic() > until:
             raise TimeoutError(f"cell {number} still shows {text!r}")
         page.wait_for_timeout(50)
+
+
+_EXPLORER = """async () => {
+    const heard = [];
+    const model = {
+        get: () => undefined, set: () => {}, save_changes: () => {},
+        on: (name, call) => heard.push(call), off: (name, call) => heard.splice(heard.indexOf(call), 1),
+        send: async (message) => {
+            for (const each of JSON.parse(await window.askKernel(JSON.stringify(message))))
+                for (const call of [...heard]) call(each, []);
+        },
+    };
+    const url = URL.createObjectURL(new Blob([window.explorerProgram], {type: 'text/javascript'}));
+    const loaded = (await import(url)).default;
+    const widget = typeof loaded === 'function' ? await loaded() : loaded;
+    await widget.initialize?.({model});
+    await widget.render({model, el: document.getElementById('explorer')});
+}"""
+
+
+def show_explorer(page: Any, explorer: Any) -> None:
+    """The explorer's own program in a page, with its kernel here: what JupyterLab does, without JupyterLab."""
+
+    def ask(message: str) -> str:
+        sent: list[Any] = []
+        explorer.send = lambda content, buffers=None: sent.append(content)  # noqa: ARG005 - as the widget has it
+        explorer._on_message(explorer, json.loads(message), [])
+        return json.dumps(sent)
+
+    page.expose_function("askKernel", ask)
+    page.set_content(
+        f"<!doctype html><html lang=en><title>Explorer</title><style>{explorer._css}</style>"
+        "<main><h1>Explorer</h1><div id=explorer></div></main></html>"
+    )
+    page.evaluate("program => { window.explorerProgram = program; }", str(explorer._esm))
+    page.evaluate(_EXPLORER)

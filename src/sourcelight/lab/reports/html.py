@@ -136,7 +136,9 @@ def _table(table: Table, level: int) -> str:
         "<tr>" + "".join(f"<td{_class(row[c], c)}>{_broken(written(row[c], c))}</td>" for c in columns) + "</tr>"
         for row in rows
     )
-    return f'{above}<div class="sl-wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    # A part that scrolls sideways has to be reached by keyboard, and has a name then.
+    wide = f'<div class="sl-wide" tabindex="0" role="group" aria-label="{escape(table.title)}">'
+    return f"{above}{wide}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
 def _broken(text: str) -> str:

@@ -1,0 +1,129 @@
+"""What keyboards and screen readers get, judged by axe: pages of a service, reports, the explorer, and the docs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+import sourcelight as sl
+from browser import lab
+from server.oauth.flow import PASSWORD
+from server.running_service import running
+from sourcelight.backends.embed import open_engine
+from sourcelight.engines.deepsearch.conversations import Desk
+from sourcelight.engines.tools import CallContext
+from sourcelight.repos import Viewer
+from sourcelight.repos.state import Cost, State
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.timeout(240),
+    pytest.mark.skipif(not lab.CHROMIUM, reason="needs Debian's package chromium"),
+]
+HUB = "example.org/tidewatch/hub"
+
+
+def violations(page: Any, *rules: str) -> list[str]:
+    """What axe finds to be serious or critical, one line for each rule; of these rules, or of all."""
+    only = {"runOnly": {"type": "rule", "values": list(rules)}} if rules else {}
+    found = Axe().run(page, options={"resultTypes": ["violations"], **only}).response["violations"]
+    return [
+        f"{each['id']} ({each['impact']}): {each['nodes'][0]['html'][:200]} {each['nodes'][0]['failureSummary'][:300]}"
+        for each in found
+        if each["impact"] in {"serious", "critical"}
+    ]
+
+
+def in_both_schemes(page: Any, address: str = "") -> list[str]:
+    """The violations of a page, light and dark."""
+    page.emulate_media(color_scheme="light", reduced_motion="reduce")
+    if address:
+        page.goto(address)
+    found = violations(page)
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    return found + [f"dark: {each}" for each in violations(page, "color-contrast", "link-in-text-block")]
+
+
+@pytest.fixture(scope="module")
+def code(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+    with sl.open(fleet, index=tmp_path_factory.mktemp("index")) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Any]:
+    with lab.chromium_page() as browser_page:
+        yield browser_page
+
+
+def test_pages_of_a_service(fleet: Path, tmp_path: Path, page: Any) -> None:
+    engine = open_engine([fleet], index=tmp_path / "index", workers=1)
+    with State(cost=Cost(2, 1, 1)) as state, closing(Desk(state)) as desk:
+        state.accounts.create("ann", PASSWORD)
+        with running(engine, state=state, conversations=desk) as service:
+            context = CallContext(engine, Viewer("ann", sees_private=False), conversations=desk)
+            answer = desk.ask("How long is waited before a failed request is tried again?", context).attributes
+            assert in_both_schemes(page, service.url + answer["url"]) == []  # asks to sign in
+            page.get_by_role("link", name="Sign in").click()
+            assert in_both_schemes(page) == []
+            page.get_by_label("Account").fill("ann")
+            page.get_by_label("Password or access token").fill(PASSWORD)
+            page.keyboard.press("Enter")
+            page.wait_for_url(service.url + answer["url"])
+            for address in (
+                answer["url"], f"/{HUB}@v2.0.0/-/tree/", f"/{HUB}@v2.0.0/-/blob/alarm/surge.go?L9-12",
+                f"/{HUB}@v2.0.0/-/blob/absent.go",
+            ):  # fmt: skip
+                assert in_both_schemes(page, service.url + address) == [], address
+
+
+def test_reports_and_answers_as_pages(code: sl.Client, tmp_path: Path, page: Any) -> None:
+    sl.reports.contributors(code, progress=False).to_html(tmp_path / "contributors.html")
+    sl.reports.changes(code, HUB, "v1.0.0", "v2.0.0", progress=False).to_html(tmp_path / "changes.html")
+    code.deepsearch("How long is waited before a failed request is tried again?").to_html(tmp_path / "answer.html")
+    for name in ("contributors", "changes", "answer"):
+        assert in_both_schemes(page, (tmp_path / f"{name}.html").as_uri()) == [], name
+
+
+def test_results_in_a_notebook(code: sl.Client, page: Any) -> None:
+    shown: list[Any] = [
+        code.search("error count:all"), code.search("TODO", chunk_matches=True, context_lines=2),
+        code.search_many({"a": "retry", "b": "timeout"}), code.explain("lang:go retry or backoff"),
+    ]  # fmt: skip
+    parts = "".join(each._repr_mimebundle_()["text/html"] for each in shown)
+    page.set_content(f"<!doctype html><html lang=en><title>Results</title><main><h1>Results</h1>{parts}</main></html>")
+    assert in_both_schemes(page) == []
+
+
+def test_the_explorer(code: sl.Client) -> None:
+    explorer = code.explore("error count:all")
+    try:
+        with lab.chromium_page() as page:
+            lab.show_explorer(page, explorer)
+            page.locator("[role=row]").nth(2).click()
+            assert in_both_schemes(page) == []
+    finally:
+        explorer.stop()
+
+
+def test_the_site_of_the_docs(tmp_path: Path, page: Any) -> None:
+    """Nor does it ask another host for anything."""
+    site = Path(os.environ.get("DOCS_SITE", tmp_path))  # that of the stage docs, where this runs after it
+    if not (site / "index.html").exists():
+        command = [sys.executable, str(ROOT / "scripts" / "site"), "--out", str(site)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+        assert done.returncode == 0, done.stderr
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    for name in ("index", "guides/audit", "notebooks/01-quickstart"):
+        assert in_both_schemes(page, (site / f"{name}.html").as_uri()) == [], name
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
