@@ -127,7 +127,7 @@ def test_blame_is_gits(code: sl.Client, place: Path) -> None:
 def test_a_file_opens_at_its_line_and_runs_nothing(code: sl.Client) -> None:
     frame = code.search("retry").matches.sort_values("path", ignore_index=True)
     shown = frame.code.open(0)
-    assert (shown.path, shown.line_number, len(shown)) == ("a.py", 5, 5)
+    assert (shown.path, shown.first, len(shown)) == ("a.py", 5, 5)
     assert "> 5 retry(7) and retry(8)" in repr(shown)
     html = shown._repr_mimebundle_()["text/html"]
     assert html.count("<mark>retry</mark>") == 2

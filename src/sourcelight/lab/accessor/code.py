@@ -11,7 +11,7 @@ from sourcelight.lab.accessor.asking import Client, asked, backend_for
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from sourcelight.lab.accessor.opened import OpenedFile
+    from sourcelight.display.notebook.views.file_view import FileView
 
 _PLACES = frozenset({"path", "commit"})
 
@@ -102,7 +102,7 @@ class CodeAccessor:
         title = f"blame of {len(self._frame):,} rows"
         return asked(title, lambda told: with_blame(backend, self._frame, told), len(self._frame), progress)
 
-    def open(self, row: int = 0, *, client: Client | None = None) -> OpenedFile:
+    def open(self, row: int = 0, *, client: Client | None = None) -> FileView:
         """Show the file of a row, with its line marked, at the row's commit.
 
         Parameters
@@ -114,8 +114,8 @@ class CodeAccessor:
 
         Returns
         -------
-        OpenedFile
-            Shows itself in a notebook; `lines` is the DataFrame of its lines, `links` are its addresses.
+        FileView
+            As `Client.view_file` gives it: it shows itself in a notebook; `lines` are all lines, `links` its places.
         """
         from sourcelight.lab.accessor.opened import opened
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.client import Backend
+from sourcelight.client.methods.views import places_of
 from sourcelight.client.portal import call
 from sourcelight.core.errors import CallError
 from sourcelight.display.notebook.views import Places
-from sourcelight.display.notebook.views.places import no_folder
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -25,7 +26,9 @@ def linked(frame: DataFrame, backend: Backend, kind: str | None) -> DataFrame:
         raise CallError(
             f"link: kind is {' or '.join(KINDS)}, not {kind!r}", call="link", argument="kind", accepted=KINDS
         )
-    places = places_of(backend)
+    places = known_places(backend)
+    if kind == "host" and not backend.local:  # a service has its own pages, and is asked for others only when wanted
+        places = replace(places, hosts={fact.name: fact.url for fact in call(backend.repositories) if fact.url})
     links = [_best(places, row, kind) for row in rows_of(frame)]
     made = frame.copy(deep=False)
     made["link"] = pd.array([address for address, _ in links], dtype="str")
@@ -33,11 +36,9 @@ def linked(frame: DataFrame, backend: Backend, kind: str | None) -> DataFrame:
     return made
 
 
-def places_of(backend: Backend) -> Places:
+def known_places(backend: Backend) -> Places:
     """Where what a backend knows can be opened."""
-    hosts = {fact.name: fact.url for fact in call(backend.repositories) if fact.url}
-    base_url = "" if backend.local or "://" not in backend.name else backend.name
-    return Places(base_url, hosts, getattr(backend, "folder_of", no_folder))
+    return call(places_of, backend)
 
 
 def rows_of(frame: DataFrame) -> list[dict[str, Any]]:
