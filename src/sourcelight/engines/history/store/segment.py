@@ -78,14 +78,15 @@ class Segment:
     @cached_property
     def change_of_row(self) -> NDArray[np.int32]:
         """The change that each row belongs to: four bytes a row, made when common texts are looked for."""
-        counts = np.diff(self["row_starts"].astype(np.int64))
+        counts: NDArray[np.int64] = np.diff(self["row_starts"].astype(np.int64))
         return np.repeat(np.arange(self.changes, dtype=np.int32), counts)
 
     @cached_property
     def change_of_posting(self) -> NDArray[np.uint32]:
         """Twice the change of each posting's row, and one more where the line was removed; made as `change_of_row`."""
         postings = self["postings"]
-        return self.change_of_row.view(np.uint32)[postings] << 1 | self["rows"][postings] >> 31
+        found = self.change_of_row.view(np.uint32)[postings] << 1 | self["rows"][postings] >> 31
+        return np.asarray(found, np.uint32)
 
     @cached_property
     def keys(self) -> NDArray[np.uint64]:
