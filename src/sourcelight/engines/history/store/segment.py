@@ -78,8 +78,8 @@ class Segment:
     @cached_property
     def change_of_row(self) -> NDArray[np.int32]:
         """The change that each row belongs to: four bytes a row, made when common texts are looked for."""
-        counts: NDArray[np.int64] = np.diff(self["row_starts"].astype(np.int64))
-        return np.repeat(np.arange(self.changes, dtype=np.int32), counts)
+        starts = self["row_starts"].astype(np.int64)
+        return np.repeat(np.arange(self.changes, dtype=np.int32), starts[1:] - starts[:-1])
 
     @cached_property
     def change_of_posting(self) -> NDArray[np.uint32]:
