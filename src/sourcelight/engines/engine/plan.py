@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -42,6 +43,8 @@ SUPPORTED = frozenset(
 )
 _LATER_SELECTS = ("file.owners",)
 _FEW_ALTERNATIVES, _FEW_CHARACTERS = 10, 1_000
+MANY_TERMS = 16
+"""Literals of an ``or`` above which they are looked for together."""
 
 
 def refuse_select(alternative: Alternative) -> None:
@@ -132,11 +135,21 @@ def _text_query(alternative: Alternative, types: set[str], *, predicates: bool =
         found = Atom(pattern=_compiled(pattern, sensitive=sensitive), content="file" in types, path=path)
         return Not(found) if pattern.negated else found
 
+    def alternatives(args: Sequence[Node]) -> list[MatchTree]:
+        try:
+            return [tree(arg) for arg in one_of_many(args)]
+        except QueryError:
+            if len(args) <= MANY_TERMS:
+                raise
+            half = len(args) // 2  # as one they outgrow RE2's memory
+            return alternatives(args[:half]) + alternatives(args[half:])
+
     def tree(node: Node) -> MatchTree:
         if isinstance(node, And):
             return All(tuple(tree(arg) for arg in node.args))
         if isinstance(node, Or):
-            return AnyOf(tuple(tree(arg) for arg in node.args))
+            found = alternatives(node.args)
+            return AnyOf(tuple(found)) if len(found) > 1 else found[0]
         if isinstance(node, Pattern):
             return atom(node)
         raise TypeError(f"no pattern: {node!r}")
@@ -159,6 +172,25 @@ def _text_query(alternative: Alternative, types: set[str], *, predicates: bool =
             if f.value
         ),
     )
+
+
+def one_of_many(args: Sequence[Node]) -> list[Node]:
+    """The alternatives `args`, of which many literals are made one regular expression: one scan finds them all."""
+    kept: list[Node] = []
+    texts: dict[bool, list[str]] = {}
+    for arg in args:
+        literal = isinstance(arg, Pattern) and arg.kind == "literal" and not arg.negated
+        if isinstance(arg, Pattern) and literal and arg.value and arg.value.isprintable():
+            texts.setdefault(arg.content, []).append(arg.value)
+        else:
+            kept.append(arg)
+    if sum(map(len, texts.values())) <= MANY_TERMS:
+        return list(args)
+    for content, values in texts.items():
+        # Of those that begin at the same place the longest is found.
+        longest_first = sorted(dict.fromkeys(values), key=len, reverse=True)
+        kept.append(Pattern("|".join(map(re.escape, longest_first)), "regexp", content=content))
+    return kept
 
 
 def required_content(alternative: Alternative) -> list[MatchTree]:
