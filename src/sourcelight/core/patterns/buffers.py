@@ -19,7 +19,8 @@ class Buffers:
     views
         The texts, none of which is copied.
     first
-        Addresses of their first bytes, ascending; at least as far apart as the texts are long.
+        Addresses of their first bytes, ascending. Between a text and the next there must be more than
+        `ranges.RANGE_COST` addresses, so that no scan goes on from one to the other.
     """
 
     def __init__(self, views: Sequence[memoryview], first: Offsets) -> None:

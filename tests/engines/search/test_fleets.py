@@ -1,0 +1,186 @@
+"""Repositories that are searched together give what each gives alone, in the order of repositories and paths."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engines.search.naive import MemorySource, build_memory, naive_rows, open_memory, rows_of
+from sourcelight.core.batches import Cancellation, RepositoryFacts
+from sourcelight.core.errors import IndexFault
+from sourcelight.core.patterns import compile_pattern
+from sourcelight.core.patterns.buffers import Buffers
+from sourcelight.core.patterns.compiled import CompiledPattern
+from sourcelight.engines.search import (
+    All,
+    Atom,
+    FileFilter,
+    LanguageFilter,
+    Not,
+    SearchOptions,
+    Target,
+    TextQuery,
+    searcher,
+)
+from sourcelight.engines.search.index import shard
+from sourcelight.engines.search.model import MatchTree, SearchPart
+from sourcelight.engines.search.scan import evaluate
+from sourcelight.engines.search.scan.snapshot import Snapshot
+from sourcelight.engines.search.searcher import Fleets, count, search
+from sourcelight.repos import Repository
+
+LINES = [
+    b"foo bar",
+    b"this function returns",
+    b"Foo",
+    "é foo é".encode(),
+    b"bar",
+    b"",
+    b"\xff foo",
+    b"x" * 60,
+    b"foo\tfoo",
+]
+texts = st.one_of(
+    st.lists(st.sampled_from(LINES), max_size=8).map(b"\n".join),
+    st.sampled_from([b"foo\0bar", b"foo\nfoo bar\n" * 30]),
+)
+corpora = st.lists(
+    st.dictionaries(
+        st.sampled_from([b"a.py", b"foo.go", b"src/foo/k.c", "é/foo.md".encode(), b"z.txt"]), texts, max_size=4
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+def literal(text: str, *, case_sensitive: bool = True) -> CompiledPattern:
+    return compile_pattern(text, kind="literal", case_sensitive=case_sensitive)
+
+
+def regexp(text: str) -> CompiledPattern:
+    return compile_pattern(text, kind="regexp", case_sensitive=False)
+
+
+trees: list[MatchTree | None] = [
+    Atom(literal("foo")),
+    Atom(literal("foo"), path=False),
+    Atom(literal("FOO", case_sensitive=False)),
+    Atom(literal("this function returns")),
+    Atom(regexp(r"fo+|function"), path=False),
+    Atom(regexp(r"foo\sbar|bar\nfoo")),
+    All((Atom(literal("foo")), Not(Atom(literal("bar"))))),
+    Not(Atom(literal("foo"))),
+    None,
+]
+queries = st.builds(
+    TextQuery,
+    st.sampled_from(trees),
+    st.sampled_from(
+        [(), (FileFilter(compile_pattern(r"\.(py|go)$", kind="regexp", case_sensitive=True, whole_text=True)),)]
+    ),
+    st.sampled_from([(), (LanguageFilter("Python", negated=True),)]),
+)
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make fleets, shards and batches so small that a few files have several of each."""
+    monkeypatch.setattr(shard, "UNIT_BYTES", 40)
+    monkeypatch.setattr(shard, "SHARD_BYTES", 400)
+    monkeypatch.setattr(evaluate, "_LARGEST_UNITS", 8)
+    monkeypatch.setattr(evaluate, "_FIRST_UNITS", 2)
+    monkeypatch.setattr(evaluate, "_MOST_DOCUMENTS", 2)
+    monkeypatch.setattr(searcher, "_MOST_MEMBERS", 3)
+
+
+class Repositories:
+    """Repositories in memory, indexed below a folder; `gone` have no index."""
+
+    def __init__(self, folder: Path, contents: list[dict[bytes, bytes]], gone: frozenset[int] = frozenset()) -> None:
+        self.targets: list[Target] = []
+        self.corpora: dict[str, dict[bytes, bytes]] = {}
+        self._opened: dict[str, tuple[Snapshot, str]] = {}
+        for number, corpus in enumerate(contents):
+            name = f"r{number}"
+            self.targets.append(Target(Repository(RepositoryFacts(name, number + 1), name, "git", "")))
+            if number not in gone:
+                source = MemorySource()
+                commit = source.commit(corpus)
+                build_memory(folder / name, source, commit)
+                self._opened[name] = open_memory(folder / name, commit), commit
+                self.corpora[name] = source.commits[commit]
+
+    def open(self, target: Target) -> tuple[Snapshot, str]:
+        """Open one."""
+        if target.repository.name not in self._opened:
+            raise IndexFault(target.repository.name, "gone")
+        return self._opened[target.repository.name]
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(corpora, queries, st.booleans(), st.sets(st.integers(0, 4), max_size=1).map(frozenset))
+def test_many_repositories_give_what_each_gives_alone(
+    contents: list[dict[bytes, bytes]],
+    query: TextQuery,
+    ordered: bool,  # noqa: FBT001 - drawn by hypothesis
+    gone: frozenset[int],
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        repositories = Repositories(Path(folder), contents, gone)
+        fleets = Fleets()
+        options = SearchOptions(in_path_order=ordered, chunk_matches=ordered)
+        for _ in range(2):  # the second time from what is remembered
+            parts = list(search(repositories.open, repositories.targets, query, options, Cancellation(), fleets))
+            names = [name for part in parts for name in part.repositories_done]
+            assert names == list(repositories.corpora)
+            assert {name for part in parts for name in part.failed} == {f"r{n}" for n in gone if n < len(contents)}
+            rows = [row for part in parts for batch in part.batches for row in batch.to_pylist()]
+            places = [(row["repository"], row["path"]) for row in rows]
+            if ordered:
+                assert [place for place, _ in places] == sorted(place for place, _ in places)
+                for name, corpus in repositories.corpora.items():
+                    order = [path.decode(errors="replace") for path in sorted(corpus)]
+                    own = [order.index(path) for place, path in places if place == name]
+                    assert own == sorted(own)
+            batches = [batch for part in parts for batch in part.batches]
+            for name, corpus in repositories.corpora.items():
+                own_rows = (batch.filter(pc.equal(batch["repository"].cast("string"), name)) for batch in batches)
+                assert rows_of([SearchPart(tuple(own_rows))]) == naive_rows(corpus, query)
+                assert {row["repository_id"] for row in rows if row["repository"] == name} <= {int(name[1:]) + 1}
+            assert sum(part.files for part in parts) == len(set(places))
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(corpora, queries)
+def test_many_repositories_are_counted_as_they_are_searched(
+    contents: list[dict[bytes, bytes]], query: TextQuery
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        repositories = Repositories(Path(folder), contents)
+        parts = search(repositories.open, repositories.targets, query, SearchOptions(), Cancellation())
+        expected: dict[tuple[str, str | None], tuple[int, set[str]]] = {}
+        for row in (row for part in parts for batch in part.batches for row in batch.to_pylist()):
+            matches, paths = expected.get((row["repository"], row["language"]), (0, set()))
+            expected[row["repository"], row["language"]] = matches + row["match_count"], paths | {row["path"]}
+        table = count(repositories.open, repositories.targets, query, ["repository", "language"], Cancellation())
+        found = {(row["repository"], row["language"]): (row["matches"], row["files"]) for row in table.to_pylist()}
+        assert found == {key: (matches, len(paths)) for key, (matches, paths) in expected.items()}
+
+
+@pytest.mark.parametrize("pattern", [literal("needle"), regexp("needle"), regexp("need.e|x"), regexp(r"(?s)needle.")])
+def test_a_scan_of_several_texts_gives_addresses(pattern: CompiledPattern) -> None:
+    views = [memoryview(text) for text in (b"a needle\n", b"\n", b"nee\n", b"dle needle\n" * 3)]
+    buffers = Buffers(views, np.array([0, 10_000, 20_000, 30_000]))
+    ranges = np.array([[0, 9], [10_000, 10_001], [20_000, 20_004], [30_000, 30_011], [30_022, 30_033]])
+    lines = sorted({int(at) for at in buffers.index_of(pattern.lines(buffers, ranges))})
+    assert lines == [0, 3]
+    found = pattern.lines(buffers, ranges)
+    assert {int(at - 30_000) // 11 for at in found if at >= 30_000} == {0, 2}
+    assert [bytes(piece) for piece in buffers.slices(ranges[:2])] == [b"a needle\n", b"\n"]
+    assert list(buffers.runs(ranges[:, 0])) == [(0, 0, 1), (1, 1, 2), (2, 2, 3), (3, 3, 5)]
