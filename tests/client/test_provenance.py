@@ -62,7 +62,7 @@ def test_every_frame_of_a_search_says_where_it_came_from(code: sl.Client) -> Non
 
 def _asked(code: sl.Client) -> dict[str, Any]:
     """A call of every method that gives a frame, by its name."""
-    found = code.search("type:symbol new count:1").matches
+    found = code.search("type:symbol new count:1", timeout_s=60).matches
     repository, path, symbol = (str(found[name][0]) for name in ("repository", "path", "symbol"))
     commits = code.commit_search([repository], count=2)
     base, head = str(commits["commit"].iloc[-1]), str(commits["commit"].iloc[0])
@@ -82,6 +82,8 @@ def _asked(code: sl.Client) -> dict[str, Any]:
     }  # fmt: skip
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(180)
 def test_every_method_that_gives_a_frame_says_where_it_came_from(code: sl.Client) -> None:
     asked = _asked(code)
     others = {"deepsearch", "deepsearch_read", "deepsearch_change", "last_answer"}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from sourcelight.core.errors import CallError, MissingExtra
@@ -72,13 +73,17 @@ def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
         for name, table in named.items():
             connection.register(name, table)
         connection.execute("SET lock_configuration = true")
+    except BaseException as exc:
+        connection.close()
+        if isinstance(exc, duckdb.Error):
+            raise CallError(f"sql: {exc}", call="sql") from exc
+        raise
+    try:
         found = _stoppable(connection, query)
         if found is None:
             raise CallError("sql: the statement gives no table", call="sql")
     except duckdb.Error as exc:
         raise CallError(f"sql: {exc}", call="sql", accepted=tuple(named)) from exc
-    finally:
-        connection.close()
     frame = _frame(found)
     frame.attrs = {**getattr(result, "attrs", {}), "sql": query[:2_000]}
     return frame
@@ -109,7 +114,10 @@ def _arrow(name: str, table: Any) -> Any:
 
 
 def _stoppable(connection: Any, query: str) -> Any:
-    """The Arrow table of a statement, computed on a thread of its own, so that an interrupt gets through."""
+    """The Arrow table of a statement, computed on a thread of its own, so that an interrupt gets through.
+
+    The connection is closed at its end.
+    """
     done = threading.Event()
     outcome: dict[str, Any] = {}
 
@@ -120,6 +128,7 @@ def _stoppable(connection: Any, query: str) -> Any:
         except Exception as exc:  # noqa: BLE001 - raised again by the thread that waits
             outcome["fault"] = exc
         finally:
+            connection.close()  # here, since a connection that is busy can't be closed by another thread
             done.set()
 
     threading.Thread(target=work, name="sourcelight-sql", daemon=True).start()
@@ -127,7 +136,8 @@ def _stoppable(connection: Any, query: str) -> Any:
         while not done.wait(_SLICE_S):
             pass
     except BaseException:
-        connection.interrupt()
+        with suppress(Exception):  # the statement may be over by now, and the connection closed
+            connection.interrupt()
         done.wait(_UNWIND_S)
         raise
     if "fault" in outcome:
