@@ -55,7 +55,7 @@ _LONGEST_LINES = 200
 
 def result_html(shown: ResultFacts) -> str:
     """The whole view."""
-    rows = first_rows(shown.batches, shown.page).to_pylist()
+    rows = first_rows(shown.batches, shown.page)
     chunked = any(row["chunk"] is not None for row in rows)
     body = _chunks(rows, shown.places) if chunked else _table(rows, shown.places)
     more = (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sourcelight.core.batches import RepositoryFacts
-from sourcelight.core.batches.schema import conform
+from sourcelight.core.batches.schema import MATCHES
 from sourcelight.core.markup import one_line
 from sourcelight.core.wire.events import Alert, Skipped
 from sourcelight.display.frames.status import Status
@@ -15,6 +15,7 @@ from sourcelight.display.notebook.views.places import Places
 
 PAGE = 10
 _WIDTH = 120
+_EMPTY: dict[str, Any] = dict.fromkeys(column.name for column in MATCHES if column.shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +42,15 @@ class ResultFacts:
         return sum(b.num_rows for b in self.batches)
 
 
-def first_rows(batches: Iterable[Any], limit: int) -> Any:
-    """Arrow table of the first rows, made without touching the rest."""
-    taken: list[Any] = []
+def first_rows(batches: Iterable[Any], limit: int) -> list[dict[str, Any]]:
+    """The first rows, with all columns that a frame shows, made without touching the rest."""
+    rows: list[dict[str, Any]] = []
     for batch in batches:
-        if limit <= 0:
+        if len(rows) >= limit:
             break
-        taken.append(batch.slice(0, limit))
-        limit -= taken[-1].num_rows
-    return conform(taken, shown_only=True)
+        part = batch.slice(0, limit - len(rows)).to_pylist()
+        rows += [{**_EMPTY, **{name: value for name, value in row.items() if name in _EMPTY}} for row in part]
+    return rows
 
 
 def headline(shown: ResultFacts) -> str:
@@ -93,7 +94,7 @@ def result_text(shown: ResultFacts) -> str:
     """The whole text: headline, query, statements, first page of rows."""
     parts = [f"SearchResult: {headline(shown)}", f"  query: {one_line(shown.query, _WIDTH)}"]
     parts += [f"  {severity}: {one_line(text, _WIDTH)}" for severity, text in statements(shown)]
-    rows = first_rows(shown.batches, shown.page).to_pylist()
+    rows = first_rows(shown.batches, shown.page)
     for row in rows:
         text = row["line"] if row["line"] is not None else row["message"]
         tail = f"  {text.strip()}" if text else ""

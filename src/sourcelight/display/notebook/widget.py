@@ -11,6 +11,7 @@ from typing import Any
 
 import ipywidgets
 from IPython.display import display
+from ipywidgets.widgets.widget_string import HTMLStyle
 
 from sourcelight.core.markup import escape, one_line
 from sourcelight.display.notebook.state import Phase, Snapshot
@@ -102,9 +103,9 @@ class ProgressBox(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets ships no
     """
 
     def __init__(self, stop: Callable[[], None] | None = None) -> None:
-        self.bar = ipywidgets.HTML(layout=ipywidgets.Layout(width="100%"))
-        self.status = ipywidgets.HTML()
-        self.notes = ipywidgets.HTML()
+        # Each model costs a millisecond or two to make, so that the parts share those of their looks.
+        looks = {"layout": ipywidgets.Layout(width="100%"), "style": HTMLStyle()}
+        self.bar, self.status, self.notes = (ipywidgets.HTML(**looks) for _ in range(3))
         self.button: Any = None
         children = [self.bar, self.status, self.notes]
         if stop is not None:

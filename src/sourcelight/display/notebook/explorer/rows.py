@@ -204,14 +204,17 @@ def _matcher(word: str) -> Callable[[str], bool]:
 def _conformed(batches: Sequence[Any]) -> Any:
     """One table with one chunk a column, and `text`: the line, else the message, else nothing."""
     schema = matches_schema(shown_only=True)
-    columns: dict[str, Any] = {}
     rows = sum(batch.num_rows for batch in batches)
+    alike = all(batch.schema.equals(batches[0].schema) for batch in batches)
+    whole = pa.Table.from_batches(batches) if alike else None  # many small batches: one call in place of one each
+    columns: dict[str, Any] = {}
     for name in _COLUMNS:
         kind = schema.field(name).type
-        places = [batch.schema.get_field_index(name) for batch in batches]
-        if all(place < 0 for place in places):
-            columns[name] = pa.nulls(rows, kind)
+        if whole is not None:
+            at = whole.schema.get_field_index(name)
+            columns[name] = _one(whole.column(at)) if at >= 0 else pa.nulls(rows, kind)
             continue
+        places = [batch.schema.get_field_index(name) for batch in batches]
         chunks = [
             batch.column(place) if place >= 0 else pa.nulls(batch.num_rows, kind)
             for batch, place in zip(batches, places, strict=True)
