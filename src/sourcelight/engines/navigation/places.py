@@ -11,7 +11,9 @@ from sourcelight.engines.symbols import Definition
 MOST_SHOWN = 50
 """Lines of a definition that are shown."""
 
-_LONGEST_LINE = 2000
+LONGEST_LINE = 2000
+"""Bytes of a line that are shown."""
+
 _MOST_SIGNATURE = 40
 _COMMENT = re.compile(rb"^\s*(///?|//!|#(?!!|include|define|if|e|pragma)|\*|/\*\*?|--)")
 _MARKS = re.compile(r"^\s*(///?!?|/\*\*?|\*/?|#|--)\s?|\s*\*/\s*$")
@@ -20,12 +22,16 @@ _OPENERS = {"(": ")", "[": "]"}
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a name stands: its 1-based line, and code points into it: ``line[start:end]`` is the name."""
+    """Where a name stands: its 1-based line, and code points into it: ``line[start:end]`` is the name.
+
+    `cut` tells that `line` is only a part of the line.
+    """
 
     line_number: int
     start: int
     end: int
     line: str
+    cut: bool = False
 
 
 def line_of(text: bytes, offset: int) -> int:
@@ -39,17 +45,31 @@ def place_of(text: bytes, start: int, end: int) -> Place:
 
 
 def places_of(text: bytes, spans: Sequence[tuple[int, int]]) -> list[Place]:
-    """Give the lines and columns of names, which ascend."""
+    """Give the lines and columns of names, which ascend.
+
+    Of a line longer than `LONGEST_LINE` only what stands around the name is given, since generated files have thousands
+    of names in one line of megabytes; `start` and `end` are then places in that part.
+    """
     found = []
-    number, counted = 1, 0
+    number, counted, low, high = 1, 0, 0, -1
     for start, end in spans:
         number, counted = number + text.count(b"\n", counted, start), start
-        low = text.rfind(b"\n", 0, start) + 1
-        high = text.find(b"\n", end)
-        line = text[low : len(text) if high < 0 else high].removesuffix(b"\r")
-        before = text[low:start].decode(errors="replace")
+        if start > high:
+            low = text.rfind(b"\n", 0, start) + 1
+            high = text.find(b"\n", end)
+            high = len(text) if high < 0 else high
+        first, last = low, high
+        if last - first > LONGEST_LINE:
+            first, last = max(low, start - LONGEST_LINE // 2), min(high, end + LONGEST_LINE // 2)
+            while first < start and text[first] & 0xC0 == 0x80:
+                first += 1
+            while last > end and last < high and text[last] & 0xC0 == 0x80:
+                last -= 1
+        line = text[first:last].removesuffix(b"\r")
+        before = text[first:start].decode(errors="replace")
         name = text[start:end].decode(errors="replace")
-        found.append(Place(number, len(before), len(before) + len(name), line.decode(errors="replace")))
+        cut = last - first < high - low
+        found.append(Place(number, len(before), len(before) + len(name), line.decode(errors="replace"), cut))
     return found
 
 
@@ -79,7 +99,7 @@ class Lines:
         found = []
         for number in range(first, stop + 1):
             end = starts[number] - 1 if number < len(starts) else len(self._text)
-            part = self._text[starts[number - 1] : min(end, starts[number - 1] + _LONGEST_LINE)]
+            part = self._text[starts[number - 1] : min(end, starts[number - 1] + LONGEST_LINE)]
             found.append(part.decode(errors="replace").removesuffix("\r"))
         return found
 

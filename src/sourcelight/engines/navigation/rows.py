@@ -9,7 +9,9 @@ from sourcelight.core.batches.tables.building import table_of
 from sourcelight.engines.navigation.model import Document, Found
 from sourcelight.engines.navigation.named import enclosing, outline_of
 from sourcelight.engines.navigation.places import (
+    LONGEST_LINE,
     Lines,
+    Place,
     documentation_of,
     place_of,
     places_of,
@@ -49,6 +51,7 @@ def definition_rows(
     for rank, one in enumerate(found, 1):
         document, text = one.document, one.document.text
         place, lines = place_of(text, one.start, one.end), Lines(text)
+        _tell_cut([place], workspace)
         held = _definition_at(one, workspace)
         begin, last = (held.begin_line, held.end_line) if held else (place.line_number, place.line_number)
         rows.append(
@@ -100,6 +103,7 @@ def reference_rows(
     where = file_columns(document, revisions.get(document.project.key, ""))
     rows = []
     places = places_of(text, [(one.occurrence.start, one.occurrence.end) for one in ordered])
+    _tell_cut(places, workspace)
     for one, holder, place in zip(ordered, around, places, strict=True):
         role: str = one.occurrence.role
         if one.is_definition:
@@ -123,6 +127,11 @@ def reference_rows(
             }
         )
     return rows
+
+
+def _tell_cut(places: Sequence[Place], workspace: Workspace) -> None:
+    if any(place.cut for place in places):
+        workspace.notice("long-lines", f"Lines above {LONGEST_LINE:,} bytes are cut to what is around the name.")
 
 
 def name_of(document: Document, start: int, end: int) -> str:

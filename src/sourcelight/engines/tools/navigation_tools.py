@@ -206,7 +206,7 @@ def _references(
     rows: list[dict[str, Any]] = []
     complete, telling = True, _Telling(context, limit)
     for files, found in enumerate(search.found(), 1):
-        rows += reference_rows(asked.name, found, workspace, revisions)
+        rows += reference_rows(asked.name, found if limit is None else found[: limit - len(rows)], workspace, revisions)
         telling.tell(files, rows)
         if limit is not None and len(rows) >= limit:
             complete = False
@@ -268,7 +268,8 @@ def _render_references(answer: Answer, context: CallContext) -> tuple[dict[str, 
         for row in held:
             number = row["line_number"]
             first = max(1, number - _ABOVE) if text else number
-            lines = text[first - 1 : number + _BELOW] if text else [row["line"]]
+            around = text[first - 1 : number + _BELOW]
+            lines = _shortened(around, number - first, row["line"]) if text else [row["line"]]
             span = {"line": number, "start": row["start"], "end": row["end"]}
             chunks.append(
                 {
@@ -284,6 +285,14 @@ def _render_references(answer: Answer, context: CallContext) -> tuple[dict[str, 
         texts.append(f"# {name} – {path}\n{''.join(chunk['content'] for chunk in chunks)}")  # noqa: RUF001 - as above
     payload = {"references": references, "precise": bool(rows) and all(row["precise"] for row in rows), **tail(answer)}
     return payload, with_notices("\n".join(texts) if texts else NOTHING, answer)
+
+
+def _shortened(lines: list[str], own: int, line: str) -> list[str]:
+    """Cut lines of generated files as rows have them: of the place's own, what stands around it."""
+    from sourcelight.engines.navigation.places import LONGEST_LINE
+
+    shown = [one[:LONGEST_LINE] for one in lines]
+    return [line if at == own and len(one) > len(line) else shown[at] for at, one in enumerate(lines)]
 
 
 def _text_of(workspace: Workspace, name: str, commit: str, path: str) -> list[str]:
