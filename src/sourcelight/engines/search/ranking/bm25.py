@@ -74,21 +74,22 @@ def score(space: Space, terms: Mapping[str, float], weights: Weights, cancellati
         held, of_files = len(numbers), _NONE
         alone: Floats | None = None
         if path is not None:
-            path *= weights.path
             of_files = (path > 0.0).nonzero()[0]
-            here = path.take(file)
+            here = weights.path * path.take(file)
             times += here
-            held += int(space.counts[of_files].sum()) - int(np.count_nonzero(here > 0.0))
-            alone = path / (k1 + path)
+            held += int(space.counts.take(of_files).sum()) - int(np.count_nonzero(here))
+            given = weights.path * path.take(of_files)
+            alone = given / (k1 + given)
+            path[of_files] = alone
         if not held:
             continue
         holders[term] = numbers, of_files
         inverse = idf[term] = _idf(space.chunks, held)
         gained = times / (k1 + times)
-        if alone is not None:
+        if path is not None and alone is not None:
             # What a path gives is added below for all chunks of a file at once; here, what the text adds to it.
-            by_path[of_files] += weight * inverse * gain * alone[of_files]
-            gained -= alone.take(file)
+            np.add.at(by_path, of_files, weight * inverse * gain * alone)
+            gained -= path.take(file)
         gained *= weight * inverse * gain
         np.add.at(chunks, numbers, gained)
         if len(numbers):
@@ -97,10 +98,20 @@ def score(space: Space, terms: Mapping[str, float], weights: Weights, cancellati
             inverse_file = _idf(space.files, int(np.count_nonzero(sums > 0.0)))
             sums /= file_norm.take(places)
             np.add.at(files, places, weight * inverse_file * gain * sums / (k1 + sums))
-    if by_path.any():
-        chunks += by_path.repeat(space.counts)
+    _add_to_files(chunks, by_path, space)
     held_chunks = (chunks > 0.0).nonzero()[0]
     return WordScores(chunks, files, held_chunks, space.file_of.take(held_chunks), idf, holders)
+
+
+def _add_to_files(chunks: Floats, by_path: Floats, space: Space) -> None:
+    """Add to each chunk what its file has; only chunks of files that have something are touched."""
+    files = (by_path > 0.0).nonzero()[0]
+    if not len(files):
+        return
+    counts: Numbers = space.counts.take(files)
+    begins = (space.first.take(files) - counts.cumsum() + counts).astype(np.int64)
+    numbers: Numbers = np.arange(int(counts.sum()), dtype=np.int64) + begins.repeat(counts)
+    np.add.at(chunks, numbers, by_path.take(files).repeat(counts))
 
 
 def _idf(total: int, held: int) -> float:
