@@ -176,3 +176,14 @@ def test_steps_are_drawn_as_they_come() -> None:
     moment = state.snapshot()
     assert (moment.title, moment.doing) == ("How?", "Researching")
     assert ("info", "evidence: r1@1 a.py#L1-L2") in moment.notes
+    assert (moment.done, moment.unit) == (2, "steps")
+    for piece in ("Prices are ", "rounded", " to cents.\n" * 60):
+        state.update(CallProgress("writing", 0, 0, piece))
+    moment = state.snapshot()
+    assert len(state.turns) == 2
+    severity, told = moment.notes[-1]
+    assert (severity, told[:12]) == ("info", "unchecked: …")
+    assert told.endswith("to cents. to cents.")
+    assert len(told) < 300
+    state.update(CallProgress("evidence", 0, 0, "r1@1 b.py#L1-L2"))
+    assert "unchecked" not in str(state.snapshot().notes)

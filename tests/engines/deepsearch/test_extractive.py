@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from engines.deepsearch.asking import OPEN, SECRET, research
+from sourcelight.backends.embed import open_engine
 from sourcelight.engines.deepsearch.evidence import FileEvidence
 from sourcelight.engines.deepsearch.question import counted_query, intents_of, leans, with_follow_up
 from sourcelight.engines.deepsearch.researchers import Budget, Previous
@@ -109,6 +110,57 @@ def test_counted_questions_name_what_they_ignore(engine: Engine) -> None:
     """A word that the query makes nothing of is said, and never silently dropped."""
     found = research(engine, "how many calls of round_price are there in tests of the frontend?")
     assert "makes nothing of these words of the question: `tests`, `frontend`" in found.text
+
+
+HEIRS = {
+    "a.py": "class Node:\n    pass\n\n\nclass Leaf(Node):\n    pass\n\n\nclass Twig(base.Node, Other):\n    pass\n",
+    "b.ts": "export class Branch extends Node {}\nclass NodeList {}\nclass Holder { node: Node }\n",
+    "c.cpp": "class Root : public Node {\n};\n// a class of its own, no Node\nNode make();\n",
+}
+
+
+def test_heirs_are_counted_and_not_what_bears_the_name(tmp_path: Path) -> None:
+    """Classes that name another one after their own name, in whatever language."""
+    repo = RepositoryBuilder(tmp_path / "tree")
+    repo.commit(dict(HEIRS))
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    for question in ("How many classes inherit from `Node`?", "List all subclasses of Node"):
+        found = research(engine, question)
+        assert found.text.startswith("**4** lines")
+        assert "makes nothing of" not in found.text
+
+
+def test_history_answers_what_was_asked_of_a_name(tmp_path: Path) -> None:
+    """A question that says more than a name is led by the commit that says so; one of the name alone by its first."""
+    repo = RepositoryBuilder(tmp_path / "raising")
+    repo.commit({"raising.py": "def raises(kind):\n    return kind\n"}, "Begin")
+    text = "def raises(kind, match=None):\n    return kind, match\n"
+    repo.commit({"raising.py": text}, "Let raises take a match argument")
+    repo.commit({"raising.py": text + "\n\nraises(1)\n"}, "Use it")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    with_more = research(engine, "When and why did `raises` get the match argument?")
+    assert "Let raises take a match argument" in with_more.text.partition("## History")[2].split("\n- ")[1]
+    alone = research(engine, "Who introduced `raises`?")
+    assert "Begin" in alone.text.partition("## History")[2].split("\n- ")[1]
+
+
+def test_a_verb_of_the_question_leads_nowhere(tmp_path: Path) -> None:
+    """A name elsewhere that shares one word with the question does not lead; prototypes are not quoted beside code."""
+    repo = RepositoryBuilder(tmp_path / "ordering")
+    head, body = "def reorder(items):\n    # the order in which fixtures are set up\n", "    fixtures = sorted(items)\n"
+    repo.commit(
+        {
+            "fixtures.py": f"{head}{body}    return fixtures\n",
+            "config.py": "def decide_args(args):\n    return list(args)\n",
+            "fixtures.h": "".join(f"int fixtures_order_{at}(int up);\n" for at in range(9)),
+        }
+    )
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    found = research(engine, "How does it decide the order in which fixtures are set up?")
+    assert "`decide_args`" not in found.text.partition("## How it works")[0]
+    assert "fixtures.h" not in found.text.partition("## How it works")[2]
+    only = research(engine, "repo:ordering file:h$ the order of fixtures")
+    assert "fixtures.h" in only.text.partition("## How it works")[2]
 
 
 @pytest.mark.parametrize(

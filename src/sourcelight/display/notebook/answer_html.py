@@ -11,8 +11,14 @@ from sourcelight.core.markup import code, escape, link, one_line, own_address, t
 _STYLE = """<style>
 .sl-answer{color:var(--jp-ui-font-color1,inherit);font-size:13px;max-width:100ch}
 .sl-answer .sl-head{border-left:4px solid var(--sl-colour);padding:2px 8px;margin-bottom:4px}
-.sl-answer pre{font-family:var(--jp-code-font-family,monospace);white-space:pre;tab-size:4;margin:4px 0 8px;padding:4px;
-overflow-x:auto;background:var(--jp-layout-color2,rgba(127,127,127,.12))}
+.sl-answer pre{font-family:var(--jp-code-font-family,monospace);white-space:pre;tab-size:4;margin:4px 0 8px;
+padding:6px 8px !important;overflow-x:auto;background:var(--jp-cell-editor-background,rgba(127,127,127,.12)) !important;
+border:1px solid var(--jp-cell-editor-border-color,rgba(127,127,127,.3)) !important}
+.sl-answer pre code{background:none !important}
+.sl-c{color:var(--jp-mirror-editor-comment-color,light-dark(#3f7166,#8ab4a8));font-style:italic}
+.sl-s{color:var(--jp-mirror-editor-string-color,light-dark(#a32117,#ff9d8a))}
+.sl-n{color:var(--jp-mirror-editor-number-color,light-dark(#066,#7fd6d6))}
+.sl-k{color:var(--jp-mirror-editor-keyword-color,light-dark(#00724a,#7fd39b));font-weight:600}
 .sl-answer code{font-family:var(--jp-code-font-family,monospace)}
 .sl-answer table{border-collapse:collapse}
 .sl-answer th,.sl-answer td{text-align:left !important;vertical-align:top;padding:2px 8px}
@@ -26,6 +32,7 @@ _COLOURS = {
 }
 _PAGE = """:root{color-scheme:light dark}
 body{margin:0 auto;max-width:60rem;padding:1.5rem 1rem;font:1rem/1.55 system-ui,sans-serif}
+body{background:Canvas;color:CanvasText}
 a{overflow-wrap:anywhere}"""
 
 

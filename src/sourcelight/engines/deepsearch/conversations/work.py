@@ -109,7 +109,11 @@ class Work:
     def _emit(self, happening: Happening) -> None:
         self._tell(happening.kind, happening.payload)
         told = happening.payload
-        detail = str(told.get("result") or told.get("label") or told.get("query") or "")
+        if happening.kind == "answer_delta":
+            self._observe(CallProgress("writing", 0, 0, str(told.get("text") or "")))
+            return
+        result = str(told.get("result") or told.get("label") or "")
+        detail = ": ".join(text for text in (str(told.get("query") or ""), result) if text and text != self.text)
         self._observe(CallProgress(str(told.get("tool") or happening.kind), 0, 0, detail))
 
     def _tell(self, kind: str, payload: Any) -> Event:

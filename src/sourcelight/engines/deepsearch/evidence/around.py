@@ -21,7 +21,7 @@ LESSER = 0.5
 
 _KINDS = frozenset({"function", "method", "constructor", "class", "interface", "struct", "enum", "constant", "module"})
 _DOCSTRING = re.compile(r"""^\s*[rRuUbB]?(\"\"\"|''')""")
-_MARKS = re.compile(r"^\s*(?:///?|/\*+|\*+/|\*+|#+!?|--|;+|\"\"\"|''')\s?|\s*(?:\*+/|\"\"\"|''')\s*$")
+_MARKS = re.compile(r"^\s*(?:///?|/\*+|\*+/|\*+|#+!?|--|;+|[rRuUbB]?(?:\"\"\"|'''))\s?|\s*(?:\*+/|\"\"\"|''')\s*$")
 _SENTENCE = re.compile(r"(.+?[.!?])(?=\s|$)", re.DOTALL)
 _LEAST_SAID = 12
 
@@ -43,7 +43,8 @@ def definitions_asked(
 ) -> list[Defined]:
     """Give the definitions in the best chunks whose names meet the question best, best first.
 
-    A name that the question has as it stands comes before all others.
+    A name that the question has as it stands comes before all others. One that shares but one of its words with the
+    question is taken from the file of the best chunk alone: elsewhere it is about something else as a rule.
     """
     found: list[tuple[float, int, Target, str, Definition]] = []
     exact = frozenset(names)
@@ -59,7 +60,9 @@ def definitions_asked(
             fit = 0.5 + 0.5 * len(shared) / max(len(terms), 1)
             value = met * fit * (0.5 + 0.5 * chunk.score) * (LESSER if _is_lesser(lines, each) else 1.0)
             value += 1000.0 if each.name in exact else 0.0
-            if met > 0.0 or each.name in exact:
+            at_best = (chunk.target, chunk.path) == (chunks[0].target, chunks[0].path)
+            fits = len(shared) > 1 or (shared and (at_best or len(terms) == 1))
+            if fits or each.name in exact:
                 found.append((value, place, chunk.target, chunk.path, each))
     found.sort(key=lambda item: (-item[0], item[1], item[4].line))
     chosen: list[Defined] = []

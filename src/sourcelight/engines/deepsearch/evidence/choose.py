@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -18,6 +19,9 @@ QUOTES = 8
 MOST_QUOTED_LINES = 120
 PER_FILE = 4
 _ALIKE = 0.75
+_COMMENT = re.compile(r"\s*(?:/[/*]|\*)")
+_PROTOTYPE = re.compile(r"[A-Za-z_][\w\s*]*[\s*]\w+\([^{}]*\)[^{}]*;\s*$")
+_LEAST_DECLARED, _MOSTLY = 4, 0.8
 
 
 @dataclass(slots=True)
@@ -54,22 +58,31 @@ class Chooser:
     _taken: list[tuple[str, str, int, int]] = field(default_factory=list)
 
     def choose(self, chunks: Sequence[RankedChunk], role: str, most: int, *, window: int = 15) -> list[FileEvidence]:
-        """Choose up to `most` quotes from chunks, best first."""
+        """Choose up to `most` quotes from chunks, best first; prototypes only where there is nothing else."""
+        return self._chosen(chunks, role, most, window, bare=False) or self._chosen(
+            chunks, role, most, window, bare=True
+        )
+
+    def _chosen(
+        self, chunks: Sequence[RankedChunk], role: str, most: int, window: int, *, bare: bool
+    ) -> list[FileEvidence]:
         found: list[FileEvidence] = []
         for chunk in chunks:
             if len(found) >= most or self.quoted >= self.most_lines:
                 break
-            quote = self._quote(chunk, role, window)
+            quote = self._quote(chunk, role, window, bare=bare)
             if quote is not None:
                 found.append(quote)
         return found
 
-    def _quote(self, chunk: RankedChunk, role: str, window: int) -> FileEvidence | None:
+    def _quote(self, chunk: RankedChunk, role: str, window: int, *, bare: bool) -> FileEvidence | None:
         file = chunk.target.repository.name, chunk.path
         if is_hidden_file(chunk.path) or self._per_file.get(file, 0) >= PER_FILE:
             return None
         lines = self.texts.lines(chunk.target, chunk.path)[chunk.begin_line - 1 : chunk.end_line]
         if not any(line.strip() for line in lines):
+            return None
+        if _only_declares(lines) and not bare:
             return None
         names = frozenset(TOKEN.findall("\n".join(lines).encode()))
         if any(_likeness(names, other) > _ALIKE for other in self._names):
@@ -96,6 +109,13 @@ class Chooser:
         self._per_file[file] = self._per_file.get(file, 0) + 1
         self._taken.append((*file, quote.begin_line, quote.end_line))
         self.quoted += quote.end_line - quote.begin_line + 1
+
+
+def _only_declares(lines: Sequence[str]) -> bool:
+    """Tell whether lines are prototypes, as those of headers in C: they say that something is somewhere else."""
+    said = [line for line in lines if line.strip() and not _COMMENT.match(line)]
+    declared = sum(_PROTOTYPE.match(line) is not None for line in said)
+    return declared >= _LEAST_DECLARED and declared >= _MOSTLY * len(said)
 
 
 def _likeness(one: frozenset[bytes], other: frozenset[bytes]) -> float:

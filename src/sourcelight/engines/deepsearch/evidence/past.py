@@ -21,7 +21,7 @@ from sourcelight.engines.engine import Engine
 from sourcelight.engines.history import History, HistoryProgress
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.question import Question
-from sourcelight.engines.search.ranking.words import stem
+from sourcelight.engines.search.ranking.words import stem, terms_of
 from sourcelight.repos import packed_objects
 
 SMALL_OBJECTS = 400_000
@@ -106,33 +106,44 @@ class Past:
     def find(self, question: Question, names: Sequence[str], files: Sequence[tuple[Target, str]], most: int) -> None:
         """Choose commits: those that first and last touched one of `names`, then by words, then of files.
 
-        Where the question asks for the last change, that of the best file comes first.
+        Where the question asks for the last change, that of the best file comes first. Where it says more than
+        `names`, commits whose messages say so come before those that touched a name.
         """
         chosen: dict[tuple[str, str], CommitEvidence] = {}
         newest = bool(_LAST.search(question.text))
         if newest:
             self._add_last(files, chosen)
-        for target in self.pins.targets:
-            ranker = self.ranker(target)
-            if ranker is None:
-                if target.repository.kind == "git":
-                    self.notes.append(f"The history of {target.repository.name} was not read.")
-                continue
-            for number, note in self._touching(ranker, names):
-                item = replace(ranker.evidence(number, 1.0), note=note)
-                chosen.setdefault((item.repository, item.commit), item)
-        ranked = [
-            (score, target.repository.name, ranker.evidence(number, score))
+        self.notes += [
+            f"The history of {target.repository.name} was not read."
             for target in self.pins.targets
-            if (ranker := self.ranker(target)) is not None
-            for number, score in ranker.best(_plain(question), most, self.cancellation.check)
+            if target.repository.kind == "git" and self.ranker(target) is None
         ]
-        ranked.sort(key=lambda item: (-item[0], item[1]))
-        for _, _, item in ranked[:most]:
+        terms = _plain(question)
+        by_name, by_words = self._by_name(names), self._by_words(terms, most)
+        said = terms.keys() - {term for name in names for term in terms_of(name)}
+        for item in (*by_words, *by_name) if said else (*by_name, *by_words):
             chosen.setdefault((item.repository, item.commit), item)
         if not newest:
             self._add_last(files, chosen)
         self.found = list(chosen.values())[: most + 2 * _MOST_NAMES]
+
+    def _by_name(self, names: Sequence[str]) -> list[CommitEvidence]:
+        return [
+            replace(ranker.evidence(number, 1.0), note=note)
+            for target in self.pins.targets
+            if (ranker := self.ranker(target)) is not None
+            for number, note in self._touching(ranker, names)
+        ]
+
+    def _by_words(self, terms: Mapping[str, float], most: int) -> list[CommitEvidence]:
+        ranked = [
+            (score, target.repository.name, ranker.evidence(number, score))
+            for target in self.pins.targets
+            if (ranker := self.ranker(target)) is not None
+            for number, score in ranker.best(terms, most, self.cancellation.check)
+        ]
+        ranked.sort(key=lambda item: (-item[0], item[1]))
+        return [item for _, _, item in ranked[:most]]
 
     def _add_last(self, files: Sequence[tuple[Target, str]], chosen: dict[tuple[str, str], CommitEvidence]) -> None:
         for target, path in files[:1]:

@@ -83,8 +83,8 @@ class Toolbox:
             new = len(self.ledger.items) - before
             seen = f"it gave {_ids(before + 1, len(self.ledger.items))}" if new else "it gave nothing new"
             self._known[key] = seen
-            told = {key: value for key, value in arguments.items() if isinstance(value, str | int | bool)}
-            self.emit(Happening("turn", {"tool": name, "query": redact(json.dumps(told)), "result": seen}))
+            told = " ".join(str(value) for value in arguments.values() if isinstance(value, str | int))
+            self.emit(Happening("turn", {"tool": name, "query": redact(told), "result": seen}))
             return f"{text}\n{self._nudge(new=new > 0)}".rstrip()
 
     def _nudge(self, *, new: bool) -> str:

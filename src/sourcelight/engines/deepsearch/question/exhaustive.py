@@ -58,6 +58,15 @@ _OF = re.compile(
     r"\b(?:calls?|uses?|usages?|occurrences?|references?|callers?|invocations?)\s+(?:of|to)\s+(?:the\s+)?",
     re.IGNORECASE,
 )
+_INHERITS = re.compile(
+    r"\b(?:inherit(?:s|ing|ed)?\s+from|subclass(?:es|ed|ing)?\s+(?:of|from)|deriv(?:es?|ed|ing)\s+from"
+    r"|extend(?:s|ing)?)\s+(?:the\s+)?",
+    re.IGNORECASE,
+)
+_HEIR = (
+    r"^\s*((export|default|public|protected|private|internal|abstract|final|sealed|open|data|static)\s+)*"
+    r"(class|interface|struct)\s+\w+[^{{;\n]*[^{{;\n\w](?:{names})\b"
+)
 _QUOTES = re.compile(r"`[^`]*`|\"[^\"]*\"")
 _KNOWN_WORDS = """
 list show find enumerate give name names named number count total many every each all what which where how are
@@ -67,7 +76,8 @@ symbol symbols start starts starting begin begins beginning prefixed end ends en
 containing include includes including mention mentions mentioning call calls called calling caller callers invocation
 invocations invoke invokes use uses used using usage usages occurrence occurrences occur occurs reference references
 line lines place places comment comments code codebase exist exists defined define written whole time times here
-marker markers word words text string strings
+marker markers word words text string strings inherit inherits inheriting inherited subclass subclasses subclassed
+subclassing derive derives derived deriving extend extends extending
 """
 _UNDERSTOOD = frozenset(_KNOWN_WORDS.split())
 
@@ -108,6 +118,9 @@ def counted_query(text: str) -> CountedQuery | None:
     found: tuple[tuple[str, ...], str]
     if _REPOSITORIES.search(asks[0]) or (_REPOSITORIES.search(text) and asks["many"] and not symbol):
         found = (language, _content(patterns, text)), "repositories"
+    elif patterns and _INHERITS.search(text):
+        names = "|".join(re.escape(pattern).replace("/", r"\/") for pattern in patterns)
+        found = (language, f"case:yes type:file /{_HEIR.format(names=names)}/"), "lines"
     elif symbol is not None and not _CALLS.search(text):
         whole = asks["list"] is not None or asks["many"] is not None
         named = _named(patterns, text)
@@ -154,7 +167,7 @@ def _patterns(text: str) -> list[str]:
     found += [name for name in question.names if name not in known]
     found += [name for name in _CAPITALS.findall(text) if name not in _COMMON_CAPITALS and name not in known]
     found += [file for file in question.files if file not in known]
-    for marker in (_STARTS, _ENDS, _CONTAINS, _OF):
+    for marker in (_STARTS, _ENDS, _CONTAINS, _OF, _INHERITS):
         place = marker.search(text)
         word = _PLAIN.match(text, place.end()) if place is not None else None
         if word is not None and word[0].lower() not in _UNDERSTOOD | FUNCTION_WORDS:

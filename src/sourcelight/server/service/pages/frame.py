@@ -18,11 +18,13 @@ STYLE = """:root {
   color-scheme: light dark;
   --ground: #ffffff; --text: #1c2430; --quiet: #566070; --line: #d0d6de; --code: #f4f6f9; --act: #1858c4;
   --hit: #fff3c4; --add: #e2f6e5; --del: #fde7e9; --good: #1a6b2d; --warn: #7a5200; --bad: #a61b29;
+  --word: #00694a; --said: #9a2015; --number: #00647a;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --ground: #12161d; --text: #e7ebf1; --quiet: #a5afbe; --line: #39424f; --code: #1b212b; --act: #7fb0ff;
     --hit: #4a3f12; --add: #12351c; --del: #431a20; --good: #7fd18f; --warn: #ffd98a; --bad: #ff9aa2;
+    --word: #7fd39b; --said: #ffab9b; --number: #7fd6e6;
   }
 }
 * { box-sizing: border-box; }
@@ -47,6 +49,8 @@ blockquote { margin: .5rem 0; padding-left: 1rem; border-left: 4px solid var(--l
 .lines td:first-child a { color: var(--quiet); text-decoration: none; }
 .lines tr.hit, .lines tr:target { background: var(--hit); }
 .scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: .3rem; background: var(--code); }
+.sl-c { color: var(--quiet); font-style: italic; } .sl-k { color: var(--word); font-weight: 600; }
+.sl-s { color: var(--said); } .sl-n { color: var(--number); }
 .diff span { display: block; min-height: 1.5em; }
 .diff .add { background: var(--add); } .diff .del { background: var(--del); }
 """

@@ -1,0 +1,88 @@
+"""Source text as HTML in which comments, strings, numbers and keywords can be coloured.
+
+One look at the text from left to right with one expression for each family of languages: no grammar, no state, time
+proportional to the text. What is not understood stays plain.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from sourcelight.core.markup.escaping import escape
+
+_C = """
+abstract as async await auto bool boolean break byte case catch chan char class const continue crate data default
+defer def delete do double else enum export extends extern false final finally float fn for foreach from func function
+go goto if impl implements import in inline int interface internal is let long loop map match mod move mut namespace
+new nil null object operator override package private protected pub public range record ref return sealed self short
+signed sizeof static string struct super switch template this throw throws trait true try type typedef typeof union
+unsafe unsigned use using val var virtual void volatile when where while with yield
+"""
+_PYTHON = """
+False None True and as assert async await break case class continue def del elif else except finally for from global
+if import in is lambda match nonlocal not or pass raise return try while with yield
+"""
+_RUBY = """
+alias and begin break case class def do else elsif end ensure false for if in module next nil not or redo require
+rescue retry return self super then true undef unless until when while yield
+"""
+_SHELL = "case do done elif else esac export fi for function if in local return select then until while"
+_SQL = """
+add all alter and as asc between by case create delete desc distinct drop else end exists from group having in index
+insert into is join left like limit not null on or order outer right select set table then union update values when
+where
+"""
+_HASH, _SLASHES, _DASHES = r"#[^\n]*", r"//[^\n]*|/\*.*?(?:\*/|\Z)", r"--[^\n]*|/\*.*?(?:\*/|\Z)"
+# A text that is not closed ends with its line, or with the whole; between apostrophes, which mark other things too in
+# some languages, it has to be closed, and soon.
+_LINE = r'"(?:[^"\\\n]|\\.)*"?|' + r"'(?:[^'\\\n]|\\.){0,100}'"
+_TRIPLE = r'"""(?:[^\\]|\\.)*?(?:"""|\\?\Z)|' + r"'''(?:[^\\]|\\.)*?(?:'''|\\?\Z)|"
+_TICKS = r"`(?:[^`\\]|\\.)*(?:`|\\?\Z)|"
+_LETTER = r'"(?:[^"\\\n]|\\.)*"?|' + r"'(?:[^'\\\n]|\\[^'\n]{1,9}|\\')'"
+_C_LIKE = """
+cpp cc cxx hpp objc csharp cs go java javascript js jsx typescript ts tsx scala kotlin kt php swift
+"""
+_FAMILIES = {
+    "python": (_HASH, _TRIPLE + _LINE, _PYTHON, "python py pyi cython starlark"),
+    "ruby": (_HASH, _LINE, _RUBY, "ruby rb"),
+    "shell": (_HASH, _LINE, _SHELL, "bash sh shell zsh make makefile yaml yml toml ini dockerfile"),
+    "sql": (_DASHES, _LINE, _SQL, "sql"),
+    "rust": (_SLASHES, _LETTER, _C, "rust rs c h"),
+    "c": (_SLASHES, _TICKS + _LINE, _C, _C_LIKE),
+}  # fmt: skip
+_FAMILY_OF = {name: family for family, (*_, names) in _FAMILIES.items() for name in names.split()}
+_MOST = 200_000
+"""Characters beyond which nothing is coloured."""
+
+
+def code_html(text: str, language: str) -> str:
+    """HTML of source text: spans of the classes ``sl-c`` comment, ``sl-s`` string, ``sl-n`` number, ``sl-k`` keyword.
+
+    Examples
+    --------
+    >>> code_html("return '<b>'", "python")
+    '<span class="sl-k">return</span> <span class="sl-s">&#x27;&lt;b&gt;&#x27;</span>'
+    """
+    family = _FAMILY_OF.get(language.lower())
+    if family is None or len(text) > _MOST:
+        return escape(text)
+    parts: list[str] = []
+    at = 0
+    for found in _pattern(family).finditer(text):
+        if found.lastgroup is None:
+            continue
+        parts += [escape(text[at : found.start()]), f'<span class="sl-{found.lastgroup}">{escape(found[0])}</span>']
+        at = found.end()
+    return "".join([*parts, escape(text[at:])])
+
+
+@functools.cache
+def _pattern(family: str) -> re.Pattern[str]:
+    comment, text, words, _ = _FAMILIES[family]
+    case = "(?i)" if family == "sql" else ""
+    keywords = "|".join(words.split())
+    # A name that is no keyword is passed over whole, so that neither words nor digits within it count.
+    return re.compile(
+        rf"{case}(?P<c>{comment})|(?P<s>{text})|(?P<k>\b(?:{keywords})\b)|(?P<n>\b\d[\w.]*)|\w+", re.DOTALL
+    )
