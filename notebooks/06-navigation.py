@@ -26,9 +26,11 @@ def named(ending: str) -> str:
 
 
 def table(frame: pd.DataFrame, *columns: str) -> pd.DataFrame:
-    """Show where something is, repositories by their last name."""
-    short = frame["repository"].astype(str).str.rpartition("/")[2]
-    return frame.assign(repository=short)[["repository", "path", "line_number", *columns]]
+    """Show where something is, repositories by their last name, lines without their indent."""
+    shown = frame.assign(repository=frame["repository"].astype(str).str.rpartition("/")[2])
+    if "line" in columns:
+        shown["line"] = shown["line"].str.strip()
+    return shown[["repository", "path", "line_number", *columns]]
 
 
 # %% [markdown]
