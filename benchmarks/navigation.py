@@ -12,7 +12,7 @@ that of an import that the indexer could not follow; a symbol is the same whatev
 Repositories are bare clones in one folder. Those of `DEV` were looked at while the rules were written, those of `HELD`
 only scored.
 
-    python benchmarks/navigation.py all FOLDER WORK [--rows N]        # everything below; less than 15 minutes
+    python benchmarks/navigation.py all FOLDER WORK [--rows N]        # everything below; 15 minutes on an idle machine
     python benchmarks/navigation.py truth FOLDER WORK [--rows N]      # needs jedi; writes WORK/truth-*.jsonl
     python benchmarks/navigation.py definitions FOLDER WORK
     python benchmarks/navigation.py references FOLDER WORK            # what has WORK/<name>.scip of scip-python
