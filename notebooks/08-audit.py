@@ -41,7 +41,7 @@ len(code.repositories())
 # mistake.
 
 # %%
-print(code.explain(next(iter(patterns.values()))))
+print(str(code.explain(next(iter(patterns.values())))).partition("  regexp")[0])  # the rest: how the index helps
 
 # %% [markdown]
 # ## Everything, once

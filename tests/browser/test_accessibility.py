@@ -123,7 +123,13 @@ def test_the_site_of_the_docs(tmp_path: Path, page: Any) -> None:
         done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
         assert done.returncode == 0, done.stderr
     asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    for name in ("index", "guides/audit", "notebooks/01-quickstart"):
-        assert in_both_schemes(page, (site / f"{name}.html").as_uri()) == [], name
+    for scheme in ("light", "dark"):  # a page remembers its scheme, so each gets a fresh browser's
+        fresh = page.context.browser.new_page(color_scheme=scheme, viewport={"width": 1300, "height": 800})
+        fresh.on("request", lambda request: asked.append(request.url))
+        for name in ("index", "guides/audit", "notebooks/01-quickstart"):
+            fresh.goto((site / f"{name}.html").as_uri())
+            assert (
+                fresh.evaluate("document.body.dataset.mdColorScheme") == {"light": "default", "dark": "slate"}[scheme]
+            )
+            assert violations(fresh) == [], (name, scheme)
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
