@@ -143,15 +143,14 @@ uses[["path", "line_number", "role"]].head(4)
 
 # %%
 answer = code.deepsearch("How long is waited before a failed request is tried again?")
-answer.citations[["repository", "path", "line_number", "status"]].head(4)
+answer.status, set(answer.citations["status"])
 
 # %% [markdown]
-# Every file and commit has a page at the service, for browsers that signed in. The links of an answer lead there:
+# Every file and commit has a page at the service, for browsers that signed in; the links of an answer lead there.
 
 # %%
-place = answer.citations.iloc[0]
-print(f"{place['repository']}@{place['commit'][:12]}/-/blob/{place['path']}?L{place['line_number']}")
-print(answer.text.split("](")[1].split(")")[0].replace(address, "http://127.0.0.1:PORT"))
+place = uses.iloc[1]
+print(f"/{place['repository']}@{place['commit'][:12]}/-/blob/{place['path']}?L{place['line_number']}")
 
 # %% [markdown]
 # ## What goes wrong
