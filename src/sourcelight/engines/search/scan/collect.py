@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sourcelight.engines.search.model import SearchOptions
 from sourcelight.engines.search.scan.chunks import Chunks, chunk_columns, chunks_of
 from sourcelight.engines.search.scan.evaluate import Found, runs
-from sourcelight.engines.search.scan.fleet import Fleet
+from sourcelight.engines.search.scan.fleet import LONG, Fleet
 from sourcelight.engines.search.scan.render import Place, Rendered, Source, name_columns, where_columns
 from sourcelight.engines.search.scan.rows import Rows, rows_of, rows_together
 from sourcelight.engines.search.scan.text import binary_of, code_points, column, texts_of
@@ -307,6 +307,8 @@ def _data(fleet: Fleet, begin: Places, stop: Places) -> Any:
     """The bytes of lines, one after another."""
     if bool((begin[1:] > begin[:-1]).all()):
         return fleet.data(begin, stop)
+    if int((stop - begin).sum()) > LONG * len(begin):
+        return b"".join(fleet.buffers.slices(np.stack((begin, stop), axis=1)))
     needed, back = np.unique(begin, return_inverse=True)
     ends = np.empty(len(needed), dtype=np.int64)
     ends[back] = stop

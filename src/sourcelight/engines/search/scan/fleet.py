@@ -32,6 +32,9 @@ _ALL = np.iinfo(np.int64).max
 
 _MOST_SPANS = 20_000
 
+LONG = 1024
+"""Bytes of a line, on average, from which on they are copied one by one, once."""
+
 _FEW = 160
 """Lines of a shard up to which slices of Python are cheaper than a kernel."""
 
@@ -184,6 +187,8 @@ class Fleet(Remembering):
         """Give the bytes of pieces, which ascend and are apart, one after another."""
         from sourcelight.engines.search.scan.text import taken
 
+        if int((stop - begin).sum()) > LONG * len(begin):
+            return b"".join(self.buffers.slices(np.stack((begin, stop), axis=1)))
         parts: list[Any] = []
         for number, low, high in self.buffers.runs(begin):
             base = self.byte_base[number]
