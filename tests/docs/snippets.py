@@ -87,6 +87,8 @@ class Session:
         Of Python.
     counted
         Numbers of blocks and commands, by what became of them.
+    interactive
+        The shell of IPython, once a block needs one.
     """
 
     folder: Path
@@ -95,6 +97,7 @@ class Session:
     names: dict[str, Any]
     environment: dict[str, str] = field(default_factory=dict)
     counted: dict[str, int] = field(default_factory=dict)
+    interactive: Any = None
 
     def run(self, page: Path, snippet: Snippet) -> None:
         """Run a block, or check it where it is data; any fault says where the block is."""
@@ -103,6 +106,9 @@ class Session:
             case "python":
                 source = "\n" * (snippet.line - 1) + self.here(snippet.text)
                 exec(compile(source, str(page), "exec"), self.names)  # noqa: S102 - our own page
+                self.count("run")
+            case "ipython":
+                self.cell(self.here(snippet.text))
                 self.count("run")
             case "sh" | "console":
                 for command in commands(snippet):
@@ -115,6 +121,16 @@ class Session:
             case language:
                 assert language in PLAIN, f"{where}: a block of {language or 'no language'} is neither run nor plain"
                 self.count("plain")
+
+    def cell(self, text: str) -> None:
+        """Run a cell in a shell of the page's own."""
+        if self.interactive is None:
+            from IPython.core.interactiveshell import InteractiveShell
+
+            os.environ["IPYTHONDIR"] = str(self.folder / "ipython")
+            self.interactive = InteractiveShell()
+            self.interactive.history_manager.end_session()
+        self.interactive.run_cell(text).raise_error()
 
     def count(self, what: str) -> None:
         """One more of a kind."""

@@ -12,8 +12,8 @@ outline:2px solid var(--jp-brand-color1,#1976d2);outline-offset:1px}
 .sl-view .sl-dim,.sl-view .sl-no{color:var(--jp-ui-font-color2,inherit)}
 .sl-view .sl-lines{overflow-x:auto;max-height:34em;overflow-y:auto;border:1px solid
 var(--jp-border-color2,rgba(127,127,127,.3));border-radius:3px}
-.sl-view table{border-collapse:collapse;border:none;margin:0;width:100%;font-size:12px;line-height:1.5;
-font-family:var(--jp-code-font-family,monospace)}
+.sl-view table{table-layout:auto !important;border-collapse:collapse;border:none;margin:0;width:100%;
+font-size:12px;line-height:1.5;font-family:var(--jp-code-font-family,monospace)}
 .sl-view tr{background:none !important}
 .sl-view td{padding:0 8px !important;text-align:left !important;white-space:pre !important;tab-size:4;
 vertical-align:top;line-height:1.5 !important;border:none !important;max-width:none !important}
