@@ -31,6 +31,10 @@ SourcelightError
 ├─ StateError            what state.sqlite keeps (accounts, roles, tokens, clients) and what was asked don't fit
 │  └─ StateUnusable      state.sqlite can't be opened, read or written: path
 ├─ ConfigurationError    a configuration file, setting or environment value: where, accepted
+├─ ClusterError          a cluster that can't be used as asked
+│  ├─ StorageError       shared storage that can't be read or written: url, reason
+│  ├─ ShardDamaged       a shard that storage has not, or has changed: path, reason
+│  └─ WorkersUnreachable no scheduler, or no worker of it, answers: address, reason
 ├─ NoClient              a frame whose client is not open any more is to be asked about
 ├─ RecordingError
 │  ├─ NotRecorded        a replay is asked what was not recorded: asked, recorded
@@ -289,6 +293,34 @@ class StateUnusable(StateError):
 
 class ConfigurationError(SourcelightError):
     """Raised for a configuration file, setting or environment value that can't be used."""
+
+
+class ClusterError(SourcelightError):
+    """Raised when a cluster, or the storage of its shards, can't be used as asked."""
+
+
+class StorageError(ClusterError):
+    """Raised when shared storage can't be read or written."""
+
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(f"storage at {url} can't be used: {reason}")
+        self.url, self.reason = url, reason
+
+
+class ShardDamaged(ClusterError):
+    """Raised when storage does not hold what a generation names."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path} is not what the generation names: {reason}")
+        self.path, self.reason = path, reason
+
+
+class WorkersUnreachable(ClusterError):
+    """Raised when no scheduler or no worker of a cluster answers."""
+
+    def __init__(self, address: str, reason: str) -> None:
+        super().__init__(f"the cluster at {address} can't be reached: {reason}")
+        self.address, self.reason = address, reason
 
 
 class NoClient(SourcelightError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -159,6 +159,22 @@ class Catalog:
         catalog._arrange()
         if not catalog.repositories:
             raise NoRepositories(places, {skip.path: f"{skip.reason}: {skip.message}" for skip in catalog.skipped})
+        return catalog
+
+    @classmethod
+    def listed(
+        cls,
+        repositories: Sequence[Repository],
+        *,
+        contexts: Mapping[str, Mapping[str, object]] | None = None,
+        skipped: Sequence[SkippedRepository] = (),
+    ) -> Self:
+        """Make a catalog of repositories that somebody else found; it looks at no folder, and never changes."""
+        catalog = cls((), None, worktree=False)
+        catalog._annotations = (Annotations(contexts={name: dict(c) for name, c in (contexts or {}).items()}),)
+        ordered = tuple(sorted(repositories, key=lambda repository: repository.name))
+        catalog._by_name = {repository.name: repository for repository in ordered}
+        catalog._view = (ordered, tuple(skipped), ())
         return catalog
 
     @property

@@ -20,11 +20,15 @@ class Viewer:
         Whether all private repositories exist for this viewer.
     granted
         Names of the private repositories that exist for this viewer all the same.
+    only
+        Names of the repositories that exist at all: what was planned for a worker of a cluster, by a service that
+        knows who asks. None: no such bound.
     """
 
     name: str
     sees_private: bool
     granted: frozenset[str] = frozenset()
+    only: frozenset[str] | None = None
 
     @classmethod
     def owner(cls) -> Viewer:
@@ -38,11 +42,15 @@ class Viewer:
 
     def may_see(self, repository: Repository) -> bool:
         """Whether this repository exists for the viewer."""
+        if self.only is not None and repository.facts.name not in self.only:
+            return False
         return self.sees_private or not repository.facts.private or repository.facts.name in self.granted
 
 
 def visible(repositories: Iterable[Repository], viewer: Viewer) -> tuple[Repository, ...]:
     """The repositories that exist for `viewer`, in the order given."""
+    if viewer.only is not None:
+        return tuple([each for each in repositories if viewer.may_see(each)])
     if viewer.sees_private:
         return tuple(repositories)
     granted = viewer.granted

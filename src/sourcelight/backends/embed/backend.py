@@ -87,17 +87,29 @@ def open_engine(
 
 
 class EmbeddedBackend:
-    """`client.Backend` over an engine of this process."""
+    """`client.Backend` over an engine of this process, be its repositories here or on the workers of a cluster."""
 
-    name = "embedded"
     local = True
 
-    def __init__(self, engine: Engine, *, viewer: Viewer | None = None, conversations: Desk | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        viewer: Viewer | None = None,
+        conversations: Desk | None = None,
+        name: str = "embedded",
+    ) -> None:
+        self.name = name
         self.engine = engine
         self.viewer = viewer or Viewer.owner()
         self._conversations = conversations
         self._opening = threading.Lock()
         self._threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="sourcelight-search")
+
+    @property
+    def cluster(self) -> Any:
+        """The cluster that this engine asks; None for one of this process."""
+        return self.engine.cluster
 
     @property
     def conversations(self) -> Desk:
@@ -191,8 +203,6 @@ class EmbeddedBackend:
     async def aclose(self) -> None:
         """Stop the threads and what goes on in the background; searches under way end at their next check."""
         self._threads.shutdown(wait=False, cancel_futures=True)
-        await asyncio.to_thread(self.engine.words.stop)
-        await asyncio.to_thread(self.engine.definitions.stop)
         if self._conversations is not None:
             await asyncio.to_thread(self._conversations.close)
-        await asyncio.to_thread(self.engine.histories.stop)
+        await asyncio.to_thread(self.engine.close)

@@ -6,7 +6,7 @@ import functools
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches import Cancellation, Event
@@ -36,6 +36,7 @@ from sourcelight.engines.search.ranking.terms_files import TermsStore
 from sourcelight.repos import Catalog, Repository, Viewer, resolve
 
 if TYPE_CHECKING:
+    from sourcelight.core.batches.answers import Answer
     from sourcelight.engines.navigation import Navigator
 
 WORKTREE = "WORKTREE"
@@ -76,6 +77,7 @@ class Engine:
         self.store = store
         self.limits = limits or Limits()
         self.worktree = worktree
+        self.cluster: Any = None
         self.report: IndexReport | None = None
         self.changes = WorktreeChanges()
         self.definitions = DefinitionsUpdate(store)
@@ -121,6 +123,17 @@ class Engine:
         finally:
             self._updating.release()
 
+    def delegate(self, name: str, arguments: Mapping[str, Any], context: Any) -> Answer | None:
+        """Answer a call of a tool elsewhere, where this engine has no repository itself; None: it is answered here."""
+        del name, arguments, context
+        return None
+
+    def close(self) -> None:
+        """Stop what goes on in the background; what is finished stays."""
+        self.words.stop()
+        self.definitions.stop()
+        self.histories.stop()
+
     @functools.cached_property
     def navigation(self) -> Navigator:
         """Definitions and references over the same repositories; made when first asked for."""
@@ -151,12 +164,26 @@ class Engine:
             At the call, before any event, when the query can't be read, or holds what is not supported.
         """
         started = time.monotonic()
-        read = self._read(request)
+        read = self.read(request)
         read_s = time.monotonic() - started
         if isinstance(read, float):
             return alerts.late_to_read(request.query, read, read_s)
         query, scopes = read
-        return Search(self, query, scopes, request, viewer, cancellation, started, read_s=read_s).events()
+        return self.searching(query, scopes, request, viewer, cancellation, started, read_s=read_s).events()
+
+    def searching(
+        self,
+        query: Query,
+        scopes: Sequence[Scoped],
+        request: SearchRequest,
+        viewer: Viewer,
+        cancellation: Cancellation,
+        started: float,
+        *,
+        read_s: float = 0.0,
+    ) -> Search:
+        """A search that did not begin yet."""
+        return Search(self, query, scopes, request, viewer, cancellation, started, read_s=read_s)
 
     def count(
         self, request: SearchRequest, by: Sequence[GroupBy], viewer: Viewer, cancellation: Cancellation
@@ -215,12 +242,15 @@ class Engine:
         try:
             query = self._parse(request)
             scopes = self._scoped(query)
-            return Search(self, query, scopes, request, viewer, cancellation, time.monotonic()).finds()
+            return self.searching(query, scopes, request, viewer, cancellation, time.monotonic()).finds()
         except QueryError:
             return False
 
-    def _read(self, request: SearchRequest) -> tuple[Query, tuple[Scoped, ...]] | float:
-        """A query with its contexts resolved; the seconds that were allowed when even that took too long."""
+    def read(self, request: SearchRequest) -> tuple[Query, tuple[Scoped, ...]] | float:
+        """A query with its contexts resolved; the seconds that were allowed when even that took too long.
+
+        Raises `QueryError` for a query that can't be read, or holds what is not supported.
+        """
 
         def read() -> tuple[Query, tuple[Scoped, ...]]:
             query = self._parse(request)

@@ -50,6 +50,9 @@ class Gathering:
         Matches after which the caller stops; `sys.maxsize`: all are wanted, and they come in order.
     note
         Called with each part of an answer, for what it says besides its matches.
+    for_another
+        Whether somebody else brings this answer and others together: files then come by repository and path, each
+        row with the column ``score`` that its file would be ranked by.
     """
 
     store: IndexStore
@@ -59,6 +62,7 @@ class Gathering:
     cancellation: Cancellation
     limit: int
     note: Callable[[SearchPart], None]
+    for_another: bool = False
     ownership: Ownership = field(init=False)
     contributors: Contributors = field(init=False)
     _given: set[Place] = field(init=False, default_factory=set)
@@ -98,7 +102,8 @@ class Gathering:
             limit=self.limit,
             definitions=definitions,
         )
-        yield from ranking.ranked(piece for batch in found for piece in by_place(batch))
+        pieces = (piece for batch in found for piece in by_place(batch))
+        yield from ranking.scored(pieces) if self.for_another else ranking.ranked(pieces)
 
     def _repositories(self) -> Iterator[Any]:
         for plan in self.plans:
@@ -181,7 +186,7 @@ class Gathering:
             max_line_len=self.request.max_line_len,
             max_matches=max(self.limit, CANDIDATES) if bounded else None,
             lines=selector.needs_lines,
-            in_path_order=self.limit == sys.maxsize,
+            in_path_order=self.for_another or self.limit == sys.maxsize,
         )
         if plan.symbols is not None:
             yield from self._symbols(plan, plan.symbols, targets, options)

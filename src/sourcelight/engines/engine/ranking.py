@@ -40,6 +40,9 @@ PHRASE = 20.0
 STARS, ORDER = 100.0, 10.0
 NOVEL_SHARE = 0.9
 
+SCORE = "score"
+"""Column of the scores of files that another process ranks."""
+
 _RANKED = frozenset({"content", "path", "symbol"})
 _MOST_OF_ONE_BATCH = 1024
 _TEST = re.compile(r"(^|/)(tests?|testing|testdata|__tests__|spec|fixtures)/|(^|/)test_[^/]*$|[_.-](test|spec)\.\w+$")
@@ -103,6 +106,15 @@ class Ranking:
         yield from self._sorted(waiting)
         yield from source
 
+    def scored(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Give `batches` unchanged, but for a column `SCORE` with the score of each row's file."""
+        for batch in batches:
+            if Rows(batch).first("type") not in _RANKED or not batch.num_rows:
+                yield batch
+                continue
+            files = self._files(batch)
+            yield batch.append_column(SCORE, pa.array(np.repeat(files.score, files.stop - files.start)))
+
     def _sorted(self, batches: list[Any]) -> Iterator[Any]:
         if not batches:
             return
@@ -122,6 +134,8 @@ class Ranking:
         bounds = np.array(rows.files(), dtype=np.int64).reshape(-1, 2)
         start, stop = bounds[:, 0], bounds[:, 1]
         paths = [path or "" for path in rows.texts("path", start.tolist())]
+        if SCORE in rows:
+            return _Files(start, stop, rows.column(SCORE).to_numpy(zero_copy_only=False)[start], paths)
         score = _name_scores(rows, start, paths)
         if "line" in rows and len(start):
             in_lines = _line_scores(rows)

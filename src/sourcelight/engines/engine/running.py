@@ -252,7 +252,7 @@ class Search:
         if self.viewer.sees_private:
             yield from left_out.unreadable(engine.catalog.skipped)
             yield from left_out.gone(engine.gone)
-        if any(plan.symbols is not None or (plan.text is not None and _reads_content(plan)) for plan in plans):
+        if any(plan.symbols is not None or (plan.text is not None and reads_content(plan)) for plan in plans):
             yield from left_out.named_only(self.name_only)
         if not engine.worktree:
             yield from left_out.changed(engine.changes.count(scoper.at_head(targets.values())))
@@ -300,5 +300,6 @@ def _left_out_by_default(plans: list[Plan]) -> tuple[list[str], list[str]]:
     return sorted(forks), sorted(archived)
 
 
-def _reads_content(plan: Plan) -> bool:
+def reads_content(plan: Plan) -> bool:
+    """Whether a plan looks into files, so that those matched by name only are worth telling."""
     return plan.alternative.pattern is not None and "file" in plan.alternative.types

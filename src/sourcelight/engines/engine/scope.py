@@ -80,6 +80,12 @@ class Scoper:
         visible = self.engine.catalog.visible(self.viewer)
         return [self._scope(item, visible) for item in scoped]
 
+    def selected(self, scoped: Sequence[Scoped]) -> list[Scope]:
+        """Resolve filters and contexts alone: for a planner whose workers read refs and files."""
+        visible = self.engine.catalog.visible(self.viewer)
+        chosen = [(item.alternative, self._chosen(item, visible)) for item in scoped]
+        return [Scope(one, found, tuple(map(self.engine.target_of, found.repositories))) for one, found in chosen]
+
     def unindexed(self, scopes: Sequence[Scope]) -> list[Target]:
         """The targets that `index` must bring in, each commit once; ``index:only`` keeps its alternative out."""
         found: dict[tuple[str, str], Target] = {}
@@ -124,9 +130,9 @@ class Scoper:
         keys = {place[0] for place in self._defaults}
         return [repository for repository in repositories if repository.key in keys]
 
-    def _scope(self, item: Scoped, visible: Sequence[Repository]) -> Scope:
-        alternative = item.alternative
-        predicates = predicates_of(alternative)
+    def _chosen(self, item: Scoped, visible: Sequence[Repository]) -> Selection:
+        """The repositories of an alternative: by context, filters, and facts that predicates ask for."""
+        predicates = predicates_of(item.alternative)
         self.absent.update(repository_predicates.absent_facts(predicates, visible))
         if item.listed is not None:
             names = {repository.name for repository in visible}
@@ -134,7 +140,12 @@ class Scoper:
                 for name in item.listed.keys() - names:
                     self.unsearchable[name] = f"the context {item.context} names it, and it is not here"
             visible = [repository for repository in visible if repository.name in item.listed]
-        chosen = select_repositories(alternative, visible, repository_predicates.facts_test(predicates))
+        return select_repositories(item.alternative, visible, repository_predicates.facts_test(predicates))
+
+    def _scope(self, item: Scoped, visible: Sequence[Repository]) -> Scope:
+        alternative = item.alternative
+        predicates = predicates_of(alternative)
+        chosen = self._chosen(item, visible)
         if item.listed is None and not predicates and not _names_places(alternative):
             defaults = tuple(map(self.engine.target_of, chosen.repositories))
             self._defaults.update(map(place_of, defaults))

@@ -62,4 +62,5 @@ def answer(tool: Tool | Analysis, arguments: Arguments, context: CallContext) ->
     """Check the arguments and answer; raises what `call` raises."""
     check_arguments(tool.name, tool.input_schema, arguments)
     context.engine.refresh(context.cancellation)
-    return tool.run(arguments, context)
+    elsewhere = context.engine.delegate(tool.name, arguments, context)
+    return tool.run(arguments, context) if elsewhere is None else elsewhere
