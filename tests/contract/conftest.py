@@ -15,6 +15,10 @@ from typing import IO
 import pytest
 
 import sourcelight as sl
+from cluster.processes import Cell, wait_until
+from sourcelight.backends.cluster.building.generations import build_generation
+from sourcelight.backends.cluster.storage import Storage
+from sourcelight.repos import Catalog
 
 TOKEN = "slo_the-owner-of-the-contract"
 START_S = 60.0
@@ -69,7 +73,21 @@ def remote(service: str) -> Iterator[sl.Client]:
         yield client
 
 
-@pytest.fixture(params=["embedded", "remote"])
+@pytest.fixture(scope="session")
+def clustered(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+    """Client over three workers of a cluster, which hold the fleet."""
+    storage = tmp_path_factory.mktemp("shards")
+    assert not build_generation(Catalog.open(fleet), Storage(str(storage))).failures
+    cell = Cell(str(storage), tmp_path_factory.mktemp("caches"))
+    try:
+        with sl.open(cluster=cell.address, storage=str(storage)) as client:
+            wait_until(lambda: len(client.cluster.workers) == 3, "workers join")
+            yield client
+    finally:
+        cell.close()
+
+
+@pytest.fixture(params=["embedded", "remote", "clustered"])
 def code(request: pytest.FixtureRequest) -> sl.Client:
     """Each backend in turn."""
     client = request.getfixturevalue(request.param)

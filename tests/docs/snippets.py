@@ -35,6 +35,9 @@ NOT_RUN: Mapping[str, str] = {
     r"pip install .*": "installs from the network; that its extras exist is checked",
     r"sourcelight lab\b.*": "opens a browser; tests/cli has its parts, tests/browser JupyterLab",
     r"npx mcp-remote .*": "needs Node; stage clients of scripts/test",
+    r"dask scheduler .*|for n in 1 2 3; do sourcelight worker .*|sourcelight (index|serve) .*--cluster .*": (
+        "needs a scheduler and workers; tests/cluster starts them"
+    ),
     r"sqlite3 .*": "a tool that is not everywhere; the same is done here by Python's sqlite3",
 }
 """Commands that are not run as they stand, with what stands for them."""
@@ -103,6 +106,8 @@ class Session:
         """Run a block, or check it where it is data; any fault says where the block is."""
         where = f"{page.relative_to(ROOT)}:{snippet.line}"
         match snippet.language:
+            case "python" if page.name == "cluster.md":
+                self.count("run by tests/cluster, where a cluster is")
             case "python":
                 source = "\n" * (snippet.line - 1) + self.here(snippet.text)
                 exec(compile(source, str(page), "exec"), self.names)  # noqa: S102 - our own page

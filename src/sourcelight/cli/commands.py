@@ -58,6 +58,27 @@ Worktree = Annotated[
     bool, typer.Option("--worktree", help="Search work trees as they are on disk, uncommitted changes included.")
 ]
 
+ClusterAddress = Annotated[
+    Optional[list[str]],  # noqa: UP045 - see Paths
+    typer.Option(
+        "--cluster",
+        metavar="URL",
+        help="Scheduler of a cluster: tls://HOST:PORT, or tcp:// on loopback. Twice: two cells with a replica each.",
+    ),
+]
+ShardStorage = Annotated[
+    Optional[str],  # noqa: UP045 - see Paths
+    typer.Option("--storage", metavar="URL", help="Where the shards of a cluster are: a folder or an fsspec URL."),
+]
+Tls = Annotated[
+    Optional[Path],  # noqa: UP045 - see Paths
+    typer.Option(
+        "--tls",
+        metavar="FOLDER",
+        help="ca.pem, cert.pem and key.pem of the cluster: an administrator's certificate, not a user's.",
+    ),
+]
+
 
 def _version(*, asked: bool) -> None:
     if asked:
@@ -82,7 +103,7 @@ def root(
 
 
 @app.command()
-def index(
+def index(  # noqa: PLR0913 - the options of a command
     paths: Paths = None,
     *,
     status: Annotated[
@@ -104,14 +125,26 @@ def index(
         typer.Option(help="An index file of a compiler (SCIP) for the one repository below PATH; may be repeated."),
     ] = None,
     worktree: Worktree = False,
+    cluster: ClusterAddress = None,
+    storage: ShardStorage = None,
+    work: Annotated[
+        Optional[Path],  # noqa: UP045 - see Paths
+        typer.Option(help="With --storage: a folder that keeps indexes between builds, where they are built."),
+    ] = None,
+    tls: Tls = None,
 ) -> int:
     """Index repositories, so that the first search of them is fast; only what changed is read again.
 
-    Searching and serving do the same when needed. Without PATH: the current folder; with --status: everything.
+    Searching and serving do the same when needed. Without PATH: the current folder; with --status: everything. With
+    --storage the shards of a cluster are built, on its workers when --cluster names its scheduler.
     """
     from sourcelight.cli import indexing
 
     names = [str(path) for path in paths or []]
+    if storage or cluster:
+        from sourcelight.cli import clusters
+
+        return clusters.build(names or ["."], cluster or [], storage, work, workers, tls)
     if status:
         return indexing.show_status(names)
     if prune:
@@ -269,13 +302,25 @@ def serve(
         typer.Option(metavar="FILE", help="Site configuration: a JSON file."),
     ] = None,
     worktree: Worktree = False,
+    cluster: ClusterAddress = None,
+    storage: ShardStorage = None,
+    tls: Tls = None,
 ) -> int:
     """Serve searches over HTTP to notebooks, scripts and search clients.
 
     The owner's token is taken from SOURCELIGHT_OWNER_TOKEN, else made and printed at the first start.
-    Moved branches are noticed with each search; stop it with Ctrl-C or SIGTERM.
+    Moved branches are noticed with each search; stop it with Ctrl-C or SIGTERM. With --cluster and --storage the
+    repositories are those of a cluster, and no PATH is given.
     """
     from sourcelight.cli import serving
+
+    if storage or cluster:
+        from sourcelight.cli import clusters
+
+        opened = clusters.opened(cluster or [], storage, tls, paths=paths or [])
+        return serving.serve(
+            [], host=host, port=port, config=str(config) if config else None, worktree=worktree, cluster=opened
+        )
 
     return serving.serve(
         [str(path) for path in paths or [Path()]],
@@ -283,6 +328,44 @@ def serve(
         port=port,
         config=str(config) if config else None,
         worktree=worktree,
+    )
+
+
+@app.command()
+def worker(
+    *,
+    scheduler: Annotated[str, typer.Option(metavar="URL", help="tls://HOST:PORT, or tcp:// on loopback.")],
+    storage: Annotated[str, typer.Option(metavar="URL", help="Where the shards are: a folder or an fsspec URL.")],
+    cache: Annotated[Path, typer.Option(metavar="FOLDER", help="A local folder of this worker alone.")],
+    name: Annotated[
+        str,
+        typer.Option(help="Name that stays the same when the worker starts again; ZONE/NAME says where it stands."),
+    ],
+    cache_size: Annotated[
+        Optional[str],  # noqa: UP045 - see Paths
+        typer.Option(metavar="SIZE", help="Most that the cache may take, such as 200GB.  [default: no limit]"),
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on.  [default: loopback, for a scheduler there]")] = "",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 0,
+    threads: Annotated[int, typer.Option(min=1, max=256, help="Repositories that it builds at once.")] = 1,
+    tls: Tls = None,
+) -> int:
+    """Work for a cluster: hold shards, search them, and build them.
+
+    Runs until it is told to stop or its scheduler ends; let whatever supervises it start it again.
+    """
+    from sourcelight.cli import clusters
+
+    return clusters.work(
+        scheduler,
+        storage,
+        cache,
+        name,
+        cache_size=cache_size,
+        host=host,
+        port=port,
+        threads=threads,
+        tls=tls,
     )
 
 

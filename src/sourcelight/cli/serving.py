@@ -5,14 +5,26 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from sourcelight.cli.indexing import shown_on, start_background
 from sourcelight.cli.outcomes import DONE, say, tell
 from sourcelight.cli.printing import StatusLine
 
+if TYPE_CHECKING:
+    from sourcelight.engines.engine import Engine, Limits
 
-def serve(paths: Sequence[str], *, host: str, port: int, config: str | None, worktree: bool) -> int:
+
+def serve(  # noqa: PLR0915 - one step after another
+    paths: Sequence[str],
+    *,
+    host: str,
+    port: int,
+    config: str | None,
+    worktree: bool,
+    cluster: Callable[[Limits], Engine] | None = None,
+) -> int:
     """Serve until told to stop.
 
     Everything that can be wrong with the configuration, the token or the port is found before indexing starts.
@@ -31,15 +43,19 @@ def serve(paths: Sequence[str], *, host: str, port: int, config: str | None, wor
         owner = read_owner_token(state, str(data_home()), os.environ)
         line = StatusLine()
         try:
-            engine = open_engine(
-                paths,
-                worktree=worktree,
-                limits=search_limits(settings),
-                max_file_size=settings.max_file_size_bytes,
-                progress=shown_on(line),
-            )
-            warm_up(engine)
-            start_background(engine)
+            if cluster is not None:
+                engine = cluster(search_limits(settings))
+                warm_up(engine)
+            else:
+                engine = open_engine(
+                    paths,
+                    worktree=worktree,
+                    limits=search_limits(settings),
+                    max_file_size=settings.max_file_size_bytes,
+                    progress=shown_on(line),
+                )
+                warm_up(engine)
+                start_background(engine)
         finally:
             line.clear()
         logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
@@ -75,4 +91,5 @@ def serve(paths: Sequence[str], *, host: str, port: int, config: str | None, wor
             run(app, listener)
         finally:
             desk.close()
+            engine.close()
     return DONE

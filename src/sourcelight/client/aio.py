@@ -89,6 +89,11 @@ class AsyncClient(Methods):
         return self._backend
 
     @property
+    def cluster(self) -> Any:
+        """The cluster that answers (`sourcelight.backends.cluster.view.ClusterView`); None where none does."""
+        return getattr(self._backend, "cluster", None)
+
+    @property
     def known(self) -> Known:
         """Names that answers have brought, for completion; asks nobody."""
         self._known.add("repository", getattr(self._backend, "names", tuple)())  # what this process knows anyway

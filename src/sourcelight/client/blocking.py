@@ -55,6 +55,11 @@ class Client(BlockingMethods):
         return self._client.backend
 
     @property
+    def cluster(self) -> Any:
+        """The cluster that answers: its workers, and Dask's own ``client``; None where none does."""
+        return self._client.cluster
+
+    @property
     def known(self) -> Known:
         """Names that answers have brought, for completion; asks nobody."""
         return self._client.known

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sourcelight.client.aio import AsyncClient
@@ -28,9 +28,14 @@ async def aopen(
     progress: ProgressChoice = None,
     index: Place | None = None,
     prepare: bool = True,
+    cluster: str | Sequence[str] = (),
+    storage: str = "",
+    tls: Mapping[str, str] | None = None,
     **options: Any,
 ) -> AsyncClient:
-    """Open repositories on this machine, for `await`; see `open`."""
+    """Open repositories on this machine, or a cluster, for `await`; see `open`."""
+    if cluster or storage:
+        return AsyncClient(await asyncio.to_thread(_clustered, paths, cluster, storage, tls))
     return AsyncClient(
         await _embedded(paths, worktree=worktree, progress=progress, index=index, prepare=prepare, **options)
     )
@@ -42,6 +47,9 @@ def open(  # noqa: A001 - users write sourcelight.open
     progress: ProgressChoice = None,
     index: Place | None = None,
     prepare: bool = True,
+    cluster: str | Sequence[str] = (),
+    storage: str = "",
+    tls: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Client:
     """Open repositories on this machine, indexing what is not indexed yet; no server and no account.
@@ -60,6 +68,10 @@ def open(  # noqa: A001 - users write sourcelight.open
     prepare
         Go on in the background, once text can be searched, with finding definitions and the words that questions are
         ranked by; else the first search for them begins with that.
+    cluster, storage, tls
+        In place of `paths`: the address of a cluster's scheduler (of two for two cells), the URL of its shards, and
+        the files ``ca``, ``cert`` and ``key`` for ``tls://``. Whoever has these can run any code on the workers: they
+        are an administrator's; everyone else connects to a service.
     options
         Further ones of `sourcelight.backends.embed.open_engine`, such as ``max_bytes``.
 
@@ -67,8 +79,28 @@ def open(  # noqa: A001 - users write sourcelight.open
     ------
     NoRepositories
         When there is nothing to search below `paths`.
+    ConfigurationError
+        For an address that is none or not encrypted, or storage without shards.
     """
+    if cluster or storage:
+        return Client(_clustered(paths, cluster, storage, tls))
     return Client(call(_embedded, paths, worktree=worktree, progress=progress, index=index, prepare=prepare, **options))
+
+
+def _clustered(
+    paths: tuple[Place, ...], cluster: str | Sequence[str], storage: str, tls: Mapping[str, str] | None
+) -> Any:
+    from sourcelight.backends import embed
+    from sourcelight.backends.cluster.engine import ClusterEngine
+    from sourcelight.backends.cluster.fleet import Fleet
+
+    if paths:
+        raise ConfigurationError("a cluster has its repositories in storage: give no paths beside cluster=")
+    if not cluster or not storage:
+        raise ConfigurationError("cluster= and storage= belong together: a scheduler's address, and a URL of shards")
+    schedulers = (cluster,) if isinstance(cluster, str) else tuple(cluster)
+    engine = ClusterEngine(Fleet(schedulers, storage, tls=tls))
+    return embed.EmbeddedBackend(engine, name=f"cluster {', '.join(schedulers)}")
 
 
 async def _embedded(

@@ -1,0 +1,100 @@
+"""One order to one worker, and to the next when it does not answer: calls of tools, and counts."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sourcelight.backends.cluster.asking.members import Member, Members
+from sourcelight.backends.cluster.asking.streams import Tried
+from sourcelight.backends.cluster.messages import Order, fault_from_plain
+from sourcelight.core.errors import Cancelled, ClusterError, WorkersUnreachable
+
+Message = Mapping[str, Any]
+
+
+class NoAnswer(ClusterError):
+    """Raised when none of the workers that could answer did; `tried` says why."""
+
+    def __init__(self, what: str, tried: Sequence[Tried]) -> None:
+        asked = "; ".join(f"{one.worker}: {one.reason}" for one in tried) or "no worker that holds it answers"
+        super().__init__(f"{what} could not be answered. Asked: {asked}. Try again in a moment.")
+        self.tried = tuple(tried)
+
+
+async def ask_one(
+    members: Members,
+    operation: str,
+    order: Order,
+    candidates: Sequence[Member],
+    *,
+    what: str,
+    silence_s: float,
+    heard: Callable[[Message], None] = lambda _: None,
+) -> Message:
+    """The last message of the first worker that answers.
+
+    Parameters
+    ----------
+    members
+        Where a worker that is gone is dropped.
+    operation, order
+        What is asked.
+    candidates
+        Workers in the order in which they are asked.
+    what
+        Named when nobody answers.
+    silence_s
+        Seconds without a message after which a worker is taken for dead.
+    heard
+        Called with each message before the last; none is repeated when another worker is asked.
+
+    Raises
+    ------
+    NoAnswer
+        When no worker answers, or two fail alike.
+    SourcelightError
+        What the call itself raises.
+    """
+    tried: list[Tried] = []
+    for member in candidates:
+        faults = [one.reason for one in tried if one.engine]
+        if len(faults) > len(set(faults)):
+            break  # two workers failed alike: a third would too
+        try:
+            return await _asked(members, operation, order, member, silence_s, heard)
+        except WorkersUnreachable as error:
+            members.drop(member)
+            tried.append(Tried(member.name, error.reason))
+        except TimeoutError:
+            members.drop(member)
+            tried.append(Tried(member.name, f"it said nothing for {silence_s:g} s"))
+        except ClusterError as error:
+            tried.append(Tried(member.name, str(error), engine=True))
+        except Cancelled as error:
+            tried.append(Tried(member.name, str(error)))
+    raise NoAnswer(what, tried)
+
+
+async def _asked(
+    members: Members,
+    operation: str,
+    order: Order,
+    member: Member,
+    silence_s: float,
+    heard: Callable[[Message], None],
+) -> Message:
+    answers = members.connections.ask(member.address, operation, order.to_plain())
+    async with contextlib.aclosing(answers):
+        while True:
+            message = await asyncio.wait_for(anext(answers), silence_s)
+            if message["kind"] == "fault":
+                raise fault_from_plain(message)
+            if message["kind"] == "end":
+                if message.get("failed"):
+                    name, reason = next(iter(message["failed"].items()))
+                    raise ClusterError(f"{name}: {reason}")
+                return message
+            heard(message)

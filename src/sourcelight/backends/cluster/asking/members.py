@@ -1,0 +1,147 @@
+"""Who is there: the workers of one or two cells, and which of them hold a shard."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sourcelight.backends.cluster.placement import REPLICAS, place
+from sourcelight.backends.cluster.storage.generation import Generation
+from sourcelight.backends.cluster.wiring import Connections
+from sourcelight.core.errors import WorkersUnreachable
+
+LOOK_S = 1.0
+"""Seconds after which schedulers are asked again who is there, while searches come in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A worker: its name, which stays the same when it starts again, and its address, which does not."""
+
+    name: str
+    address: str
+    cell: int = 0
+
+
+@dataclass(slots=True)
+class _Cell:
+    address: str
+    members: tuple[Member, ...] = ()
+    fault: str = ""
+
+
+@dataclass(slots=True)
+class Members:
+    """The workers of all cells. On one event loop.
+
+    Parameters
+    ----------
+    connections
+        To schedulers and workers.
+    schedulers
+        Address of each cell's scheduler. With one cell each shard has `placement.REPLICAS` workers in it; with
+        several it has one in each.
+    """
+
+    connections: Connections
+    schedulers: Sequence[str]
+    _cells: list[_Cell] = field(init=False)
+    _dropped: set[str] = field(default_factory=set)
+    _looked: float = 0.0
+    _looking: asyncio.Task[None] | None = None
+    _placed: dict[tuple[str, tuple[Member, ...]], dict[str, tuple[Member, ...]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._cells = [_Cell(address) for address in self.schedulers]
+
+    @property
+    def live(self) -> tuple[Member, ...]:
+        """The workers that answered when they were last asked, of all cells."""
+        return tuple(one for cell in self._cells for one in cell.members if one.address not in self._dropped)
+
+    @property
+    def faults(self) -> dict[str, str]:
+        """Schedulers that did not answer, and why."""
+        return {cell.address: cell.fault for cell in self._cells if cell.fault}
+
+    async def ready(self) -> None:
+        """Know the workers: asks at first, and later in the background, so that no search waits for a scheduler."""
+        if not self._looked:
+            await self._start()
+        elif time.monotonic() - self._looked > LOOK_S:
+            self._start()
+
+    async def look(self) -> None:
+        """Ask the schedulers now who is there."""
+        await self._start()
+
+    def drop(self, member: Member) -> None:
+        """Ask this worker nothing until its scheduler has been asked again, and it answers."""
+        self._dropped.add(member.address)
+        self._start()
+
+    def holding(self, generation: Generation) -> dict[str, tuple[Member, ...]]:
+        """For each repository the workers that hold its shard, the preferred one first; only those that live."""
+        live = self.live
+        found = self._placed.get((generation.id, live))
+        if found is None:
+            found = self._places(generation, live)
+            self._placed = {(generation.id, live): found}
+        return found
+
+    async def close(self) -> None:
+        """Stop looking."""
+        if self._looking is not None:
+            self._looking.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._looking
+
+    def _places(self, generation: Generation, live: tuple[Member, ...]) -> dict[str, tuple[Member, ...]]:
+        sizes = {entry.shard: entry.size for entry in generation.searchable}
+        replicas = REPLICAS if len(self._cells) == 1 else 1
+        holders: dict[str, list[Member]] = {shard: [] for shard in sizes}
+        for cell in range(len(self._cells)):
+            by_name = {one.name: one for one in live if one.cell == cell}
+            for shard, names in place(sizes, list(by_name), replicas=replicas).items():
+                holders[shard] += [by_name[name] for name in names]
+        return {entry.name: tuple(holders[entry.shard]) for entry in generation.searchable}
+
+    def _start(self) -> asyncio.Task[None]:
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.get_running_loop().create_task(self._look())
+        return self._looking
+
+    async def _look(self) -> None:
+        await asyncio.gather(*(self._look_at(number, cell) for number, cell in enumerate(self._cells)))
+        self._looked = time.monotonic()
+
+    async def _look_at(self, number: int, cell: _Cell) -> None:
+        try:
+            found = await self.connections.workers(cell.address)
+        except WorkersUnreachable as error:
+            cell.fault = error.reason
+            # Without its scheduler a worker of Dask ends: those that still answer may be asked until they do.
+            return
+        cell.fault = ""
+        members = tuple(Member(name, address, number) for name, address in sorted(found.items()))
+        back = [one for one in members if one.address in self._dropped]
+        answers = await asyncio.gather(*(self._answers(one) for one in back))
+        self._dropped -= {one.address for one, alive in zip(back, answers, strict=True) if alive}
+        cell.members = members
+
+    async def _answers(self, member: Member) -> bool:
+        from sourcelight.backends.cluster.messages import HELLO
+
+        try:
+            async with (
+                asyncio.timeout(LOOK_S),
+                contextlib.aclosing(self.connections.ask(member.address, HELLO)) as said,
+            ):
+                async for _ in said:
+                    return True
+        except (WorkersUnreachable, TimeoutError):
+            pass
+        return False

@@ -1,0 +1,236 @@
+"""A generation built on the workers of a cluster: many repositories at once, failures as data."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sourcelight.backends.cluster.building.shards import build_shard
+from sourcelight.backends.cluster.storage.generation import (
+    Generation,
+    ShardEntry,
+    read_current,
+    write_generation,
+)
+from sourcelight.backends.cluster.storage.objects import Storage
+from sourcelight.backends.cluster.wiring import dask_client
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.errors import Cancelled, SourcelightError
+from sourcelight.engines.search.model import DEFAULT_MAX_FILE_SIZE
+from sourcelight.repos import Catalog, Repository
+
+DEATHS = 3
+"""Workers that may die with a repository in hand before it is set aside."""
+
+_LOOK_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class BuildProgress:
+    """How far a build is: repositories done of all, the one last heard of, and what became of it."""
+
+    done: int
+    total: int
+    repository: str = ""
+    outcome: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    """What a build did; names of repositories.
+
+    Attributes
+    ----------
+    built, current
+        Those that got a new shard, and those of which nothing changed.
+    failures
+        Those that could not be built, and why; a former shard stays in use.
+    gone
+        Those of the former generation that are not there any more.
+    generation
+        What is searched from now on.
+    """
+
+    built: tuple[str, ...]
+    current: tuple[str, ...]
+    failures: Mapping[str, str]
+    gone: tuple[str, ...]
+    generation: Generation
+
+
+def build_generation(
+    catalog: Catalog,
+    storage: Storage,
+    *,
+    cluster: str = "",
+    tls: Mapping[str, str] | None = None,
+    work: str | os.PathLike[str] | None = None,
+    workers: int = 1,
+    max_file_size: int = DEFAULT_MAX_FILE_SIZE,
+    progress: Callable[[BuildProgress], None] | None = None,
+    cancellation: Cancellation | None = None,
+) -> BuildReport:
+    """Build the shards of all repositories of a catalog, and make them the current generation in one step.
+
+    What did not change since the former generation is not built again; a repository that fails, or whose worker dies
+    `DEATHS` times, keeps its former shard and is named. Killed before its end, nothing changes for those who search,
+    and the next build finds what was put into storage so far.
+
+    Parameters
+    ----------
+    catalog
+        Repositories; with `cluster`, at paths that its workers see too.
+    storage
+        Where shards go.
+    cluster, tls
+        Address of a scheduler whose workers build, and its TLS files; empty: this process builds.
+    work
+        Folder that keeps indexes between builds, on each machine that builds; None: a temporary one.
+    workers
+        Repositories that this process builds at once, without `cluster`.
+    max_file_size
+        Bytes above which a file is matched by name only.
+    progress
+        Called for each repository that is done.
+    cancellation
+        Ends it; the former generation stays.
+
+    Raises
+    ------
+    ClusterError
+        When storage or the cluster can't be used.
+    Cancelled
+        After ``cancellation.cancel()``.
+    """
+    stop = cancellation or Cancellation()
+    former = read_current(storage)
+    known = {} if former is None else {entry.name: entry for entry in former.entries}
+    repositories = sorted(catalog.repositories, key=lambda one: -_git_bytes(one))
+    orders = [(one, known.get(one.name)) for one in repositories]
+    run = _on_cluster(cluster, tls) if cluster else _here(workers)
+    found: dict[str, ShardEntry] = {}
+    tell = progress or (lambda _: None)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = os.fspath(work) if work is not None else temporary
+        if cluster and work is None:
+            folder = ""
+        for name, outcome in run(orders, storage.url, folder, max_file_size, stop):
+            found[name] = outcome if isinstance(outcome, ShardEntry) else _set_aside(catalog.get(name), known, outcome)
+            tell(BuildProgress(len(found), len(orders), name, found[name].problem or "done"))
+    stop.check()
+    entries = tuple(found[name] for name in sorted(found))
+    made = Generation(entries=entries, contexts=catalog.contexts)
+    if former is None or (former.entries, dict(former.contexts)) != (made.entries, dict(made.contexts)):
+        made = write_generation(storage, made, "" if former is None else former.id)
+    else:
+        made = former
+    failures = {entry.name: entry.problem for entry in entries if entry.problem}
+    same = {e.name for e in entries if not e.problem and e.name in known and known[e.name].shard == e.shard}
+    return BuildReport(
+        tuple(e.name for e in entries if not e.problem and e.name not in same),
+        tuple(sorted(same)),
+        failures,
+        tuple(sorted(known.keys() - found.keys())),
+        made,
+    )
+
+
+def build_one(
+    repository: Repository, former: ShardEntry | None, storage: str, folder: str, max_file_size: int
+) -> ShardEntry | str:
+    """Build one shard; gives its entry, or why it could not be built. What runs on a worker."""
+    with tempfile.TemporaryDirectory() as temporary:
+        try:
+            return build_shard(
+                repository, Storage(storage), Path(folder or temporary), former, max_file_size=max_file_size
+            )
+        except (SourcelightError, OSError, MemoryError) as fault:
+            return str(fault) or type(fault).__name__
+
+
+def _here(workers: int) -> Any:
+    def run(orders: Sequence[Any], storage: str, folder: str, max_file_size: int, stop: Cancellation) -> Any:
+        with ThreadPoolExecutor(max(workers, 1)) as pool:
+            futures = {}
+            for repository, former in orders:
+                future = pool.submit(build_one, repository, former, storage, folder, max_file_size)
+                futures[future] = repository.name
+            try:
+                for future in as_completed(futures):
+                    stop.check()
+                    yield futures[future], future.result()
+            except BaseException:
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+
+    return run
+
+
+def _on_cluster(scheduler: str, tls: Mapping[str, str] | None) -> Any:
+    def run(orders: Sequence[Any], storage: str, folder: str, max_file_size: int, stop: Cancellation) -> Any:
+        from distributed.scheduler import KilledWorker
+
+        client = dask_client(scheduler, tls)
+        try:
+            waiting = {}
+            for priority, (repository, former) in enumerate(orders):
+                future = client.submit(
+                    build_one,
+                    repository,
+                    former,
+                    storage,
+                    folder,
+                    max_file_size,
+                    key=f"sourcelight-build-{repository.name}-{time.time_ns()}",
+                    priority=-priority,
+                    retries=0,
+                    pure=False,
+                    allow_other_workers=True,
+                )
+                waiting[repository.name] = future
+            while waiting:
+                stop.check()
+                for name in [name for name, future in waiting.items() if future.done()]:
+                    future = waiting.pop(name)
+                    try:
+                        # What counts is in storage: only the entry comes back, and the future is let go of at once.
+                        yield name, future.result()
+                    except KilledWorker:
+                        yield name, f"{DEATHS} workers died while they built it (not enough memory?)"
+                    except Cancelled:
+                        raise
+                    except Exception as fault:  # noqa: BLE001 - whatever a task raises belongs to its repository
+                        yield name, f"{type(fault).__name__}: {fault}"
+                    future.release()
+                time.sleep(_LOOK_S)
+        except BaseException:
+            client.cancel(list(waiting.values()), force=True)
+            raise
+        finally:
+            client.close()
+
+    return run
+
+
+def _set_aside(repository: Repository, known: Mapping[str, ShardEntry], problem: str) -> ShardEntry:
+    former = known.get(repository.name)
+    if former is None or not former.shard:
+        return ShardEntry(repository.facts, problem=problem)
+    return replace(former, problem=problem)
+
+
+def _git_bytes(repository: Repository) -> int:
+    """Bytes of packed objects: what the work of a build goes with."""
+    if repository.kind != "git":
+        return 0
+    packs = Path(repository.git_dir) / "objects" / "pack"
+    try:
+        return sum(path.stat().st_size for path in packs.iterdir())
+    except OSError:
+        return 0

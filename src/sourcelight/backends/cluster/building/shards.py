@@ -1,0 +1,131 @@
+"""One repository made a shard: indexed, its history read, and put into storage."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from sourcelight.backends.cluster.storage.generation import ShardEntry
+from sourcelight.backends.cluster.storage.objects import Storage
+from sourcelight.backends.cluster.storage.shard import HISTORY, INDEX, ShardFiles, fetch, publish
+from sourcelight.backends.cluster.worker.engines import formats
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.errors import ClusterError, IndexFault, RepositoryError
+from sourcelight.engines.engine import Engine
+from sourcelight.engines.history.store.local import LocalHistoryStore
+from sourcelight.engines.search import IndexStore
+from sourcelight.repos import Catalog, Repository
+
+Tell = Callable[[str], None]
+
+
+def source_of(repository: Repository, max_file_size: int) -> str:
+    """What a shard of this repository would be made from: the same again means that nothing is to be built."""
+    from sourcelight.repos.handles import open_handle
+
+    handle = open_handle(repository.git_dir)
+    refs = sorted((name.decode("utf-8", "replace"), str(handle.lookup_reference(os.fsdecode(name)).target))
+                  for name in handle.raw_listall_references())  # fmt: skip
+    said = json.dumps([repository.facts.commit, refs, max_file_size, formats(), repository.incomplete])
+    return hashlib.sha256(said.encode()).hexdigest()
+
+
+def build_shard(
+    repository: Repository,
+    storage: Storage,
+    folder: Path,
+    former: ShardEntry | None = None,
+    *,
+    max_file_size: int,
+    tell: Tell = lambda _: None,
+    cancellation: Cancellation | None = None,
+) -> ShardEntry:
+    """Index a repository with all that goes with it, and put it into storage; gives its entry.
+
+    What a former shard has is fetched first, so that only what is new is read.
+
+    Raises
+    ------
+    ClusterError
+        When it could not be indexed, or storage can't be used.
+    RepositoryError
+        When the repository can't be read.
+    Cancelled
+        After ``cancellation.cancel()``.
+    """
+    stop = cancellation or Cancellation()
+    if repository.kind != "git":
+        raise RepositoryError("a folder without git can't be kept in a cluster: commit it, or open it on one machine")
+    source = source_of(repository, max_file_size)
+    if former is not None and former.shard and former.source == source:
+        return replace(former, facts=repository.facts, problem="")
+    own = replace(repository, key=_key(repository.name), worktree="")
+    store = IndexStore(os.fspath(folder / "index"), max_file_size=max_file_size, workers=1)
+    histories = LocalHistoryStore(folder / "index-history", workers=1)
+    index, history = folder / "index" / own.key, folder / "index-history" / own.key
+    if former is not None and former.shard and former.formats == formats() and not index.exists():
+        _begin_with(former, storage, folder, own.key)
+    engine = Engine(Catalog.listed([own]), store, history=histories)
+    tell("indexing")
+    report = engine.update(cancellation=stop)
+    stop.check()
+    if report.failures:
+        raise ClusterError(next(iter(report.failures.values())))
+    targets = [engine.target_of(own)]
+    tell("finding definitions")
+    done = store.update_symbols(targets, cancellation=stop)
+    tell("reading words")
+    words = engine.terms.update(targets, cancellation=stop)
+    tell("reading history")
+    read = histories.update([own], cancellation=stop)
+    stop.check()
+    for failures in (done.failures, words.failures, read.failures):
+        if failures:
+            raise ClusterError(next(iter(failures.values())))
+    tell("putting into storage")
+    try:
+        files = publish(own, index, history, storage)
+    except OSError as error:
+        raise RepositoryError(f"{repository.name} can't be read: {error}") from error
+    view = store.repository_folder(own.key).manifest().view_of(repository.facts.commit)
+    if view is None:
+        raise IndexFault(os.fspath(index), "the commit moved while it was indexed")
+    return ShardEntry(
+        repository.facts,
+        files.keep(storage),
+        files.size,
+        view.text_bytes,
+        view.files,
+        formats(),
+        repository.incomplete,
+        source=source,
+    )
+
+
+def _begin_with(former: ShardEntry, storage: Storage, folder: Path, key: str) -> None:
+    incoming = folder / f"incoming-{key}-{os.urandom(4).hex()}"
+    try:
+        files = ShardFiles.read(storage, former.shard).files
+        wanted = [file for file in files if not file.path.startswith("git/")]
+        fetch(wanted, storage, folder / "objects", incoming)
+        for name, place in ((INDEX, "index"), (HISTORY, "index-history")):
+            target = folder / place / key
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.rmtree(target, ignore_errors=True)
+            (incoming / name).rename(target)
+    except ClusterError:
+        pass  # it is then built from the ground
+    finally:
+        shutil.rmtree(incoming, ignore_errors=True)
+        shutil.rmtree(folder / "objects", ignore_errors=True)
+
+
+def _key(name: str) -> str:
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", name.rpartition("/")[2]).strip(".-")[:40] or "repository"
+    return f"{stem}-{hashlib.sha256(name.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"

@@ -1,0 +1,110 @@
+"""The engine of a cluster: what an engine of one machine answers, answered by workers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sourcelight.backends.cluster.calls import counted, delegated
+from sourcelight.backends.cluster.fleet import Fleet
+from sourcelight.backends.cluster.search import ClusterSearch
+from sourcelight.backends.cluster.storage.generation import Generation
+from sourcelight.backends.cluster.view import ClusterView
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.batches.answers import Answer
+from sourcelight.core.errors import UnsupportedCall
+from sourcelight.core.query import Query
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.engine import Engine, Limits
+from sourcelight.engines.engine.contexts import Scoped
+from sourcelight.engines.engine.explain import Explanation
+from sourcelight.engines.search import IndexProgress, IndexReport, IndexStore
+from sourcelight.engines.search.model import GroupBy
+from sourcelight.repos import Catalog, Repository, Viewer
+
+if TYPE_CHECKING:
+    from sourcelight.engines.tools import CallContext
+
+
+class ClusterEngine(Engine):
+    """Answers queries over the repositories of a cluster's newest generation.
+
+    Nothing of a repository but its facts is on this machine.
+
+    Parameters
+    ----------
+    fleet
+        The workers; closed by whoever made it.
+    limits
+        Bounds of every search.
+    """
+
+    def __init__(self, fleet: Fleet, *, limits: Limits | None = None) -> None:
+        self.fleet = fleet
+        self.generation = fleet.generation
+        super().__init__(catalog_of(self.generation), IndexStore(os.devnull), limits=limits)
+        self.cluster = ClusterView(fleet)
+
+    def refresh(self, cancellation: Cancellation | None = None) -> None:
+        """Take up a newer generation, if there is one."""
+        del cancellation
+        newest = self.fleet.generation
+        if newest.id != self.generation.id:
+            self.generation, self.catalog = newest, catalog_of(newest)
+
+    def update(
+        self,
+        *,
+        progress: Callable[[IndexProgress], None] | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> IndexReport:
+        """Nothing is indexed here: `build` does it on the workers."""
+        del progress, cancellation
+        return IndexReport()
+
+    def searching(
+        self,
+        query: Query,
+        scopes: Sequence[Scoped],
+        request: SearchRequest,
+        viewer: Viewer,
+        cancellation: Cancellation,
+        started: float,
+        *,
+        read_s: float = 0.0,
+    ) -> ClusterSearch:
+        """A search that did not begin yet."""
+        self.refresh()
+        return ClusterSearch(self, query, scopes, request, viewer, cancellation, started, read_s=read_s)
+
+    def count(
+        self, request: SearchRequest, by: Sequence[GroupBy], viewer: Viewer, cancellation: Cancellation
+    ) -> Any | None:
+        """Matches and files by ``repository``, ``language`` or ``path``; see `Engine.count`."""
+        self.refresh()
+        self.read(request)
+        return counted(self, request, by, viewer, cancellation)
+
+    def delegate(self, name: str, arguments: Mapping[str, Any], context: CallContext) -> Answer | None:
+        """Answer a call of a tool by a worker; None: it is answered here, from the catalog and by searches."""
+        return delegated(self, name, arguments, context)
+
+    def close(self) -> None:
+        """End the connections to the workers."""
+        super().close()
+        self.cluster.close()
+        self.fleet.close()
+
+    def explain(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation | None = None) -> Explanation:
+        """Refused: what an index would answer is known to the workers alone; raises `UnsupportedCall`."""
+        del request, viewer, cancellation
+        raise UnsupportedCall(
+            "a cluster does not explain queries yet; `sourcelight.parse_query` reads them", call="explain"
+        )
+
+
+def catalog_of(generation: Generation) -> Catalog:
+    """The repositories of a generation as a catalog, with no place on this machine."""
+    found = [Repository(entry.facts, entry.shard, "git", "", "", entry.incomplete) for entry in generation.searchable]
+    return Catalog.listed(found, contexts=generation.contexts)

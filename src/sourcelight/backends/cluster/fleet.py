@@ -1,0 +1,147 @@
+"""A cluster as a service sees it: its storage, its generations, its workers, and one event loop to ask them from."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Coroutine, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from sourcelight.backends.cluster.asking.members import Member, Members
+from sourcelight.backends.cluster.asking.streams import SILENCE_S
+from sourcelight.backends.cluster.storage.generation import Generation, current_id, read_generation
+from sourcelight.backends.cluster.storage.objects import Storage
+from sourcelight.backends.cluster.wiring import Connections, check_address, require_distributed
+from sourcelight.core.errors import ClusterError, ConfigurationError
+
+GENERATION_S = 5.0
+"""Seconds after which storage is asked again for a newer generation, while searches come in."""
+
+_STOP_S = 5.0
+T = TypeVar("T")
+
+
+class Fleet:
+    """The workers and shards of a cluster. Safe to share between threads; `close` it.
+
+    Parameters
+    ----------
+    schedulers
+        Address of the scheduler of each cell: one, or two that hold a replica each.
+    storage
+        URL of the shards.
+    tls
+        Files ``ca``, ``cert`` and ``key`` for addresses with ``tls://``.
+    silence_s
+        Seconds without a word after which a worker is taken for dead.
+
+    Raises
+    ------
+    ConfigurationError
+        For an address that is none or not encrypted, or storage that holds no generation.
+    MissingExtra
+        When Dask distributed or fsspec is not installed.
+    StorageError
+        When storage can't be read.
+    """
+
+    def __init__(
+        self,
+        schedulers: Sequence[str],
+        storage: str,
+        *,
+        tls: Mapping[str, str] | None = None,
+        silence_s: float = SILENCE_S,
+    ) -> None:
+        require_distributed()
+        if not schedulers:
+            raise ConfigurationError("a cluster needs the address of its scheduler")
+        for address in schedulers:
+            check_address(address)
+        self.schedulers = tuple(schedulers)
+        self.tls = tls
+        self.storage = Storage(storage)
+        self.silence_s = silence_s
+        self._generation = self._read("")
+        self._read_at = time.monotonic()
+        self._guard = threading.Lock()
+        self._refreshing = threading.Lock()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="sourcelight-cluster", daemon=True)
+        self._thread.start()
+        self.members = self.run(self._connected(tls))
+
+    @property
+    def generation(self) -> Generation:
+        """The generation that searches run over; a newer one is noticed within `GENERATION_S` seconds of a search."""
+        with self._guard:
+            known, age = self._generation, time.monotonic() - self._read_at
+        if age > GENERATION_S and self._refreshing.acquire(blocking=False):
+            threading.Thread(target=self._refresh, name="sourcelight-generation", daemon=True).start()
+        return known
+
+    def refresh(self) -> Generation:
+        """Take up the newest generation now; raises `StorageError`."""
+        found = self._read(self._generation.id)
+        with self._guard:
+            self._generation, self._read_at = found, time.monotonic()
+        return found
+
+    def holders(self) -> dict[str, tuple[Member, ...]]:
+        """For each repository of the generation the workers that hold its shard."""
+        generation = self.generation
+
+        async def placed() -> dict[str, tuple[Member, ...]]:
+            await self.members.ready()
+            return self.members.holding(generation)
+
+        return self.run(placed())
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run something on the fleet's loop, and wait for it."""
+        return self.start(work).result()
+
+    def start(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Begin something on the fleet's loop."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def close(self) -> None:
+        """End all connections and the loop."""
+        if self._loop.is_closed():
+            return
+
+        async def end() -> None:
+            await self.members.close()
+            others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
+            await self.members.connections.close()
+            await asyncio.sleep(0)  # sockets are closed by what they left to the loop
+
+        self.run(end())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_STOP_S)
+        self._loop.close()
+
+    async def _connected(self, tls: Mapping[str, str] | None) -> Members:
+        return Members(Connections(tls), self.schedulers)
+
+    def _refresh(self) -> None:
+        try:
+            self.refresh()
+        except ClusterError:  # the one at hand stays, and storage is asked again later
+            with self._guard:
+                self._read_at = time.monotonic()
+        finally:
+            self._refreshing.release()
+
+    def _read(self, known: str) -> Generation:
+        named = current_id(self.storage)
+        if not named:
+            raise ConfigurationError(
+                f"there are no shards at {self.storage!r} yet: run `sourcelight index --cluster … --storage …` first"
+            )
+        return self._generation if named == known else read_generation(self.storage, named)

@@ -1,0 +1,124 @@
+"""What goes over the wire between a service and its workers: plain values, and record batches as Arrow frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal
+
+from sourcelight.core import errors
+from sourcelight.core.batches.answers import Answer
+from sourcelight.core.errors import ClusterError, SourcelightError
+from sourcelight.core.wire.request import SearchRequest
+
+PROTOCOL = 1
+SEARCH, CALL, HELLO = "sourcelight_search", "sourcelight_call", "sourcelight_hello"
+"""Operations of a worker."""
+
+Work = Literal["search", "count", "call"]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a worker is asked.
+
+    Parameters
+    ----------
+    generation
+        Of which `names` are.
+    names
+        The repositories that exist for this request: what the viewer may see and the plan needs, of those placed here.
+    viewer
+        Name of the account, for what is the account's own.
+    allowed_s
+        Seconds that it may take; None: no limit.
+    request, limit
+        A search: what is asked, and the matches after which enough were found.
+    counts, by
+        Whether only counts are asked for, and by which columns.
+    tool, arguments, served, base_url
+        A call of a tool or an analysis.
+    """
+
+    generation: str
+    names: tuple[str, ...]
+    viewer: str = ""
+    allowed_s: float | None = None
+    request: SearchRequest | None = None
+    limit: int = 0
+    counts: bool = False
+    by: tuple[str, ...] = ()
+    tool: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    served: bool = False
+    base_url: str = ""
+    protocol: int = PROTOCOL
+
+    def to_plain(self) -> dict[str, Any]:
+        """As values of JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Order:
+        """The order that `to_plain` gave; raises `ClusterError` for one of another protocol."""
+        if plain.get("protocol") != PROTOCOL:
+            raise ClusterError(f"protocol {plain.get('protocol')} is asked, this worker speaks {PROTOCOL}")
+        known = {one.name for one in fields(cls)}
+        values = {name: value for name, value in plain.items() if name in known}
+        request = values.get("request")
+        return cls(
+            **{
+                **values,
+                "names": tuple(values["names"]),
+                "by": tuple(values["by"]),
+                "request": None if request is None else SearchRequest(**request),
+            }
+        )
+
+
+def fault_to_plain(fault: BaseException) -> dict[str, Any]:
+    """An error as values; ours keep their kind and facts, others become words."""
+    if not isinstance(fault, SourcelightError):
+        return {"kind": "ClusterError", "message": f"{type(fault).__name__}: {fault}", "facts": {}, "ours": False}
+    facts = {name: value for name, value in vars(fault).items() if _is_plain(value)}
+    return {"kind": type(fault).__name__, "message": str(fault), "facts": facts, "ours": True}
+
+
+def fault_from_plain(plain: Mapping[str, Any]) -> SourcelightError:
+    """The error that `fault_to_plain` told of."""
+    kind = getattr(errors, str(plain["kind"]), ClusterError)
+    if not (isinstance(kind, type) and issubclass(kind, SourcelightError)):
+        kind = ClusterError
+    fault: SourcelightError = kind.__new__(kind)
+    Exception.__init__(fault, plain["message"])
+    for name, value in plain["facts"].items():
+        setattr(fault, name, tuple(value) if isinstance(value, list) else value)
+    return fault
+
+
+def answer_to_plain(answer: Answer) -> dict[str, Any]:
+    """An answer as values and its table."""
+    return {
+        "columns": answer.columns,
+        "table": answer.table,
+        "attributes": dict(answer.attributes),
+        "complete": answer.complete,
+        "notices": list(answer.notices),
+    }
+
+
+def answer_from_plain(plain: Mapping[str, Any]) -> Answer:
+    """The answer that `answer_to_plain` told of."""
+    return Answer(
+        columns=plain["columns"],
+        table=plain["table"],
+        attributes=plain["attributes"],
+        complete=plain["complete"],
+        notices=tuple(plain["notices"]),
+    )
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, (str, int, float, bool))

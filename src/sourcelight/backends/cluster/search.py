@@ -1,0 +1,241 @@
+"""A search over a cluster: planned here, carried out by workers, counted, ranked and bounded here."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Generator, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sourcelight.backends.cluster.asking.slots import Slots
+from sourcelight.backends.cluster.asking.streams import Streams, Tried
+from sourcelight.backends.cluster.messages import Order
+from sourcelight.core.batches import Event, MatchBatch
+from sourcelight.core.wire.events import Alert, Skipped
+from sourcelight.engines.engine import hints, left_out
+from sourcelight.engines.engine.cut import first_matches, match_count
+from sourcelight.engines.engine.ownership import Ownership
+from sourcelight.engines.engine.plan import Plan, make_plan, unmade_plan
+from sourcelight.engines.engine.ranking import SCORE, Ranking
+from sourcelight.engines.engine.running import PROGRESS_EVERY_S, Search
+from sourcelight.engines.engine.scope import Scope, Scoper
+
+if TYPE_CHECKING:
+    from sourcelight.backends.cluster.engine import ClusterEngine
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Accounting:
+    """What became of the shards that a search was planned on: each is in exactly one of the three.
+
+    Attributes
+    ----------
+    planned
+        Repositories that the query names, of those the viewer may see.
+    done
+        Those that a worker told whole.
+    skipped
+        Those that no worker told whole, with the workers that were asked.
+    excluded
+        Those of which the worker found that the query does not search them: no such revision, a predicate that fails.
+    """
+
+    planned: frozenset[str] = frozenset()
+    done: frozenset[str] = frozenset()
+    skipped: dict[str, tuple[Tried, ...]] | None = None
+    excluded: frozenset[str] = frozenset()
+
+
+class ClusterSearch(Search):
+    """One search under way; `accounting` is whole when its events have ended."""
+
+    accounting: Accounting = Accounting()
+    _slots: Slots
+    _streams: Streams | None = None
+    _owners: Ownership
+    _searched: int = 0
+    _told_late: set[str]
+
+    def events(self) -> Generator[Event, None, None]:
+        """Events in the order of the wire: matches and progress, the final filters and progress, an alert, done."""
+        engine: ClusterEngine = self.engine  # type: ignore[assignment]  # the one that made this search
+        plan = self.query.plan
+        limit = max((a.count_limit(engine.limits.matches) or sys.maxsize for a in plan), default=engine.limits.matches)
+        allowed_s = self._allowed_s()
+        self.cancellation.limit(None if allowed_s is None else allowed_s - self.read_s)
+        scoper = Scoper(engine, self.viewer, self.cancellation)
+        scopes = scoper.selected(self.scoped)
+        plans = [_checked(scope) for scope in scopes]
+        names = sorted({t.repository.name for p in plans for t in p.targets})
+        self.facts = {t.repository.name: t.repository.facts for p in plans for t in p.targets}
+        most = limit if self.request.display < 0 else min(limit, self.request.display)
+        self.last_progress = time.monotonic()
+        self._owners = Ownership(lambda *_: None)
+        self._told_late = set()
+        for batch in self._batches(engine, plans, names, limit):
+            if self.cancellation.cancelled:
+                return
+            kept = batch
+            if self.tally.matches + match_count(batch) >= limit:
+                kept = first_matches(batch, limit - self.tally.matches)
+                self.limit_hit = True
+            self.tally.add(kept)
+            room = most - self.shown
+            if room > 0:
+                visible_part = first_matches(kept, room)
+                if not self.shown:
+                    yield from self._filters(plans, exhaustive=False)
+                self.shown += match_count(visible_part)
+                yield MatchBatch(visible_part, self._introduce(visible_part))
+            if self.limit_hit:
+                break
+            if time.monotonic() - self.last_progress >= PROGRESS_EVERY_S:
+                self.last_progress = time.monotonic()
+                yield from self._filters(plans, exhaustive=False)
+                yield self._progress(done=False)
+        if self.cancellation.cancelled:
+            return
+        self._sum_up(names, scoper)
+        yield from self._closing(plans, scoper, limit, allowed_s)
+
+    def finds(self) -> bool:
+        """Whether anything is found in time."""
+        engine: ClusterEngine = self.engine  # type: ignore[assignment]  # the one that made this search
+        plans = [_checked(scope) for scope in Scoper(engine, self.viewer, self.cancellation).selected(self.scoped)]
+        names = sorted({t.repository.name for p in plans for t in p.targets})
+        batches = self._batches(engine, plans, names, 1)
+        try:
+            return any(batch.num_rows for batch in batches)
+        finally:
+            batches.close()
+
+    def _batches(
+        self, engine: ClusterEngine, plans: list[Plan], names: list[str], limit: int
+    ) -> Generator[Any, None, None]:
+        """All rows, ranked where a search on one machine would rank them."""
+        self._slots = Slots(names)
+        self._streams: Streams | None = None
+        if not names:
+            return
+        fleet = engine.fleet
+        remaining = self.cancellation.remaining_s
+        order = Order(
+            engine.generation.id,
+            (),
+            viewer=self.viewer.name,
+            allowed_s=remaining,
+            request=replace(self.request, timeout_s=remaining if remaining is None else max(remaining, 0.0)),
+            limit=limit,
+        )
+        self._streams = Streams(
+            fleet.members, engine.generation, order, fleet.holders(), self._slots, silence_s=fleet.silence_s
+        )
+        work: Future[None] = fleet.start(self._streams.run())
+        ended = lambda: self.cancellation.stopped  # noqa: E731 - asked between units
+        try:
+            found = self._slots.batches(ended)
+            if limit < sys.maxsize and any(plan.ranked for plan in plans):
+                found = self._ranking(plans, limit).ranked(found)
+            for batch in found:
+                column = batch.schema.get_field_index(SCORE)
+                yield batch.remove_column(column) if column >= 0 else batch
+        finally:
+            if not self._all_told():
+                work.cancel()
+            with suppress(BaseException):
+                work.result(timeout=1.0)
+
+    def _ranking(self, plans: list[Plan], limit: int) -> Ranking:
+        stars = {t.repository.name: t.repository.facts.stars for plan in plans for t in plan.targets}
+        return Ranking(phrases=(), case_sensitive=False, stars=stars, limit=limit)
+
+    def _all_told(self) -> bool:
+        return all(slot.complete or slot.given_up for slot in self._slots.slots.values())
+
+    def _sum_up(self, names: list[str], scoper: Scoper) -> None:
+        """Bring together what the workers said beside their matches."""
+        streams = self._streams
+        told = [] if streams is None else streams.told
+        for outcome, own in told:
+            self.name_only |= _of(outcome.name_only, own)
+            labelled = {k: v for k, v in outcome.unsearchable.items() if _repository_of(k, own) in own}
+            scoper.unsearchable |= labelled
+            scoper.invalid |= outcome.invalid
+            self.histories.failed |= _of(outcome.without_history, own)
+            self.histories.unread |= _of(outcome.unread, own)
+            self.histories.shallow |= _of(outcome.shallow, own)
+            self._told_late |= own & set(outcome.late)
+            self._owners.unknown |= own & set(outcome.unknown_owners)
+            self._searched += min(outcome.targets, len(own))
+        done = {name for _, own in told for name in own}
+        skipped = {} if streams is None else {n: tuple(streams.tried.get(n, ())) for n in names if n not in done}
+        if self.limit_hit:
+            skipped = {}
+            done = set(names)
+        excluded = frozenset(done & {_repository_of(label, frozenset(names)) for label in scoper.unsearchable})
+        self.accounting = Accounting(frozenset(names), frozenset(done) - excluded, skipped, excluded)
+
+    def _late(self, plans: list[Plan], scoper: Scoper) -> list[str]:
+        del plans, scoper
+        return sorted(self._told_late)
+
+    def _left_out(self, plans: list[Plan], targets: Any, scoper: Scoper) -> Iterator[Skipped]:
+        del plans, targets
+        yield from missing(self.accounting.skipped or {}, self.tally.repositories)
+        problems = {e.name: e.problem for e in self._generation_entries() if e.problem and e.name in self.facts}
+        yield from left_out.not_indexed(problems)
+        yield from left_out.unsearchable(scoper.unsearchable)
+        yield from left_out.without_history(self.histories.failed)
+        yield from left_out.unread_commits(self.histories.unread)
+        yield from left_out.cut_histories(self.histories.shallow)
+        yield from left_out.named_only(self.name_only)
+
+    def _generation_entries(self) -> Any:
+        engine: Any = self.engine
+        return engine.generation.entries
+
+    def _hint(self, searched: int, *, exhaustive: bool) -> Alert | None:
+        del searched  # workers know how many were
+        alert = self._owners.alert(self._searched)
+        if alert is not None or self.tally.matches or not exhaustive or self.accounting.skipped:
+            return alert
+
+        def finds(text: str) -> bool:
+            return self.engine.finds(replace(self.request, query=text), self.viewer, hints.TRY_S)
+
+        return hints.nothing_found(self.query, finds)
+
+
+def missing(skipped: dict[str, tuple[Tried, ...]], shown: set[str]) -> Iterator[Skipped]:
+    """One item for each repository that no worker told whole."""
+    for name, tried in sorted(skipped.items()):
+        asked = "; ".join(f"{one.worker}: {one.reason}" for one in tried) or "no worker that holds it answers"
+        partly = "Some of its matches are shown. " if name in shown else ""
+        yield Skipped(
+            reason="backend-missing",
+            title=f"{name} did not answer",
+            message=f"`{name}` was not searched to its end. {partly}Asked: {asked}. Run the search again in a moment.",
+            severity="error",
+        )
+
+
+def _checked(scope: Scope) -> Plan:
+    """A plan that names repositories; its patterns are compiled once, so that what is wrong with them is said here."""
+    make_plan(replace(scope, targets=()))
+    return unmade_plan(scope)
+
+
+def _of(said: Mapping[str, T], names: frozenset[str]) -> dict[str, T]:
+    return {name: value for name, value in said.items() if name in names}
+
+
+def _repository_of(label: str, names: frozenset[str]) -> str:
+    """The repository of a label such as ``name@revision``."""
+    if label in names:
+        return label
+    return next((label[:at] for at in range(len(label)) if label[at] == "@" and label[:at] in names), label)

@@ -1,0 +1,18 @@
+"""Shards in storage that all machines reach: files by the hash of their content, and generations that name them.
+
+Nothing that is written is ever changed, but for one small file that names the current generation.
+"""
+
+from sourcelight.backends.cluster.storage.generation import Generation, ShardEntry, read_current, read_generation
+from sourcelight.backends.cluster.storage.objects import Storage
+from sourcelight.backends.cluster.storage.shard import ShardFiles, StoredFile
+
+__all__ = [
+    "Generation",
+    "ShardEntry",
+    "ShardFiles",
+    "Storage",
+    "StoredFile",
+    "read_current",
+    "read_generation",
+]

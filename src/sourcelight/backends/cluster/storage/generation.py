@@ -1,0 +1,170 @@
+"""Generations: which repositories there are, and which shard holds each; one file, and one that names the newest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from sourcelight.backends.cluster.storage.objects import Storage
+from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.errors import ClusterError, StorageError
+
+CURRENT = "current.json"
+FORMAT = 1
+"""Raised whenever older code can't read what this code writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShardEntry:
+    """A repository of a generation.
+
+    Parameters
+    ----------
+    facts
+        Name, commit, description, flags.
+    shard
+        Id of the shard that holds it; empty when none could be built so far.
+    size, text_bytes, files
+        Bytes of the shard; bytes of text and number of files at the commit.
+    formats
+        Formats of the files in it; a worker of other formats can't read it.
+    incomplete
+        Why the repository does not hold everything; empty when it does.
+    problem
+        Why it could not be brought up to date; the shard, if any, is then a former one.
+    source
+        What the shard was made from: refs, settings and formats; when it is the same again, nothing is built.
+    """
+
+    facts: RepositoryFacts
+    shard: str = ""
+    size: int = 0
+    text_bytes: int = 0
+    files: int = 0
+    formats: str = ""
+    incomplete: str = ""
+    problem: str = ""
+    source: str = ""
+
+    @property
+    def name(self) -> str:
+        """Name of the repository."""
+        return self.facts.name
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """One state of all repositories; `id` is the hash of the file that holds it."""
+
+    number: int = 0
+    entries: tuple[ShardEntry, ...] = ()
+    contexts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    id: str = ""
+
+    @property
+    def searchable(self) -> tuple[ShardEntry, ...]:
+        """The repositories that have a shard."""
+        return tuple(entry for entry in self.entries if entry.shard)
+
+    def entry(self, name: str) -> ShardEntry | None:
+        """Find a repository by name."""
+        return next((entry for entry in self.entries if entry.name == name), None)
+
+
+def read_current(storage: Storage) -> Generation | None:
+    """Give the newest generation; None when there is none yet. Raises `StorageError`."""
+    content = storage.read(CURRENT)
+    if content is None:
+        return None
+    try:
+        named = json.loads(content)["generation"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise StorageError(storage.url, f"{CURRENT} can't be read ({error})") from error
+    return read_generation(storage, str(named))
+
+
+def current_id(storage: Storage) -> str:
+    """Give the id of the newest generation; empty when there is none yet. Raises `StorageError`."""
+    content = storage.read(CURRENT)
+    try:
+        return "" if content is None else str(json.loads(content)["generation"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise StorageError(storage.url, f"{CURRENT} can't be read ({error})") from error
+
+
+def read_generation(storage: Storage, generation: str) -> Generation:
+    """Read a generation by its id.
+
+    Raises
+    ------
+    StorageError
+        When storage does not have it, or it was changed, or a newer version of this program wrote it.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    content = storage.read(_name(generation))
+    if content is None or hashlib.sha256(content).hexdigest() != generation:
+        what = "is missing" if content is None else "was changed"
+        raise StorageError(storage.url, f"generation {generation[:12]} {what}")
+    try:
+        table = pq.read_table(pa.BufferReader(content))
+        about = json.loads(table.schema.metadata[b"sourcelight"])
+        if about["format"] != FORMAT:
+            raise StorageError(storage.url, f"generation of format {about['format']}, this version reads {FORMAT}")
+        entries = tuple(_entry(row) for row in table.to_pylist())
+    except (pa.ArrowException, KeyError, TypeError, ValueError) as error:
+        raise StorageError(storage.url, f"generation {generation[:12]} can't be read ({error})") from error
+    return Generation(about["number"], entries, about["contexts"], generation)
+
+
+def write_generation(storage: Storage, generation: Generation, former: str) -> Generation:
+    """Write a generation and make it the current one, in one step; give it with its id.
+
+    Parameters
+    ----------
+    storage
+        Whose shards it names; they are there by now.
+    generation
+        What to write; `number` and `id` are set here.
+    former
+        Id of the generation that it was made from.
+
+    Raises
+    ------
+    ClusterError
+        When another generation was written meanwhile.
+    StorageError
+        When storage can't be written.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    number = read_generation(storage, former).number + 1 if former else 1
+    rows = [{**asdict(replace(entry)), "facts": json.dumps(asdict(entry.facts))} for entry in generation.entries]
+    columns = {name: [row[name] for row in rows] for name in ShardEntry.__dataclass_fields__}
+    kinds = {"size": pa.int64(), "text_bytes": pa.int64(), "files": pa.int64()}
+    table = pa.table({name: pa.array(values, kinds.get(name, pa.string())) for name, values in columns.items()})
+    about = {"format": FORMAT, "number": number, "contexts": {k: dict(v) for k, v in generation.contexts.items()}}
+    sink = pa.BufferOutputStream()
+    pq.write_table(table.replace_schema_metadata({"sourcelight": json.dumps(about)}), sink)
+    content = sink.getvalue().to_pybytes()
+    made = hashlib.sha256(content).hexdigest()
+    storage.write(_name(made), content)
+    if current_id(storage) != former:
+        raise ClusterError("another generation was written meanwhile: build again, one builder at a time")
+    storage.write(CURRENT, json.dumps({"generation": made, "number": number, "former": former}).encode())
+    return replace(generation, number=number, id=made)
+
+
+def _name(generation: str) -> str:
+    return f"generations/{generation}.parquet"
+
+
+def _entry(row: Mapping[str, Any]) -> ShardEntry:
+    facts = json.loads(row["facts"])
+    facts["topics"] = tuple(facts["topics"])
+    return ShardEntry(**{**row, "facts": RepositoryFacts(**facts)})

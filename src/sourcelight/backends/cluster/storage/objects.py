@@ -1,0 +1,160 @@
+"""Files by the hash of their content, in any storage that fsspec reaches."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sourcelight.core.errors import ConfigurationError, MissingExtra, ShardDamaged, StorageError
+
+_PIECE = 4 * 1024 * 1024
+_LOCAL = frozenset({"file", "local"})
+
+
+class Storage:
+    """A folder that all machines of a cluster reach, by the URL that fsspec reads.
+
+    Parameters
+    ----------
+    url
+        ``s3://bucket/folder``, ``file:///mnt/shared`` or a path; what a scheme needs beside fsspec (``s3fs``,
+        ``gcsfs``, ``adlfs``) must be installed.
+    options
+        For that file system, such as an endpoint. Credentials belong into the environment, not here.
+
+    Raises
+    ------
+    MissingExtra
+        When fsspec, or what the scheme needs, is not installed.
+    ConfigurationError
+        When no file system has this scheme.
+    """
+
+    def __init__(self, url: str, **options: Any) -> None:
+        try:
+            import fsspec
+        except ImportError as error:
+            raise MissingExtra("sourcelight[cluster]", "to keep shards in shared storage") from error
+        place = url if "://" in url else os.fspath(Path(url).expanduser().resolve())
+        try:
+            self._fs, self._root = fsspec.core.url_to_fs(place, **options)
+        except ImportError as error:
+            raise MissingExtra(str(error), f"for storage at {_shown(url)}") from error
+        except (ValueError, TypeError) as error:
+            raise ConfigurationError(f"{_shown(url)} is no storage: {error}") from error
+        self.url = place
+        self._root = self._root.rstrip("/")
+        protocol = self._fs.protocol
+        self._local = bool(_LOCAL & ({protocol} if isinstance(protocol, str) else set(protocol)))
+
+    def __repr__(self) -> str:
+        return f"Storage({_shown(self.url)!r})"
+
+    def put(self, path: Path) -> tuple[str, int]:
+        """Keep a file, unless storage has one of this content; give the SHA-256 and the bytes of its content."""
+        digest, size = hash_of(path)
+        name = self._object(digest)
+        with self._told(name):
+            if self._size(name) != size:
+                self._place(name, lambda target: self._fs.put_file(os.fspath(path), target))
+        return digest, size
+
+    def fetch(self, digest: str, size: int, target: Path) -> None:
+        """Bring the content of this hash to the file `target`, which is there only when it is whole.
+
+        Raises
+        ------
+        ShardDamaged
+            When storage does not have it, or has something else.
+        StorageError
+            When storage can't be read; `OSError` when `target` can't be written.
+        """
+        name = self._object(digest)
+        temporary = target.with_name(f".{target.name}.{os.getpid()}-{os.urandom(4).hex()}")
+        try:
+            seen = hashlib.sha256()
+            read = 0
+            with self._told(name, digest), self._fs.open(name, "rb") as source, temporary.open("wb") as out:
+                while piece := source.read(_PIECE):
+                    seen.update(piece)
+                    read += len(piece)
+                    out.write(piece)
+            if read != size or seen.hexdigest() != digest:
+                raise ShardDamaged(name, f"{read:,} bytes of another content, where {size:,} were kept")
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def write(self, name: str, content: bytes) -> None:
+        """Put a small file at `name`, in one step."""
+        target = f"{self._root}/{name}"
+        with self._told(target):
+            self._place(target, lambda place: self._fs.pipe_file(place, content))
+
+    def read(self, name: str) -> bytes | None:
+        """Give a small file; None when there is none."""
+        target = f"{self._root}/{name}"
+        with self._told(target):
+            # Listings of object stores are kept by fsspec; a file that another machine wrote must be seen.
+            self._fs.invalidate_cache()
+            try:
+                return bytes(self._fs.cat_file(target))
+            except FileNotFoundError:
+                return None
+
+    def _object(self, digest: str) -> str:
+        return f"{self._root}/objects/{digest[:2]}/{digest}"
+
+    def _size(self, name: str) -> int | None:
+        try:
+            return int(self._fs.info(name)["size"])
+        except FileNotFoundError:
+            return None
+
+    def _place(self, name: str, write: Callable[[str], None]) -> None:
+        """Write in one step: object stores do so by themselves, a folder needs a rename."""
+        if not self._local:
+            write(name)
+            return
+        self._fs.makedirs(name.rpartition("/")[0], exist_ok=True)
+        temporary = f"{name}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
+        try:
+            write(temporary)
+            Path(temporary).replace(name)
+        finally:
+            Path(temporary).unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def _told(self, name: str, digest: str = "") -> Any:
+        try:
+            yield
+        except (ShardDamaged, StorageError):
+            raise
+        except FileNotFoundError as error:
+            if digest:
+                raise ShardDamaged(name, "storage does not have it") from error
+            raise StorageError(_shown(self.url), f"{name}: {error}") from error
+        except Exception as error:  # every library below fsspec raises errors of its own
+            raise StorageError(_shown(self.url), f"{name}: {type(error).__name__}: {error}") from error
+
+
+def hash_of(path: Path) -> tuple[str, int]:
+    """Give the SHA-256 of a file's content, and its bytes."""
+    seen = hashlib.sha256()
+    size = 0
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            seen.update(piece)
+            size += len(piece)
+    return seen.hexdigest(), size
+
+
+def _shown(url: str) -> str:
+    """A URL without user and password."""
+    scheme, mark, rest = url.partition("://")
+    head, slash, tail = rest.partition("/")
+    return f"{scheme}{mark}{head.rpartition('@')[2]}{slash}{tail}" if mark else url

@@ -1,0 +1,202 @@
+"""The files of one shard: listed, kept in storage, and brought to a folder again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from sourcelight.backends.cluster.storage.objects import Storage
+from sourcelight.core.errors import RepositoryError, ShardDamaged
+from sourcelight.repos import Repository
+from sourcelight.repos.repository import common_dir
+
+GIT, INDEX, HISTORY = "git", "index", "history"
+"""Folders of a shard."""
+
+_CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
+_PACKED = frozenset({".pack", ".idx"})
+_MOST_ALTERNATES = 16
+_READ_AGAIN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file of a shard: its path below the shard's folder, the SHA-256 of its content, and its bytes."""
+
+    path: str
+    digest: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShardFiles:
+    """All files of a shard, by path."""
+
+    files: tuple[StoredFile, ...]
+
+    @property
+    def id(self) -> str:
+        """What names the shard: a hash of the list of its files, and so of all that they hold."""
+        seen = hashlib.sha256()
+        for file in self.files:
+            seen.update(f"{file.path}\0{file.digest}\0{file.size}\n".encode("utf-8", "surrogateescape"))
+        return seen.hexdigest()
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(file.size for file in self.files)
+
+    def keep(self, storage: Storage) -> str:
+        """Write the list to storage, whose files are there by now; give the shard's id."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        table = pa.table(
+            {
+                "path": pa.array([os.fsencode(file.path) for file in self.files], pa.binary()),
+                "digest": pa.array([file.digest for file in self.files], pa.string()),
+                "size": pa.array([file.size for file in self.files], pa.int64()),
+            }
+        )
+        sink = pa.BufferOutputStream()
+        pq.write_table(table, sink)
+        storage.write(f"shards/{self.id}.parquet", sink.getvalue().to_pybytes())
+        return self.id
+
+    @classmethod
+    def read(cls, storage: Storage, shard: str) -> ShardFiles:
+        """Read the list of a shard.
+
+        Raises
+        ------
+        ShardDamaged
+            When storage does not have it, or it is not the one of this id.
+        """
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        name = f"shards/{shard}.parquet"
+        content = storage.read(name)
+        if content is None:
+            raise ShardDamaged(name, "storage does not have it")
+        try:
+            rows = pq.read_table(pa.BufferReader(content)).to_pylist()
+            found = cls(tuple(StoredFile(os.fsdecode(r["path"]), r["digest"], r["size"]) for r in rows))
+        except (pa.ArrowException, KeyError, TypeError) as error:
+            raise ShardDamaged(name, f"it can't be read ({error})") from error
+        if found.id != shard:
+            raise ShardDamaged(name, "it is the list of another shard")
+        for file in found.files:
+            parts = PurePosixPath(file.path).parts
+            if not parts or parts[0] not in {GIT, INDEX, HISTORY} or ".." in parts or "\\" in file.path:
+                raise ShardDamaged(name, f"it names a file outside of the shard: {file.path!r}")
+        return found
+
+
+def publish(repository: Repository, index: Path, history: Path, storage: Storage) -> ShardFiles:
+    """Put a repository's git objects, its index and its history into storage, but for what is there.
+
+    Parameters
+    ----------
+    repository
+        A git repository; refs are read before objects, so that what they name is there.
+    index, history
+        Folders of its index and of its history, which nobody writes meanwhile.
+    storage
+        Where to.
+
+    Raises
+    ------
+    RepositoryError
+        When its files vanish each time they are read.
+    StorageError
+        When storage can't be written.
+    """
+    for _ in range(_READ_AGAIN):
+        try:
+            kept = [StoredFile(f"{GIT}/{name}", *put()) for name, put in _git_files(repository, storage)]
+            break
+        except FileNotFoundError:
+            continue  # packed anew meanwhile
+    else:
+        raise RepositoryError(f"the files of {repository.name} change faster than they can be read")
+    for folder, name in ((index, INDEX), (history, HISTORY)):
+        kept += [
+            StoredFile(f"{name}/{path.relative_to(folder).as_posix()}", *storage.put(path)) for path in _own(folder)
+        ]
+    return ShardFiles(tuple(sorted(kept, key=lambda file: file.path)))
+
+
+def fetch(
+    files: Sequence[StoredFile], storage: Storage, objects: Path, target: Path, stop: Callable[[], None] = lambda: None
+) -> None:
+    """Bring files to the folder `target`, through `objects`, where each content is kept once.
+
+    `stop` is called before each file and may raise. Raises `ShardDamaged`, `StorageError`, `OSError`.
+    """
+    for file in files:
+        stop()
+        place = objects / file.digest[:2] / file.digest
+        if not place.exists() or place.stat().st_size != file.size:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            storage.fetch(file.digest, file.size, place)
+        to = target / file.path
+        to.parent.mkdir(parents=True, exist_ok=True)
+        os.link(place, to)
+    for name in (GIT, INDEX, HISTORY):
+        (target / name).mkdir(parents=True, exist_ok=True)
+    for name in ("refs", "objects"):
+        (target / GIT / name).mkdir(exist_ok=True)
+
+
+def _own(folder: Path) -> Iterator[Path]:
+    """The files of an index that count for others: no locks, nothing half written."""
+    if not folder.is_dir():
+        return
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.name != "lock" and not path.name.startswith(("tmp-", ".")):
+            yield path
+
+
+def _git_files(repository: Repository, storage: Storage) -> Iterator[tuple[str, Callable[[], tuple[str, int]]]]:
+    """Names below a bare git directory, and what puts the file there into storage."""
+    shared = Path(common_dir(repository.git_dir))
+    with tempfile.TemporaryDirectory() as folder:
+        config = Path(folder) / "config"
+        config.write_bytes(_CONFIG)
+        yield "config", lambda: storage.put(config)
+        yield "HEAD", lambda: storage.put(Path(repository.git_dir) / "HEAD")
+        for name in ("packed-refs", "shallow"):
+            if (shared / name).is_file():
+                yield name, lambda name=name: storage.put(shared / name)  # type: ignore[misc]
+        for path in sorted((shared / "refs").rglob("*")):
+            if path.is_file() and path.suffix != ".lock":
+                yield path.relative_to(shared).as_posix(), lambda path=path: storage.put(path)  # type: ignore[misc]
+        seen: set[str] = set()
+        for path in _object_files(shared / "objects", _MOST_ALTERNATES):
+            name = "/".join(path.parts[-2:])
+            if name not in seen:
+                seen.add(name)
+                yield f"objects/{name}", lambda path=path: storage.put(path)  # type: ignore[misc]
+
+
+def _object_files(objects: Path, most: int) -> Iterator[Path]:
+    """Packs and loose objects, those of borrowed folders too."""
+    for folder in sorted(objects.iterdir()):
+        if folder.name == "pack":
+            yield from (path for path in sorted(folder.iterdir()) if path.suffix in _PACKED)
+        elif len(folder.name) == 2 and folder.is_dir():
+            yield from sorted(path for path in folder.iterdir() if len(path.name) == 38)
+    alternates = objects / "info" / "alternates"
+    if not alternates.is_file():
+        return
+    if not most:
+        raise RepositoryError("objects are borrowed over too many other folders")
+    for line in os.fsdecode(alternates.read_bytes()).splitlines():
+        if line and not line.startswith("#"):
+            yield from _object_files((objects / line).resolve(), most - 1)

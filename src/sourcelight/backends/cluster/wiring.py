@@ -1,0 +1,224 @@
+"""Dask's servers and sockets, and nothing else: the one module that knows them.
+
+`worker.handlers` and the comms are what Dask's own shuffle is built on, half public: what is used here has a contract
+test that runs against the installed version.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any
+
+from sourcelight.backends.cluster.messages import CALL, HELLO, SEARCH
+from sourcelight.backends.cluster.worker.search import Passed, Piece
+from sourcelight.core.errors import ConfigurationError, MissingExtra, WorkersUnreachable
+
+CONNECT_S = 0.3
+_LOOPBACK = ("127.", "localhost", "[::1]")
+
+Message = dict[str, Any]
+
+
+def require_distributed() -> None:
+    """Raise `MissingExtra` where Dask distributed is not installed."""
+    try:
+        import distributed  # noqa: F401 - only whether it is there
+    except ImportError as error:
+        raise MissingExtra("sourcelight[cluster]", "a cluster") from error
+
+
+def check_address(address: str) -> None:
+    """Raise `ConfigurationError` for an address that is none, or that is not encrypted and leaves this machine."""
+    scheme, mark, rest = address.partition("://")
+    if not mark or scheme not in {"tcp", "tls"} or not rest:
+        raise ConfigurationError(
+            f"{address!r} is no address of a scheduler: use tls://HOST:PORT, or tcp:// on loopback"
+        )
+    if scheme == "tcp" and not rest.startswith(_LOOPBACK):
+        raise ConfigurationError(f"{address} is not encrypted: use tls:// with certificates for other machines")
+
+
+def security_of(tls: Mapping[str, str] | None) -> Any:
+    """Dask's security settings from the files ``ca``, ``cert`` and ``key``; None without any."""
+    if not tls:
+        return None
+    missing = [name for name in ("ca", "cert", "key") if not tls.get(name)]
+    if missing:
+        raise ConfigurationError(f"TLS needs the files ca, cert and key; {missing[0]} is not given")
+    from distributed.security import Security
+
+    names = {"tls_ca_file": tls["ca"], "require_encryption": True}
+    for role in ("client", "worker", "scheduler"):
+        names[f"tls_{role}_cert"], names[f"tls_{role}_key"] = tls["cert"], tls["key"]
+    return Security(**names)
+
+
+def serve_orders(worker: Any, desk: Any) -> None:
+    """Let a Dask worker's own server take the orders of services."""
+    from distributed.core import Status
+
+    def handler(operation: str) -> Any:
+        async def take(comm: Any, order: Mapping[str, Any]) -> Any:
+            messages = desk.messages(operation, order)
+            try:
+                async with contextlib.aclosing(messages):
+                    async for message in messages:
+                        await comm.write(_wrapped(message), serializers=["dask", "pickle"])
+            except OSError:
+                comm.abort()  # whoever asked is gone; the work was stopped
+            return Status.dont_reply
+
+        return take
+
+    async def hello(comm: Any) -> Any:
+        await comm.write(desk.hello())
+        return Status.dont_reply
+
+    worker.handlers[SEARCH] = handler(SEARCH)
+    worker.handlers[CALL] = handler(CALL)
+    worker.handlers[HELLO] = hello
+
+
+class Connections:
+    """Connections to schedulers and workers of one cluster, kept for the next question. On one event loop.
+
+    Parameters
+    ----------
+    tls
+        Files ``ca``, ``cert`` and ``key``; None: no encryption, for loopback.
+    """
+
+    def __init__(self, tls: Mapping[str, str] | None = None) -> None:
+        require_distributed()
+        security = security_of(tls)
+        self._arguments = {} if security is None else security.get_connection_args("client")
+        self._idle: dict[str, list[Any]] = {}
+
+    async def ask(
+        self, address: str, operation: str, order: Mapping[str, Any] | None = None
+    ) -> AsyncGenerator[Message]:
+        """The messages that answer an order. Closing the iterator before its end stops the work at the other side.
+
+        Raises `WorkersUnreachable` when there is no connection, or it breaks.
+        """
+        message: Message = {"op": operation} if order is None else {"op": operation, "order": dict(order)}
+        comm, first = await self._written(address, message)
+        whole = False
+        try:
+            while True:
+                answer = _unwrapped(first if first is not None else await comm.read())
+                first = None
+                if operation == HELLO or answer.get("kind") in {"end", "fault"}:
+                    whole = True
+                    yield answer
+                    return
+                yield answer
+        except OSError as error:
+            raise WorkersUnreachable(address, f"the connection broke ({type(error).__name__})") from error
+        finally:
+            if whole:
+                self._idle.setdefault(address, []).append(comm)
+            else:
+                comm.abort()
+
+    async def _written(self, address: str, message: Message) -> tuple[Any, Any]:
+        """A connection on which a message was answered for the first time, and that answer.
+
+        One that was kept may have been closed at the other side in the meantime; then a new one is made.
+        """
+        while True:
+            kept = bool(self._idle.get(address))
+            comm = await self._comm(address)
+            try:
+                await comm.write(message)
+                return comm, await comm.read()
+            except OSError as error:
+                comm.abort()
+                if not kept:
+                    raise WorkersUnreachable(address, f"the connection broke ({type(error).__name__})") from error
+            except BaseException:
+                comm.abort()
+                raise
+
+    async def workers(self, scheduler: str) -> dict[str, str]:
+        """Names and addresses of the workers that a scheduler knows; raises `WorkersUnreachable`."""
+        comm, said = await self._written(scheduler, {"op": "identity", "n_workers": -1})
+        self._idle.setdefault(scheduler, []).append(comm)
+        return {str(one["name"]): address for address, one in said["workers"].items()}
+
+    async def close(self) -> None:
+        """Give back all connections."""
+        for comms in self._idle.values():
+            for comm in comms:
+                comm.abort()
+        self._idle.clear()
+
+    async def _comm(self, address: str) -> Any:
+        from distributed.comm import connect
+
+        idle = self._idle.get(address, [])
+        while idle:
+            comm = idle.pop()
+            if not comm.closed():
+                return comm
+        try:
+            return await asyncio.wait_for(
+                connect(address, timeout=CONNECT_S, deserialize=True, **self._arguments), CONNECT_S * 2
+            )
+        except (OSError, TimeoutError, ValueError) as error:
+            raise WorkersUnreachable(address, str(error) or type(error).__name__) from error
+
+
+def _wrapped(message: Message) -> Message:
+    """Record batches and tables as frames beside the message."""
+    from distributed.protocol import to_serialize
+
+    if message["kind"] == "pieces":
+        return {
+            "kind": "pieces",
+            "pieces": [
+                {"passed": list(piece.repositories)}
+                if isinstance(piece, Passed)
+                else {"phase": piece.phase, "repository": piece.repository, "batch": to_serialize(piece.batch)}
+                for piece in message["pieces"]
+            ],
+        }
+    wrapped = dict(message)
+    for name in ("table", "rows"):
+        if wrapped.get(name) is not None:
+            wrapped[name] = to_serialize(wrapped[name])
+    if "answer" in wrapped:
+        answer = wrapped["answer"]
+        facts = to_serialize({"attributes": answer["attributes"]})
+        wrapped["answer"] = {**answer, "table": to_serialize(answer["table"]), "attributes": facts}
+    return wrapped
+
+
+def _unwrapped(message: Any) -> Message:
+    if not isinstance(message, dict):
+        raise WorkersUnreachable("worker", f"it answers {type(message).__name__}, which is no message")
+    if message.get("kind") == "pieces":
+        message["pieces"] = [
+            Passed(tuple(piece["passed"]))
+            if "passed" in piece
+            else Piece(piece["phase"], piece["repository"], piece["batch"])
+            for piece in message["pieces"]
+        ]
+    elif "answer" in message:
+        message["answer"] = {**message["answer"], "attributes": message["answer"]["attributes"]["attributes"]}
+    return dict(message)
+
+
+def dask_client(scheduler: str, tls: Mapping[str, str] | None) -> Any:
+    """Dask's own client of a scheduler; raises `WorkersUnreachable`."""
+    require_distributed()
+    from distributed import Client
+
+    security = security_of(tls)
+    options = {} if security is None else {"security": security}
+    try:
+        return Client(scheduler, timeout="5s", set_as_default=False, **options)
+    except (OSError, TimeoutError) as error:
+        raise WorkersUnreachable(scheduler, str(error) or "no answer") from error

@@ -1,0 +1,214 @@
+"""Shards on the disk of one worker: fetched when they are first asked for, checked, and let go of for others."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sourcelight.backends.cluster.storage.generation import ShardEntry
+from sourcelight.backends.cluster.storage.objects import Storage
+from sourcelight.backends.cluster.storage.shard import GIT, HISTORY, INDEX, ShardFiles, fetch
+from sourcelight.core.errors import ClusterError, ConfigurationError
+from sourcelight.engines.processes.locks import held
+from sourcelight.repos import Repository
+
+_KINDS = {GIT: "git", INDEX: "index", HISTORY: "index-history"}
+
+
+@dataclass(slots=True)
+class _Held:
+    name: str
+    shard: str
+    size: int
+    used: float
+
+
+class ShardCache:
+    """Shards below a folder of this worker alone. Safe to share between threads.
+
+    A shard counts once a small file says that it is whole, which is written last: whatever a killed worker left of
+    others is removed when the next one starts.
+
+    Parameters
+    ----------
+    storage
+        Where shards come from.
+    folder
+        Of this worker alone; may be deleted while no worker runs.
+    most_bytes
+        Bytes that shards may take; those used longest ago go first. None: no bound.
+
+    Raises
+    ------
+    ConfigurationError
+        When another worker uses the folder.
+    """
+
+    def __init__(self, storage: Storage, folder: str | os.PathLike[str], most_bytes: int | None = None) -> None:
+        self.storage = storage
+        self.folder = Path(folder)
+        self.most_bytes = most_bytes
+        self._guard = threading.Lock()
+        self._fetching: dict[str, threading.Lock] = {}
+        self._pinned: Counter[str] = Counter()
+        self._held: dict[str, _Held] = {}
+        self._let_go: list[Callable[[str], None]] = []
+        self._closing = contextlib.ExitStack()
+        for name in ("objects", "ready", "incoming", *_KINDS.values()):
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+        self._closing.enter_context(self._alone())
+        self._recover()
+
+    @property
+    def index_folder(self) -> Path:
+        """Folder of the indexes, one below for each key; histories stand beside it as everywhere."""
+        return self.folder / _KINDS[INDEX]
+
+    def when_dropped(self, call: Callable[[str], None]) -> None:
+        """Have `call` called with the key of each shard that is let go of, before its files are deleted."""
+        self._let_go.append(call)
+
+    def held(self) -> dict[str, int]:
+        """Ids of the shards that are here, and the bytes of each."""
+        with self._guard:
+            return {one.shard: one.size for one in self._held.values()}
+
+    @contextlib.contextmanager
+    def pinned(
+        self, entries: Collection[ShardEntry], stop: Callable[[], None] = lambda: None
+    ) -> Iterator[tuple[list[Repository], dict[str, str]]]:
+        """Hold shards while a request runs; gives the repositories, and by name why one could not be had.
+
+        `stop` is called between files and may raise.
+        """
+        keys = [key_of_shard(entry) for entry in entries]
+        with self._guard:
+            self._pinned.update(keys)
+        try:
+            found, failed = [], {}
+            for entry in entries:
+                try:
+                    found.append(self._repository(entry, stop))
+                except (ClusterError, OSError) as fault:
+                    failed[entry.name] = str(fault)
+            yield found, failed
+        finally:
+            with self._guard:
+                self._pinned.subtract(keys)
+
+    def distrust(self, name: str) -> None:
+        """Fetch the shards of a repository again when they are asked for next: what is here can't be read."""
+        with self._guard:
+            keys = [key for key, one in self._held.items() if one.name == name]
+            for key in keys:
+                del self._held[key]
+        for key in keys:
+            (self.folder / "ready" / key).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Let another worker use the folder."""
+        self._closing.close()
+
+    def _repository(self, entry: ShardEntry, stop: Callable[[], None]) -> Repository:
+        key = key_of_shard(entry)
+        with self._guard:
+            known = self._held.get(key)
+            if known is not None:
+                known.used = time.monotonic()
+            lock = self._fetching.setdefault(key, threading.Lock())
+        if known is None:
+            with lock:
+                if key not in self._held:
+                    self._fetch(key, entry, stop)
+        return Repository(entry.facts, key, "git", os.fspath(self.folder / _KINDS[GIT] / key), "", entry.incomplete)
+
+    def _fetch(self, key: str, entry: ShardEntry, stop: Callable[[], None]) -> None:
+        files = ShardFiles.read(self.storage, entry.shard)
+        self._make_room(files.size)
+        incoming = self.folder / "incoming" / f"{key}-{os.urandom(4).hex()}"
+        try:
+            fetch(files.files, self.storage, self.folder / "objects", incoming, stop)
+            for name, place in _KINDS.items():
+                shutil.rmtree(self.folder / place / key, ignore_errors=True)
+                (incoming / name).rename(self.folder / place / key)
+            marker = incoming / "ready"
+            marker.write_text(json.dumps({"name": entry.name, "shard": entry.shard, "size": files.size}))
+            marker.replace(self.folder / "ready" / key)
+        finally:
+            shutil.rmtree(incoming, ignore_errors=True)
+        with self._guard:
+            self._held[key] = _Held(entry.name, entry.shard, files.size, time.monotonic())
+
+    def _make_room(self, size: int) -> None:
+        if self.most_bytes is None:
+            return
+        if size > self.most_bytes:
+            raise ClusterError(f"a shard of {size:,} bytes does not fit into a cache of {self.most_bytes:,}")
+        with self._guard:
+            free = self.most_bytes - size - sum(one.size for one in self._held.values())
+            oldest = sorted((key for key in self._held if not self._pinned[key]), key=lambda key: self._held[key].used)
+            gone = []
+            for key in oldest:
+                if free >= 0:
+                    break
+                free += self._held.pop(key).size
+                gone.append(key)
+        if free < 0:
+            raise ClusterError(f"the cache of {self.most_bytes:,} bytes is full of shards that are in use")
+        for key in gone:
+            for call in self._let_go:
+                call(key)
+            self._delete(key)
+        self._sweep()
+
+    def _delete(self, key: str) -> None:
+        (self.folder / "ready" / key).unlink(missing_ok=True)
+        for place in _KINDS.values():
+            shutil.rmtree(self.folder / place / key, ignore_errors=True)
+
+    def _sweep(self) -> None:
+        """Delete contents that no shard has any more."""
+        for path in (self.folder / "objects").rglob("*"):
+            with contextlib.suppress(FileNotFoundError):
+                if path.is_file() and path.stat().st_nlink == 1:
+                    path.unlink()
+
+    def _recover(self) -> None:
+        shutil.rmtree(self.folder / "incoming", ignore_errors=True)
+        (self.folder / "incoming").mkdir()
+        for marker in (self.folder / "ready").iterdir():
+            with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+                said = json.loads(marker.read_text())
+                self._held[marker.name] = _Held(
+                    str(said["name"]), str(said["shard"]), int(said["size"]), time.monotonic()
+                )
+        for place in ("ready", *_KINDS.values()):
+            for path in (self.folder / place).iterdir():
+                if path.name not in self._held:
+                    self._delete(path.name)
+        self._sweep()
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        def stop() -> None:
+            raise ConfigurationError(
+                f"another worker uses the cache {self.folder}: give each worker a folder of its own"
+            )
+
+        with (self.folder / "lock").open("a+b") as file, held(file, stop):
+            yield
+
+
+def key_of_shard(entry: ShardEntry) -> str:
+    """What a shard's folders are called: a readable stem and the start of the shard's id."""
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", entry.name.rpartition("/")[2]).strip(".-")[:40] or "repository"
+    return f"{stem}-{entry.shard[:16]}"

@@ -1,0 +1,165 @@
+"""Orders carried out in threads of a worker, and what is sent while they are."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import AsyncGenerator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from typing import Any
+
+from sourcelight import __version__
+from sourcelight.backends.cluster.messages import (
+    CALL,
+    PROTOCOL,
+    SEARCH,
+    Order,
+    answer_to_plain,
+    fault_to_plain,
+)
+from sourcelight.backends.cluster.storage.objects import Storage
+from sourcelight.backends.cluster.worker.cache import ShardCache
+from sourcelight.backends.cluster.worker.engines import Engines, formats
+from sourcelight.backends.cluster.worker.outbox import Outbox
+from sourcelight.backends.cluster.worker.search import Passed, Piece, shard_search, viewer_of
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.batches.answers import CallProgress
+from sourcelight.core.errors import Cancelled, IndexDamaged
+
+Message = dict[str, Any]
+_THREADS = 32
+
+
+class WorkerDesk:
+    """Takes orders and carries them out beside each other, in threads of its own.
+
+    Parameters
+    ----------
+    storage
+        Of the generations and shards.
+    folder
+        The cache of this worker alone.
+    most_bytes
+        Bytes that the cache may take; None: no bound.
+    """
+
+    def __init__(self, storage: Storage, folder: str | os.PathLike[str], most_bytes: int | None = None) -> None:
+        self.cache = ShardCache(storage, folder, most_bytes)
+        self._engines = Engines(storage, self.cache)
+        self._threads = ThreadPoolExecutor(_THREADS, "sourcelight-worker")
+        self._running: set[Cancellation] = set()
+        self._guard = threading.Lock()
+
+    def hello(self) -> Message:
+        """Versions and formats, and the shards that are here."""
+        return {
+            "protocol": PROTOCOL,
+            "version": __version__,
+            "formats": formats(),
+            "shards": sorted(self.cache.held()),
+            "process": os.getpid(),
+        }
+
+    async def messages(self, operation: str, plain: Mapping[str, Any]) -> AsyncGenerator[Message]:
+        """Carry out an order; closing the iterator stops the work at its next check.
+
+        Every message has ``kind``: ``pieces``, ``progress``, ``beat`` (a proof of life), and last ``end`` or
+        ``fault``.
+        """
+        cancellation = Cancellation(plain.get("allowed_s") if operation == CALL else None)
+        outbox = Outbox(asyncio.get_running_loop(), cancellation)
+        work = {SEARCH: self._search, CALL: self._call}[operation]
+        with self._guard:
+            self._running.add(cancellation)
+
+        def run() -> None:
+            try:
+                outbox.put(work(Order.from_plain(plain), cancellation, outbox))
+            except Exception as fault:  # noqa: BLE001 - told to whoever asked
+                outbox.put({"kind": "fault", **fault_to_plain(fault)})
+            finally:
+                outbox.close()
+
+        done = asyncio.get_running_loop().run_in_executor(self._threads, run)
+        try:
+            last = False
+            while not last:
+                pieces, last = await outbox.take()
+                for message in _joined(pieces):
+                    yield message
+        finally:
+            cancellation.cancel()
+            with self._guard:
+                self._running.discard(cancellation)
+            await asyncio.shield(done)
+
+    def close(self) -> None:
+        """Stop all that runs."""
+        with self._guard:
+            for cancellation in self._running:
+                cancellation.cancel()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self.cache.close()
+
+    def _search(self, order: Order, cancellation: Cancellation, outbox: Outbox) -> Message:
+        with self._engines.over(order.generation, order.names, cancellation) as (engine, missing):
+            if order.counts:
+                return self._count(order, engine, missing, cancellation)
+            search = shard_search(engine, order, cancellation)
+            for piece in search.pieces(order.limit):
+                outbox.put(piece, piece.batch.nbytes if isinstance(piece, Piece) else 0)
+            outcome = search.outcome
+            outcome.failed |= missing
+            for name in outcome.failed:
+                self.cache.distrust(name)
+            return {"kind": "end", "outcome": asdict(outcome)}
+
+    def _count(self, order: Order, engine: Any, missing: Mapping[str, str], cancellation: Cancellation) -> Message:
+        if missing or order.request is None:
+            return {"kind": "end", "counted": None, "failed": dict(missing)}
+        table = engine.count(order.request, order.by, viewer_of(order), cancellation)
+        return {"kind": "end", "counted": table is not None, "table": table, "failed": {}}
+
+    def _call(self, order: Order, cancellation: Cancellation, outbox: Outbox) -> Message:
+        from sourcelight.engines import tools
+
+        def observe(progress: CallProgress) -> None:
+            rows = progress.rows
+            told = {"stage": progress.stage, "done": progress.done, "total": progress.total, "detail": progress.detail}
+            outbox.put({"kind": "progress", "progress": told, "rows": rows}, 0 if rows is None else rows.nbytes)
+
+        with self._engines.over(order.generation, order.names, cancellation) as (engine, missing):
+            context = tools.CallContext(
+                engine,
+                viewer_of(order),
+                cancellation,
+                observe,
+                served=order.served,
+                base_url=order.base_url,
+            )
+            try:
+                answer = tools.call(order.tool, order.arguments, context)
+            except IndexDamaged:
+                for name in order.names:
+                    self.cache.distrust(name)
+                raise
+            if cancellation.cancelled:
+                raise Cancelled("stopped on request")
+            return {"kind": "end", "answer": answer_to_plain(answer), "failed": dict(missing)}
+
+
+def _joined(pieces: list[Any]) -> list[Message]:
+    """Pieces of a search in one message, other messages as they are; a proof of life where there is nothing."""
+    if not pieces:
+        return [{"kind": "beat"}]
+    found: list[Message] = []
+    for piece in pieces:
+        if isinstance(piece, (Piece, Passed)):
+            if not found or found[-1]["kind"] != "pieces":
+                found.append({"kind": "pieces", "pieces": []})
+            found[-1]["pieces"].append(piece)
+        else:
+            found.append(piece)
+    return found

@@ -1,0 +1,97 @@
+"""The engines of one worker: one for each generation that is asked for, all over the same shards on disk."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+
+from sourcelight.backends.cluster.storage.generation import Generation, ShardEntry, read_generation
+from sourcelight.backends.cluster.storage.objects import Storage
+from sourcelight.backends.cluster.worker.cache import ShardCache
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.errors import ClusterError
+from sourcelight.engines.engine import Engine, Limits
+from sourcelight.engines.history.store.local import LocalHistoryStore
+from sourcelight.engines.search import IndexStore
+from sourcelight.engines.search.index.sections import FORMAT as INDEX_FORMAT
+from sourcelight.engines.symbols import version as symbols_version
+from sourcelight.repos import Catalog, Repository
+
+_MOST_GENERATIONS = 3
+
+
+def formats() -> str:
+    """The formats of shards that this version writes and reads."""
+    from sourcelight.engines.history.store.files import FORMAT as HISTORY_FORMAT
+    from sourcelight.engines.search.ranking.table import rules
+
+    return f"index {INDEX_FORMAT}, history {HISTORY_FORMAT}, definitions {symbols_version()}, words {rules()}"
+
+
+class Engines:
+    """Engines over the shards of a cache. Safe to share between threads.
+
+    Parameters
+    ----------
+    storage
+        Of the generations.
+    cache
+        Of the shards.
+    """
+
+    def __init__(self, storage: Storage, cache: ShardCache) -> None:
+        self.cache = cache
+        self._storage = storage
+        self._store = IndexStore(os.fspath(cache.index_folder))
+        self._histories = LocalHistoryStore(f"{cache.index_folder}-history")
+        self._generations: OrderedDict[str, Mapping[str, ShardEntry]] = OrderedDict()
+        self._contexts: dict[str, Generation] = {}
+        self._guard = threading.Lock()
+
+    @contextlib.contextmanager
+    def over(
+        self, generation: str, names: Sequence[str], cancellation: Cancellation
+    ) -> Iterator[tuple[Engine, dict[str, str]]]:
+        """An engine over these repositories of a generation, and by name why one could not be had.
+
+        Shards that are not here are fetched; they stay while the engine is used. Raises `ClusterError` for a
+        generation that can't be read or does not have the repositories, and `Cancelled`.
+        """
+        known = self._entries(generation)
+        strange = [name for name in names if name not in known]
+        if strange:
+            raise ClusterError(f"generation {generation[:12]} has no {strange[0]}")
+        readable, failed = [], {}
+        for name in names:
+            entry = known[name]
+            if entry.formats == formats():
+                readable.append(entry)
+            else:
+                failed[name] = f"its shard has {entry.formats or 'no format'}; this worker reads {formats()}"
+        with self.cache.pinned(readable, cancellation.check) as (repositories, missing):
+            yield self._engine(generation, repositories), failed | missing
+
+    def _entries(self, generation: str) -> Mapping[str, ShardEntry]:
+        with self._guard:
+            found = self._generations.get(generation)
+            if found is not None:
+                self._generations.move_to_end(generation)
+                return found
+        read = read_generation(self._storage, generation)
+        entries = {entry.name: entry for entry in read.searchable}
+        with self._guard:
+            self._generations[generation] = entries
+            self._contexts[generation] = read
+            while len(self._generations) > _MOST_GENERATIONS:
+                gone, _ = self._generations.popitem(last=False)
+                self._contexts.pop(gone, None)
+        return entries
+
+    def _engine(self, generation: str, repositories: Sequence[Repository]) -> Engine:
+        contexts = self._contexts[generation].contexts
+        catalog = Catalog.listed(repositories, contexts=contexts)
+        # What bounds a search is decided by whoever asks.
+        return Engine(catalog, self._store, limits=Limits(), history=self._histories)

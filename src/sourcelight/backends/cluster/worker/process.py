@@ -1,0 +1,90 @@
+"""A worker of a cluster as a process: Dask's worker with our orders, until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Mapping
+
+from sourcelight.backends.cluster.wiring import check_address, require_distributed, security_of
+from sourcelight.core.errors import WorkersUnreachable
+
+PRELOAD = "sourcelight.backends.cluster.worker.preload"
+START_S = 30.0
+
+
+async def work(
+    scheduler: str,
+    *,
+    storage: str,
+    cache: str | os.PathLike[str],
+    name: str,
+    cache_bytes: int | None = None,
+    host: str = "",
+    port: int = 0,
+    threads: int = 1,
+    tls: Mapping[str, str] | None = None,
+) -> None:
+    """Serve as a worker until the process is told to stop, or the scheduler ends.
+
+    Parameters
+    ----------
+    scheduler
+        Its address; ``tls://``, or ``tcp://`` on loopback.
+    storage, cache, cache_bytes
+        URL of the shards, a folder of this worker alone, and the bytes that it may take; None: no bound.
+    name
+        What places shards on this worker: it must stay the same when the worker starts again. ``zone/name`` says that
+        it stands in a zone.
+    host, port
+        Where it listens; an empty host: loopback for a scheduler there, else refused.
+    threads
+        For tasks of Dask (builds); searches have threads of their own.
+    tls
+        Files ``ca``, ``cert`` and ``key``.
+
+    Raises
+    ------
+    ConfigurationError
+        For an address that is none, or not encrypted.
+    WorkersUnreachable
+        When the scheduler does not answer.
+    """
+    require_distributed()
+    check_address(scheduler)
+    from distributed import Worker
+
+    scheme = scheduler.partition("://")[0]
+    listen = host or _loopback(scheduler)
+    arguments = ["--sourcelight-storage", storage, "--sourcelight-cache", os.fspath(cache)]
+    if cache_bytes:
+        arguments += ["--sourcelight-cache-bytes", str(cache_bytes)]
+    options = {"security": security} if (security := security_of(tls)) is not None else {}
+    worker = Worker(
+        scheduler,
+        name=name,
+        nthreads=threads,
+        host=f"{scheme}://{listen}:{port}",
+        preload=[PRELOAD],
+        preload_argv=[arguments],
+        dashboard=False,
+        **options,
+    )
+    try:
+        await asyncio.wait_for(worker, START_S)
+    except (OSError, TimeoutError) as error:
+        raise WorkersUnreachable(scheduler, str(error) or "no answer") from error
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, lambda: loop.create_task(worker.close(reason="told to stop")))
+    await worker.finished()
+
+
+def _loopback(scheduler: str) -> str:
+    from sourcelight.core.errors import ConfigurationError
+
+    rest = scheduler.partition("://")[2]
+    if rest.startswith(("127.", "localhost")):
+        return "127.0.0.1"
+    raise ConfigurationError("say with --host where this worker listens: the scheduler is on another machine")

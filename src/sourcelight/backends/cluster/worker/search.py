@@ -1,0 +1,169 @@
+"""A search over some repositories for somebody who brings many answers together."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from sourcelight.backends.cluster.messages import Order
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.batches.rows import Rows
+from sourcelight.core.errors import Cancelled, ClusterError
+from sourcelight.engines.engine import Engine
+from sourcelight.engines.engine.commits.answers import history_of
+from sourcelight.engines.engine.cut import match_count
+from sourcelight.engines.engine.gather import Gathering, by_place
+from sourcelight.engines.engine.plan import Plan
+from sourcelight.engines.engine.ranking import CANDIDATES
+from sourcelight.engines.engine.running import Search, reads_content
+from sourcelight.engines.engine.scope import Scoper
+from sourcelight.engines.search import SearchPart
+from sourcelight.repos import Viewer
+
+REPOSITORIES, COMMITS, FILES = range(3)
+"""Phases of an answer, in the order in which they come; each goes through the repositories by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Rows of one repository in one phase."""
+
+    phase: int
+    repository: str
+    batch: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """The files of these repositories are all told."""
+
+    repositories: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a search has to say beside its matches; by repository name where it is a mapping."""
+
+    done: list[str] = field(default_factory=list)
+    late: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    name_only: dict[str, dict[str, int]] = field(default_factory=dict)
+    unsearchable: dict[str, str] = field(default_factory=dict)
+    invalid: dict[str, str] = field(default_factory=dict)
+    without_history: dict[str, str] = field(default_factory=dict)
+    unread: dict[str, int] = field(default_factory=dict)
+    shallow: dict[str, str] = field(default_factory=dict)
+    targets: int = 0
+    limit_hit: bool = False
+    unknown_owners: list[str] = field(default_factory=list)
+
+
+class ShardSearch(Search):
+    """One order carried out; `outcome` is whole when `pieces` has ended."""
+
+    outcome: Outcome
+    _needed: Counter[str]
+    _passing: list[str]
+    _passed: list[str]
+
+    def pieces(self, limit: int) -> Iterator[Piece | Passed]:
+        """What is found, as it is found: repository by repository in each phase."""
+        self.outcome = Outcome()
+        engine = self.engine
+        self.cancellation.limit(self._allowed_s())
+        scoper = Scoper(engine, self.viewer, self.cancellation)
+        scopes = _result(self._scopes(scoper))
+        plans = self._plans(scopes)
+        self._needed = Counter(t.repository.facts.name for p in plans if p.searches for t in p.targets)
+        self._passing: list[str] = []
+        self._passed: list[str] = []
+        if not self.unmade:
+            yield from self._found(plans, limit)
+        self._finish(plans, scoper)
+
+    def _found(self, plans: list[Plan], limit: int) -> Iterator[Piece | Passed]:
+        most = max(limit, CANDIDATES)
+        searching = [plan for plan in plans if plan.searches]
+        single = len(searching) == 1 and (searching[0].text is None or searching[0].symbols is None)
+        self.gathering = Gathering(
+            self.engine.store,
+            self.histories,
+            plans,
+            self.request,
+            self.cancellation,
+            limit,
+            self._heard,
+            for_another=True,
+        )
+        for _ in self.engine.histories.wait(history_of(plans), self.cancellation):
+            pass
+        self.histories.failed.update(self.engine.histories.failures(history_of(plans)))
+        defining = [target for plan in plans if plan.symbols is not None for target in plan.targets]
+        for _ in self.engine.definitions.wait(defining, self.cancellation, None):
+            pass
+        found = 0
+        for whole in self.gathering.batches():
+            if self.cancellation.cancelled:
+                raise Cancelled("stopped on request")
+            for batch in by_place(whole):
+                found += match_count(batch)
+                rows = Rows(batch)
+                kind = rows.first("type")
+                phase = REPOSITORIES if kind == "repo" else COMMITS if kind in {"commit", "diff"} else FILES
+                yield Piece(phase, rows.first("repository"), batch)
+            if found >= most:
+                self.outcome.limit_hit = True
+                return
+            if single and self._passed:
+                yield Passed(tuple(self._passed))
+                self._passed.clear()
+
+    def _heard(self, part: SearchPart) -> None:
+        self._note(part)
+        # What an earlier part finished has been told by now; the batches of this one have not.
+        self._passed += self._passing
+        self._passing = [name for name in part.repositories_done if self.done[name] >= self._needed[name]]
+
+    def _finish(self, plans: list[Plan], scoper: Scoper) -> None:
+        outcome = self.outcome
+        stopped_early = self.cancellation.expired and not outcome.limit_hit
+        outcome.late = sorted(self.cancellation.untold.union(self._late(plans, scoper))) if stopped_early else []
+        outcome.failed = dict(self.failed)
+        reads = any(p.symbols is not None or (p.text is not None and reads_content(p)) for p in plans)
+        outcome.name_only = {} if not reads else {name: dict(counts) for name, counts in self.name_only.items()}
+        outcome.unsearchable = dict(scoper.unsearchable)
+        outcome.invalid = dict(scoper.invalid)
+        outcome.without_history = dict(self.histories.failed)
+        outcome.unread = dict(self.histories.unread)
+        outcome.shallow = dict(self.histories.shallow)
+        outcome.unknown_owners = [] if self.gathering is None else sorted(self.gathering.ownership.unknown)
+        outcome.targets = len({t.repository.facts.name for p in plans for t in p.targets if p.searches})
+
+
+def shard_search(engine: Engine, order: Order, cancellation: Cancellation) -> ShardSearch:
+    """A search as an order asks for it; raises `QueryError`, as a search on one machine does."""
+    request = order.request
+    if request is None:
+        raise ValueError("an order without a search")
+    read = engine.read(request)
+    if isinstance(read, float):
+        raise ClusterError("there was not even time to read the query")
+    return ShardSearch(engine, *read, request, viewer_of(order), cancellation, time.monotonic())
+
+
+def viewer_of(order: Order) -> Viewer:
+    """For whom: the repositories of the order are all that exist."""
+    names = frozenset(order.names)
+    return Viewer(order.viewer, sees_private=False, granted=names, only=names)
+
+
+def _result(steps: Any) -> Any:
+    """Run a generator to its end for what it returns."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value

@@ -1,0 +1,140 @@
+"""`worker`, and the cluster's side of `index` and `serve`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from sourcelight.cli.outcomes import DONE, FAILED, say, tell
+from sourcelight.cli.printing import StatusLine, size_text
+
+if TYPE_CHECKING:
+    from sourcelight.backends.cluster.building.generations import BuildProgress
+    from sourcelight.engines.engine import Engine, Limits
+
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?B?)", re.IGNORECASE)
+
+
+def tls_files(folder: Path | None) -> dict[str, str] | None:
+    """The files of the folder that ``--tls`` names; None without one."""
+    if folder is None:
+        return None
+    files = {name: folder.expanduser() / f"{name}.pem" for name in ("ca", "cert", "key")}
+    missing = [path.name for path in files.values() if not path.is_file()]
+    if missing:
+        raise typer.BadParameter(f"--tls: {folder} has no {', '.join(missing)}")
+    return {name: os.fspath(path) for name, path in files.items()}
+
+
+def build(
+    paths: Sequence[str],
+    cluster: Sequence[str],
+    storage: str | None,
+    work: Path | None,
+    workers: int | None,
+    tls: Path | None,
+) -> int:
+    """Build the shards of all repositories below `paths`; fails when one could not be built."""
+    from sourcelight.backends.cluster.building.generations import build_generation
+    from sourcelight.backends.cluster.storage import Storage
+    from sourcelight.backends.cluster.wiring import check_address
+    from sourcelight.repos import Catalog
+
+    if not storage:
+        raise typer.BadParameter("--cluster needs --storage: where the shards are kept")
+    if len(cluster) > 1:
+        raise typer.BadParameter("one cluster builds; name one --cluster")
+    for address in cluster:
+        check_address(address)
+    line = StatusLine()
+
+    def paint(progress: BuildProgress) -> None:
+        line.show(f"building {progress.done}/{progress.total} shards  {progress.repository}: {progress.outcome}")
+
+    catalog = Catalog.open(paths)
+    try:
+        report = build_generation(
+            catalog,
+            Storage(storage),
+            cluster=cluster[0] if cluster else "",
+            tls=tls_files(tls),
+            work=None if work is None else work.expanduser().resolve(),
+            workers=workers or 1,
+            progress=paint,
+        )
+    finally:
+        line.clear()
+    for skipped in catalog.skipped:
+        say(f"{skipped.path}: {skipped.message}")
+    for name, why in sorted(report.failures.items()):
+        say(f"{name}: {why}")
+    size = sum(entry.size for entry in report.generation.searchable)
+    tell(
+        f"generation {report.generation.number}: {len(report.built)} shards built, {len(report.current)} already "
+        f"current, {len(report.failures)} failed, {len(report.gone)} gone ({size_text(size)} in all)"
+    )
+    return FAILED if report.failures else DONE
+
+
+def opened(
+    cluster: Sequence[str], storage: str | None, tls: Path | None, *, paths: Sequence[Path]
+) -> Callable[[Limits], Engine]:
+    """What opens the engine of a cluster once the service's bounds are known."""
+    if paths:
+        raise typer.BadParameter("a cluster has its repositories in storage: give no PATH beside --cluster")
+    if not cluster or not storage:
+        raise typer.BadParameter("--cluster and --storage belong together")
+
+    def engine(limits: Limits) -> Engine:
+        from sourcelight.backends.cluster.engine import ClusterEngine
+        from sourcelight.backends.cluster.fleet import Fleet
+
+        return ClusterEngine(Fleet(cluster, storage, tls=tls_files(tls)), limits=limits)
+
+    return engine
+
+
+def work(
+    scheduler: str,
+    storage: str,
+    cache: Path,
+    name: str,
+    *,
+    cache_size: str | None,
+    host: str,
+    port: int,
+    threads: int,
+    tls: Path | None,
+) -> int:
+    """Serve as a worker until told to stop."""
+    from sourcelight.backends.cluster.worker.process import work as serve
+
+    asyncio.run(  # noqa: TID251 - a process of its own, and no notebook
+        serve(
+            scheduler,
+            storage=storage,
+            cache=cache.expanduser(),
+            name=name,
+            cache_bytes=None if cache_size is None else _bytes(cache_size),
+            host=host,
+            port=port,
+            threads=threads,
+            tls=tls_files(tls),
+        )
+    )
+    return DONE
+
+
+def _bytes(text: str) -> int:
+    match = _SIZE.fullmatch(text.strip())
+    unit = "" if match is None else match[2].upper()
+    if match is None or (unit if unit in _UNITS else f"{unit}B") not in _UNITS:
+        raise typer.BadParameter(f"{text!r} is no size; write it as 200GB or 500MB")
+    return int(float(match[1]) * _UNITS[unit if unit in _UNITS else f"{unit}B"])

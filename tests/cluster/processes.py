@@ -1,0 +1,104 @@
+"""Schedulers and workers as processes of their own, which tests may kill and freeze."""
+
+from __future__ import annotations
+
+import os
+import queue
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+START_S = 60.0
+_SCHEDULER = """
+import asyncio
+from distributed import Scheduler
+async def main():
+    async with Scheduler(host="tcp://127.0.0.1:0", dashboard=False, dashboard_address=None) as scheduler:
+        print("at", scheduler.address, flush=True)
+        await scheduler.finished()
+asyncio.run(main())
+"""
+_CLI = "import sys; from sourcelight.cli import main; sys.exit(main())"
+
+
+class Cell:
+    """A scheduler and its workers on loopback."""
+
+    def __init__(self, storage: str, folder: Path, names: tuple[str, ...] = ("w1", "w2", "w3")) -> None:
+        self.storage = storage
+        self.folder = folder
+        self.workers: dict[str, subprocess.Popen[str]] = {}
+        self.scheduler = _process(["-c", _SCHEDULER])
+        self.address = said(self.scheduler, r"at (tcp://\S+)")
+        for name in names:
+            self.start(name)
+
+    def start(self, name: str) -> None:
+        """Start a worker; one of the same name finds the cache of the former."""
+        former = self.workers.pop(name, None)
+        if former is not None and former.stdout is not None:
+            former.stdout.close()
+        cache = self.folder / name.replace("/", "-")
+        arguments = ["worker", "--scheduler", self.address, "--storage", self.storage, "--cache", str(cache)]
+        self.workers[name] = _process(["-c", _CLI, *arguments, "--name", name])
+
+    def kill(self, name: str, number: int = signal.SIGKILL) -> None:
+        """Send a signal to a worker; one that is killed is waited for."""
+        self.workers[name].send_signal(number)
+        if number == signal.SIGKILL:
+            self.workers[name].wait(10)
+
+    def close(self) -> None:
+        """End all processes."""
+        for process in [*self.workers.values(), self.scheduler]:
+            process.kill()
+        for process in [*self.workers.values(), self.scheduler]:
+            process.wait(10)
+            if process.stdout is not None:
+                process.stdout.close()
+
+
+def wait_until(holds: Callable[[], bool], what: str, within_s: float = START_S) -> None:
+    """Wait for something that other processes do."""
+    ends = time.monotonic() + within_s
+    while not holds():
+        assert time.monotonic() < ends, f"{what}: not within {within_s:g} s"
+        time.sleep(0.02)
+
+
+def said(process: subprocess.Popen[str], pattern: str) -> str:
+    """What a process prints, once it fits."""
+    lines: queue.Queue[str] = queue.Queue()
+    assert process.stdout is not None
+    threading.Thread(target=_read, args=(process.stdout, lines), daemon=True).start()
+    text = ""
+    while not (match := re.search(pattern, text)):
+        line = lines.get(timeout=START_S)
+        assert line, f"it ended: {text}"
+        text += line
+    return match[1]
+
+
+def _read(pipe: IO[str], lines: queue.Queue[str]) -> None:
+    try:
+        for line in pipe:
+            lines.put(line)
+    except ValueError:
+        return  # closed at the end of the test
+    lines.put("")
+
+
+def _process(arguments: list[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, *arguments],
+        env={**os.environ, "DASK_LOGGING__DISTRIBUTED": "error"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )

@@ -1,0 +1,179 @@
+"""A cluster answers as one machine does, over HTTP too, and refuses by name what it can't."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+
+import sourcelight as sl
+from cluster.processes import Cell, said, wait_until
+from sourcelight.backends.cluster.fleet import Fleet
+from sourcelight.backends.cluster.search import ClusterSearch
+from sourcelight.core.batches import Cancellation, MatchBatch
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.repos import Viewer
+
+HUB = "example.org/tidewatch/hub"
+SECRET = "example.org/tidewatch/handbook"
+QUERIES = (
+    "tide count:all",
+    "e count:all fork:yes archived:yes",
+    "type:repo o",
+    "type:symbol e count:all",
+    "type:commit fix",
+    "type:diff e count:all",
+    "def OR class count:all",
+    "repo:hub@v1.0:main e",
+    "repo:has.path(README) tide count:all",
+    "select:repo tide",
+    "select:file tide",
+    "count:5 e",
+    "/ti.e\\b/ count:all",
+    "type:path md",
+    "nosuchthinganywhere",
+    "rev:at.time(2024-01-01) e repo:board",
+    "file:has.content(tide) e count:20",
+    "repo:^nothing$ x",
+)
+
+
+def rows(result: sl.SearchResult) -> list[tuple[object, ...]]:
+    frame = result.matches
+    names = [name for name in ("type", "repository", "revision", "path", "line_number", "line") if name in frame]
+    return list(frame[names].astype(str).itertuples(index=False, name=None))
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("query", QUERIES)
+def test_rows_and_their_order_are_those_of_one_machine(query: str, clustered: sl.Client, embedded: sl.Client) -> None:
+    embedded.search("type:symbol e count:all fork:yes archived:yes")  # definitions are known, as they are in shards
+    ours, theirs = clustered.search(query), embedded.search(query)
+    assert rows(ours) == rows(theirs)
+    assert ours.status == theirs.status
+    if theirs.status == "complete":  # else each worker went on until it had enough, and saw more files on its way
+        assert list(ours.skipped["reason"]) == list(theirs.skipped["reason"])
+    assert list(ours.alerts["title"]) == list(theirs.alerts["title"])
+
+
+def test_every_shard_of_a_plan_is_accounted_for(clustered: sl.Client) -> None:
+    engine = clustered.backend.engine  # type: ignore[attr-defined]
+    for query in ("e count:all", "repo:hub@nosuch e", "repo:has.path(nosuch) e", "e count:3"):
+        request = SearchRequest(query)
+        read = engine.read(request)
+        search = engine.searching(*read, request, Viewer.owner(), Cancellation(), 0.0)
+        assert isinstance(search, ClusterSearch)
+        for _ in search.events():
+            pass
+        told = search.accounting
+        parts = [set(told.done), set(told.skipped or {}), set(told.excluded)]
+        assert set.union(*parts) == told.planned
+        assert sum(map(len, parts)) == len(told.planned)
+
+
+def test_what_a_viewer_may_not_see_is_never_asked_of_a_worker(clustered: sl.Client) -> None:
+    engine = clustered.backend.engine  # type: ignore[attr-defined]
+    stranger = Viewer("stranger", sees_private=True, only=frozenset({HUB}))
+    found = set()
+    for event in engine.stream(SearchRequest("e count:all"), stranger, Cancellation()):
+        if isinstance(event, MatchBatch):
+            found |= set(event.batch.column("repository").to_pylist())
+    assert found == {HUB}
+    table = engine.count(SearchRequest("e type:file"), ["repository"], stranger, Cancellation())
+    assert table.column("repository").to_pylist() == [HUB]
+
+
+def test_a_search_that_is_dropped_leaves_nothing_running(clustered: sl.Client) -> None:
+    engine = clustered.backend.engine  # type: ignore[attr-defined]
+    for _ in range(20):
+        events = engine.stream(SearchRequest("e count:all"), Viewer.owner(), Cancellation())
+        next(events)
+        events.close()
+    fleet: Fleet = engine.fleet
+
+    async def tasks() -> int:
+        return len([task for task in asyncio.all_tasks() if "Streams" in repr(task.get_coro())])
+
+    wait_until(lambda: fleet.run(tasks()) == 0, "all streams end", 10.0)
+    assert clustered.search("tide count:all").status == "complete"
+
+
+def test_deep_search_and_explaining_are_refused_by_name(clustered: sl.Client) -> None:
+    with pytest.raises(sl.UnsupportedCall, match="deepsearch"):
+        clustered.deepsearch("What is a tide?")
+    with pytest.raises(sl.UnsupportedCall, match="explain"):
+        clustered.explain("tide")
+
+
+def test_the_view_of_a_cluster_gives_dask_and_places(clustered: sl.Client) -> None:
+    view = clustered.cluster
+    assert set(view.workers) == {"w1", "w2", "w3"}
+    assert len(view.replicas(HUB)) == 2
+    assert view.client.submit(sum, [1, 2], workers=view.replicas(HUB)).result(timeout=30) == 3
+    with pytest.raises(sl.RepositoryNotFound):
+        view.replicas("nosuch")
+    assert "3 workers" in repr(view)
+
+
+@pytest.mark.timeout(240)
+def test_a_service_over_a_cluster_gives_the_same_rows(
+    cell: Cell, shards: str, embedded: sl.Client, tmp_path: Path
+) -> None:
+    command = "import sys; from sourcelight.cli import main; sys.exit(main())"
+    arguments = ["serve", "--cluster", cell.address, "--storage", shards, "--port", "0"]
+    server = subprocess.Popen(
+        [sys.executable, "-c", command, *arguments],
+        env={**os.environ, "SOURCELIGHT_OWNER_TOKEN": "slo_owner-of-the-cluster", "SOURCELIGHT_HOME": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        address = said(server, r"(http://\S+)")
+        with sl.connect(address, "slo_owner-of-the-cluster") as remote:
+            for query in QUERIES[:3]:
+                assert sorted(rows(remote.search(query))) == sorted(rows(embedded.search(query)))
+            assert list(remote.list_files(HUB)["path"]) == list(embedded.list_files(HUB)["path"])
+    finally:
+        server.terminate()
+        server.wait(15)
+        assert server.stdout is not None
+        server.stdout.close()
+
+
+def test_the_page_does_what_it_says(cell: Cell, clustered: sl.Client, shards: str) -> None:
+    page = Path(__file__).resolve().parent.parent.parent / "docs" / "cluster.md"
+    (block,) = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    block = block.replace("tcp://127.0.0.1:8786", cell.address).replace("~/shards", shards)
+    names: dict[str, Any] = {}
+    exec(compile(block, str(page), "exec"), names)  # noqa: S102 - our own page
+    try:
+        assert len(names["code"].search("tide count:all").matches) == len(clustered.search("tide count:all").matches)
+    finally:
+        names["code"].close()
+
+
+def test_the_manifests_of_the_docs_are_valid() -> None:
+    folder = Path(__file__).resolve().parent.parent.parent / "docs" / "kubernetes"
+    found = [one for path in folder.glob("*.yaml") for one in yaml.safe_load_all(path.read_text())]
+    assert {one["kind"] for one in found} == {"Deployment", "Service", "StatefulSet"}
+    for one in found:
+        kubernetes_validate.validate(one, "1.30", strict=True)
+
+
+def test_addresses_that_are_not_encrypted_are_refused_off_loopback(shards: str) -> None:
+    for address in ("tcp://10.0.0.1:8786", "10.0.0.1:8786", "http://127.0.0.1:1", "tls://"):
+        with pytest.raises(sl.ConfigurationError):
+            sl.open(cluster=address, storage=shards)
+    with pytest.raises(sl.ConfigurationError, match="no shards"):
+        sl.open(cluster="tcp://127.0.0.1:1", storage=str(Path(shards) / "empty"))
+    with pytest.raises(sl.ConfigurationError, match="belong together"):
+        sl.open(cluster="tcp://127.0.0.1:1")

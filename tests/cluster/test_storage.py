@@ -1,0 +1,211 @@
+"""Shards and generations in storage, and the cache of a worker: whole, or an error that names what is not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sourcelight.backends.cluster.building.generations import build_generation
+from sourcelight.backends.cluster.messages import Order
+from sourcelight.backends.cluster.storage import Storage, read_current, read_generation
+from sourcelight.backends.cluster.storage.generation import current_id, write_generation
+from sourcelight.backends.cluster.storage.shard import ShardFiles
+from sourcelight.backends.cluster.worker.cache import ShardCache, key_of_shard
+from sourcelight.backends.cluster.worker.engines import Engines
+from sourcelight.backends.cluster.worker.search import Piece, shard_search
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.errors import ClusterError, ConfigurationError, ShardDamaged, StorageError
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.repos import Catalog
+from sourcelight.testing import RepositoryBuilder
+
+
+@pytest.fixture
+def storage(shards: str) -> Storage:
+    """The sample fleet; not to be changed."""
+    return Storage(shards)
+
+
+@pytest.fixture
+def cache(storage: Storage, tmp_path: Path) -> Iterator[ShardCache]:
+    """A worker's cache over it."""
+    cache = ShardCache(storage, tmp_path / "cache")
+    yield cache
+    cache.close()
+
+
+def found(engines: Engines, generation: str, name: str) -> int:
+    """How many rows a search for ``e`` gives in one repository."""
+    with engines.over(generation, (name,), Cancellation()) as (engine, failed):
+        assert not failed
+        order = Order(generation, (name,), request=SearchRequest("e count:all fork:yes archived:yes"), limit=10**9)
+        search = shard_search(engine, order, Cancellation())
+        rows: int = sum(piece.batch.num_rows for piece in search.pieces(order.limit) if isinstance(piece, Piece))
+        assert not search.outcome.failed
+        return rows
+
+
+def test_a_content_is_kept_once_and_comes_back_the_same(tmp_path: Path) -> None:
+    storage = Storage(str(tmp_path / "storage"))
+    file = tmp_path / "file"
+    file.write_bytes(b"content")
+    digest, size = storage.put(file)
+    assert storage.put(file) == (digest, size)
+    assert len([path for path in (tmp_path / "storage").rglob("*") if path.is_file()]) == 1
+    storage.fetch(digest, size, tmp_path / "back")
+    assert (tmp_path / "back").read_bytes() == b"content"
+
+
+def test_other_content_than_was_kept_never_reaches_a_cache(tmp_path: Path) -> None:
+    storage = Storage(str(tmp_path / "storage"))
+    file = tmp_path / "file"
+    file.write_bytes(b"content")
+    digest, size = storage.put(file)
+    (tmp_path / "storage" / "objects" / digest[:2] / digest).write_bytes(b"hostile")
+    with pytest.raises(ShardDamaged):
+        storage.fetch(digest, size, tmp_path / "back")
+    with pytest.raises(ShardDamaged):
+        storage.fetch("0" * 64, 1, tmp_path / "back")
+    assert [path.name for path in tmp_path.iterdir()] == ["storage", "file"] or not (tmp_path / "back").exists()
+
+
+def test_a_list_that_names_files_outside_of_a_shard_is_refused(tmp_path: Path) -> None:
+    from sourcelight.backends.cluster.storage.shard import StoredFile
+
+    storage = Storage(str(tmp_path))
+    for path in ("../../etc/passwd", "/etc/passwd", "git/../../x", "other/x"):
+        shard = ShardFiles((StoredFile(path, "0" * 64, 1),)).keep(storage)
+        with pytest.raises(ShardDamaged, match="outside"):
+            ShardFiles.read(storage, shard)
+
+
+def test_only_the_newest_of_two_builders_that_began_together_is_refused(tmp_path: Path) -> None:
+    from sourcelight.backends.cluster.storage import Generation
+
+    storage = Storage(str(tmp_path))
+    first = write_generation(storage, Generation(), "")
+    second = write_generation(storage, Generation(contexts={"a": {"repositories": []}}), first.id)
+    with pytest.raises(ClusterError, match="meanwhile"):
+        write_generation(storage, Generation(contexts={"b": {"repositories": []}}), first.id)
+    current = read_current(storage)
+    assert current is not None
+    assert (current.id, current.number) == (second.id, 2)
+    assert read_generation(storage, first.id).number == 1
+
+
+def test_a_generation_that_was_changed_is_refused(tmp_path: Path) -> None:
+    from sourcelight.backends.cluster.storage import Generation
+
+    storage = Storage(str(tmp_path))
+    made = write_generation(storage, Generation(), "")
+    file = tmp_path / "generations" / f"{made.id}.parquet"
+    file.write_bytes(file.read_bytes() + b"x")
+    with pytest.raises(StorageError, match="was changed"):
+        read_current(storage)
+    file.unlink()
+    with pytest.raises(StorageError, match="is missing"):
+        read_current(storage)
+    (tmp_path / "current.json").write_text("{")
+    with pytest.raises(StorageError, match=r"current\.json"):
+        current_id(storage)
+
+
+def test_a_build_of_what_did_not_change_builds_nothing_and_a_change_builds_one(tmp_path: Path) -> None:
+    one, two = (RepositoryBuilder(tmp_path / "src" / name) for name in ("one", "two"))
+    one.commit({"a.py": "def one(): pass\n"})
+    two.commit({"a.py": "def two(): pass\n"})
+    storage = Storage(str(tmp_path / "storage"))
+    first = build_generation(Catalog.open(tmp_path / "src"), storage)
+    assert len(first.built) == 2
+    again = build_generation(Catalog.open(tmp_path / "src"), storage)
+    assert (again.built, len(again.current), again.generation.id) == ((), 2, first.generation.id)
+    one.commit({"b.py": "def more(): pass\n"})
+    third = build_generation(Catalog.open(tmp_path / "src"), storage)
+    assert len(third.built) == 1
+    assert third.generation.number == first.generation.number + 1
+
+
+def test_a_repository_that_fails_keeps_its_former_shard_and_is_named(tmp_path: Path) -> None:
+    RepositoryBuilder(tmp_path / "src" / "one").commit({"a.py": "def one(): pass\n"})
+    (tmp_path / "src" / "plain").mkdir()
+    (tmp_path / "src" / "plain" / "a.txt").write_text("no git\n")
+    storage = Storage(str(tmp_path / "storage"))
+    report = build_generation(Catalog.open([tmp_path / "src" / "one", tmp_path / "src" / "plain"]), storage)
+    assert len(report.built) == 1
+    assert len(report.failures) == 1
+    assert "without git" in next(iter(report.failures.values()))
+    assert len(report.generation.searchable) == 1
+
+
+def test_a_harmed_cache_is_fetched_again(storage: Storage, cache: ShardCache, tmp_path: Path) -> None:
+    generation = read_current(storage)
+    assert generation is not None
+    entry = generation.searchable[0]
+    engines = Engines(storage, cache)
+    whole = found(engines, generation.id, entry.name)
+    assert whole
+    cache.close()
+    # What a killed worker left: a shard without the word that it is whole, and one that is cut off.
+    key = key_of_shard(entry)
+    marker = tmp_path / "cache" / "ready" / key
+    said = json.loads(marker.read_text())
+    assert said["shard"] == entry.shard
+    marker.unlink()
+    with ShardCacheAgain(storage, tmp_path / "cache") as other:
+        assert other.held() == {}
+        assert not (tmp_path / "cache" / "index" / key).exists()
+        assert found(Engines(storage, other), generation.id, entry.name) == whole
+        assert set(other.held()) == {entry.shard}
+
+
+class ShardCacheAgain(ShardCache):
+    """A cache that is closed at the end of ``with``."""
+
+    def __enter__(self) -> ShardCacheAgain:  # noqa: PYI034 - there is no other subclass
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def test_two_workers_never_share_a_cache(storage: Storage, cache: ShardCache) -> None:
+    with pytest.raises(ConfigurationError, match="another worker"):
+        ShardCache(storage, cache.folder)
+
+
+def test_a_bounded_cache_lets_go_of_what_was_used_longest_ago(storage: Storage, tmp_path: Path) -> None:
+    generation = read_current(storage)
+    assert generation is not None
+    entries = sorted(generation.searchable, key=lambda entry: entry.size)
+    room = entries[0].size + entries[1].size + entries[2].size
+    with ShardCacheAgain(storage, tmp_path / "small", room) as cache:
+        for entry in entries[:3]:
+            with cache.pinned([entry]):
+                pass
+        assert len(cache.held()) == 3
+        with cache.pinned([entries[0]]):
+            pass
+        with cache.pinned([entries[3]]) as (repositories, failed):
+            assert not failed or entries[3].size > room
+            assert len(repositories) == (not failed)
+        assert sum(cache.held().values()) <= room
+        with cache.pinned([entries[-1]]) as (repositories, failed):
+            if entries[-1].size > room:
+                assert "does not fit" in failed[entries[-1].name]
+        kept = {path.name for path in (tmp_path / "small" / "ready").iterdir()}
+        assert len(kept) == len(cache.held())
+
+
+def test_a_shard_of_other_formats_is_refused_by_name(storage: Storage, cache: ShardCache, tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    generation = read_current(storage)
+    assert generation is not None
+    own = Storage(str(tmp_path / "other"))
+    old = replace(generation.searchable[0], formats="index 0")
+    made = write_generation(own, replace(generation, entries=(old,)), "")
+    with Engines(own, cache).over(made.id, (old.name,), Cancellation()) as (_, failed):
+        assert "index 0" in failed[old.name]
