@@ -119,6 +119,14 @@ def views(code: sl.Client, folder: Path) -> Views:
     made.html["answer as a page"] = code.last_answer.to_html()
     made.html["answer as Markdown"] = markdown.markdown(code.last_answer.to_markdown(), extensions=["fenced_code"])
     made.frames["map"] = _of_pandas(code.repo_map(name_of(code)))
+    for path in PATHS[:4]:
+        made.take(f"file {path}", code.view_file(name_of(code), path, (1, 3)))
+    made.take("commit", code.view_commit(name_of(code), "v2"))
+    made.take("comparison", code.view_comparison(name_of(code), "v1", "v2"))
+    found = code.search("light count:all")
+    for figure in (sl.plots.matches(found), sl.plots.treemap(found), sl.plots.ownership(code.ownership(name_of(code)))):
+        made.html[f"figure {figure.name}"] = figure.to_svg()
+        made.text[f"figure {figure.name}"] = repr(figure)
     drawn = [bar_html(each) + status_html(each) + notes_html(each) for each in snapshots]
     made.html["progress"] = "".join(dict.fromkeys(drawn))
     for title, report in {
