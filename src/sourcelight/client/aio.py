@@ -24,6 +24,7 @@ from sourcelight.client.portal import current_board
 from sourcelight.client.provenance import asked_for, forget, now, provenance
 from sourcelight.client.result import Export, SearchResult, metadata
 from sourcelight.client.run import Run
+from sourcelight.client.steps import consume, settled, unbroken
 from sourcelight.core.batches import MATCHES, Event, MatchBatch
 from sourcelight.core.batches.answers import Answer
 from sourcelight.core.errors import Cancelled
@@ -300,7 +301,7 @@ class AsyncClient(Methods):
         self._last_export = None
 
         async def write(event: MatchBatch) -> None:
-            await _unbroken(asyncio.to_thread(writer.write, event.batch))
+            await unbroken(asyncio.to_thread(writer.write, event.batch))
 
         try:
             await self._drive(run, write, progress)
@@ -310,7 +311,7 @@ class AsyncClient(Methods):
                 writer.discard()
                 path = ""
             else:
-                path = await _unbroken(asyncio.to_thread(end, metadata(run.result().attrs)))
+                path = await unbroken(asyncio.to_thread(end, metadata(run.result().attrs)))
             state = run.state
             self._last_export = Export(path, writer.rows, state.matches, state.status, state.reasons)
         return self._last_export
@@ -374,9 +375,9 @@ class AsyncClient(Methods):
             request = run.request
             # Engines count all there is: a query that is to stop early has to be followed as it runs.
             if request.timeout_s is None and not bounded(request.query, request.pattern_type, request.version):
-                table = await _settled(run, run.backend.count(request, by))
+                table = await settled(run, run.backend.count(request, by))
             if table is None:
-                await _consume(run, add)
+                await consume(run, add)
             else:
                 run.state.counted(sum(table["matches"].to_pylist()))
                 run.state.finish()
@@ -538,7 +539,7 @@ class AsyncClient(Methods):
             await take(event)
 
         try:
-            await self._watch(run.state, _consume(run, noticed), progress)
+            await self._watch(run.state, consume(run, noticed), progress)
         finally:
             self._known.add("repository", run.facts)
             self._known.learn_filters(run.state.filters)
@@ -583,36 +584,3 @@ def _warn(warning: Warning, stacklevel: int = 3) -> None:
         board.warnings.append(warning)
     else:
         warnings.warn(warning, stacklevel=stacklevel)
-
-
-async def _consume(run: Run, take: Callable[[MatchBatch], Awaitable[None]]) -> None:
-    async with aclosing(run.events()) as events:
-        async for event in events:
-            if isinstance(event, MatchBatch):
-                try:
-                    await take(event)
-                except Exception as exc:
-                    run.state.fail(f"{type(exc).__name__}: {exc}")
-                    raise
-
-
-async def _settled(run: Run, work: Awaitable[Any]) -> Any:
-    """Await a part of a search that sends no events; its end, if it does not come well, is that of the search."""
-    try:
-        return await work
-    except asyncio.CancelledError:
-        run.state.interrupt()
-        raise
-    except Exception as exc:
-        run.state.fail(str(exc))
-        raise
-
-
-async def _unbroken(work: Coroutine[Any, Any, Any]) -> Any:
-    """Await work to its end even when this task is cancelled meanwhile; the cancellation follows."""
-    task = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        raise

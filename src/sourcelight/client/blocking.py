@@ -91,7 +91,7 @@ class Client(BlockingMethods):
         """What the newest `search_to` wrote, also when it was stopped; None before the first."""
         return self._client.last_export
 
-    def explore(
+    def explore(  # noqa: D102 - told below
         self,
         query: QueryText,
         *,
@@ -100,15 +100,13 @@ class Client(BlockingMethods):
         timeout_s: float | None = None,
         exhaustive: bool = False,
     ) -> Explorer:
-        """Search, and give at once an explorer that shows rows while they arrive, with a Stop button.
-
-        See `AsyncClient.explore`.
-        """
         from sourcelight.client.exploring import explorer
 
         options: dict[str, Any] = {"pattern_type": pattern_type, "display": display, "timeout_s": timeout_s}
         # Begun on the background loop, but made here: the thread that called is the one that draws.
         return explorer(call(lambda: self._client._begin(query, exhaustive=exhaustive, **options)))  # noqa: SLF001
+
+    explore.__doc__ = AsyncClient.explore.__doc__
 
     search = blocking(AsyncClient.search)
     stream = blocking_generator(AsyncClient.stream)
