@@ -56,7 +56,7 @@ class Client(BlockingMethods):
 
     @property
     def cluster(self) -> Any:
-        """The cluster that answers: its workers, and Dask's own ``client``; None where none does."""
+        """The cluster that answers (`sourcelight.backends.cluster.view.ClusterView`); None where none does."""
         return self._client.cluster
 
     @property
