@@ -104,13 +104,13 @@ def test_results_in_a_notebook(code: sl.Client, page: Any) -> None:
     assert in_both_schemes(page) == []
 
 
-def test_the_explorer(code: sl.Client) -> None:
+def test_the_explorer(code: sl.Client, page: Any) -> None:
     explorer = code.explore("error count:all")
     try:
-        with lab.chromium_page() as page:
-            lab.show_explorer(page, explorer)
-            page.locator("[role=row]").nth(2).click()
-            assert in_both_schemes(page) == []
+        fresh = page.context.browser.new_page()
+        lab.show_explorer(fresh, explorer)
+        fresh.locator("[role=row]").nth(2).click()
+        assert in_both_schemes(fresh) == []
     finally:
         explorer.stop()
 

@@ -127,6 +127,7 @@ def views(code: sl.Client, folder: Path) -> Views:
     for figure in (sl.plots.matches(found), sl.plots.treemap(found), sl.plots.ownership(code.ownership(name_of(code)))):
         made.html[f"figure {figure.name}"] = figure.to_svg()
         made.text[f"figure {figure.name}"] = repr(figure)
+    made.take("facets", found.facets())
     drawn = [bar_html(each) + status_html(each) + notes_html(each) for each in snapshots]
     made.html["progress"] = "".join(dict.fromkeys(drawn))
     for title, report in {
