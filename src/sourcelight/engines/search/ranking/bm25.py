@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,28 +30,60 @@ class Weights:
     path: float = 2.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WordScores:
     """Scores of chunks and of files.
 
     Attributes
     ----------
+    space
+        What they are the chunks and files of.
     chunks, files
         A score for each.
-    held, file
-        The chunks with a score, ascending, and the file of each of them.
     idf
         Of each term that occurs.
     holders
         The chunks, ascending, whose text has a term, and the files, ascending, in whose path it counts.
     """
 
+    space: Space
     chunks: Floats
     files: Floats
-    held: Numbers
-    file: Numbers
     idf: Mapping[str, float]
     holders: Mapping[str, tuple[Numbers, Numbers]]
+
+    @cached_property
+    def matched(self) -> int:
+        """How many chunks have a score."""
+        return int(np.count_nonzero(self.chunks > 0.0))
+
+    @cached_property
+    def held(self) -> Numbers:
+        """The chunks with a score, ascending."""
+        return (self.chunks > 0.0).nonzero()[0]
+
+    @cached_property
+    def file(self) -> Numbers:
+        """The file of each chunk with a score."""
+        return self.space.file_of.take(self.held)
+
+    @cached_property
+    def tops(self) -> Floats:
+        """The best score of the chunks of each file."""
+        if self.matched * 5 > len(self.chunks):
+            whole: Floats = np.maximum.reduceat(self.chunks, self.space.first)
+            return whole
+        found: Floats = np.zeros(len(self.files))
+        if self.matched:
+            first = starts(self.file)
+            found[self.file.take(first)] = np.maximum.reduceat(self.chunks.take(self.held), first)
+        return found
+
+    def held_of(self, files: Numbers) -> tuple[Numbers, Numbers]:
+        """Give the chunks with a score of some files, ascending as these are, and the file of each of them."""
+        numbers = chunks_of(self.space, files)
+        numbers = numbers[self.chunks.take(numbers) > 0.0]
+        return numbers, self.space.file_of.take(numbers)
 
 
 def score(space: Space, terms: Mapping[str, float], weights: Weights, cancellation: Cancellation) -> WordScores:
@@ -60,6 +93,7 @@ def score(space: Space, terms: Mapping[str, float], weights: Weights, cancellati
     gain, k1 = weights.k1 + 1.0, weights.k1
     idf: dict[str, float] = {}
     holders: dict[str, tuple[Numbers, Numbers]] = {}
+    room = _Room()
     for term, weight in terms.items():
         cancellation.check()
         entries = space.entries(term)
@@ -67,17 +101,20 @@ def score(space: Space, terms: Mapping[str, float], weights: Weights, cancellati
         if entries is None and path is None:
             continue
         numbers, often, defined = _NO_ENTRIES if entries is None else entries
-        file = space.file_of.take(numbers)
-        times = often / norm.take(numbers)
+        file, times, further = room.of(len(numbers))
+        space.file_of.take(numbers, out=file, mode="clip")
+        norm.take(numbers, out=times, mode="clip")
+        np.divide(often, times, out=times)
         some = (defined > 0).nonzero()[0]
         times[some] += (weights.definition / 2.0) * defined[some]
         held, of_files = len(numbers), _NONE
         alone: Floats | None = None
         if path is not None:
             of_files = (path > 0.0).nonzero()[0]
-            here = weights.path * path.take(file)
-            times += here
+            here = path.take(file, out=further, mode="clip")
             held += int(space.counts.take(of_files).sum()) - int(np.count_nonzero(here))
+            here *= weights.path
+            times += here
             given = weights.path * path.take(of_files)
             alone = given / (k1 + given)
             path[of_files] = alone
@@ -85,11 +122,12 @@ def score(space: Space, terms: Mapping[str, float], weights: Weights, cancellati
             continue
         holders[term] = numbers, of_files
         inverse = idf[term] = _idf(space.chunks, held)
-        gained = times / (k1 + times)
+        np.add(times, k1, out=further)
+        gained = np.divide(times, further, out=times)
         if path is not None and alone is not None:
             # What a path gives is added below for all chunks of a file at once; here, what the text adds to it.
             np.add.at(by_path, of_files, weight * inverse * gain * alone)
-            gained -= path.take(file)
+            gained -= path.take(file, out=further, mode="clip")
         gained *= weight * inverse * gain
         np.add.at(chunks, numbers, gained)
         if len(numbers):
@@ -99,8 +137,21 @@ def score(space: Space, terms: Mapping[str, float], weights: Weights, cancellati
             sums /= file_norm.take(places)
             np.add.at(files, places, weight * inverse_file * gain * sums / (k1 + sums))
     _add_to_files(chunks, by_path, space)
-    held_chunks = (chunks > 0.0).nonzero()[0]
-    return WordScores(chunks, files, held_chunks, space.file_of.take(held_chunks), idf, holders)
+    return WordScores(space, chunks, files, idf, holders)
+
+
+class _Room:
+    """Arrays that the terms use one after another: to get fresh memory for each costs more than to reckon in it."""
+
+    def __init__(self) -> None:
+        self._file: Numbers = np.zeros(0, dtype=np.int64)
+        self._floats: tuple[Floats, Floats] = np.zeros(0), np.zeros(0)
+
+    def of(self, size: int) -> tuple[Numbers, Floats, Floats]:
+        """Give room for as many files, and twice for as many numbers."""
+        if size > len(self._file):
+            self._file, self._floats = np.empty(size, dtype=np.int64), (np.empty(size), np.empty(size))
+        return self._file[:size], self._floats[0][:size], self._floats[1][:size]
 
 
 def _add_to_files(chunks: Floats, by_path: Floats, space: Space) -> None:
@@ -108,10 +159,15 @@ def _add_to_files(chunks: Floats, by_path: Floats, space: Space) -> None:
     files = (by_path > 0.0).nonzero()[0]
     if not len(files):
         return
+    np.add.at(chunks, chunks_of(space, files), by_path.take(files).repeat(space.counts.take(files)))
+
+
+def chunks_of(space: Space, files: Numbers) -> Numbers:
+    """Give the chunks of some files, file by file."""
     counts: Numbers = space.counts.take(files)
     begins = (space.first.take(files) - counts.cumsum() + counts).astype(np.int64)
     numbers: Numbers = np.arange(int(counts.sum()), dtype=np.int64) + begins.repeat(counts)
-    np.add.at(chunks, numbers, by_path.take(files).repeat(counts))
+    return numbers
 
 
 def _idf(total: int, held: int) -> float:

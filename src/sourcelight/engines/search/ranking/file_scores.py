@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.engines.search.ranking.bm25 import Floats, WordScores, starts
+from sourcelight.engines.search.ranking.bm25 import Floats, WordScores, chunks_of, starts
 from sourcelight.engines.search.ranking.paths import KINDS
 from sourcelight.engines.search.ranking.question import Question
-from sourcelight.engines.search.ranking.space import Piece, Space
+from sourcelight.engines.search.ranking.space import Numbers, Piece, Space
 from sourcelight.engines.symbols import SymbolTable
 
 
@@ -41,6 +41,9 @@ class ListWeights:
         return np.array([factors.get(kind, self.changelog) for kind in KINDS])
 
 
+CHUNK, FILE = 1.0, 0.6
+"""What a chunk's own score and that of its file count for the chunk; both are divided by the best of all."""
+
 MOST_DEFINING = 20
 """Files beyond which a name says nothing by being defined in them."""
 
@@ -50,10 +53,22 @@ BODILESS = 0.25
 
 @dataclass(slots=True)
 class FileLists:
-    """Lists of scores of all files of a space, by name, weighed; `kind` is the factor of each file."""
+    """Lists of scores of all files of a space, by name, weighed.
+
+    Attributes
+    ----------
+    kind
+        The factor of each file.
+    lists
+        A score for each file.
+    settled
+        The files, ascending, whose scores are whole: those that can hold one of the chunks asked for. Others may
+        lack what their second and third chunk give. None: all.
+    """
 
     kind: Floats
     lists: dict[str, Floats] = field(default_factory=dict)
+    settled: Numbers | None = None
 
     def total(self) -> Floats:
         """Give the score of each file."""
@@ -63,15 +78,11 @@ class FileLists:
         return total * self.kind
 
 
-def file_lists(space: Space, words: WordScores, question: Question, weights: ListWeights) -> FileLists:
-    """Make the lists that words, definitions and paths give."""
-    found = FileLists(weights.of_kinds(question)[space.kinds])
-    tops = _three_best(space, words)
-    ranked = zip((weights.best, weights.second, weights.third, weights.whole), (*tops, words.files), strict=True)
-    total = np.zeros(space.files)
-    for weight, values in ranked:
-        total += weight * _scaled(values)
-    found.lists["words"] = _scaled(total)
+def file_lists(
+    space: Space, words: WordScores, question: Question, weights: ListWeights, most: int | None = None
+) -> FileLists:
+    """Make the lists that words, definitions and paths give; `most`: only so many chunks are wanted, None: all."""
+    found = FileLists(weights.of_kinds(question).take(space.kinds))
     exact, mentioned = np.zeros(space.files), np.zeros(space.files)
     for name in question.names:
         defining = _defining(space, name)
@@ -80,9 +91,93 @@ def file_lists(space: Space, words: WordScores, question: Question, weights: Lis
                 exact[file] += share / len(defining)
     for file in _mentioned(space, question):
         mentioned[file] = 1.0
-    found.lists["definitions"] = weights.exact * exact
-    found.lists["mentioned"] = weights.mentioned * mentioned
+    exact *= weights.exact
+    mentioned *= weights.mentioned
+    total = None
+    if most is not None and space.files > _FIRST_TRIED:
+        total, found.settled = _of_likely(words, weights, found.kind, exact + mentioned, most)
+    if total is None:
+        total = np.zeros(space.files)
+        tops = _three_best(space, words)
+        ranked = zip((weights.best, weights.second, weights.third, weights.whole), (*tops, words.files), strict=True)
+        for weight, values in ranked:
+            total += weight * _scaled(values)
+    found.lists["words"] = _scaled(total)
+    found.lists["definitions"] = exact
+    found.lists["mentioned"] = mentioned
     return found
+
+
+def _of_likely(
+    words: WordScores, weights: ListWeights, kind: Floats, given: Floats, most: int
+) -> tuple[Floats | None, Numbers | None]:
+    """Give the scores by words, whole for the files that can hold one of the `most` best chunks, and these files.
+
+    The second and third best chunk of a file are no better than its best one. From that follows the most a file can
+    have; what it has at least is without them. None: all files are needed to know the best second and third chunks.
+    """
+    best, whole = words.tops, words.files
+    held = best.nonzero()[0]
+    if len(held) <= _FIRST_TRIED:
+        return None, None
+    first = held.take(best.take(held).argpartition(len(held) - _FIRST_TRIED)[-_FIRST_TRIED:])
+    first.sort()
+    second, third = _next_best(words, first)
+    tops = float(best.max()), float(second.max()), float(third.max())
+    if float(best.take(first).min()) > tops[2]:
+        return None, None
+    factors = weights.best / tops[0], weights.second / tops[1], weights.third / tops[2]
+    lower = factors[0] * best
+    upper = lower + factors[1] * np.minimum(best, tops[1])
+    upper += factors[2] * np.minimum(best, tops[2])
+    by_whole = weights.whole * _scaled(whole)
+    lower += by_whole
+    upper += by_whole
+
+    def settle(files: Numbers) -> None:
+        """Find out what files have."""
+        second, third = _next_best(words, files)
+        scores = weights.best * (best.take(files) / tops[0])
+        scores += weights.second * (second / tops[1])
+        scores += weights.third * (third / tops[2])
+        scores += by_whole.take(files)
+        lower[files] = upper[files] = scores
+
+    settle(first)
+    settle((upper >= _LESS * lower.max()).nonzero()[0])
+    most_words = float(lower.max())
+    least_all, most_all = kind * (lower / most_words + given), kind * (upper / most_words + given)
+    leaders = (most_all >= _LESS * least_all.max()).nonzero()[0]
+    settle(leaders)
+    best_file = float((kind.take(leaders) * (lower.take(leaders) / most_words + given.take(leaders))).max()) or 1.0
+    own = (CHUNK / tops[0]) * kind.take(held) * best.take(held)
+    least_held = own + (FILE / best_file) * least_all.take(held)
+    most_held = own + (FILE / best_file) * most_all.take(held)
+    beyond = len(held) - min(most, len(held))
+    limit = float(np.partition(least_held, beyond)[beyond])
+    settled = held[most_held >= _LESS * limit]
+    settle(settled)
+    return lower, settled
+
+
+_FIRST_TRIED = 256
+_LESS = 1.0 - 1e-9
+
+
+def _next_best(words: WordScores, files: Numbers) -> tuple[Floats, Floats]:
+    """Give the second and third best score of the chunks of some files, ascending; all have chunks."""
+    space = words.space
+    scores = words.chunks.take(chunks_of(space, files))
+    sizes = space.counts.take(files)
+    first = sizes.cumsum() - sizes
+    found = []
+    for _ in range(2):
+        tops = np.maximum.reduceat(scores, first)
+        top = (scores == tops.repeat(sizes)).nonzero()[0]
+        owner = np.searchsorted(first, top, side="right")
+        scores[top[starts(owner)]] = 0.0
+        found.append(np.maximum.reduceat(scores, first))
+    return found[0], found[1]
 
 
 def _scaled(values: Floats) -> Floats:
@@ -117,9 +212,14 @@ def _defining(space: Space, name: str) -> dict[int, float]:
         if len(rows):
             documents = symbols.documents_of(rows)
             with_body = documents[symbols.end_line[rows] > symbols.line[rows]]
-            for file in np.flatnonzero(np.isin(piece.documents, documents)).tolist():
-                whole = bool(np.isin(piece.documents[file], with_body))
-                found[space.file_base[number] + file] = 1.0 if whole else BODILESS
+            share = np.zeros(piece.table.documents)
+            share[documents] = BODILESS
+            share[with_body] = 1.0
+            shares = share.take(piece.documents)
+            files = shares.nonzero()[0]
+            found.update(zip((files + space.file_base[number]).tolist(), shares.take(files).tolist(), strict=True))
+            if len(found) > MOST_DEFINING:
+                break
     return found
 
 
@@ -137,10 +237,14 @@ def _mentioned(space: Space, question: Question) -> Iterator[int]:
     """Give the files whose path, or whose name without its extension, the question has."""
     endings = [file.strip("/").encode() for file in question.files]
     stems = [name.encode() for name in question.names]
-    if not endings and not stems:
+    asked = [*(file.strip("/") for file in question.files), *question.names]
+    if not asked:
         return
     for target, opened in enumerate(space.opened):
         view = opened.snapshot.view
+        words = space.words[target]
+        if not any(words.may_name(name.rpartition("/")[2]) for name in asked):
+            continue
         text = bytes(view.path_text)
         starts = []
         for wanted in endings:

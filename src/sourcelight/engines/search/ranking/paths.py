@@ -100,6 +100,10 @@ class PathWords:
     folder_of: NDArray[np.int64]
     folder_count: int
 
+    def may_name(self, name: str) -> bool:
+        """Tell whether a file's name may have in it what stands in another; False only where none has."""
+        return all(term in self.names for term in _terms(name, {}))
+
     def weights(self, term: str) -> NDArray[np.float64] | None:
         """Give what a term in the path of each file counts; None when no path has it."""
         named, held = self.names.get(term), self.folders.get(term)

@@ -9,14 +9,21 @@ import numpy as np
 
 from sourcelight.core.batches import Cancellation
 from sourcelight.engines.search.ranking.bm25 import Floats, Weights, WordScores, score, starts
-from sourcelight.engines.search.ranking.file_scores import FileLists, ListWeights, by_target, file_lists, of_targets
+from sourcelight.engines.search.ranking.file_scores import (
+    CHUNK,
+    FILE,
+    FileLists,
+    ListWeights,
+    by_target,
+    file_lists,
+    of_targets,
+)
 from sourcelight.engines.search.ranking.model import FileSpace, RankedChunk, RankedFile, Ranking, Scorer
 from sourcelight.engines.search.ranking.paths import KINDS
 from sourcelight.engines.search.ranking.question import Question
 from sourcelight.engines.search.ranking.space import Mask, Numbers, Piece, Space, make_space
 from sourcelight.engines.search.ranking.terms_files import Opened
 
-_CHUNK, _FILE = 1.0, 0.6
 _COVERING = 8
 _VOTING = 12
 
@@ -50,7 +57,8 @@ class Ranker:
         space = make_space(opened, masks)
         if not space.chunks:
             return Ranking(question, unknown=_unknown(question, {}))
-        order = self._order(space, question, cancellation)
+        most = limits.chunks if limits.files is None and limits.per_file is None else None
+        order = self._order(space, question, cancellation, None if most is None else max(most, _COVERING))
         words = order.words
         numbers, files = order.best(limits)
         return Ranking(
@@ -58,7 +66,7 @@ class Ranker:
             tuple(order.chunks(numbers, files)),
             tuple(order.files(files)),
             int(np.count_nonzero(order.file_scores > 0.0)),
-            len(words.held),
+            words.matched,
             space.files,
             _coverage(question, space, words, order.first(_COVERING)),
             _unknown(question, words.idf),
@@ -80,9 +88,10 @@ class Ranker:
         order = self._order(space, question, cancellation)
         return order.files(order.best_files(most))
 
-    def _order(self, space: Space, question: Question, cancellation: Cancellation) -> _Order:
+    def _order(self, space: Space, question: Question, cancellation: Cancellation, most: int | None = None) -> _Order:
+        """Score; of only the `most` best chunks, where so many are wanted and no scorer has to see all files."""
         words = score(space, question.terms, self.weights, cancellation)
-        lists = file_lists(space, words, question, self.lists)
+        lists = file_lists(space, words, question, self.lists, None if self.scorers else most)
         for scorer in self.scorers:
             cancellation.check()
             self._add(scorer, _Order(space, words, lists), question, cancellation)
@@ -114,13 +123,16 @@ class _Order:
         self._most = float(total.max()) or 1.0
         self.file_scores: Floats = total / self._most
         self._seen: list[tuple[int, float]] | None = None
-        self._held = words.held
-        most = float(words.chunks.max()) or 1.0
-        file = words.file
+        if lists.settled is None:
+            self._held, file = words.held, words.file
+        else:
+            self._held, file = words.held_of(lists.settled)
+        self._files = file
+        most = float(words.tops.max()) or 1.0
         self._scores = words.chunks.take(self._held)
-        self._scores *= _CHUNK / most
+        self._scores *= CHUNK / most
         self._scores *= lists.kind.take(file)
-        self._scores += (_FILE * self.file_scores).take(file)
+        self._scores += (FILE * self.file_scores).take(file)
 
     def _place(self, chunk: int) -> tuple[int, int, int]:
         """Give the piece of a chunk, its number there, and the number of its file."""
@@ -181,7 +193,7 @@ class _Order:
 
     def _of_best_files(self, limits: Limits) -> Numbers:
         """Give the places of the chunks that `limits` may let through, those as good as the last one included."""
-        scores, file = self._scores, self.words.file
+        scores, file = self._scores, self._files
         held: Numbers = np.arange(len(scores))
         if limits.files is not None and len(held):
             first = starts(file)
