@@ -116,32 +116,31 @@ def _of_likely(
     The second and third best chunk of a file are no better than its best one. From that follows the most a file can
     have; what it has at least is without them. None: all files are needed to know the best second and third chunks.
     """
-    best, whole = words.tops, words.files
-    held = best.nonzero()[0]
-    if len(held) <= _FIRST_TRIED:
+    files = ((words.tops > 0.0) | (given > 0.0)).nonzero()[0]
+    if len(files) <= _FIRST_TRIED:
         return None, None
-    first = held.take(best.take(held).argpartition(len(held) - _FIRST_TRIED)[-_FIRST_TRIED:])
+    best, kind, given = words.tops.take(files), kind.take(files), given.take(files)
+    first = best.argpartition(len(files) - _FIRST_TRIED)[-_FIRST_TRIED:]
     first.sort()
-    second, third = _next_best(words, first)
+    second, third = _next_best(words, files.take(first))
     tops = float(best.max()), float(second.max()), float(third.max())
-    if float(best.take(first).min()) > tops[2]:
+    if not 0.0 < float(best.take(first).min()) <= tops[2]:
         return None, None
-    factors = weights.best / tops[0], weights.second / tops[1], weights.third / tops[2]
-    lower = factors[0] * best
-    upper = lower + factors[1] * np.minimum(best, tops[1])
-    upper += factors[2] * np.minimum(best, tops[2])
-    by_whole = weights.whole * _scaled(whole)
+    by_whole = weights.whole * _scaled(words.files.take(files))
+    lower = (weights.best / tops[0]) * best
+    upper = lower + (weights.second / tops[1]) * np.minimum(best, tops[1])
+    upper += (weights.third / tops[2]) * np.minimum(best, tops[2])
     lower += by_whole
     upper += by_whole
 
-    def settle(files: Numbers) -> None:
-        """Find out what files have."""
-        second, third = _next_best(words, files)
-        scores = weights.best * (best.take(files) / tops[0])
+    def settle(some: Numbers) -> None:
+        """Find out what some files have."""
+        second, third = _next_best(words, files.take(some))
+        scores = weights.best * (best.take(some) / tops[0])
         scores += weights.second * (second / tops[1])
         scores += weights.third * (third / tops[2])
-        scores += by_whole.take(files)
-        lower[files] = upper[files] = scores
+        scores += by_whole.take(some)
+        lower[some] = upper[some] = scores
 
     settle(first)
     settle((upper >= _LESS * lower.max()).nonzero()[0])
@@ -150,14 +149,19 @@ def _of_likely(
     leaders = (most_all >= _LESS * least_all.max()).nonzero()[0]
     settle(leaders)
     best_file = float((kind.take(leaders) * (lower.take(leaders) / most_words + given.take(leaders))).max()) or 1.0
-    own = (CHUNK / tops[0]) * kind.take(held) * best.take(held)
-    least_held = own + (FILE / best_file) * least_all.take(held)
-    most_held = own + (FILE / best_file) * most_all.take(held)
-    beyond = len(held) - min(most, len(held))
-    limit = float(np.partition(least_held, beyond)[beyond])
-    settled = held[most_held >= _LESS * limit]
+    own, held = (CHUNK / tops[0]) * kind * best, best > 0.0
+    least_all *= FILE / best_file
+    least_all += own
+    least_all *= held
+    most_all *= FILE / best_file
+    most_all += own
+    beyond = len(files) - min(most, len(files))
+    limit = float(np.partition(least_all, beyond)[beyond])
+    settled = ((most_all >= _LESS * limit) & held).nonzero()[0]
     settle(settled)
-    return lower, settled
+    total = np.zeros(len(words.files))
+    total[files] = lower
+    return total, files.take(settled)
 
 
 _FIRST_TRIED = 256

@@ -110,7 +110,7 @@ class PathWords:
         if held is not None:
             folders = np.zeros(self.folder_count)
             folders[held] = FOLDER
-            found = folders[self.folder_of]
+            found = folders.take(self.folder_of)
         elif named is not None:
             found = np.zeros(len(self.kind))
         else:

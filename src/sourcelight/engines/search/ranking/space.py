@@ -170,6 +170,8 @@ class Space:
         The file of each chunk.
     kinds
         Of each file, a place in `paths.KINDS`.
+    pieces_of
+        The pieces of each target.
     """
 
     opened: Sequence[Opened]
@@ -183,6 +185,7 @@ class Space:
     first: Numbers
     file_of: Numbers
     kinds: NDArray[np.uint8]
+    pieces_of: Sequence[Sequence[int]]
     _norms: dict[float, tuple[Floats, Floats]] = field(default_factory=dict)
 
     @property
@@ -237,14 +240,14 @@ class Space:
     def path_weights(self, term: str) -> Floats | None:
         """Give what a term in the path of each file counts; None when no path has it."""
         found: Floats | None = None
-        target, weights = -1, None
-        for number, piece in enumerate(self.pieces):
-            if piece.target != target:
-                target, weights = piece.target, self.words[piece.target].weights(term)
+        for target, words in enumerate(self.words):
+            weights = words.weights(term) if term in words.folders or term in words.names else None
             if weights is not None:
                 if found is None:
                     found = np.zeros(self.files)
-                found[self.file_base[number] : self.file_base[number + 1]] = weights[piece.files]
+                for number in self.pieces_of[target]:
+                    here = found[self.file_base[number] : self.file_base[number + 1]]
+                    weights.take(self.pieces[number].files, out=here, mode="clip")
         return found
 
 
@@ -298,6 +301,7 @@ def _space(opened: Sequence[Opened], masks: Sequence[Mask | None]) -> Space:
         counts.cumsum() - counts,
         np.arange(len(counts)).repeat(counts),
         _united([words[piece.target].kind[piece.files] for piece in pieces]).astype(np.uint8),
+        [[number for number, piece in enumerate(pieces) if piece.target == target] for target in range(len(opened))],
     )
 
 
