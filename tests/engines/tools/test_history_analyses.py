@@ -58,7 +58,7 @@ def test_contributors_are_those_of_shortlog(past: Past) -> None:
         assert max(commit["commit_date"] for commit in found) == row["last_date"]
     assert [row["co_authored"] for row in rows if f"{row['author']} <{row['author_email']}>" == BO] == [1]
     assert [row["bot"] for row in rows] == [False, False, True]
-    assert any("1 commits are by 1 bots" in notice for notice in answer.notices)
+    assert any("1 commit is by 1 bot " in notice for notice in answer.notices)
 
 
 def test_contributors_by_month_add_up_and_lead_to_their_commits(past: Past) -> None:
@@ -131,7 +131,7 @@ def test_ownership_is_what_git_blame_says(past: Past) -> None:
         )
         assert {r["author_email"]: r["lines"] for r in rows if r["path"] == path} == said
     assert all(row["exact"] for row in rows)
-    assert any("1 files are left out" in notice for notice in answer.notices)
+    assert any("1 file is left out" in notice for notice in answer.notices)
     total = past.call("ownership", repo="one").table.to_pylist()
     assert sum(row["lines"] for row in total) == sum(row["lines"] for row in rows)
     assert sum(row["share"] for row in total) == pytest.approx(1)

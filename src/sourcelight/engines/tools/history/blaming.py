@@ -349,7 +349,11 @@ def _facts(histories: Histories, people: People, depth: int) -> dict[str, Any]:
 def _said(owned: _Owned) -> list[str]:
     said = []
     if owned.left_out:
-        said.append(f"{owned.left_out:,} files are left out: they are binary, or their content is missing.")
+        said.append(f"{_files_are(owned.left_out)} left out: binary, or the content is missing.")
     if owned.inexact:
-        said.append(f"{owned.inexact:,} files are not proven to be as git blame has them; exact recomputes these.")
+        said.append(f"{_files_are(owned.inexact)} not proven to be as git blame has them; exact=True computes anew.")
     return said
+
+
+def _files_are(count: int) -> str:
+    return f"{count:,} file is" if count == 1 else f"{count:,} files are"

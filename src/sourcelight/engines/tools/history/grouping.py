@@ -161,7 +161,8 @@ class People:
         if not bots.any():
             return []
         count, of = int(np.asarray(commits)[bots].sum()), len(np.unique(np.asarray(people)[bots]))
-        return [f"{count:,} commits are by {of:,} bots (rows with bot); {BOT_RULE}."]
+        commits_are = "commit is" if count == 1 else "commits are"
+        return [f"{count:,} {commits_are} by {of:,} {'bot' if of == 1 else 'bots'} (rows with bot); {BOT_RULE}."]
 
 
 def _co_authored(opened: Opened, cancellation: Cancellation) -> tuple[Numbers, Numbers, list[tuple[str, str]]]:
