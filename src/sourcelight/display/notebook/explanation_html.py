@@ -18,7 +18,7 @@ def explanation_html(data: Mapping[str, Any], note: str = "") -> str:
         f'<pre style="text-align:left">{escape(str(data["tree_text"]))}</pre>',
     ]
     if parts := data.get("alternatives"):
-        heads = "".join(f'<th scope="col">{head}</th>' for head in _HEADS)
+        heads = "".join(f'<th scope="col" style="text-align:left">{head}</th>' for head in _HEADS)
         body = "".join(f"<tr>{''.join(_cell(lines) for lines in _lines(part))}</tr>" for part in parts)
         pieces.append(f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>")
     if warnings := data.get("warnings"):

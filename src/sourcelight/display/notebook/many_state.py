@@ -109,7 +109,7 @@ class ManyState:
         ended = sum(state.phase != "running" for state in self.states.values())
         doing = f": {', '.join(running[:_MOST_RUNNING])}" if running else ""
         return Snapshot(
-            title=f"{len(self.states):,} searches{doing}",
+            title=f"{len(self.states):,} {'search' if len(self.states) == 1 else 'searches'}{doing}",
             phase=self.phase,
             elapsed_s=elapsed,
             done=ended,
