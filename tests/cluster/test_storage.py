@@ -17,7 +17,7 @@ from sourcelight.backends.cluster.worker.cache import ShardCache, key_of_shard
 from sourcelight.backends.cluster.worker.engines import Engines
 from sourcelight.backends.cluster.worker.search import Piece, shard_search
 from sourcelight.core.batches import Cancellation
-from sourcelight.core.errors import ClusterError, ConfigurationError, ShardDamaged, StorageError
+from sourcelight.core.errors import Cancelled, ClusterError, ConfigurationError, ShardDamaged, StorageError
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.repos import Catalog
 from sourcelight.testing import RepositoryBuilder
@@ -209,3 +209,17 @@ def test_a_shard_of_other_formats_is_refused_by_name(storage: Storage, cache: Sh
     made = write_generation(own, replace(generation, entries=(old,)), "")
     with Engines(own, cache).over(made.id, (old.name,), Cancellation()) as (_, failed):
         assert "index 0" in failed[old.name]
+
+
+def test_a_worker_that_is_told_to_stop_never_says_that_it_told_all(storage: Storage, cache: ShardCache) -> None:
+    generation = read_current(storage)
+    assert generation is not None
+    names = tuple(entry.name for entry in generation.searchable)
+    stop = Cancellation()
+    with Engines(storage, cache).over(generation.id, names, stop) as (engine, _):
+        order = Order(generation.id, names, request=SearchRequest("e count:all"), limit=10**9)
+        pieces = shard_search(engine, order, stop).pieces(order.limit)
+        next(pieces)
+        stop.cancel()
+        with pytest.raises(Cancelled):
+            list(pieces)

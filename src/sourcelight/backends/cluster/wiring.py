@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
 from sourcelight.backends.cluster.messages import CALL, HELLO, SEARCH
-from sourcelight.backends.cluster.worker.search import Passed, Piece
+from sourcelight.backends.cluster.worker.search import Failed, Passed, Piece
 from sourcelight.core.errors import ConfigurationError, MissingExtra, WorkersUnreachable
 
 CONNECT_S = 0.3
@@ -181,6 +181,8 @@ def _wrapped(message: Message) -> Message:
             "pieces": [
                 {"passed": list(piece.repositories)}
                 if isinstance(piece, Passed)
+                else {"failed": piece.reasons}
+                if isinstance(piece, Failed)
                 else {"phase": piece.phase, "repository": piece.repository, "batch": to_serialize(piece.batch)}
                 for piece in message["pieces"]
             ],
@@ -203,6 +205,8 @@ def _unwrapped(message: Any) -> Message:
         message["pieces"] = [
             Passed(tuple(piece["passed"]))
             if "passed" in piece
+            else Failed(piece["failed"])
+            if "failed" in piece
             else Piece(piece["phase"], piece["repository"], piece["batch"])
             for piece in message["pieces"]
         ]

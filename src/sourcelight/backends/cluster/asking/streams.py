@@ -14,7 +14,7 @@ from sourcelight.backends.cluster.asking.members import Member, Members
 from sourcelight.backends.cluster.asking.slots import Copy, Slots
 from sourcelight.backends.cluster.messages import SEARCH, Order, fault_from_plain
 from sourcelight.backends.cluster.storage.generation import Generation
-from sourcelight.backends.cluster.worker.search import Outcome, Passed
+from sourcelight.backends.cluster.worker.search import Failed, Outcome, Passed
 from sourcelight.core.errors import Cancelled, ClusterError, SourcelightError, WorkersUnreachable
 
 SILENCE_S = 2.0
@@ -178,6 +178,9 @@ class Streams:
             for piece in message["pieces"]:
                 if isinstance(piece, Passed):
                     self.slots.passed(stream.copies, piece.repositories)
+                elif isinstance(piece, Failed):
+                    for name, reason in piece.reasons.items():
+                        self._retry(stream, (name,), Tried(stream.member.name, reason, engine=True))
                 else:
                     self.slots.add(stream.copies, piece)
         elif kind == "fault":

@@ -23,7 +23,7 @@ from sourcelight.backends.cluster.storage.objects import Storage
 from sourcelight.backends.cluster.worker.cache import ShardCache
 from sourcelight.backends.cluster.worker.engines import Engines, formats
 from sourcelight.backends.cluster.worker.outbox import Outbox
-from sourcelight.backends.cluster.worker.search import Passed, Piece, shard_search, viewer_of
+from sourcelight.backends.cluster.worker.search import Failed, Passed, Piece, shard_search, viewer_of
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.batches.answers import CallProgress
 from sourcelight.core.errors import Cancelled, IndexDamaged
@@ -107,6 +107,8 @@ class WorkerDesk:
         with self._engines.over(order.generation, order.names, cancellation) as (engine, missing):
             if order.counts:
                 return self._count(order, engine, missing, cancellation)
+            if missing:
+                outbox.put(Failed(dict(missing)))
             search = shard_search(engine, order, cancellation)
             for piece in search.pieces(order.limit):
                 outbox.put(piece, piece.batch.nbytes if isinstance(piece, Piece) else 0)
@@ -120,6 +122,8 @@ class WorkerDesk:
         if missing or order.request is None:
             return {"kind": "end", "counted": None, "failed": dict(missing)}
         table = engine.count(order.request, order.by, viewer_of(order), cancellation)
+        if cancellation.cancelled:
+            raise Cancelled("the worker stopped")
         return {"kind": "end", "counted": table is not None, "table": table, "failed": {}}
 
     def _call(self, order: Order, cancellation: Cancellation, outbox: Outbox) -> Message:
@@ -156,7 +160,7 @@ def _joined(pieces: list[Any]) -> list[Message]:
         return [{"kind": "beat"}]
     found: list[Message] = []
     for piece in pieces:
-        if isinstance(piece, (Piece, Passed)):
+        if isinstance(piece, (Piece, Passed, Failed)):
             if not found or found[-1]["kind"] != "pieces":
                 found.append({"kind": "pieces", "pieces": []})
             found[-1]["pieces"].append(piece)

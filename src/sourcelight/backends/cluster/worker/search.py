@@ -43,6 +43,13 @@ class Passed:
     repositories: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """These repositories can't be told by this worker, and why: said before what comes after them in the order."""
+
+    reasons: dict[str, str]
+
+
 @dataclass(slots=True)
 class Outcome:
     """What a search has to say beside its matches; by repository name where it is a mapping."""
@@ -69,7 +76,7 @@ class ShardSearch(Search):
     _passing: list[str]
     _passed: list[str]
 
-    def pieces(self, limit: int) -> Iterator[Piece | Passed]:
+    def pieces(self, limit: int) -> Iterator[Piece | Passed | Failed]:
         """What is found, as it is found: repository by repository in each phase."""
         self.outcome = Outcome()
         engine = self.engine
@@ -82,9 +89,12 @@ class ShardSearch(Search):
         self._passed: list[str] = []
         if not self.unmade:
             yield from self._found(plans, limit)
+        if self.cancellation.cancelled:
+            # A worker that is told to stop ends its searches early: what they found is not all there is.
+            raise Cancelled("the worker stopped")
         self._finish(plans, scoper)
 
-    def _found(self, plans: list[Plan], limit: int) -> Iterator[Piece | Passed]:
+    def _found(self, plans: list[Plan], limit: int) -> Iterator[Piece | Passed | Failed]:
         most = max(limit, CANDIDATES)
         searching = [plan for plan in plans if plan.searches]
         single = len(searching) == 1 and (searching[0].text is None or searching[0].symbols is None)
@@ -105,9 +115,13 @@ class ShardSearch(Search):
         for _ in self.engine.definitions.wait(defining, self.cancellation, None):
             pass
         found = 0
+        told: set[str] = set()
         for whole in self.gathering.batches():
             if self.cancellation.cancelled:
                 raise Cancelled("stopped on request")
+            if self.failed.keys() - told:
+                yield Failed({name: why for name, why in self.failed.items() if name not in told})
+                told.update(self.failed)
             for batch in by_place(whole):
                 found += match_count(batch)
                 rows = Rows(batch)
