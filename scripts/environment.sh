@@ -2,6 +2,8 @@
 
 ROOT=$(cd "$(dirname "$0")/.." && pwd)
 OLDEST_GIT=2.28
+# Another environment that happens to be active is not the one that is used here.
+unset VIRTUAL_ENV
 
 # The first Python that is new enough, or nothing. PYTHON names one explicitly.
 find_python() {

@@ -107,6 +107,7 @@ def test_provenance_survives_a_parquet_file(code: sl.Client, tmp_path: Path) -> 
 
 
 def test_a_frame_leads_to_what_answered_as_long_as_it_lives() -> None:
+    gc.collect()  # clients of other tests, which nobody closed
     client = sl.Client(ScriptedBackend(COMPLETE))
     attrs = client.search("foo").attrs
     assert backend_of(attrs) is client.backend
