@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from server.running_service import BOUND_S, ScriptedEngine, Serve, Service
+from server.running_service import BOUND_S, TOKEN, ScriptedEngine, Serve, Service
 from sourcelight.core.wire.events import Done
 from sourcelight.server.service.parsing import MAX_HEAD_BYTES
 
@@ -112,3 +112,20 @@ def _all_of(connection: socket.socket) -> bytes:
     while portion := connection.recv(_PIECE):
         found += portion
     return found
+
+
+def test_blanks_around_the_value_of_a_header_are_no_part_of_it(service: Service) -> None:
+    with _connected(service) as connection:
+        for value in (b"token " + TOKEN.encode(), b" \t token " + TOKEN.encode() + b" \t "):
+            connection.sendall(
+                b"GET /.api/search/stream?q=x HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive\r\n"
+                b"Authorization:" + value + b"\r\n\r\n"
+            )
+            answer = b""
+            while b"event: done" not in answer:
+                piece = connection.recv(_PIECE)
+                assert piece, answer
+                answer += piece
+            assert answer.startswith(b"HTTP/1.1 200")
+            while not answer.endswith(b"0\r\n\r\n"):
+                answer += connection.recv(_PIECE)

@@ -40,7 +40,8 @@ class BoundedHttp(HttpToolsProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header has been read."""
         if self._in_head:
-            super().on_header(name, value)
+            # The parser keeps blanks behind a value, which are no part of it (RFC 9110, 5.5).
+            super().on_header(name, value.strip(b" \t"))
 
     def on_headers_complete(self) -> None:
         """The head has been read."""
