@@ -31,6 +31,7 @@ from sourcelight.engines.tools import CallContext, Tool
 from sourcelight.repos import Viewer
 from sourcelight.server.mcp_server.calls import Caller, Calls, ToolFailed
 from sourcelight.server.mcp_server.protocol import make_server, serve_request
+from sourcelight.server.service.parsing import BoundedHttp
 from sourcelight.server.service.running import address_of, bind
 from sourcelight.testing.repositories import RepositoryBuilder
 
@@ -80,7 +81,9 @@ def serving(engine: Engine, waiting: Waiting, timeout_s: float | None = None) ->
 @contextmanager
 def serving_app(app: ASGIApp) -> Iterator[str]:
     listener = bind("127.0.0.1", 0)
-    running = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None, timeout_graceful_shutdown=3))
+    running = uvicorn.Server(
+        uvicorn.Config(app, http=BoundedHttp, lifespan="off", log_config=None, timeout_graceful_shutdown=3)
+    )
     thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
     thread.start()
     try:

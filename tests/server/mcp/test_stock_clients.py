@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from server.mcp.conformance_tools import fixture_server
 from server.mcp.conftest import ONE, Served
 from sourcelight.server.mcp_server.protocol import serve_request
+from sourcelight.server.service.parsing import BoundedHttp
 from sourcelight.server.service.running import address_of, bind
 
 PACKAGES = os.environ.get("SOURCELIGHT_STOCK_CLIENTS", "")
@@ -61,7 +62,9 @@ DIAGNOSTIC = {
 @contextmanager
 def serving(app: ASGIApp) -> Iterator[str]:
     listener = bind("127.0.0.1", 0)
-    running = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_config=None, timeout_graceful_shutdown=2))
+    running = uvicorn.Server(
+        uvicorn.Config(app, http=BoundedHttp, lifespan="off", log_config=None, timeout_graceful_shutdown=2)
+    )
     thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
     thread.start()
     try:
