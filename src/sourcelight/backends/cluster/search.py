@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sourcelight.backends.cluster.asking.slots import Slots
 from sourcelight.backends.cluster.asking.streams import Streams, Tried
 from sourcelight.backends.cluster.messages import Order
-from sourcelight.core.batches import Event, MatchBatch
+from sourcelight.core.batches import Event
 from sourcelight.core.wire.events import Alert, Skipped
 from sourcelight.engines.engine import hints, left_out
-from sourcelight.engines.engine.cut import first_matches, match_count
 from sourcelight.engines.engine.ownership import Ownership
 from sourcelight.engines.engine.plan import Plan, make_plan, unmade_plan
 from sourcelight.engines.engine.ranking import SCORE, Ranking
-from sourcelight.engines.engine.running import PROGRESS_EVERY_S, Search
+from sourcelight.engines.engine.running import Search
 from sourcelight.engines.engine.scope import Scope, Scoper
 
 if TYPE_CHECKING:
@@ -73,31 +72,10 @@ class ClusterSearch(Search):
         plans = [_checked(scope) for scope in scopes]
         names = sorted({t.repository.name for p in plans for t in p.targets})
         self.facts = {t.repository.name: t.repository.facts for p in plans for t in p.targets}
-        most = limit if self.request.display < 0 else min(limit, self.request.display)
         self.last_progress = time.monotonic()
         self._owners = Ownership(lambda *_: None)
         self._told_late = set()
-        for batch in self._batches(engine, plans, names, limit):
-            if self.cancellation.cancelled:
-                return
-            kept = batch
-            if self.tally.matches + match_count(batch) >= limit:
-                kept = first_matches(batch, limit - self.tally.matches)
-                self.limit_hit = True
-            self.tally.add(kept)
-            room = most - self.shown
-            if room > 0:
-                visible_part = first_matches(kept, room)
-                if not self.shown:
-                    yield from self._filters(plans, exhaustive=False)
-                self.shown += match_count(visible_part)
-                yield MatchBatch(visible_part, self._introduce(visible_part))
-            if self.limit_hit:
-                break
-            if time.monotonic() - self.last_progress >= PROGRESS_EVERY_S:
-                self.last_progress = time.monotonic()
-                yield from self._filters(plans, exhaustive=False)
-                yield self._progress(done=False)
+        yield from self._told(self._batches(engine, plans, names, limit), plans, limit)
         if self.cancellation.cancelled:
             return
         self._sum_up(names, scoper)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -82,7 +82,6 @@ class Search:
             return
         plans = self._plans(scopes)
         self.facts = {t.repository.facts.name: t.repository.facts for p in plans for t in p.targets}
-        most = limit if self.request.display < 0 else min(limit, self.request.display)
 
         self.last_progress = time.monotonic()
         if self.unmade:
@@ -98,7 +97,15 @@ class Search:
         wait_s = None if limit == sys.maxsize else WAIT_S
         for missing in engine.definitions.wait(defining, self.cancellation, wait_s):
             yield self._progress(done=False, skipped=(under_way(missing),))
-        for batch in self.gathering.batches():
+        yield from self._told(self.gathering.batches(), plans, limit)
+        if self.cancellation.cancelled:
+            return
+        yield from self._closing(plans, scoper, limit, allowed_s)
+
+    def _told(self, batches: Iterable[Any], plans: list[Plan], limit: int) -> Iterator[Event]:
+        """Matches, as many as may be shown, and how far the search is; ends when there are `limit` of them."""
+        most = limit if self.request.display < 0 else min(limit, self.request.display)
+        for batch in batches:
             if self.cancellation.cancelled:
                 return
             kept = batch
@@ -114,14 +121,11 @@ class Search:
                 self.shown += match_count(visible_part)
                 yield MatchBatch(visible_part, self._introduce(visible_part))
             if self.limit_hit:
-                break
+                return
             if time.monotonic() - self.last_progress >= PROGRESS_EVERY_S:
                 self.last_progress = time.monotonic()
                 yield from self._filters(plans, exhaustive=False)
                 yield self._progress(done=False)
-        if self.cancellation.cancelled:
-            return
-        yield from self._closing(plans, scoper, limit, allowed_s)
 
     def finds(self) -> bool:
         """Whether anything is found in time; nothing is indexed, counted or told for it."""
