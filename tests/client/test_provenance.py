@@ -107,20 +107,20 @@ def test_provenance_survives_a_parquet_file(code: sl.Client, tmp_path: Path) -> 
 
 
 def test_a_frame_leads_to_what_answered_as_long_as_it_lives() -> None:
-    gc.collect()  # clients of other tests, which nobody closed
-    client = sl.Client(ScriptedBackend(COMPLETE))
+    client, second = (sl.Client(ScriptedBackend(events)) for events in (COMPLETE, LIMITED))
+    for one in (client, second):
+        one.backend.name = "alone"  # unlike those of other tests, which nobody closed
     attrs = client.search("foo").attrs
     assert backend_of(attrs) is client.backend
-    assert backend_of({"endpoint": "scripted"}) is client.backend  # as of a file that another process wrote
-    second = sl.Client(ScriptedBackend(LIMITED))
+    assert backend_of({"endpoint": "alone"}) is client.backend  # as of a file that another process wrote
     mark_of(second.backend)
     with pytest.raises(sl.NoClient, match="2 others are open"):
-        backend_of({"endpoint": "scripted"})
+        backend_of({"endpoint": "alone"})
     client.close()
     assert backend_of(attrs) is second.backend
-    del second, client
+    del one, second, client
     gc.collect()
-    with pytest.raises(sl.NoClient, match=r"came from \(scripted\) is not open"):
+    with pytest.raises(sl.NoClient, match=r"came from \(alone\) is not open"):
         backend_of(attrs)
     with pytest.raises(sl.NoClient, match="no endpoint"):
         backend_of({})
