@@ -69,7 +69,7 @@ def test_every_shard_of_a_plan_is_accounted_for(clustered: sl.Client) -> None:
     for query in ("e count:all", "repo:hub@nosuch e", "repo:has.path(nosuch) e", "e count:3"):
         request = SearchRequest(query)
         read = engine.read(request)
-        search = engine.searching(*read, request, Viewer.owner(), Cancellation(), 0.0)
+        search = engine.searches(engine, *read, request, Viewer.owner(), Cancellation(), 0.0)
         assert isinstance(search, ClusterSearch)
         for _ in search.events():
             pass

@@ -167,14 +167,13 @@ class Catalog:
         repositories: Sequence[Repository],
         *,
         contexts: Mapping[str, Mapping[str, object]] | None = None,
-        skipped: Sequence[SkippedRepository] = (),
     ) -> Self:
         """Make a catalog of repositories that somebody else found; it looks at no folder, and never changes."""
         catalog = cls((), None, worktree=False)
         catalog._annotations = (Annotations(contexts={name: dict(c) for name, c in (contexts or {}).items()}),)
         ordered = tuple(sorted(repositories, key=lambda repository: repository.name))
         catalog._by_name = {repository.name: repository for repository in ordered}
-        catalog._view = (ordered, tuple(skipped), ())
+        catalog._view = (ordered, (), ())
         return catalog
 
     @property

@@ -58,8 +58,13 @@ class SkippedRepository:
 def key_of(path: str) -> str:
     """File-name-safe identity of a real path: a readable stem and a hash of the whole path."""
     stem = os.path.basename(path.removesuffix("/.git").removesuffix("\\.git"))
+    return readable_key(stem, hashlib.sha256(os.fsencode(path)).hexdigest())
+
+
+def readable_key(stem: str, digest: str) -> str:
+    """A name for files: what is readable of `stem`, and the start of a hash that tells it from others."""
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip(".-")[:40] or "repository"
-    return f"{stem}-{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}"
+    return f"{stem}-{digest[:16]}"
 
 
 def common_dir(git_dir: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -112,8 +113,6 @@ def counted(
 
 
 async def _together(work: Sequence[Any]) -> list[Mapping[str, Any]]:
-    import asyncio
-
     return list(await asyncio.gather(*work))
 
 
@@ -168,13 +167,11 @@ def _candidates(engine: ClusterEngine, repo: str, needed: Sequence[Repository]) 
 
 def _waited(engine: ClusterEngine, work: Any, cancellation: Cancellation) -> Any:
     """Wait for work on the fleet's loop; cancelling ends it there."""
-    from concurrent.futures import TimeoutError as NotYet
-
     future = engine.fleet.start(work)
     while True:
         try:
             return future.result(_STEP_S)
-        except NotYet:
+        except TimeoutError:
             if future.done():
                 raise
             if cancellation.stopped:

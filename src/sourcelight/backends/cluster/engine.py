@@ -14,10 +14,8 @@ from sourcelight.backends.cluster.view import ClusterView
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.batches.answers import Answer
 from sourcelight.core.errors import UnsupportedCall
-from sourcelight.core.query import Query
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine import Engine, Limits
-from sourcelight.engines.engine.contexts import Scoped
 from sourcelight.engines.engine.explain import Explanation
 from sourcelight.engines.search import IndexProgress, IndexReport, IndexStore
 from sourcelight.engines.search.model import GroupBy
@@ -39,6 +37,8 @@ class ClusterEngine(Engine):
     limits
         Bounds of every search.
     """
+
+    searches = ClusterSearch
 
     def __init__(self, fleet: Fleet, *, limits: Limits | None = None) -> None:
         self.fleet = fleet
@@ -62,21 +62,6 @@ class ClusterEngine(Engine):
         """Nothing is indexed here: `build` does it on the workers."""
         del progress, cancellation
         return IndexReport()
-
-    def searching(
-        self,
-        query: Query,
-        scopes: Sequence[Scoped],
-        request: SearchRequest,
-        viewer: Viewer,
-        cancellation: Cancellation,
-        started: float,
-        *,
-        read_s: float = 0.0,
-    ) -> ClusterSearch:
-        """A search that did not begin yet."""
-        self.refresh()
-        return ClusterSearch(self, query, scopes, request, viewer, cancellation, started, read_s=read_s)
 
     def count(
         self, request: SearchRequest, by: Sequence[GroupBy], viewer: Viewer, cancellation: Cancellation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal
+from typing import Any
 
 from sourcelight.core import errors
 from sourcelight.core.batches.answers import Answer
@@ -14,8 +14,6 @@ from sourcelight.core.wire.request import SearchRequest
 PROTOCOL = 1
 SEARCH, CALL, HELLO = "sourcelight_search", "sourcelight_call", "sourcelight_hello"
 """Operations of a worker."""
-
-Work = Literal["search", "count", "call"]
 
 
 @dataclass(frozen=True, slots=True)

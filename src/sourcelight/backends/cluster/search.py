@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sourcelight.backends.cluster.asking.slots import Slots
-from sourcelight.backends.cluster.asking.streams import Streams, Tried
+from sourcelight.backends.cluster.asking.streams import Streams
+from sourcelight.backends.cluster.asking.tried import Tried
 from sourcelight.backends.cluster.messages import Order
 from sourcelight.core.batches import Event
 from sourcelight.core.wire.events import Alert, Skipped
@@ -67,10 +68,7 @@ class ClusterSearch(Search):
         limit = max((a.count_limit(engine.limits.matches) or sys.maxsize for a in plan), default=engine.limits.matches)
         allowed_s = self._allowed_s()
         self.cancellation.limit(None if allowed_s is None else allowed_s - self.read_s)
-        scoper = Scoper(engine, self.viewer, self.cancellation)
-        scopes = scoper.selected(self.scoped)
-        plans = [_checked(scope) for scope in scopes]
-        names = sorted({t.repository.name for p in plans for t in p.targets})
+        scoper, plans, names = self._planned()
         self.facts = {t.repository.name: t.repository.facts for p in plans for t in p.targets}
         self.last_progress = time.monotonic()
         self._owners = Ownership(lambda *_: None)
@@ -84,13 +82,19 @@ class ClusterSearch(Search):
     def finds(self) -> bool:
         """Whether anything is found in time."""
         engine: ClusterEngine = self.engine  # type: ignore[assignment]  # the one that made this search
-        plans = [_checked(scope) for scope in Scoper(engine, self.viewer, self.cancellation).selected(self.scoped)]
-        names = sorted({t.repository.name for p in plans for t in p.targets})
+        _, plans, names = self._planned()
         batches = self._batches(engine, plans, names, 1)
         try:
             return any(batch.num_rows for batch in batches)
         finally:
             batches.close()
+
+    def _planned(self) -> tuple[Scoper, list[Plan], list[str]]:
+        """The repositories that the query names, of those the viewer may see, and what is asked of them."""
+        self.engine.refresh()
+        scoper = Scoper(self.engine, self.viewer, self.cancellation)
+        plans = [_checked(scope) for scope in scoper.selected(self.scoped)]
+        return scoper, plans, sorted({t.repository.name for p in plans for t in p.targets})
 
     def _batches(
         self, engine: ClusterEngine, plans: list[Plan], names: list[str], limit: int

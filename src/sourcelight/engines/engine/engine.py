@@ -64,6 +64,8 @@ class Engine:
         Keeps histories; None: in a folder beside that of `store`. `histories` brings them up to date.
     """
 
+    searches: type[Search] = Search
+
     def __init__(
         self,
         catalog: Catalog,
@@ -169,21 +171,7 @@ class Engine:
         if isinstance(read, float):
             return alerts.late_to_read(request.query, read, read_s)
         query, scopes = read
-        return self.searching(query, scopes, request, viewer, cancellation, started, read_s=read_s).events()
-
-    def searching(
-        self,
-        query: Query,
-        scopes: Sequence[Scoped],
-        request: SearchRequest,
-        viewer: Viewer,
-        cancellation: Cancellation,
-        started: float,
-        *,
-        read_s: float = 0.0,
-    ) -> Search:
-        """A search that did not begin yet."""
-        return Search(self, query, scopes, request, viewer, cancellation, started, read_s=read_s)
+        return self.searches(self, query, scopes, request, viewer, cancellation, started, read_s=read_s).events()
 
     def count(
         self, request: SearchRequest, by: Sequence[GroupBy], viewer: Viewer, cancellation: Cancellation
@@ -242,7 +230,7 @@ class Engine:
         try:
             query = self._parse(request)
             scopes = self._scoped(query)
-            return self.searching(query, scopes, request, viewer, cancellation, time.monotonic()).finds()
+            return self.searches(self, query, scopes, request, viewer, cancellation, time.monotonic()).finds()
         except QueryError:
             return False
 

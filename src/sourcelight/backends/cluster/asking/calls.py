@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sourcelight.backends.cluster.asking.members import Member, Members
-from sourcelight.backends.cluster.asking.streams import Tried
+from sourcelight.backends.cluster.asking.tried import GONE, RETRIED, Tried, poisoned
 from sourcelight.backends.cluster.messages import Order, fault_from_plain
-from sourcelight.core.errors import Cancelled, ClusterError, WorkersUnreachable
+from sourcelight.core.errors import ClusterError
 
 Message = Mapping[str, Any]
 
@@ -60,21 +60,14 @@ async def ask_one(
     """
     tried: list[Tried] = []
     for member in candidates:
-        faults = [one.reason for one in tried if one.engine]
-        if len(faults) > len(set(faults)):
-            break  # two workers failed alike: a third would too
+        if poisoned(tried):
+            break
         try:
             return await _asked(members, operation, order, member, silence_s, heard)
-        except WorkersUnreachable as error:
-            members.drop(member)
-            tried.append(Tried(member.name, error.reason))
-        except TimeoutError:
-            members.drop(member)
-            tried.append(Tried(member.name, f"it said nothing for {silence_s:g} s"))
-        except ClusterError as error:
-            tried.append(Tried(member.name, str(error), engine=True))
-        except Cancelled as error:
-            tried.append(Tried(member.name, str(error)))
+        except RETRIED as error:
+            if isinstance(error, GONE):
+                members.drop(member)
+            tried.append(Tried.of(member.name, error, silence_s))
     raise NoAnswer(what, tried)
 
 

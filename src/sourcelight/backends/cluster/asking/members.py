@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from sourcelight.backends.cluster.messages import HELLO
 from sourcelight.backends.cluster.placement import REPLICAS, place
 from sourcelight.backends.cluster.storage.generation import Generation
 from sourcelight.backends.cluster.wiring import Connections
@@ -30,7 +31,6 @@ class Member:
 class _Cell:
     address: str
     members: tuple[Member, ...] = ()
-    fault: str = ""
 
 
 @dataclass(slots=True)
@@ -61,11 +61,6 @@ class Members:
     def live(self) -> tuple[Member, ...]:
         """The workers that answered when they were last asked, of all cells."""
         return tuple(one for cell in self._cells for one in cell.members if one.address not in self._dropped)
-
-    @property
-    def faults(self) -> dict[str, str]:
-        """Schedulers that did not answer, and why."""
-        return {cell.address: cell.fault for cell in self._cells if cell.fault}
 
     async def ready(self) -> None:
         """Know the workers: asks at first, and later in the background, so that no search waits for a scheduler."""
@@ -121,11 +116,9 @@ class Members:
     async def _look_at(self, number: int, cell: _Cell) -> None:
         try:
             found = await self.connections.workers(cell.address)
-        except WorkersUnreachable as error:
-            cell.fault = error.reason
+        except WorkersUnreachable:
             # Without its scheduler a worker of Dask ends: those that still answer may be asked until they do.
             return
-        cell.fault = ""
         members = tuple(Member(name, address, number) for name, address in sorted(found.items()))
         back = [one for one in members if one.address in self._dropped]
         answers = await asyncio.gather(*(self._answers(one) for one in back))
@@ -133,8 +126,6 @@ class Members:
         cell.members = members
 
     async def _answers(self, member: Member) -> bool:
-        from sourcelight.backends.cluster.messages import HELLO
-
         try:
             async with (
                 asyncio.timeout(LOOK_S),

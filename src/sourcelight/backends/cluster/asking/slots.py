@@ -52,7 +52,6 @@ class Slots:
         self.changed = threading.Condition()
         self.bytes = 0
         self.turn = (0, self.names[0] if self.names else "")
-        self.closed = False
         self.fault: Exception | None = None
 
     def open(self, names: Sequence[str]) -> dict[str, Copy]:

@@ -12,10 +12,11 @@ from typing import Any
 
 from sourcelight.backends.cluster.asking.members import Member, Members
 from sourcelight.backends.cluster.asking.slots import Copy, Slots
+from sourcelight.backends.cluster.asking.tried import GONE, RETRIED, Tried, poisoned
 from sourcelight.backends.cluster.messages import SEARCH, Order, fault_from_plain
 from sourcelight.backends.cluster.storage.generation import Generation
 from sourcelight.backends.cluster.worker.search import Failed, Outcome, Passed
-from sourcelight.core.errors import Cancelled, ClusterError, SourcelightError, WorkersUnreachable
+from sourcelight.core.errors import ClusterError, SourcelightError
 
 SILENCE_S = 2.0
 """Seconds without a message after which a worker is taken for dead: it sends one every `outbox.BEAT_S`."""
@@ -24,15 +25,6 @@ HEDGE_S, HEDGE_TIMES = 0.3, 3.0
 """A worker that takes longer than this, and than so many times the median of the others, is not waited for alone."""
 
 _PAUSE_S = 0.02
-
-
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """A worker that did not answer for a repository, and why."""
-
-    worker: str
-    reason: str
-    engine: bool = False
 
 
 @dataclass(slots=True)
@@ -100,7 +92,7 @@ class Streams:
 
     async def _last_try(self, names: Sequence[str]) -> None:
         """Ask the schedulers who is there now, and with it who holds these; give up those that nobody new holds."""
-        again = [name for name in names if name not in self._looked and not self._poisoned(name)]
+        again = [name for name in names if name not in self._looked and not poisoned(self.tried.get(name, ()))]
         self._looked.update(again)
         if again:
             await self.members.look()
@@ -110,14 +102,9 @@ class Streams:
         if found:
             self._assign(found)
 
-    def _poisoned(self, name: str) -> bool:
-        """Whether two workers failed alike at it, so that a third would too."""
-        faults = [one.reason for one in self.tried.get(name, ()) if one.engine]
-        return len(faults) > len(set(faults))
-
     def _next(self, name: str) -> Member | None:
         """The next worker to ask; None when all were, or it is no use."""
-        if self._poisoned(name):
+        if poisoned(self.tried.get(name, ())):
             return None
         asked = self._asked.get(name, set())
         live = {member.address for member in self.members.live}
@@ -137,19 +124,12 @@ class Streams:
         return task
 
     async def _follow(self, stream: _Stream) -> None:
-        name = stream.member.name
         try:
             await self._read(stream, replace(self.order, names=tuple(sorted(stream.copies))))
-        except WorkersUnreachable as error:
-            self.members.drop(stream.member)
-            self._retry(stream, stream.copies, Tried(name, error.reason))
-        except TimeoutError:
-            self.members.drop(stream.member)
-            self._retry(stream, stream.copies, Tried(name, f"it said nothing for {self.silence_s:g} s"))
-        except Cancelled as error:
-            self._retry(stream, stream.copies, Tried(name, str(error)))
-        except ClusterError as error:
-            self._retry(stream, stream.copies, Tried(name, str(error), engine=True))
+        except RETRIED as error:
+            if isinstance(error, GONE):
+                self.members.drop(stream.member)
+            self._retry(stream, stream.copies, Tried.of(stream.member.name, error, self.silence_s))
         except SourcelightError as error:
             self.slots.fail(error)
         except Exception as error:  # noqa: BLE001 - a fault of ours must end the search, not hang it

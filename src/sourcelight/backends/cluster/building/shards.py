@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,6 +20,7 @@ from sourcelight.engines.engine import Engine
 from sourcelight.engines.history.store.local import LocalHistoryStore
 from sourcelight.engines.search import IndexStore
 from sourcelight.repos import Catalog, Repository
+from sourcelight.repos.repository import readable_key
 
 Tell = Callable[[str], None]
 
@@ -127,5 +127,5 @@ def _begin_with(former: ShardEntry, storage: Storage, folder: Path, key: str) ->
 
 
 def _key(name: str) -> str:
-    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", name.rpartition("/")[2]).strip(".-")[:40] or "repository"
-    return f"{stem}-{hashlib.sha256(name.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
+    digest = hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()
+    return readable_key(name.rpartition("/")[2], digest)

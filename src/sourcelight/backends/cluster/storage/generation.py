@@ -76,14 +76,8 @@ class Generation:
 
 def read_current(storage: Storage) -> Generation | None:
     """Give the newest generation; None when there is none yet. Raises `StorageError`."""
-    content = storage.read(CURRENT)
-    if content is None:
-        return None
-    try:
-        named = json.loads(content)["generation"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise StorageError(storage.url, f"{CURRENT} can't be read ({error})") from error
-    return read_generation(storage, str(named))
+    named = current_id(storage)
+    return read_generation(storage, named) if named else None
 
 
 def current_id(storage: Storage) -> str:
@@ -144,7 +138,7 @@ def write_generation(storage: Storage, generation: Generation, former: str) -> G
     import pyarrow.parquet as pq
 
     number = read_generation(storage, former).number + 1 if former else 1
-    rows = [{**asdict(replace(entry)), "facts": json.dumps(asdict(entry.facts))} for entry in generation.entries]
+    rows = [{**asdict(entry), "facts": json.dumps(asdict(entry.facts))} for entry in generation.entries]
     columns = {name: [row[name] for row in rows] for name in ShardEntry.__dataclass_fields__}
     kinds = {"size": pa.int64(), "text_bytes": pa.int64(), "files": pa.int64()}
     table = pa.table({name: pa.array(values, kinds.get(name, pa.string())) for name, values in columns.items()})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import shutil
 import threading
 import time
@@ -20,6 +19,7 @@ from sourcelight.backends.cluster.storage.shard import GIT, HISTORY, INDEX, Shar
 from sourcelight.core.errors import ClusterError, ConfigurationError
 from sourcelight.engines.processes.locks import held
 from sourcelight.repos import Repository
+from sourcelight.repos.repository import readable_key
 
 _KINDS = {GIT: "git", INDEX: "index", HISTORY: "index-history"}
 
@@ -61,7 +61,6 @@ class ShardCache:
         self._fetching: dict[str, threading.Lock] = {}
         self._pinned: Counter[str] = Counter()
         self._held: dict[str, _Held] = {}
-        self._let_go: list[Callable[[str], None]] = []
         self._closing = contextlib.ExitStack()
         for name in ("objects", "ready", "incoming", *_KINDS.values()):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
@@ -72,10 +71,6 @@ class ShardCache:
     def index_folder(self) -> Path:
         """Folder of the indexes, one below for each key; histories stand beside it as everywhere."""
         return self.folder / _KINDS[INDEX]
-
-    def when_dropped(self, call: Callable[[str], None]) -> None:
-        """Have `call` called with the key of each shard that is let go of, before its files are deleted."""
-        self._let_go.append(call)
 
     def held(self) -> dict[str, int]:
         """Ids of the shards that are here, and the bytes of each."""
@@ -165,8 +160,6 @@ class ShardCache:
         if free < 0:
             raise ClusterError(f"the cache of {self.most_bytes:,} bytes is full of shards that are in use")
         for key in gone:
-            for call in self._let_go:
-                call(key)
             self._delete(key)
         self._sweep()
 
@@ -210,5 +203,4 @@ class ShardCache:
 
 def key_of_shard(entry: ShardEntry) -> str:
     """What a shard's folders are called: a readable stem and the start of the shard's id."""
-    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", entry.name.rpartition("/")[2]).strip(".-")[:40] or "repository"
-    return f"{stem}-{entry.shard[:16]}"
+    return readable_key(entry.name.rpartition("/")[2], entry.shard)

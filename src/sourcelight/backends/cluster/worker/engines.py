@@ -18,7 +18,7 @@ from sourcelight.engines.history.store.local import LocalHistoryStore
 from sourcelight.engines.search import IndexStore
 from sourcelight.engines.search.index.sections import FORMAT as INDEX_FORMAT
 from sourcelight.engines.symbols import version as symbols_version
-from sourcelight.repos import Catalog, Repository
+from sourcelight.repos import Catalog
 
 _MOST_GENERATIONS = 3
 
@@ -47,8 +47,7 @@ class Engines:
         self._storage = storage
         self._store = IndexStore(os.fspath(cache.index_folder))
         self._histories = LocalHistoryStore(f"{cache.index_folder}-history")
-        self._generations: OrderedDict[str, Mapping[str, ShardEntry]] = OrderedDict()
-        self._contexts: dict[str, Generation] = {}
+        self._generations: OrderedDict[str, tuple[Generation, Mapping[str, ShardEntry]]] = OrderedDict()
         self._guard = threading.Lock()
 
     @contextlib.contextmanager
@@ -60,7 +59,7 @@ class Engines:
         Shards that are not here are fetched; they stay while the engine is used. Raises `ClusterError` for a
         generation that can't be read or does not have the repositories, and `Cancelled`.
         """
-        known = self._entries(generation)
+        read, known = self._read(generation)
         strange = [name for name in names if name not in known]
         if strange:
             raise ClusterError(f"generation {generation[:12]} has no {strange[0]}")
@@ -72,26 +71,21 @@ class Engines:
             else:
                 failed[name] = f"its shard has {entry.formats or 'no format'}; this worker reads {formats()}"
         with self.cache.pinned(readable, cancellation.check) as (repositories, missing):
-            yield self._engine(generation, repositories), failed | missing
+            catalog = Catalog.listed(repositories, contexts=read.contexts)
+            # What bounds a search is decided by whoever asks.
+            yield Engine(catalog, self._store, limits=Limits(), history=self._histories), failed | missing
 
-    def _entries(self, generation: str) -> Mapping[str, ShardEntry]:
+    def _read(self, generation: str) -> tuple[Generation, Mapping[str, ShardEntry]]:
+        """A generation, and its shards by the names of their repositories."""
         with self._guard:
             found = self._generations.get(generation)
             if found is not None:
                 self._generations.move_to_end(generation)
                 return found
         read = read_generation(self._storage, generation)
-        entries = {entry.name: entry for entry in read.searchable}
+        found = (read, {entry.name: entry for entry in read.searchable})
         with self._guard:
-            self._generations[generation] = entries
-            self._contexts[generation] = read
+            self._generations[generation] = found
             while len(self._generations) > _MOST_GENERATIONS:
-                gone, _ = self._generations.popitem(last=False)
-                self._contexts.pop(gone, None)
-        return entries
-
-    def _engine(self, generation: str, repositories: Sequence[Repository]) -> Engine:
-        contexts = self._contexts[generation].contexts
-        catalog = Catalog.listed(repositories, contexts=contexts)
-        # What bounds a search is decided by whoever asks.
-        return Engine(catalog, self._store, limits=Limits(), history=self._histories)
+                self._generations.popitem(last=False)
+        return found
