@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sourcelight.engines.engine.codeowners import CodeOwners, owned_by
+from sourcelight.engines.engine.results.codeowners import CodeOwners, owned_by
 
 RULES = r"""
 # comment

@@ -12,7 +12,7 @@ from sourcelight.core.errors import QueryError
 from sourcelight.core.query import parse
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine import Engine, Explanation
-from sourcelight.engines.engine.advice import advise
+from sourcelight.engines.engine.notices.advice import advise
 from sourcelight.repos import Viewer
 from sourcelight.testing.repositories import RepositoryBuilder
 

@@ -13,7 +13,7 @@ from sourcelight.core.batches import Cancellation
 from sourcelight.core.wire.events import Filters
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine import Engine
-from sourcelight.engines.engine.tally import Tally
+from sourcelight.engines.engine.results.tally import Tally
 from sourcelight.repos import Viewer
 from sourcelight.testing.repositories import RepositoryBuilder
 

@@ -16,12 +16,12 @@ from sourcelight.backends.cluster.asking.tried import Tried
 from sourcelight.backends.cluster.messages import Order
 from sourcelight.core.batches import Event
 from sourcelight.core.wire.events import Alert, Skipped
-from sourcelight.engines.engine import hints, left_out
-from sourcelight.engines.engine.ownership import Ownership
+from sourcelight.engines.engine.notices import hints, left_out
 from sourcelight.engines.engine.plan import Plan, make_plan, unmade_plan
-from sourcelight.engines.engine.ranking import SCORE, Ranking
+from sourcelight.engines.engine.results.ownership import Ownership
+from sourcelight.engines.engine.results.ranking import SCORE, Ranking
 from sourcelight.engines.engine.running import Search
-from sourcelight.engines.engine.scope import Scope, Scoper
+from sourcelight.engines.engine.scopes.scope import Scope, Scoper
 
 if TYPE_CHECKING:
     from sourcelight.backends.cluster.engine import ClusterEngine

@@ -16,17 +16,17 @@ from sourcelight.core.query import Query, parse
 from sourcelight.core.query.fields import duration_s
 from sourcelight.core.query.unsupported import refuse_unsupported
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.engine import alerts
 from sourcelight.engines.engine.changes import WorktreeChanges
 from sourcelight.engines.engine.commits.histories import Histories, Wanted
-from sourcelight.engines.engine.contexts import Scoped, scoped
 from sourcelight.engines.engine.definitions import DefinitionsUpdate
 from sourcelight.engines.engine.explain import Explanation, explain
 from sourcelight.engines.engine.limits import Limits
+from sourcelight.engines.engine.notices import alerts
 from sourcelight.engines.engine.plan import SUPPORTED, Plan, make_plan, refuse_select
-from sourcelight.engines.engine.repository_predicates import check_dates
 from sourcelight.engines.engine.running import Search
-from sourcelight.engines.engine.scope import Scoper
+from sourcelight.engines.engine.scopes.contexts import Scoped, scoped
+from sourcelight.engines.engine.scopes.repository_predicates import check_dates
+from sourcelight.engines.engine.scopes.scope import Scoper
 from sourcelight.engines.engine.words import WordsUpdate
 from sourcelight.engines.history import HistoryStore
 from sourcelight.engines.history.store.local import LocalHistoryStore

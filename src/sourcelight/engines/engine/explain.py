@@ -12,7 +12,7 @@ from sourcelight.core.patterns.formula import Formula, Needs, NeedsAll
 from sourcelight.core.query import Alternative, Predicate, Query, canonical
 from sourcelight.core.query.outline import filter_text, tree_text
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.engine.advice import Advice, advise
+from sourcelight.engines.engine.notices.advice import Advice, advise
 from sourcelight.engines.engine.plan import Plan
 from sourcelight.engines.history.search.matches import shown_patterns
 from sourcelight.engines.search.estimate import Estimate, Share, estimate

@@ -18,9 +18,9 @@ from sourcelight.core.batches.answers import CallObserver, CallProgress
 from sourcelight.core.errors import QueryError, SourcelightError
 from sourcelight.core.query import Query, parse
 from sourcelight.core.query.unsupported import refuse_unsupported
-from sourcelight.engines.engine.contexts import scoped
 from sourcelight.engines.engine.plan import SUPPORTED, make_plan
-from sourcelight.engines.engine.scope import Scoper
+from sourcelight.engines.engine.scopes.contexts import scoped
+from sourcelight.engines.engine.scopes.scope import Scoper
 from sourcelight.engines.search import IndexProgress, IndexReport, Target, TextQuery
 from sourcelight.engines.search.ranking import RankedChunk, Ranking, Scorer
 from sourcelight.engines.search.ranking.paths import kind_of

@@ -13,8 +13,8 @@ from sourcelight.core.query.languages import find_language
 from sourcelight.core.query.plan import patterns_of
 from sourcelight.engines.engine.commits.answers import Place, places_of
 from sourcelight.engines.engine.commits.asked import Asked, asked_of
-from sourcelight.engines.engine.scope import Scope
-from sourcelight.engines.engine.selection import Selection
+from sourcelight.engines.engine.scopes.scope import Scope
+from sourcelight.engines.engine.scopes.selection import Selection
 from sourcelight.engines.search import (
     All,
     AnyOf,

@@ -18,17 +18,17 @@ from sourcelight.core.errors import Cancelled
 from sourcelight.core.query import Query
 from sourcelight.core.wire.events import Alert, Done, Filters, Progress, Skipped
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.engine import alerts, hints, left_out
 from sourcelight.engines.engine import limits as limit_items
 from sourcelight.engines.engine.background import watched
 from sourcelight.engines.engine.commits.answers import HistoryAnswers, history_of
-from sourcelight.engines.engine.contexts import Scoped
-from sourcelight.engines.engine.cut import first_matches, match_count
 from sourcelight.engines.engine.definitions import WAIT_S, under_way
-from sourcelight.engines.engine.gather import Gathering
+from sourcelight.engines.engine.notices import alerts, hints, left_out
 from sourcelight.engines.engine.plan import Plan, make_plan, takes_a_moment, unmade_plan
-from sourcelight.engines.engine.scope import Scope, Scoper
-from sourcelight.engines.engine.tally import Tally
+from sourcelight.engines.engine.results.cut import first_matches, match_count
+from sourcelight.engines.engine.results.gather import Gathering
+from sourcelight.engines.engine.results.tally import Tally
+from sourcelight.engines.engine.scopes.contexts import Scoped
+from sourcelight.engines.engine.scopes.scope import Scope, Scoper
 from sourcelight.engines.search import SearchPart
 from sourcelight.repos import Repository, Viewer
 

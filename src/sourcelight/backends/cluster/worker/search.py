@@ -14,12 +14,12 @@ from sourcelight.core.batches.rows import Rows
 from sourcelight.core.errors import Cancelled, ClusterError
 from sourcelight.engines.engine import Engine
 from sourcelight.engines.engine.commits.answers import history_of
-from sourcelight.engines.engine.cut import match_count
-from sourcelight.engines.engine.gather import Gathering, by_place
 from sourcelight.engines.engine.plan import Plan
-from sourcelight.engines.engine.ranking import CANDIDATES
+from sourcelight.engines.engine.results.cut import match_count
+from sourcelight.engines.engine.results.gather import Gathering, by_place
+from sourcelight.engines.engine.results.ranking import CANDIDATES
 from sourcelight.engines.engine.running import Search, reads_content
-from sourcelight.engines.engine.scope import Scoper
+from sourcelight.engines.engine.scopes.scope import Scoper
 from sourcelight.engines.search import SearchPart
 from sourcelight.repos import Viewer
 

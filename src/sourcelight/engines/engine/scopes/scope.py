@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import Cancelled, RepositoryError, SourcelightError
 from sourcelight.core.query import Alternative, Filter
-from sourcelight.engines.engine import repository_predicates, revisions
-from sourcelight.engines.engine.contexts import Scoped
-from sourcelight.engines.engine.repository_predicates import FilePredicates, Place, place_of, predicates_of
-from sourcelight.engines.engine.selection import Selection, filters_matching, select_repositories
+from sourcelight.engines.engine.scopes import repository_predicates, revisions
+from sourcelight.engines.engine.scopes.contexts import Scoped
+from sourcelight.engines.engine.scopes.repository_predicates import FilePredicates, Place, place_of, predicates_of
+from sourcelight.engines.engine.scopes.selection import Selection, filters_matching, select_repositories
 from sourcelight.engines.search import IndexProgress, Target
 from sourcelight.repos import Repository, Viewer
 

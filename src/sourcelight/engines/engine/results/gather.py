@@ -18,11 +18,11 @@ from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine.background import on_time
 from sourcelight.engines.engine.commits.answers import HistoryAnswers
 from sourcelight.engines.engine.commits.contributors import Contributors
-from sourcelight.engines.engine.ownership import Ownership
 from sourcelight.engines.engine.plan import Plan, required_content
-from sourcelight.engines.engine.ranking import CANDIDATES, Ranking
-from sourcelight.engines.engine.select import Place, Selector
-from sourcelight.engines.engine.union import unite
+from sourcelight.engines.engine.results.ownership import Ownership
+from sourcelight.engines.engine.results.ranking import CANDIDATES, Ranking
+from sourcelight.engines.engine.results.select import Place, Selector
+from sourcelight.engines.engine.results.union import unite
 from sourcelight.engines.search import All, IndexStore, SearchOptions, SearchPart, Target, TextQuery
 from sourcelight.engines.search.definition_places import DefinitionPlaces, definition_places
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from sourcelight.core.query import Query
 from sourcelight.core.wire.events import Alert, ProposedQuery
-from sourcelight.engines.engine.advice import Advice, advise
+from sourcelight.engines.engine.notices.advice import Advice, advise
 
 MOST_PROPOSED = 3
 TRY_S = 0.3

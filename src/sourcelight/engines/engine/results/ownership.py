@@ -11,8 +11,8 @@ import pyarrow as pa
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.query import Predicate
 from sourcelight.core.wire.events import Alert
-from sourcelight.engines.engine.codeowners import PLACES, CodeOwners, owned_by
 from sourcelight.engines.engine.limits import names
+from sourcelight.engines.engine.results.codeowners import PLACES, CodeOwners, owned_by
 from sourcelight.engines.search import Target
 
 ReadFile = Callable[[Target, str], bytes | None]
