@@ -75,20 +75,22 @@ def extract(
 def _pieces(git_dir: str, oids: Sequence[bytes], cancellation: Cancellation | None) -> Iterator[tuple[bytes, bytes]]:
     """Patches of whole commits, and the last commit in each piece; when git dies, after those that are whole."""
     waiting: list[bytes] = []
-    size = 0
+    size, enough = 0, PIECE_BYTES
     fault: GitFailed | None = None
     chunks = git_chunks(git_dir, PATCHES, stdin=b"".join(oid + b"\n" for oid in oids), cancellation=cancellation)
     try:
         for chunk in chunks:
             waiting.append(chunk)
             size += len(chunk)
-            if size < PIECE_BYTES:
+            if size < enough:
                 continue
             raw = b"".join(waiting)
             cut = raw.rfind(_MARK) + 1
             if cut:
                 yield raw[:cut], _last_commit(raw[:cut])
             waiting, size = [raw[cut:]], len(raw) - cut
+            # A commit larger than a piece is looked through again only once it has doubled.
+            enough = PIECE_BYTES if cut else size * 2
     except GitFailed as died:
         fault = died
     raw = b"".join(waiting)
