@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sourcelight.core.batches import Cancellation, Event, MatchBatch, RepositoryFacts
+from sourcelight.core.batches.cut import first_matches, match_count
 from sourcelight.core.batches.within import Late, within
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.query import Query
@@ -24,7 +25,6 @@ from sourcelight.engines.engine.commits.answers import HistoryAnswers, history_o
 from sourcelight.engines.engine.definitions import WAIT_S, under_way
 from sourcelight.engines.engine.notices import alerts, hints, left_out
 from sourcelight.engines.engine.plan import Plan, make_plan, takes_a_moment, unmade_plan
-from sourcelight.engines.engine.results.cut import first_matches, match_count
 from sourcelight.engines.engine.results.gather import Gathering
 from sourcelight.engines.engine.results.tally import Tally
 from sourcelight.engines.engine.scopes.contexts import Scoped

@@ -10,12 +10,12 @@ from typing import Any
 
 from sourcelight.backends.cluster.messages import Order
 from sourcelight.core.batches import Cancellation
+from sourcelight.core.batches.cut import match_count
 from sourcelight.core.batches.rows import Rows
 from sourcelight.core.errors import Cancelled, ClusterError
 from sourcelight.engines.engine import Engine
 from sourcelight.engines.engine.commits.answers import history_of
 from sourcelight.engines.engine.plan import Plan
-from sourcelight.engines.engine.results.cut import match_count
 from sourcelight.engines.engine.results.gather import Gathering, by_place
 from sourcelight.engines.engine.results.ranking import CANDIDATES
 from sourcelight.engines.engine.running import Search, reads_content
