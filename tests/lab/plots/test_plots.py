@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import sourcelight as sl
@@ -219,6 +219,7 @@ def test_colours_stand_out_from_their_background(name: str) -> None:
 
 
 @given(st.lists(st.floats(0.01, 1e6), min_size=1, max_size=30).map(lambda sizes: sorted(sizes, reverse=True)))
+@example([766856.0, 766854.0, 766853.0, 0.01])
 def test_tiles_fill_their_box_by_their_sizes(sizes: list[float]) -> None:
     boxes = squares(sizes, (0, 0, 100, 56))
     areas = [w * h for _, _, w, h in boxes]

@@ -150,7 +150,8 @@ def squares(sizes: Sequence[float], box: Box) -> list[Box]:
         row = [areas[at]]
         while at + len(row) < len(areas) and _worst([*row, areas[at + len(row)]], side) <= _worst(row, side):
             row.append(areas[at + len(row)])
-        thick = sum(row) / side if side > 0 else 0.0
+        # What is left may be less than its area asks for by an error of rounding: a tile never leaves the box.
+        thick = min(sum(row) / side, max(w, h)) if side > 0 else 0.0
         along = 0.0
         for area in row:
             length = area / thick if thick > 0 else 0.0
