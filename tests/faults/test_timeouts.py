@@ -30,7 +30,9 @@ from sourcelight.server.service.threads import SearchThreads
 
 LATE_S = 1.5  # 0.3 s on an idle machine
 SLOW = "[^x]"
-"""Takes seconds on lines of megabytes, where each character is a match."""
+"""Each character of lines of megabytes is a match: no machine finds them all in the time below."""
+
+SHORT_S = 0.02
 
 
 def warm(code: sl.Client) -> None:
@@ -50,7 +52,7 @@ def said_once(result: sl.SearchResult) -> None:
 
 @pytest.mark.parametrize(
     ("query", "allowed_s"),
-    [("needle timeout:1us", 0.001), (f"{SLOW} count:all timeout:300ms", 0.3)],
+    [("needle timeout:1us", 0.001), (f"{SLOW} count:all timeout:20ms", SHORT_S)],
 )
 def test_a_passed_time_limit_ends_on_time_and_is_said_once(code: sl.Client, query: str, allowed_s: float) -> None:
     warm(code)
@@ -62,7 +64,11 @@ def test_a_passed_time_limit_ends_on_time_and_is_said_once(code: sl.Client, quer
 
 def test_what_was_found_before_the_limit_is_kept(embedded: sl.Client) -> None:
     warm(embedded)
-    result = embedded.search(f"{SLOW} file:code|huge timeout:400ms count:all", pattern_type="regexp")
+    # A busy machine may find nothing within the first of these limits.
+    for limit_s in (0.1, 0.4, 1.6, 6.4, 25.6):
+        result = embedded.search(f"{SLOW} file:code|huge count:all", pattern_type="regexp", timeout_s=limit_s)
+        if len(result.matches):
+            break
     assert "code.py" in set(result.matches["path"])
     if result.status == "limited":
         said_once(result)
@@ -70,7 +76,7 @@ def test_what_was_found_before_the_limit_is_kept(embedded: sl.Client) -> None:
 
 def test_the_limit_may_be_an_argument_too(code: sl.Client) -> None:
     warm(code)
-    said_once(code.search(f"{SLOW} count:all", pattern_type="regexp", timeout_s=0.3))
+    said_once(code.search(f"{SLOW} count:all", pattern_type="regexp", timeout_s=SHORT_S))
 
 
 def test_the_service_tells_the_limit_and_its_remedy(service: Service) -> None:
