@@ -281,7 +281,7 @@ def grant_repository(repository: Repo, *, user: ToUser = "", role: ToRole = "") 
 
     def work(state: State) -> None:
         state.grants.add(repository, account=user, role=role)
-        tell(f"granted {repository} to {user or role}")
+        tell(f"granted {repository} to {user or role}, if a repository of that name is or will be served")
 
     return admin.run(work)
 

@@ -132,7 +132,7 @@ class SearchStream:
             await plain(503, "The service is stopping.", {"Retry-After": "5"})(scope, receive, send)
             return
         if len(self._running) >= self._limits.searches:
-            text = f"{self._limits.searches} searches are running; try again in a moment."
+            text = f"As many searches as may be ({self._limits.searches}) are running; try again in a moment."
             await plain(429, text, {"Retry-After": "1"})(scope, receive, send)
             return
         pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
