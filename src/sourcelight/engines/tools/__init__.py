@@ -4,7 +4,22 @@ A tool checks its arguments, asks an engine for a viewer, and answers with a tab
 JSON for MCP stands beside it. No transport, no identity.
 """
 
-from sourcelight.engines.tools.catalog import ANALYSES, TOOLS, answer, call
+from sourcelight.engines.tools.catalog import ANALYSES, TOOLS, answer, call, named, part_of, steps_of
 from sourcelight.engines.tools.model import Analysis, CallContext, Conversations, Tool
+from sourcelight.engines.tools.parting import Part, Parted
 
-__all__ = ["ANALYSES", "TOOLS", "Analysis", "CallContext", "Conversations", "Tool", "answer", "call"]
+__all__ = [
+    "ANALYSES",
+    "TOOLS",
+    "Analysis",
+    "CallContext",
+    "Conversations",
+    "Part",
+    "Parted",
+    "Tool",
+    "answer",
+    "call",
+    "named",
+    "part_of",
+    "steps_of",
+]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from sourcelight.core.batches.answers import Answer
 from sourcelight.core.errors import UnsupportedCall
@@ -17,6 +18,7 @@ from sourcelight.engines.tools import (
 )
 from sourcelight.engines.tools.arguments import check_arguments
 from sourcelight.engines.tools.model import Analysis, Arguments, CallContext, Tool
+from sourcelight.engines.tools.parting import Part, Parted
 
 TOOLS: Mapping[str, Tool] = {
     tool.name: tool
@@ -48,6 +50,11 @@ def call(name: str, arguments: Arguments, context: CallContext) -> Answer:
     Cancelled
         After ``context.cancellation.cancel()``.
     """
+    return answer(named(name), arguments, context)
+
+
+def named(name: str) -> Tool | Analysis:
+    """The tool or analysis of a name; raises `UnsupportedCall`."""
     found: Tool | Analysis | None = TOOLS.get(name) or ANALYSES.get(name)
     if found is None:
         raise UnsupportedCall(
@@ -55,7 +62,21 @@ def call(name: str, arguments: Arguments, context: CallContext) -> Answer:
             call=name,
             accepted=(*TOOLS, *ANALYSES),
         )
-    return answer(found, arguments, context)
+    return found
+
+
+def part_of(name: str, arguments: Arguments, context: CallContext) -> Part:
+    """What the repositories that are here give for a call over more than these; raises what `call` raises."""
+    steps = steps_of(named(name))
+    if steps is None:
+        raise UnsupportedCall(f"{name} is answered in one piece", call=name)
+    return steps.part(arguments, replace(context, parted=True))
+
+
+def steps_of(tool: Tool | Analysis) -> Parted | None:
+    """The two steps of a call over many repositories; None for one that is answered in one piece."""
+    steps: Parted | None = None if tool.steps is None else tool.steps()
+    return steps
 
 
 def answer(tool: Tool | Analysis, arguments: Arguments, context: CallContext) -> Answer:

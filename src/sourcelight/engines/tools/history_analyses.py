@@ -12,15 +12,23 @@ from typing import Any
 
 from sourcelight.core.batches.answers import Answer
 from sourcelight.engines.tools.model import Analysis, Arguments, CallContext
+from sourcelight.engines.tools.parting import Parted
 
 _ROOM = "sourcelight.engines.tools.history"
 _PERIODS = ["day", "week", "month", "quarter", "year"]
 
 
 def _analysis(name: str, module: str, properties: Mapping[str, Any], required: tuple[str, ...] = ()) -> Analysis:
+    def work() -> Any:
+        return getattr(import_module(f"{_ROOM}.{module}"), name)
+
     def run(arguments: Arguments, context: CallContext) -> Answer:
-        answer: Answer = getattr(import_module(f"{_ROOM}.{module}"), name)(arguments, context)
+        answer: Answer = work()(arguments, context)
         return answer
+
+    def steps() -> Any:
+        found = work()
+        return found if isinstance(found, Parted) else None
 
     schema = {
         "type": "object",
@@ -28,7 +36,7 @@ def _analysis(name: str, module: str, properties: Mapping[str, Any], required: t
         "required": list(required),
         "additionalProperties": False,
     }
-    return Analysis(name, schema, run)
+    return Analysis(name, schema, run, steps)
 
 
 def _text(description: str, **more: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 from sourcelight.core.batches.answers import Answer
 from sourcelight.core.errors import CallError
 from sourcelight.engines.tools.model import Arguments, CallContext, Tool
+from sourcelight.engines.tools.parting import Part, Parted
 
 _ROOM = "sourcelight.engines.tools.history"
 _SERVED_COUNTS = {"commit_search": ("count", 100), "diff_search": ("count", 50), "compare_revisions": ("first", 100),
@@ -43,8 +44,20 @@ def _tool(
         rendered: tuple[dict[str, Any], str] = _work(module, render)(answer, context)
         return rendered
 
+    def steps() -> Any:
+        work = _work(module, run)
+        if not isinstance(work, Parted):
+            return None
+
+        def part(arguments: Arguments, context: CallContext) -> Part:
+            if context.served:
+                _check_limits(name, arguments)
+            return work.part(arguments, context)
+
+        return Parted(part, work.join)
+
     schema = {"type": "object", "properties": dict(properties), "required": required, "additionalProperties": False}
-    return Tool(name, title, description, schema, running, rendering)
+    return Tool(name, title, description, schema, running, rendering, steps=steps)
 
 
 def _check_limits(name: str, arguments: Arguments) -> None:

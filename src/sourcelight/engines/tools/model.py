@@ -62,6 +62,8 @@ class CallContext:
         What addresses in answers start with; empty inside one process.
     conversations
         Deep search; None where there is none.
+    parted
+        Whether other repositories of the same call are asked elsewhere, and the answer is made of all together.
     """
 
     engine: Engine
@@ -71,18 +73,20 @@ class CallContext:
     served: bool = False
     base_url: str = ""
     conversations: Conversations | None = None
+    parted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
     """A call that only clients of this process and our own service offer: no MCP tool of the service.
 
-    `run` gets arguments that satisfy `input_schema`.
+    `run` gets arguments that satisfy `input_schema`. `steps` gives the `Parted` of a call over many repositories.
     """
 
     name: str
     input_schema: Mapping[str, Any]
     run: Callable[[Arguments, CallContext], Answer]
+    steps: Callable[[], Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,8 @@ class Tool:
         Makes ``structuredContent`` and the text block of an answer.
     read_only
         False where the call creates something.
+    steps
+        Gives the `Parted` of a call over many repositories; None where there is none.
     """
 
     name: str
@@ -112,3 +118,4 @@ class Tool:
     run: Callable[[Arguments, CallContext], Answer]
     render: Callable[[Answer, CallContext], tuple[dict[str, Any], str]]
     read_only: bool = True
+    steps: Callable[[], Any] | None = None

@@ -9,85 +9,100 @@ import pyarrow as pa
 
 from sourcelight.core.batches.answers import Answer
 from sourcelight.engines.tools.history import columns
-from sourcelight.engines.tools.history.counting import chosen, facts_of, key_columns
+from sourcelight.engines.tools.history.counting import Sums, chosen, facts_of, key_columns, keyed, together
 from sourcelight.engines.tools.history.filters import dates_of
-from sourcelight.engines.tools.history.grouping import (
-    Numbers,
-    People,
-    count_distinct,
-    group,
-    period_of,
-    periods,
-    total,
-)
-from sourcelight.engines.tools.history.opening import open_histories, revisions_of
+from sourcelight.engines.tools.history.grouping import Numbers, People, count_distinct, group, period_of, total
+from sourcelight.engines.tools.history.opening import Opened, open_histories, revisions_of
 from sourcelight.engines.tools.history.paths import directories
 from sourcelight.engines.tools.model import Arguments, CallContext
+from sourcelight.engines.tools.parting import Part, Parted
+
+CALL = "churn"
+_PLACES = {"directory", "path"}
 
 
-def churn(arguments: Arguments, context: CallContext) -> Answer:
-    """Changed lines by folder or file, author and period as asked; merges have none."""
-    call = "churn"
-    by = arguments.get("by") or ["directory"]
-    depth = arguments.get("depth", 1)
-    period = period_of(call, by)
-    after, before, echoed = dates_of(call, arguments)
-    histories = open_histories(call, context, arguments.get("repos", ()), *revisions_of(arguments))
-    people = People(call, arguments.get("mailmap"))
-    names: dict[str, int] = {}
-    rows: list[list[Numbers]] = []
-    commits_before = unknown = 0
-    for number, opened in enumerate(histories.opened):
+def _by(arguments: Arguments) -> list[str]:
+    return list(arguments.get("by") or ["directory"])
+
+
+def _find(arguments: Arguments, context: CallContext) -> Part:
+    period_of(CALL, _by(arguments))
+    after, before, echoed = dates_of(CALL, arguments)
+    histories = open_histories(CALL, context, arguments.get("repos", ()), *revisions_of(arguments))
+    found = {}
+    for opened in histories.opened:
         context.cancellation.check()
-        history = opened.history
-        commits, changes = history.commits, history.changes
-        kept = np.flatnonzero(chosen(opened, after, before)[changes.commit])
-        of = changes.commit[kept].astype(np.int64)
-        texts = [history.paths.text(at) for at in range(len(history.paths))]
-        if "directory" in by:
-            texts = directories(texts, depth)
-        place = np.array([names.setdefault(text, len(names)) for text in texts] or [0], np.int64)
-        unknown += int((changes.additions[kept] < 0).sum())
-        rows.append(
-            [
-                np.full(len(kept), number),
-                place[changes.path[kept]],
-                people.of_identities(history)[commits.author[of]],
-                commits.commit_time[of],
-                np.maximum(changes.additions[kept], 0).astype(np.int64),
-                np.maximum(changes.deletions[kept], 0).astype(np.int64),
-                of + commits_before,
-            ]
-        )
-        commits_before += len(commits)
-    columns_of = [np.concatenate(parts) for parts in zip(*rows, strict=True)] if rows else [np.zeros(0, np.int64)] * 7
-    repository, place, person, time, additions, deletions, commit = columns_of
-    keys = [person if "author" in by else np.zeros(len(person), np.int64)]
-    keys += [periods(time, period)[0]] if period else []
-    keys += [repository] if "repository" in by else []
-    keys += [place] if {"directory", "path"} & set(by) else []
+        found[opened.name] = _sums(opened, arguments, (after, before))
+    return histories.part(found, {"echoed": echoed})
+
+
+def _sums(opened: Opened, arguments: Arguments, dates: tuple[int | None, int | None]) -> Sums:
+    """Changed lines of one repository by author, period and place."""
+    by = _by(arguments)
+    people = People(CALL, arguments.get("mailmap"))
+    history = opened.history
+    commits, changes = history.commits, history.changes
+    kept = np.flatnonzero(chosen(opened, *dates)[changes.commit])
+    of = changes.commit[kept].astype(np.int64)
+    persons = people.of_identities(history)[commits.author[of]]
+    place, places = None, [""]
+    if _PLACES & set(by):
+        place, places = _places(opened, changes.path[kept], arguments.get("depth", 1) if "directory" in by else None)
+    codes, keys = keyed(persons, commits.commit_time[of], period_of(CALL, by), place)
+    count = len(keys[0])
+    values = {
+        "additions": total(codes, np.maximum(changes.additions[kept], 0), count),
+        "deletions": total(codes, np.maximum(changes.deletions[kept], 0), count),
+        "changes": total(codes, np.ones(len(codes)), count),
+        "commits": count_distinct(codes, of, count),
+    }
+    return Sums(people.met, keys, values, places, int((changes.additions[kept] < 0).sum()))
+
+
+def _places(opened: Opened, paths: Any, depth: int | None) -> tuple[Numbers, list[str]]:
+    """Numbers of the folders (of the files, without a depth) of some paths, and the names that they are of."""
+    known = opened.history.paths
+    used, which = np.unique(paths, return_inverse=True)
+    texts = [known.text(at) for at in used.tolist()]
+    names: dict[str, int] = {}
+    of_used = [names.setdefault(text, len(names)) for text in (texts if depth is None else directories(texts, depth))]
+    return np.array(of_used or [0], np.int64)[which], list(names) or [""]
+
+
+def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # noqa: ARG001 - as all of them
+    by = _by(arguments)
+    period = period_of(CALL, by)
+    people = People(CALL, arguments.get("mailmap"))
+    rows = together(part, people)
+    unknown = sum(sums.unknown for sums in part.found.values())
+    keys = [rows.person if "author" in by else np.zeros(len(rows.person), np.int64)]
+    keys += [rows.start] if period else []
+    keys += [rows.repository] if "repository" in by else []
+    keys += [rows.place] if _PLACES & set(by) else []
     codes, found = group(keys)
     count = len(found[0])
-    added, removed = total(codes, additions, count), total(codes, deletions, count)
-    table: dict[str, Any] = key_columns(by, period, found, histories, people)
-    if {"directory", "path"} & set(by):
-        table["directory" if "directory" in by else "path"] = columns.coded(list(names) or [""], found[-1])
+    summed = {name: total(codes, rows.values[name], count) for name in rows.values} or dict.fromkeys(
+        ("additions", "deletions", "changes", "commits"), np.zeros(0, np.int64)
+    )
+    table: dict[str, Any] = key_columns(by, period, found, part.names, people)
+    if _PLACES & set(by):
+        table["directory" if "directory" in by else "path"] = columns.coded(rows.places or [""], found[-1])
     if "author" not in by:
         table.pop("author"), table.pop("author_email")
-    table |= {
-        "additions": pa.array(added),
-        "deletions": pa.array(removed),
-        "changes": pa.array(total(codes, np.ones(len(codes)), count)),
-        "commits": pa.array(count_distinct(codes, commit, count)),
-        "authors": pa.array(count_distinct(codes, person, count)),
-    }
+    # A commit has one author and one date, and belongs to one repository: so its counts add up.
+    table |= {name: pa.array(values) for name, values in summed.items()}
+    table["authors"] = pa.array(count_distinct(codes, rows.person, count))
     starts = found[1] if period else np.zeros(count, np.int64)
-    order = np.lexsort((-(added + removed), starts))
-    notices = [*histories.notices, "Merges are left out: they have no changed lines of their own."]
+    order = np.lexsort((-(summed["additions"] + summed["deletions"]), starts))
+    notices = [*part.notices, "Merges are left out: they have no changed lines of their own."]
     notices += [f"{unknown:,} changes are counted without lines, as contents are missing."] if unknown else []
     drill = {"authors": "author"} if "author" in by else {}
     drill |= {"files": "directory"} if "directory" in by else {"files": "path"} if "path" in by else {}
-    facts = facts_of(arguments, histories, people, by, period, echoed, drill)
-    facts["drill_down"]["depth"] = depth
+    facts = facts_of(arguments, part, people, by, period, drill)
+    facts["drill_down"]["depth"] = arguments.get("depth", 1)
     made = columns.table("churn", table, count).take(pa.array(order))
-    return Answer("churn", made, facts, histories.complete and not unknown, tuple(notices))
+    return Answer("churn", made, facts, part.complete and not unknown, tuple(notices))
+
+
+churn = Parted(_find, _join)
+"""Changed lines by folder or file, author and period as asked; merges have none."""

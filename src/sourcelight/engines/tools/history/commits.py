@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -17,8 +19,9 @@ from sourcelight.engines.history.search.model import CommitQuery, Commits
 from sourcelight.engines.history.snapshot import Ints
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.filters import dates_of, files_of, one_of
-from sourcelight.engines.tools.history.opening import Histories, Opened, open_histories, revisions_of
+from sourcelight.engines.tools.history.opening import Opened, open_histories, revisions_of
 from sourcelight.engines.tools.model import Arguments, CallContext
+from sourcelight.engines.tools.parting import Part, Parted
 from sourcelight.engines.tools.rendering import NOTHING, tail, with_notices
 
 CALL = "commit_search"
@@ -27,8 +30,16 @@ MOST_COUNT = 100
 _BODY_CHARACTERS = 2000
 
 
-def search_commits(arguments: Arguments, context: CallContext) -> Answer:
-    """Find commits; without a count, and not served, all of them. Newest first over all repositories."""
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Commits of one repository: rows of the newest, how many there are, and what was searched behind."""
+
+    rows: Any
+    total: int
+    commits: list[str]
+
+
+def _find(arguments: Arguments, context: CallContext) -> Part:
     regexp = arguments.get("useRegex", False)
     after, before, echoed = dates_of(CALL, arguments)
     which = Commits(
@@ -52,22 +63,38 @@ def search_commits(arguments: Arguments, context: CallContext) -> Answer:
             raise
         found.append((opened, numbers[opened.mask[numbers]]))
     limit = limit_of(arguments, context, DEFAULT_COUNT)
-    chosen, total = newest(found, limit)
-    parts = [commit_rows(opened, numbers) for opened, numbers in chosen]
-    table = columns.joined("commits", parts)
-    if len(parts) > 1:
+    stamps = [opened.history.commits.commit_time[numbers[:limit]] for opened, numbers in found]
+    counts = newest(stamps, limit)
+    rows = {
+        opened.name: _Found(commit_rows(opened, numbers[:count]), len(numbers), list(opened.commits))
+        for (opened, numbers), count in zip(found, counts, strict=True)
+    }
+    return histories.part(rows, {"echoed": echoed})
+
+
+def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:
+    found: list[_Found] = list(part.found.values())
+    total = sum(each.total for each in found)
+    stamps = [each.rows.column("commit_date").cast(pa.int64()).to_numpy() for each in found]
+    counts = newest(stamps, limit_of(arguments, context, DEFAULT_COUNT))
+    table = columns.joined("commits", [each.rows.slice(0, n) for each, n in zip(found, counts, strict=True)])
+    if len(found) > 1:
         order = np.argsort(-table.column("commit_date").cast(pa.int64()).to_numpy(), kind="stable")
         table = table.take(pa.array(order))
-    cut = table.num_rows < total
+    notices, cut = part.notices, table.num_rows < total
     if cut:
-        histories.lack(f"Only the newest {table.num_rows:,} of {total:,} commits are shown; raise count or narrow.")
+        notices.append(f"Only the newest {table.num_rows:,} of {total:,} commits are shown; raise count or narrow.")
     facts = {
-        "repositories": [opened.name for opened in histories.opened],
+        "repositories": part.names,
         "total": total,
-        "commits": {opened.name: list(opened.commits) for opened in histories.opened},
-        **echoed,
+        "commits": {name: each.commits for name, each in part.found.items()},
+        **part.facts.get("echoed", {}),
     }
-    return Answer("commits", table, facts, histories.complete, tuple(histories.notices))
+    return Answer("commits", table, facts, part.complete and not cut, tuple(notices))
+
+
+search_commits = Parted(_find, _join)
+"""Find commits; without a count, and not served, all of them. Newest first over all repositories."""
 
 
 def limit_of(arguments: Arguments, context: CallContext, default: int) -> int | None:
@@ -76,16 +103,15 @@ def limit_of(arguments: Arguments, context: CallContext, default: int) -> int | 
     return default if count is None and context.served else count
 
 
-def newest(found: list[tuple[Opened, Ints]], limit: int | None) -> tuple[list[tuple[Opened, Ints]], int]:
-    """The newest `limit` commits of all (newest first in each repository), and how many there were."""
-    total = sum(len(numbers) for _, numbers in found)
-    if limit is None or total <= limit:
-        return found, total
-    heads = [(opened, numbers[:limit]) for opened, numbers in found]
-    stamps = np.concatenate([opened.history.commits.commit_time[numbers] for opened, numbers in heads])
-    owners = np.repeat(np.arange(len(heads)), [len(numbers) for _, numbers in heads])
-    kept = np.bincount(owners[np.argsort(-stamps, kind="stable")[:limit]], minlength=len(heads))
-    return [(opened, numbers[:count]) for (opened, numbers), count in zip(heads, kept.tolist(), strict=True)], total
+def newest(stamps: Sequence[Any], limit: int | None) -> list[int]:
+    """How many commits of each repository are among the `limit` newest of all; `stamps` are newest first in each."""
+    counts = [len(each) for each in stamps]
+    if limit is None or sum(counts) <= limit:
+        return counts
+    owners = np.repeat(np.arange(len(stamps)), counts)
+    chosen = owners[np.argsort(-np.concatenate(stamps), kind="stable")[:limit]]
+    kept: list[int] = np.bincount(chosen, minlength=len(stamps)).tolist()
+    return kept
 
 
 def commit_rows(opened: Opened, numbers: Ints) -> Any:
@@ -170,6 +196,3 @@ def _body(message: str) -> str:
 
 def _shortened(body: str) -> str:
     return body if len(body) <= _BODY_CHARACTERS else body[:_BODY_CHARACTERS] + "…"
-
-
-__all__ = ["Histories", "commit_rows", "echo", "heading", "limit_of", "newest", "render_commits", "search_commits"]

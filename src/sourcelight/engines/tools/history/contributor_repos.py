@@ -14,6 +14,7 @@ from sourcelight.engines.tools.history.commits import stamp
 from sourcelight.engines.tools.history.filters import one_of
 from sourcelight.engines.tools.history.opening import Opened, open_histories
 from sourcelight.engines.tools.model import Arguments, CallContext
+from sourcelight.engines.tools.parting import Part, Parted
 from sourcelight.engines.tools.rendering import NOTHING, tail, with_notices
 
 CALL = "get_contributor_repos"
@@ -22,29 +23,40 @@ MOST_LIMIT = 100
 _MOST_SHOWN = 100
 
 
-def contributor_repos(arguments: Arguments, context: CallContext) -> Answer:
-    """List the repositories with commits of some authors, most commits first."""
+def _find(arguments: Arguments, context: CallContext) -> Part:
+    authors = _authors(arguments)
+    (wanted,) = one_of(CALL, "author", authors, regexp=arguments.get("useRegex", False))
+    names = [repository.name for repository in context.engine.catalog.visible(context.viewer)]
+    if not names:
+        return Part(())
+    histories = open_histories(CALL, context, names)
+    found: dict[str, tuple[int, int, int, list[str]]] = {}
+    for opened in histories.opened:
+        context.cancellation.check()
+        chosen = np.flatnonzero(people_passing(opened.history, wanted)[opened.history.commits.author] & opened.mask)
+        if len(chosen) and len(chosen) >= arguments.get("minCommits", 1):
+            times = opened.history.commits.commit_time[chosen]
+            found[opened.name] = len(chosen), int(times.min()), int(times.max()), _who(opened, chosen)
+    return histories.part(found)
+
+
+def _authors(arguments: Arguments) -> list[str]:
     authors = [*arguments.get("authors", ()), *([arguments["author"]] if arguments.get("author") else [])]
     if not authors:
         raise CallError(f"{CALL} needs the argument 'author'", call=CALL, argument="author")
-    (wanted,) = one_of(CALL, "author", authors, regexp=arguments.get("useRegex", False))
-    names = [repository.name for repository in context.engine.catalog.visible(context.viewer)]
-    histories = open_histories(CALL, context, names) if names else None
-    least = arguments.get("minCommits", 1)
-    found: list[tuple[int, str, int, int, list[str]]] = []
-    for opened in histories.opened if histories else ():
-        context.cancellation.check()
-        chosen = np.flatnonzero(people_passing(opened.history, wanted)[opened.history.commits.author] & opened.mask)
-        if len(chosen) and len(chosen) >= least:
-            times = opened.history.commits.commit_time[chosen]
-            found.append((len(chosen), opened.name, int(times.min()), int(times.max()), _who(opened, chosen)))
+    return authors
+
+
+def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:
+    authors = _authors(arguments)
+    found = [(count, name, first, last, who) for name, (count, first, last, who) in part.found.items()]
     found.sort(key=lambda item: (-item[0], item[1]))
     total = len(found)
     limit = arguments.get("limit")
     if limit is None and context.served:
         limit = DEFAULT_LIMIT
     found = found if limit is None else found[:limit]
-    notices = list(histories.notices) if histories else []
+    notices = part.notices
     if len(found) < total:
         notices.append(f"Only {len(found):,} of {total:,} repositories are shown; raise limit.")
     table = columns.table(
@@ -67,8 +79,12 @@ def contributor_repos(arguments: Arguments, context: CallContext) -> Answer:
             "columns": {"repos": "repository"},
         },
     }
-    whole = len(found) == total and (histories is None or histories.complete)
+    whole = len(found) == total and part.complete
     return Answer("contributor_repositories", table, facts, whole, tuple(notices))
+
+
+contributor_repos = Parted(_find, _join)
+"""List the repositories with commits of some authors, most commits first."""
 
 
 def _who(opened: Opened, chosen: Any) -> list[str]:

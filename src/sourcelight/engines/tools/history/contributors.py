@@ -7,90 +7,82 @@ import pyarrow as pa
 
 from sourcelight.core.batches.answers import Answer
 from sourcelight.engines.tools.history import columns
-from sourcelight.engines.tools.history.counting import chosen, facts_of, key_columns
+from sourcelight.engines.tools.history.counting import Sums, chosen, facts_of, key_columns, keyed, together
 from sourcelight.engines.tools.history.filters import dates_of
-from sourcelight.engines.tools.history.grouping import (
-    Numbers,
-    People,
-    bounds,
-    count_distinct,
-    group,
-    period_of,
-    periods,
-    total,
-)
-from sourcelight.engines.tools.history.opening import open_histories, revisions_of
+from sourcelight.engines.tools.history.grouping import People, bounds, count_distinct, group, period_of, total
+from sourcelight.engines.tools.history.opening import Opened, open_histories, revisions_of
 from sourcelight.engines.tools.model import Arguments, CallContext
+from sourcelight.engines.tools.parting import Part, Parted
 
+CALL = "contributors"
 _MERGES = "Merges are counted as commits and have no changed lines of their own."
+_SUMMED = ("commits", "merges", "co_authored", "additions", "deletions", "files")
 
 
-def contributors(arguments: Arguments, context: CallContext) -> Answer:
-    """Commits and changed lines by author, and by repository and period as asked."""
-    call = "contributors"
-    by = arguments.get("by", ())
-    period = period_of(call, by)
-    after, before, echoed = dates_of(call, arguments)
-    histories = open_histories(call, context, arguments.get("repos", ()), *revisions_of(arguments))
-    people = People(call, arguments.get("mailmap"))
-    rows: list[list[Numbers]] = []
-    files: list[tuple[Numbers, Numbers]] = []
-    given = paths = 0
-    for number, opened in enumerate(histories.opened):
+def _find(arguments: Arguments, context: CallContext) -> Part:
+    period = period_of(CALL, arguments.get("by", ()))
+    after, before, echoed = dates_of(CALL, arguments)
+    histories = open_histories(CALL, context, arguments.get("repos", ()), *revisions_of(arguments))
+    found = {}
+    for opened in histories.opened:
         context.cancellation.check()
-        commits = opened.history.commits
-        counted = chosen(opened, after, before)
-        kept = np.flatnonzero(counted)
-        co_commits, co_people = people.co_authors(opened, context.cancellation)
-        helped = counted[co_commits]
-        co_commits, co_people = co_commits[helped], co_people[helped]
-        authors = people.of_identities(opened.history)[commits.author[kept]]
-        _, additions, deletions, _ = columns.sizes(opened.history)
-        nothing, one = np.zeros(len(co_commits), np.int64), np.ones(len(kept), np.int64)
-        rows.append(
-            [
-                np.concatenate(pair)
-                for pair in (
-                    (np.full(len(kept), number), np.full(len(co_commits), number)),
-                    (authors, co_people),
-                    (commits.commit_time[kept], commits.commit_time[co_commits]),
-                    (one, nothing),
-                    (commits.is_merge[kept].astype(np.int64), nothing),
-                    (np.zeros(len(kept), np.int64), np.ones(len(co_commits), np.int64)),
-                    (additions[kept], nothing),
-                    (deletions[kept], nothing),
-                )
-            ]
-        )
-        place = np.full(len(commits), -1, np.int64)
-        place[kept] = np.arange(given, given + len(kept))
-        given += len(kept) + len(co_commits)
-        of = place[opened.history.changes.commit]
-        files.append((of[of >= 0], opened.history.changes.path[of >= 0].astype(np.int64) + paths))
-        paths += len(opened.history.paths)
-    if not given:
-        return Answer("contributors", columns.table("contributors", {}, 0), echoed, histories.complete,
-                      tuple(histories.notices))  # fmt: skip
-    repository, person, time, commit, merge, co_authored, additions, deletions = (
-        np.concatenate(parts) for parts in zip(*rows, strict=True)
-    )
-    keys = [person]
-    keys += [periods(time, period)[0]] if period else []
-    keys += [repository] if "repository" in by else []
+        people = People(CALL, arguments.get("mailmap"))
+        found[opened.name] = _sums(opened, people, period, (after, before), context)
+    return histories.part(found, {"echoed": echoed})
+
+
+def _sums(
+    opened: Opened, people: People, period: str | None, dates: tuple[int | None, int | None], context: CallContext
+) -> Sums:
+    """Commits and changed lines of one repository by author and period; co-authors beside."""
+    history = opened.history
+    commits = history.commits
+    counted = chosen(opened, *dates)
+    kept = np.flatnonzero(counted)
+    co_commits, co_people = people.co_authors(opened, context.cancellation)
+    helped = counted[co_commits]
+    co_commits, co_people = co_commits[helped], co_people[helped]
+    _, additions, deletions, _ = columns.sizes(history)
+    person = np.concatenate((people.of_identities(history)[commits.author[kept]], co_people))
+    time = np.concatenate((commits.commit_time[kept], commits.commit_time[co_commits]))
+    codes, keys = keyed(person, time, period)
+    count, own = len(keys[0]), codes[: len(kept)]
+    place = np.full(len(commits), -1, np.int64)
+    place[kept] = own
+    of = place[history.changes.commit]
+    first, last = bounds(codes, time, count)
+    values = {
+        "commits": total(own, np.ones(len(kept)), count),
+        "merges": total(own, commits.is_merge[kept], count),
+        "co_authored": total(codes[len(kept) :], np.ones(len(co_people)), count),
+        "additions": total(own, additions[kept], count),
+        "deletions": total(own, deletions[kept], count),
+        "files": count_distinct(of[of >= 0], history.changes.path[of >= 0].astype(np.int64), count),
+        "first": first,
+        "last": last,
+    }
+    return Sums(people.met, keys, values)
+
+
+def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # noqa: ARG001 - as all of them
+    by = arguments.get("by", ())
+    period = period_of(CALL, by)
+    people = People(CALL, arguments.get("mailmap"))
+    rows = together(part, people)
+    if not len(rows.person):
+        table = columns.table("contributors", {}, 0)
+        return Answer("contributors", table, part.facts.get("echoed", {}), part.complete, tuple(part.notices))
+    keys = [rows.person]
+    keys += [rows.start] if period else []
+    keys += [rows.repository] if "repository" in by else []
     codes, found = group(keys)
     count = len(found[0])
-    first, last = bounds(codes, time, count)
-    owners, touched = (np.concatenate(parts) for parts in zip(*files, strict=True))
-    sums = {
-        "commits": total(codes, commit, count),
-        "merges": total(codes, merge, count),
-        "co_authored": total(codes, co_authored, count),
-        "additions": total(codes, additions, count),
-        "deletions": total(codes, deletions, count),
-        "files": count_distinct(codes[owners], touched, count),
-    }
+    # A file belongs to one repository, and whoever changed it there is one person: so its counts add up.
+    sums = {name: total(codes, rows.values[name], count) for name in _SUMMED}
+    first, _ = bounds(codes, rows.values["first"], count)
+    _, last = bounds(codes, rows.values["last"], count)
     table = {
-        **key_columns(by, period, found, histories, people),
+        **key_columns(by, period, found, part.names, people),
         **{name: pa.array(values) for name, values in sums.items()},
         "first_date": columns.times(first),
         "last_date": columns.times(last),
@@ -98,7 +90,11 @@ def contributors(arguments: Arguments, context: CallContext) -> Answer:
     }
     starts = found[1] if period else np.zeros(count, np.int64)
     order = np.lexsort((found[0], -sums["commits"], people.bots[found[0]], starts))
-    notices = [*histories.notices, _MERGES, *people.said(found[0], sums["commits"])]
-    facts = facts_of(arguments, histories, people, by, period, echoed, {"authors": "author"})
+    notices = [*part.notices, _MERGES, *people.said(found[0], sums["commits"])]
+    facts = facts_of(arguments, part, people, by, period, {"authors": "author"})
     made = columns.table("contributors", table, count).take(pa.array(order))
-    return Answer("contributors", made, facts, histories.complete, tuple(notices))
+    return Answer("contributors", made, facts, part.complete, tuple(notices))
+
+
+contributors = Parted(_find, _join)
+"""Commits and changed lines by author, and by repository and period as asked."""

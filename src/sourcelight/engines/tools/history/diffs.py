@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute
 
 from sourcelight.core.batches.answers import Answer
 from sourcelight.core.errors import CallError
@@ -24,6 +27,7 @@ from sourcelight.engines.tools.history.commits import echo, heading, limit_of, n
 from sourcelight.engines.tools.history.filters import dates_of, files_of, one_of, pattern_of
 from sourcelight.engines.tools.history.opening import Opened, open_histories, revisions_of
 from sourcelight.engines.tools.model import Arguments, CallContext
+from sourcelight.engines.tools.parting import Part, Parted
 from sourcelight.engines.tools.rendering import NOTHING, tail, with_notices
 from sourcelight.repos.handles import Unusable, open_handle
 
@@ -36,8 +40,18 @@ _STATUS = {"A": "added", "C": "copied", "D": "deleted", "M": "modified", "R": "r
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
 
 
-def search_diffs(arguments: Arguments, context: CallContext) -> Answer:
-    """Find changed lines; `count` counts commits. Newest commit first in each repository."""
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Changed lines of one repository: those of its newest commits, these commits, and how many commits there are."""
+
+    rows: Any
+    commits: list[str]
+    stamps: Ints
+    total: int
+    results: list[Any]
+
+
+def _find(arguments: Arguments, context: CallContext) -> Part:
     regexp = arguments.get("useRegex", False)
     after, before, echoed = dates_of(CALL, arguments)
     pattern = pattern_of(CALL, "pattern", arguments["pattern"], regexp=regexp)
@@ -56,40 +70,69 @@ def search_diffs(arguments: Arguments, context: CallContext) -> Answer:
         arguments.get("changes", "lines"),
     )
     histories = open_histories(CALL, context, arguments["repos"], *revisions_of(arguments))
-    found: list[tuple[Opened, DiffHits]] = []
+    found: list[tuple[Opened, DiffHits, Ints]] = []
     for opened in histories.opened:
         try:
             hits = find_diffs(opened.history, query, lambda: context.cancellation.cancelled)
         except Halted:
             context.cancellation.check()
             raise
-        found.append((opened, hits))
+        found.append((opened, hits, hits.commits[opened.mask[hits.commits]]))
     limit = limit_of(arguments, context, DEFAULT_COUNT)
-    chosen, total = newest([(opened, hits.commits[opened.mask[hits.commits]]) for opened, hits in found], limit)
-    parts: list[Any] = []
-    shown: list[tuple[Opened, Ints]] = []
-    for (opened, hits), (_, commits) in zip(found, chosen, strict=True):
+    counts = newest([opened.history.commits.commit_time[commits[:limit]] for opened, _, commits in found], limit)
+    of_each: dict[str, _Found] = {}
+    for (opened, hits, all_commits), count in zip(found, counts, strict=True):
+        commits = all_commits[:count]
         kept = np.zeros(len(opened.history.commits), np.bool_)
         kept[commits] = True
         own = kept[opened.history.changes.commit[hits.row_changes]]
         rows, changes = hits.rows[own], hits.row_changes[own]
+        pieces = []
         for low in range(0, len(rows), _ROWS_AT_ONCE):
-            part = slice(low, low + _ROWS_AT_ONCE)
-            parts.append(diff_rows(opened, rows[part], changes[part], hits.patterns))
-        shown.append((opened, changes))
-    table = columns.joined("diff_lines", parts)
-    given = sum(len(commits) for _, commits in chosen)
+            piece = slice(low, low + _ROWS_AT_ONCE)
+            pieces.append(diff_rows(opened, rows[piece], changes[piece], hits.patterns))
+        of_each[opened.name] = _Found(
+            columns.joined("diff_lines", pieces),
+            [] if limit is None else columns.oids(opened.history, commits),
+            opened.history.commits.commit_time[commits],
+            len(all_commits),
+            list(_results(opened, changes, pattern, sides)) if context.served else [],
+        )
+    return histories.part(of_each, {"echoed": echoed})
+
+
+def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:
+    found: list[_Found] = list(part.found.values())
+    counts = newest([each.stamps for each in found], limit_of(arguments, context, DEFAULT_COUNT))
+    chosen = [_first(each, count) for each, count in zip(found, counts, strict=True)]
+    table = columns.joined("diff_lines", [each.rows for each in chosen])
+    notices, given, total = part.notices, sum(counts), sum(each.total for each in found)
     if given < total:
-        histories.lack(f"Only the newest {given:,} of {total:,} commits are shown; raise count or narrow the search.")
+        notices.append(f"Only the newest {given:,} of {total:,} commits are shown; raise count or narrow the search.")
     facts: dict[str, Any] = {
         "pattern": arguments["pattern"],
-        "repositories": [opened.name for opened in histories.opened],
+        "repositories": part.names,
         "total": total,
-        **echoed,
+        **part.facts.get("echoed", {}),
     }
     if context.served:
-        facts["results"] = [result for part in shown for result in _results(*part, pattern, sides)]
-    return Answer("diff_lines", table, facts, histories.complete, tuple(histories.notices))
+        facts["results"] = [result for each in chosen for result in each.results]
+    return Answer("diff_lines", table, facts, part.complete and given == total, tuple(notices))
+
+
+search_diffs = Parted(_find, _join)
+"""Find changed lines; `count` counts commits. Newest commit first in each repository."""
+
+
+def _first(found: _Found, count: int) -> _Found:
+    """What was found in the first `count` commits."""
+    if count == len(found.stamps):
+        return found
+    commits = set(found.commits[:count])
+    of_rows = found.rows.column("commit").cast(pa.string())
+    kept = pa.compute.is_in(of_rows, value_set=pa.array(sorted(commits), pa.string()))
+    results = [result for result in found.results if result["oid"] in commits]
+    return replace(found, rows=found.rows.filter(kept), results=results)
 
 
 def diff_rows(opened: Opened, rows: Ints, changes: Ints, patterns: tuple[CompiledPattern, ...]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,14 @@ def count_distinct(codes: Numbers, values: Numbers, groups: int) -> Numbers:
     return np.bincount(pairs[first] // width, minlength=groups).astype(np.int64)
 
 
+@dataclass(frozen=True, slots=True)
+class Met:
+    """Names and addresses in the order in which they were met, and the persons that they are, by number."""
+
+    pairs: list[tuple[str, str]]
+    persons: list[tuple[str, str]]
+
+
 class People:
     """Persons of several repositories under one set of numbers, by the mailmaps and by lines that the reader accepted.
 
@@ -102,6 +111,7 @@ class People:
         self._of: dict[int, Numbers] = {}
         self._bots = np.zeros(0, np.bool_)
         self.aliases: dict[str, list[str]] = {}
+        self._met: list[tuple[str, str]] = []
 
     @property
     def accepted(self) -> Mailmap:
@@ -127,12 +137,24 @@ class People:
 
     def number(self, name: str, email: str) -> int:
         """The number of someone whom the repository's mailmap calls so."""
+        self._met.append((name, email))
         proper = self._accepted.map(name, email) if self._accepted else (name, email)
         if proper != (name, email):
             known = self.aliases.setdefault(f"{proper[0]} <{proper[1]}>", [f"{proper[0]} <{proper[1]}>"])
             if f"{name} <{email}>" not in known:
                 known.append(f"{name} <{email}>")
         return self._numbers.setdefault(proper, len(self._numbers))
+
+    @property
+    def met(self) -> Met:
+        """Who was met, for `take` of others."""
+        return Met(list(self._met), list(self._numbers))
+
+    def take(self, met: Met) -> Numbers:
+        """Take over persons whom others numbered, with the same accepted lines; gives the number of each of theirs."""
+        for pair in met.pairs:
+            self.number(*pair)
+        return np.array([self._numbers[pair] for pair in met.persons], np.int64)
 
     def of_identities(self, history: History) -> Numbers:
         """The person of each identity of a history."""

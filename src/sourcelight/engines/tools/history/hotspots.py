@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -13,124 +14,169 @@ from sourcelight.core.batches.answers import Answer
 from sourcelight.engines.history import History
 from sourcelight.engines.history.blame.mixing import is_binary, line_count
 from sourcelight.engines.history.search.commits import changes_passing
+from sourcelight.engines.history.search.model import Files
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.counting import chosen
 from sourcelight.engines.tools.history.filters import dates_of, files_of
 from sourcelight.engines.tools.history.grouping import Numbers, bounds, count_distinct, total
 from sourcelight.engines.tools.history.opening import Opened, open_histories, revisions_of
 from sourcelight.engines.tools.model import Arguments, CallContext
+from sourcelight.engines.tools.parting import Part, Parted
 from sourcelight.repos import ObjectReader, Tree
 
+HOTSPOTS, COUPLING = "hotspots", "coupling"
 _LARGE = 30
 
 
-def hotspots(arguments: Arguments, context: CallContext) -> Answer:
-    """Today's files by how often they changed and how long they are."""
-    call = "hotspots"
-    after, before, echoed = dates_of(call, arguments)
-    histories = open_histories(call, context, arguments.get("repos", ()), *revisions_of(arguments))
-    parts = []
+def _hot(arguments: Arguments, context: CallContext) -> Part:
+    after, before, echoed = dates_of(HOTSPOTS, arguments)
+    histories = open_histories(HOTSPOTS, context, arguments.get("repos", ()), *revisions_of(arguments))
+    wanted = files_of(HOTSPOTS, arguments.get("files"), regexp=False)
+    found = {}
     for opened in histories.opened:
         context.cancellation.check()
-        history = opened.history
-        changes = history.changes
-        mask = chosen(opened, after, before)[changes.commit]
-        passing = changes_passing(history, files_of(call, arguments.get("files"), regexp=False))
-        kept = np.flatnonzero(mask if passing is None else mask & passing)
-        newest, tree, places = _today(opened)
-        of = places[newest[changes.path[kept]]]
-        kept, of = kept[of >= 0], of[of >= 0]
-        used, codes = np.unique(of, return_inverse=True)
-        count = len(used)
-        commit = changes.commit[kept].astype(np.int64)
-        commits = count_distinct(codes, commit, count)
-        people = history.identities.person[history.commits.author[commit]].astype(np.int64)
-        lines = _lines(opened, tree, used, context)
-        scores = commits * np.log1p(np.maximum(lines, 0))
-        first, last = _times(history, codes, commit, count)
-        parts.append(
-            (
-                scores,
-                columns.table(
-                    "hotspots",
-                    {
-                        "repository": opened.name,
-                        "path": [tree.paths[at].decode("utf-8", "replace") for at in used.tolist()],
-                        "commits": pa.array(commits),
-                        "authors": pa.array(count_distinct(codes, people, count)),
-                        "additions": pa.array(total(codes, np.maximum(changes.additions[kept], 0), count)),
-                        "deletions": pa.array(total(codes, np.maximum(changes.deletions[kept], 0), count)),
-                        "lines": pa.array(lines, mask=lines < 0),
-                        "score": pa.array(np.zeros(count)),
-                        "first_date": columns.times(first),
-                        "last_date": columns.times(last),
-                    },
-                    count,
-                ),
-            )
-        )
-    table = columns.joined("hotspots", [part for _, part in parts])
-    scores = np.concatenate([np.zeros(0), *(score for score, _ in parts)])
+        found[opened.name] = _hot_files(opened, wanted, (after, before), arguments.get("limit"), context)
+    return histories.part(found, {"echoed": echoed})
+
+
+@dataclass(frozen=True, slots=True)
+class _Hot:
+    """Files of one repository with their scores, as many as can be asked for, and how many there are."""
+
+    scores: Any
+    rows: Any
+    total: int
+
+
+def _hot_files(
+    opened: Opened, wanted: Files, dates: tuple[int | None, int | None], limit: int | None, context: CallContext
+) -> _Hot:
+    history = opened.history
+    changes = history.changes
+    mask = chosen(opened, *dates)[changes.commit]
+    passing = changes_passing(history, wanted)
+    kept = np.flatnonzero(mask if passing is None else mask & passing)
+    newest, tree, places = _today(opened)
+    of = places[newest[changes.path[kept]]]
+    kept, of = kept[of >= 0], of[of >= 0]
+    used, codes = np.unique(of, return_inverse=True)
+    count = len(used)
+    commit = changes.commit[kept].astype(np.int64)
+    commits = count_distinct(codes, commit, count)
+    people = history.identities.person[history.commits.author[commit]].astype(np.int64)
+    lines = _lines(opened, tree, used, context)
+    scores = commits * np.log1p(np.maximum(lines, 0))
+    first, last = _times(history, codes, commit, count)
+    rows = columns.table(
+        "hotspots",
+        {
+            "repository": opened.name,
+            "path": [tree.paths[at].decode("utf-8", "replace") for at in used.tolist()],
+            "commits": pa.array(commits),
+            "authors": pa.array(count_distinct(codes, people, count)),
+            "additions": pa.array(total(codes, np.maximum(changes.additions[kept], 0), count)),
+            "deletions": pa.array(total(codes, np.maximum(changes.deletions[kept], 0), count)),
+            "lines": pa.array(lines, mask=lines < 0),
+            "score": pa.array(np.zeros(count)),
+            "first_date": columns.times(first),
+            "last_date": columns.times(last),
+        },
+        count,
+    )
+    if limit and limit < count:
+        best = np.sort(np.argsort(-scores, kind="stable")[:limit])
+        return _Hot(scores[best], rows.take(pa.array(best)), count)
+    return _Hot(scores, rows, count)
+
+
+def _join_hot(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # noqa: ARG001 - as all of them
+    found: list[_Hot] = list(part.found.values())
+    echoed = part.facts.get("echoed", {})
+    table = columns.joined("hotspots", [each.rows for each in found])
+    scores = np.concatenate([np.zeros(0), *(each.scores for each in found)])
     most = float(scores.max()) if len(scores) and scores.max() > 0 else 1.0
     place = table.schema.get_field_index("score")
     table = table.set_column(place, table.schema.field(place), pa.array(scores / most))
     order = np.argsort(-scores, kind="stable")
     limit = arguments.get("limit")
-    notices = [*histories.notices, "Merges and files that are gone are left out; renamed files keep their commits."]
-    facts = {**echoed, "total": len(order), "drill_down": _drill(echoed)}
+    notices = [*part.notices, "Merges and files that are gone are left out; renamed files keep their commits."]
+    facts = {**echoed, "total": sum(each.total for each in found), "drill_down": _drill(echoed)}
     table = table.take(pa.array(order[:limit] if limit else order))
-    return Answer("hotspots", table, facts, histories.complete, tuple(notices))
+    return Answer("hotspots", table, facts, part.complete, tuple(notices))
 
 
-def coupling(arguments: Arguments, context: CallContext) -> Answer:
-    """Pairs of today's files that commits change together."""
-    call = "coupling"
-    after, before, echoed = dates_of(call, arguments)
-    least, degree = arguments.get("minCommits", 5), arguments.get("minDegree", 0.3)
-    most = arguments.get("maxFiles", _LARGE)
-    histories = open_histories(call, context, arguments.get("repos", ()), *revisions_of(arguments))
-    rows: list[tuple[Any, ...]] = []
-    skipped = 0
+hotspots = Parted(_hot, _join_hot)
+"""Today's files by how often they changed and how long they are."""
+
+
+def _coupled(arguments: Arguments, context: CallContext) -> Part:
+    after, before, echoed = dates_of(COUPLING, arguments)
+    histories = open_histories(COUPLING, context, arguments.get("repos", ()), *revisions_of(arguments))
+    found = {}
     for opened in histories.opened:
         context.cancellation.check()
-        history = opened.history
-        newest, tree, places = _today(opened)
-        starts = history.commits.change_starts
-        together: Counter[tuple[int, int]] = Counter()
-        alone: Counter[int] = Counter()
-        latest: dict[tuple[int, int], int] = {}
-        numbers = np.flatnonzero(chosen(opened, after, before) & (np.diff(starts) > 0))
-        files = places[newest[history.changes.path]].tolist()
-        sizes, low = np.diff(starts)[numbers].tolist(), starts[numbers].tolist()
-        for number, size, begin in zip(numbers.tolist(), sizes, low, strict=True):
-            of = sorted({file for file in files[begin : begin + size] if file >= 0})
-            alone.update(of)
-            if size > most:
-                skipped += 1
-                continue
-            for pair in combinations(of, 2):
-                together[pair] += 1
-                latest[pair] = number
-        times = history.commits.commit_time
-        for (one, other), count in together.items():
-            share = 2 * count / (alone[one] + alone[other])
-            if count >= least and share >= degree:
-                pair_names = [tree.paths[at].decode("utf-8", "replace") for at in (one, other)]
-                row = (opened.name, *pair_names, count, alone[one], alone[other], share, int(times[latest[one, other]]))
-                rows.append(row)
+        found[opened.name] = _pairs(opened, arguments, (after, before))
+    return histories.part(found, {"echoed": echoed})
+
+
+def _pairs(
+    opened: Opened, arguments: Arguments, dates: tuple[int | None, int | None]
+) -> tuple[list[tuple[Any, ...]], int]:
+    """Pairs of files of one repository, and how many commits have too many files to count."""
+    least, degree = arguments.get("minCommits", 5), arguments.get("minDegree", 0.3)
+    most = arguments.get("maxFiles", _LARGE)
+    history = opened.history
+    newest, tree, places = _today(opened)
+    starts = history.commits.change_starts
+    together: Counter[tuple[int, int]] = Counter()
+    alone: Counter[int] = Counter()
+    latest: dict[tuple[int, int], int] = {}
+    skipped = 0
+    numbers = np.flatnonzero(chosen(opened, *dates) & (np.diff(starts) > 0))
+    files = places[newest[history.changes.path]].tolist()
+    sizes, low = np.diff(starts)[numbers].tolist(), starts[numbers].tolist()
+    for number, size, begin in zip(numbers.tolist(), sizes, low, strict=True):
+        of = sorted({file for file in files[begin : begin + size] if file >= 0})
+        alone.update(of)
+        if size > most:
+            skipped += 1
+            continue
+        for pair in combinations(of, 2):
+            together[pair] += 1
+            latest[pair] = number
+    times = history.commits.commit_time
+    rows: list[tuple[Any, ...]] = []
+    for (one, other), count in together.items():
+        share = 2 * count / (alone[one] + alone[other])
+        if count >= least and share >= degree:
+            pair_names = [tree.paths[at].decode("utf-8", "replace") for at in (one, other)]
+            row = (opened.name, *pair_names, count, alone[one], alone[other], share, int(times[latest[one, other]]))
+            rows.append(row)
+    return rows, skipped
+
+
+def _join_coupled(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # noqa: ARG001 - as all of them
+    rows = [row for pairs, _ in part.found.values() for row in pairs]
+    skipped = sum(count for _, count in part.found.values())
     rows.sort(key=lambda row: (-row[3] * row[6], row[:3]))
     total_rows = len(rows)
     rows = rows[: arguments.get("limit") or total_rows]
     names = ("repository", "path", "other_path", "commits_together", "commits", "other_commits", "degree")
     table: dict[str, Any] = {name: [row[at] for row in rows] for at, name in enumerate(names)}
     table["last_date"] = columns.times([row[7] for row in rows])
+    least, degree = arguments.get("minCommits", 5), arguments.get("minDegree", 0.3)
     notices = [
-        *histories.notices,
+        *part.notices,
         f"Pairs need {least} commits together and a degree of {degree}; merges are left out.",
-        f"{skipped:,} commits with more than {most} files count for no pair.",
+        f"{skipped:,} commits with more than {arguments.get('maxFiles', _LARGE)} files count for no pair.",
     ]
+    echoed = part.facts.get("echoed", {})
     facts = {**echoed, "total": total_rows, "drill_down": _drill(echoed)}
-    return Answer("coupling", columns.table("coupling", table, len(rows)), facts, histories.complete, tuple(notices))
+    return Answer("coupling", columns.table("coupling", table, len(rows)), facts, part.complete, tuple(notices))
+
+
+coupling = Parted(_coupled, _join_coupled)
+"""Pairs of today's files that commits change together."""
 
 
 def _drill(echoed: dict[str, str]) -> dict[str, Any]:

@@ -2,59 +2,102 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from sourcelight.core.batches.answers import Answer
 from sourcelight.engines.history.identity import BOT_RULE, Usage, is_bot, suggest
 from sourcelight.engines.tools.history import columns
-from sourcelight.engines.tools.history.grouping import People
+from sourcelight.engines.tools.history.grouping import Met, People
 from sourcelight.engines.tools.history.opening import Opened, open_histories
 from sourcelight.engines.tools.model import Arguments, CallContext
+from sourcelight.engines.tools.parting import Part, Parted
+
+IDENTITIES, SUGGESTIONS = "identities", "identity_suggestions"
+
+_Key = tuple[str, str, str, str]
 
 
+@dataclass(slots=True)
 class _Use:
     """How often an identity occurs, when, and where."""
 
-    def __init__(self) -> None:
-        self.commits = self.committed = self.co_authored = 0
-        self.first, self.last = 1 << 62, -(1 << 62)
-        self.repositories: dict[str, None] = {}
+    commits: int = 0
+    committed: int = 0
+    co_authored: int = 0
+    first: int = 1 << 62
+    last: int = -(1 << 62)
+    repositories: dict[str, None] = field(default_factory=dict)
 
-    def add(self, opened: Opened, times: Any) -> int:
+    def add(self, repository: str, count: int, first: int, last: int) -> int:
         """Take commits into account; gives how many there are."""
-        if len(times):
-            self.first, self.last = min(self.first, int(times.min())), max(self.last, int(times.max()))
-            self.repositories[opened.name] = None
-        return len(times)
+        if count:
+            self.first, self.last = min(self.first, first), max(self.last, last)
+            self.repositories[repository] = None
+        return count
 
 
-def identities(arguments: Arguments, context: CallContext) -> Answer:
-    """Every name and address that commits have, and what mailmaps make of it."""
-    call = "identities"
-    histories = open_histories(call, context, arguments.get("repos", ()))
-    people = People(call, arguments.get("mailmap"))
-    uses: dict[tuple[str, str, str, str], _Use] = {}
+@dataclass(frozen=True, slots=True)
+class _Uses:
+    """Identities of one repository by role, and its co-authors; each with commits, first and last second."""
+
+    roles: list[tuple[str, _Key, int, int, int]]
+    co_authors: list[tuple[tuple[str, str], int, int, int]]
+
+
+def _find_identities(arguments: Arguments, context: CallContext) -> Part:
+    histories = open_histories(IDENTITIES, context, arguments.get("repos", ()))
+    found = {}
     for opened in histories.opened:
         context.cancellation.check()
-        known, commits = opened.history.identities, opened.history.commits
-        counted = opened.mask
-        keys = list(zip(known.names, known.emails, known.mapped_names, known.mapped_emails, strict=True))
-        keys = [(name, email, *people.accepted.map(*proper)) for name, email, *proper in keys]
-        for role in ("author", "committer"):
-            owners = getattr(commits, role)[counted]
-            times = commits.commit_time[counted]
-            order = np.argsort(owners, kind="stable")
-            cuts = np.searchsorted(owners[order], np.arange(len(keys) + 1))
-            for number, key in enumerate(keys):
-                chosen = times[order[cuts[number] : cuts[number + 1]]]
-                if len(chosen):
-                    use = uses.setdefault(key, _Use())
-                    count = use.add(opened, chosen)
-                    use.commits += count if role == "author" else 0
-                    use.committed += count if role == "committer" else 0
-        _add_co_authors(opened, people, uses, context)
+        found[opened.name] = _uses(opened, People(IDENTITIES, arguments.get("mailmap")), context)
+    return histories.part(found)
+
+
+def _uses(opened: Opened, people: People, context: CallContext) -> _Uses:
+    known, commits = opened.history.identities, opened.history.commits
+    counted = opened.mask
+    pairs = list(zip(known.names, known.emails, known.mapped_names, known.mapped_emails, strict=True))
+    keys = [(name, email, *people.accepted.map(*proper)) for name, email, *proper in pairs]
+    roles = []
+    for role in ("author", "committer"):
+        owners = getattr(commits, role)[counted]
+        times = commits.commit_time[counted]
+        order = np.argsort(owners, kind="stable")
+        cuts = np.searchsorted(owners[order], np.arange(len(keys) + 1))
+        for number, key in enumerate(keys):
+            chosen = times[order[cuts[number] : cuts[number + 1]]]
+            if len(chosen):
+                roles.append((role, key, len(chosen), int(chosen.min()), int(chosen.max())))
+    helped, persons = people.co_authors(opened, context.cancellation)
+    kept = opened.mask[helped]
+    helped, persons = helped[kept], persons[kept]
+    names, emails = people.names, people.emails
+    co_authors = []
+    for person in np.unique(persons).tolist():
+        chosen = commits.commit_time[helped[persons == person]]
+        co_authors.append(((names[person], emails[person]), len(chosen), int(chosen.min()), int(chosen.max())))
+    return _Uses(roles, co_authors)
+
+
+def _join_identities(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # noqa: ARG001 - as all
+    uses: dict[_Key, _Use] = {}
+    of_pair: dict[tuple[str, str], _Key] = {}
+
+    def use_of(key: _Key) -> _Use:
+        of_pair.setdefault(key[2:], key)
+        return uses.setdefault(key, _Use())
+
+    for name, found in part.found.items():
+        for role, key, *numbers in found.roles:
+            use = use_of(key)
+            count = use.add(name, *numbers)
+            use.commits += count if role == "author" else 0
+            use.committed += count if role == "committer" else 0
+        for pair, *numbers in found.co_authors:
+            use = use_of(of_pair.get(pair, (*pair, *pair)))
+            use.co_authored += use.add(name, *numbers)
     rows = sorted(uses.items(), key=lambda item: (-item[1].commits, -item[1].committed, item[0]))
     table = columns.table(
         "identities",
@@ -73,41 +116,49 @@ def identities(arguments: Arguments, context: CallContext) -> Answer:
         },
         len(rows),
     )
-    notices = [*histories.notices, f"{BOT_RULE[0].upper()}{BOT_RULE[1:]}."]
-    names = [opened.name for opened in histories.opened]
-    drill = {"call": "commit_search", "arguments": {"repos": names}, "columns": {"authors": "email"}}
-    return Answer("identities", table, {"repositories": names, "drill_down": drill}, histories.complete, tuple(notices))
+    notices = [*part.notices, f"{BOT_RULE[0].upper()}{BOT_RULE[1:]}."]
+    drill = {"call": "commit_search", "arguments": {"repos": part.names}, "columns": {"authors": "email"}}
+    facts = {"repositories": part.names, "drill_down": drill}
+    return Answer("identities", table, facts, part.complete, tuple(notices))
 
 
-def _add_co_authors(
-    opened: Opened, people: People, uses: dict[tuple[str, str, str, str], _Use], context: CallContext
-) -> None:
-    commits, persons = people.co_authors(opened, context.cancellation)
-    kept = opened.mask[commits]
-    times = opened.history.commits.commit_time[commits[kept]]
-    names, emails = people.names, people.emails
-    for person in np.unique(persons[kept]).tolist():
-        pair = names[person], emails[person]
-        key = next((key for key in uses if key[2:] == pair), (*pair, *pair))
-        use = uses.setdefault(key, _Use())
-        use.co_authored += use.add(opened, times[persons[kept] == person])
+identities = Parted(_find_identities, _join_identities)
+"""Every name and address that commits have, and what mailmaps make of it."""
 
 
-def identity_suggestions(arguments: Arguments, context: CallContext) -> Answer:
-    """Identities that may be one person: to be looked through, nothing is merged by it."""
-    call = "identity_suggestions"
-    histories = open_histories(call, context, arguments.get("repos", ()))
-    people = People(call, arguments.get("mailmap"))
-    counts: dict[int, tuple[int, int, int]] = {}
+@dataclass(frozen=True, slots=True)
+class _Usages:
+    """Commits of one repository by person, with their first and last second."""
+
+    met: Met
+    rows: list[tuple[int, int, int, int]]
+
+
+def _find_usages(arguments: Arguments, context: CallContext) -> Part:
+    histories = open_histories(SUGGESTIONS, context, arguments.get("repos", ()))
+    found = {}
     for opened in histories.opened:
         context.cancellation.check()
+        people = People(SUGGESTIONS, arguments.get("mailmap"))
         commits = opened.history.commits
         owners = people.of_identities(opened.history)[commits.author[opened.mask]]
         times = commits.commit_time[opened.mask]
+        rows = []
         for person in np.unique(owners).tolist():
             chosen = times[owners == person]
+            rows.append((person, len(chosen), int(chosen.min()), int(chosen.max())))
+        found[opened.name] = _Usages(people.met, rows)
+    return histories.part(found)
+
+
+def _join_usages(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # noqa: ARG001 - as all of them
+    people = People(SUGGESTIONS, arguments.get("mailmap"))
+    counts: dict[int, tuple[int, int, int]] = {}
+    for usages in part.found.values():
+        numbers = people.take(usages.met)
+        for person, *row in sorted((int(numbers[person]), *row) for person, *row in usages.rows):
             count, first, last = counts.get(person, (0, 1 << 62, 0))
-            counts[person] = count + len(chosen), min(first, int(chosen.min())), max(last, int(chosen.max()))
+            counts[person] = count + row[0], min(first, row[1]), max(last, row[2])
     names, emails = people.names, people.emails
     found = suggest([Usage(names[at], emails[at], *numbers) for at, numbers in counts.items()])
     table = columns.table(
@@ -125,9 +176,12 @@ def identity_suggestions(arguments: Arguments, context: CallContext) -> Answer:
         len(found),
     )
     notices = (
-        *histories.notices,
+        *part.notices,
         "These are guesses: pass the mailmap_line of rows that you accept as mailmap, nothing is merged by itself.",
     )
-    names_of = [opened.name for opened in histories.opened]
-    drill = {"call": "commit_search", "arguments": {"repos": names_of}, "columns": {"authors": "email"}}
-    return Answer("identity_suggestions", table, {"drill_down": drill}, histories.complete, notices)
+    drill = {"call": "commit_search", "arguments": {"repos": part.names}, "columns": {"authors": "email"}}
+    return Answer("identity_suggestions", table, {"drill_down": drill}, part.complete, notices)
+
+
+identity_suggestions = Parted(_find_usages, _join_usages)
+"""Identities that may be one person: to be looked through, nothing is merged by it."""

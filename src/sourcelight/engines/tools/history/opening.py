@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from sourcelight.core.errors import CallError, IndexFault, RevisionNotFound
 from sourcelight.engines.history import History, HistoryProgress, HistoryStore
 from sourcelight.engines.history.snapshot import Mask
 from sourcelight.engines.tools.model import Arguments, CallContext
+from sourcelight.engines.tools.parting import Part
 from sourcelight.repos import Repository, resolve
 
 
@@ -47,14 +49,23 @@ class Opened:
 class Histories:
     """Opened histories, and what the reader has to know about those that are missing or not whole."""
 
+    told: Part
     opened: list[Opened] = field(default_factory=list)
-    notices: list[str] = field(default_factory=list)
-    complete: bool = True
 
-    def lack(self, notice: str) -> None:
-        """Note something that makes the answer less than whole."""
-        self.notices.append(notice)
-        self.complete = False
+    @property
+    def notices(self) -> list[str]:
+        """What is missing or not whole, one sentence each."""
+        return self.told.notices
+
+    @property
+    def complete(self) -> bool:
+        """Whether all of them are here and whole."""
+        return self.told.complete
+
+    def part(self, found: dict[str, Any], facts: dict[str, Any] | None = None) -> Part:
+        """What was found in each of them, with what is missing or not whole."""
+        self.told.found, self.told.facts = found, facts or {}
+        return self.told
 
 
 def revisions_of(arguments: Arguments) -> tuple[list[str], list[str]]:
@@ -92,32 +103,35 @@ def open_histories(
     Cancelled
         After ``context.cancellation.cancel()``.
     """
-    catalog = context.engine.catalog
     if not repos and context.served:
         raise CallError(f"{call}: repos is empty; name the repositories, list_repos finds them", call=call)
-    names = dict.fromkeys(name.strip("/") for name in repos)
-    repositories = [catalog.get(name, context.viewer) for name in names] or list(catalog.visible(context.viewer))
-    found = Histories()
+    repositories = asked_repositories(context, repos)
+    told = Part(tuple(repository.name for repository in repositories))
+    found = Histories(told)
     wanted: list[_Wanted] = []
-    missing: dict[str, int] = {}
+    alone = len(repositories) == 1 and not context.parted
     for repository in repositories:
         if repository.kind != "git":
-            found.lack(f"{repository.name} is a folder without git and has no history.")
+            told.lack("kind", repository.name, f"{repository.name} is a folder without git and has no history.")
             continue
         commits, denied = (
-            _resolved(repository, named, missing, alone=len(repositories) == 1)
-            for named in (revisions or ("",), without)
+            _resolved(repository, named, told.absent, alone=alone) for named in (revisions or ("",), without)
         )
         if commits:
             wanted.append(_Wanted(repository, commits, denied))
-    for revision, count in missing.items():
-        if count == len(repositories):
-            raise RevisionNotFound(repositories[0].name, revision)
-        found.notices.append(f"{count} of {len(repositories)} repositories have no revision {revision}.")
-    _update(context, wanted, found)
+    if not context.parted:
+        told.check_revisions()
+    _update(context, wanted, told)
     for one in wanted:
         _open(context, one, found)
     return found
+
+
+def asked_repositories(context: CallContext, repos: Sequence[str]) -> list[Repository]:
+    """The repositories of exact names, or all that the viewer may see; raises `RepositoryNotFound`."""
+    catalog = context.engine.catalog
+    names = dict.fromkeys(name.strip("/") for name in repos)
+    return [catalog.get(name, context.viewer) for name in names] or list(catalog.visible(context.viewer))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +158,7 @@ def _resolved(
     return tuple(commits)
 
 
-def _update(context: CallContext, wanted: Sequence[_Wanted], found: Histories) -> None:
+def _update(context: CallContext, wanted: Sequence[_Wanted], told: Part) -> None:
     store = context.engine.history
     observer = context.observer
 
@@ -164,7 +178,7 @@ def _update(context: CallContext, wanted: Sequence[_Wanted], found: Histories) -
         report = store.update([repository], refs=refs, progress=tell, cancellation=context.cancellation)
         context.cancellation.check()
         for name, reason in report.failures.items():
-            found.lack(f"The history of {name} could not be brought up to date: {reason}.")
+            told.lack("update", name, f"The history of {name} could not be brought up to date: {reason}.")
 
 
 def _holds(store: HistoryStore, repository: Repository, commit: str) -> bool:
@@ -176,23 +190,27 @@ def _holds(store: HistoryStore, repository: Repository, commit: str) -> bool:
 
 def _open(context: CallContext, wanted: _Wanted, found: Histories) -> None:
     repository, commits = wanted.repository, wanted.commits
+
+    def lack(sentence: str) -> None:
+        found.told.lack("open", repository.name, sentence)
+
     try:
         history = context.engine.history.open(repository)
     except IndexFault as fault:
-        found.lack(f"The history of {repository.name} can't be read: {fault.reason}.")
+        lack(f"The history of {repository.name} can't be read: {fault.reason}.")
         return
     there, denied = (
         tuple(commit for commit in named if history.position(commit) is not None) for named in (commits, wanted.without)
     )
     lacking = len(commits) - len(there) + len(wanted.without) - len(denied)
     if lacking:
-        found.lack(f"The history of {repository.name} lacks {lacking} of the revisions.")
+        lack(f"The history of {repository.name} lacks {lacking} of the revisions.")
     if not there:
         return
     opened = Opened(repository, history, there, denied)
     found.opened.append(opened)
     unread = int((history.commits.unread & opened.mask).sum())
     if unread:
-        found.lack(f"{repository.name}: the changes of {unread:,} commits are not counted, as objects are missing.")
+        lack(f"{repository.name}: the changes of {unread:,} commits are not counted, as objects are missing.")
     if history.shallow:
-        found.lack(f"{repository.name} is a {history.shallow} clone: its older history is missing.")
+        lack(f"{repository.name} is a {history.shallow} clone: its older history is missing.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pyarrow as pa
 
@@ -14,48 +16,95 @@ from sourcelight.engines.history.search.lines import changes_of, rows_with
 from sourcelight.engines.history.search.model import Files
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.columns import line_numbers
-from sourcelight.engines.tools.history.counting import chosen, facts_of, key_columns
+from sourcelight.engines.tools.history.counting import Sums, chosen, facts_of, key_columns, keyed, together
 from sourcelight.engines.tools.history.filters import dates_of, files_of, pattern_of
-from sourcelight.engines.tools.history.grouping import (
-    Numbers,
-    People,
-    bounds,
-    count_distinct,
-    group,
-    period_of,
-    periods,
-    total,
-)
-from sourcelight.engines.tools.history.opening import Histories, open_histories, revisions_of
+from sourcelight.engines.tools.history.grouping import People, bounds, count_distinct, group, period_of, total
+from sourcelight.engines.tools.history.opening import Opened, open_histories, revisions_of
 from sourcelight.engines.tools.model import Arguments, CallContext
+from sourcelight.engines.tools.parting import Part, Parted
+
+CALL = "pickaxe"
+_VALUES = ("added", "removed", "commits")
 
 
-def pickaxe(arguments: Arguments, context: CallContext) -> Answer:
-    """When lines that match came and went."""
-    call = "pickaxe"
-    by = arguments.get("by") or ["month"]
-    period = period_of(call, by)
-    after, before, echoed = dates_of(call, arguments)
-    pattern = pattern_of(call, "pattern", arguments["pattern"], regexp=arguments.get("useRegex", False))
+def _by(arguments: Arguments) -> list[str]:
+    return list(arguments.get("by") or ["month"])
+
+
+def _find(arguments: Arguments, context: CallContext) -> Part:
+    period = period_of(CALL, _by(arguments))
+    after, before, echoed = dates_of(CALL, arguments)
+    regexp = arguments.get("useRegex", False)
+    pattern = pattern_of(CALL, "pattern", arguments["pattern"], regexp=regexp)
     if pattern.multi_line:
-        raise CallError(f"{call}: pattern can match a newline; lines are looked at one by one", call=call)
-    histories = open_histories(call, context, arguments.get("repos", ()), *revisions_of(arguments))
-    people = People(call, arguments.get("mailmap"))
-    wanted = files_of(call, arguments.get("files"), regexp=arguments.get("useRegex", False))
-    rows = _rows(histories, people, pattern, wanted, (after, before), context)
-    parts = [np.concatenate(part) for part in zip(*rows, strict=True)] if rows else [np.zeros(0, np.int64)] * 5
-    repository, person, time, gone_lines, commit = parts
-    keys = [person if "author" in by else np.zeros(len(person), np.int64)]
-    keys += [periods(time, period)[0]] if period else []
-    keys += [repository] if "repository" in by else []
+        raise CallError(f"{CALL}: pattern can match a newline; lines are looked at one by one", call=CALL)
+    histories = open_histories(CALL, context, arguments.get("repos", ()), *revisions_of(arguments))
+    wanted = files_of(CALL, arguments.get("files"), regexp=regexp)
+    found = {}
+    for opened in histories.opened:
+        people = People(CALL, arguments.get("mailmap"))
+        found[opened.name] = _sums(opened, people, _Asked(pattern, wanted, period, (after, before)), context)
+    return histories.part(found, {"echoed": echoed})
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    pattern: CompiledPattern
+    files: Files
+    period: str | None
+    dates: tuple[int | None, int | None]
+
+
+def _sums(opened: Opened, people: People, asked: _Asked, context: CallContext) -> Sums:
+    """Lines that match in one repository, by author and period."""
+    history = opened.history
+    try:
+        rows = rows_with(history, asked.pattern, stopped=lambda: context.cancellation.cancelled)
+    except Halted:
+        context.cancellation.check()
+        raise
+    changes = changes_of(history, rows)
+    commit = history.changes.commit[changes].astype(np.int64)
+    kept = chosen(opened, *asked.dates)[commit]
+    passing = changes_passing(history, asked.files)
+    if passing is not None:
+        kept = kept & passing[changes]
+    rows, commit = rows[kept], commit[kept]
+    _, gone = line_numbers(history, rows)
+    persons = people.of_identities(history)[history.commits.author[commit]]
+    time = history.commits.commit_time[commit]
+    codes, keys = keyed(persons, time, asked.period)
+    count = len(keys[0])
+    first, last = bounds(codes, time, count)
+    removed = total(codes, gone, count)
+    values = {
+        "added": total(codes, np.ones(len(codes)), count) - removed,
+        "removed": removed,
+        "commits": count_distinct(codes, commit, count),
+        "first": first,
+        "last": last,
+    }
+    return Sums(people.met, keys, values)
+
+
+def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # noqa: ARG001 - as all of them
+    by = _by(arguments)
+    period = period_of(CALL, by)
+    people = People(CALL, arguments.get("mailmap"))
+    rows = together(part, people)
+    keys = [rows.person if "author" in by else np.zeros(len(rows.person), np.int64)]
+    keys += [rows.start] if period else []
+    keys += [rows.repository] if "repository" in by else []
     codes, found = group(keys)
     count = len(found[0])
-    removed = total(codes, gone_lines, count)
-    added = total(codes, 1 - gone_lines, count)
-    first, last = bounds(codes, time, count)
+    nothing = np.zeros(0, np.int64)
+    # A commit has one author and one date, and belongs to one repository: so its counts add up.
+    added, removed, commits = (total(codes, rows.values.get(name, nothing), count) for name in _VALUES)
+    first, _ = bounds(codes, rows.values.get("first", nothing), count)
+    _, last = bounds(codes, rows.values.get("last", nothing), count)
     starts = found[1] if period else np.zeros(count, np.int64)
     order = np.lexsort((-(added + removed), starts))
-    table = key_columns(by, period, found, histories, people)
+    table = key_columns(by, period, found, part.names, people)
     if "author" not in by:
         table.pop("author"), table.pop("author_email")
     net = added - removed
@@ -66,54 +115,19 @@ def pickaxe(arguments: Arguments, context: CallContext) -> Answer:
         "removed": pa.array(removed),
         "net": pa.array(net),
         "total": pa.array(running) if period and len(by) == 1 else None,
-        "commits": pa.array(count_distinct(codes, commit, count)),
+        "commits": pa.array(commits),
         "first_date": columns.times(first),
         "last_date": columns.times(last),
     }
     drill = {"authors": "author"} if "author" in by else {}
-    facts = facts_of(arguments, histories, people, by, period, echoed, drill)
+    facts = facts_of(arguments, part, people, by, period, drill)
     fixed = {"contentTerms": [arguments["pattern"]], "useRegex": arguments.get("useRegex", False)}
     facts["drill_down"]["arguments"] |= fixed | ({"files": arguments["files"]} if arguments.get("files") else {})
     facts["pattern"] = arguments["pattern"]
-    notices = [*histories.notices, "Merges and binary files are left out: they have no changed lines of their own."]
+    notices = [*part.notices, "Merges and binary files are left out: they have no changed lines of their own."]
     made = columns.table("pickaxe", table, count).take(pa.array(order))
-    return Answer("pickaxe", made, facts, histories.complete, tuple(notices))
+    return Answer("pickaxe", made, facts, part.complete, tuple(notices))
 
 
-def _rows(
-    histories: Histories,
-    people: People,
-    pattern: CompiledPattern,
-    wanted: Files,
-    dates: tuple[int | None, int | None],
-    context: CallContext,
-) -> list[list[Numbers]]:
-    """Repository, person, time, whether removed, and commit of each line that matches, by repository."""
-    rows: list[list[Numbers]] = []
-    commits_before = 0
-    for number, opened in enumerate(histories.opened):
-        history = opened.history
-        try:
-            found_rows = rows_with(history, pattern, stopped=lambda: context.cancellation.cancelled)
-        except Halted:
-            context.cancellation.check()
-            raise
-        changes = changes_of(history, found_rows)
-        commit = history.changes.commit[changes].astype(np.int64)
-        kept = chosen(opened, *dates)[commit]
-        passing = changes_passing(history, wanted)
-        if passing is not None:
-            kept = kept & passing[changes]
-        found_rows, commit = found_rows[kept], commit[kept]
-        _, gone = line_numbers(history, found_rows)
-        rows.append(
-            [
-                np.full(len(commit), number),
-                people.of_identities(history)[history.commits.author[commit]],
-                history.commits.commit_time[commit],
-                gone.astype(np.int64),
-                commit + commits_before,
-            ]
-        )
-        commits_before += len(history.commits)
-    return rows
+pickaxe = Parted(_find, _join)
+"""When lines that match came and went."""

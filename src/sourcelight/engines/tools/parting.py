@@ -1,0 +1,117 @@
+"""Calls over many repositories in two steps: what each repository gives, and the answer made of it.
+
+On one machine both steps follow each other. Over a cluster each worker does the first for the repositories that it
+holds, and whoever asked does the second: so the answers can't differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sourcelight.core.batches.answers import Answer
+from sourcelight.core.errors import RevisionNotFound
+from sourcelight.engines.tools.model import Arguments, CallContext
+
+_STAGES = ("kind", "update", "open", "answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """Something about a repository that makes an answer less than whole, and at which stage it was found."""
+
+    stage: str
+    repository: str
+    sentence: str
+
+
+@dataclass(slots=True)
+class Part:
+    """What some repositories gave for a call; it travels between processes as it is.
+
+    Attributes
+    ----------
+    asked
+        Names of the repositories, in the order of the call.
+    found
+        What was found in each that has something to say: numbers and Arrow tables.
+    facts
+        What is the same for all of them, such as how dates were understood.
+    absent
+        How many of `asked` do not have a revision.
+    lacks
+        What makes the answer less than whole.
+    """
+
+    asked: tuple[str, ...]
+    found: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+    absent: dict[str, int] = field(default_factory=dict)
+    lacks: list[Lack] = field(default_factory=list)
+
+    @classmethod
+    def joined(cls, asked: Sequence[str], parts: Iterable[Part]) -> Part:
+        """One part of several, in the order of `asked`."""
+        whole = cls(tuple(asked))
+        found: dict[str, Any] = {}
+        for part in parts:
+            found |= part.found
+            whole.facts = whole.facts or part.facts
+            whole.lacks += part.lacks
+            for revision, count in part.absent.items():
+                whole.absent[revision] = whole.absent.get(revision, 0) + count
+        whole.found = {name: found[name] for name in asked if name in found}
+        place = {name: at for at, name in enumerate(asked)}
+        whole.lacks.sort(key=lambda lack: (_STAGES.index(lack.stage), place.get(lack.repository, -1)))
+        return whole
+
+    @property
+    def names(self) -> list[str]:
+        """Repositories that have something to say."""
+        return list(self.found)
+
+    @property
+    def notices(self) -> list[str]:
+        """What the reader has to know about repositories that are missing or not whole, one sentence each."""
+        revisions = [
+            f"{count} of {len(self.asked)} repositories have no revision {revision}."
+            for revision, count in self.absent.items()
+        ]
+        first = [lack.sentence for lack in self.lacks if lack.stage == "kind"]
+        return [*first, *revisions, *(lack.sentence for lack in self.lacks if lack.stage != "kind")]
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is missing."""
+        return not self.lacks
+
+    def lack(self, stage: str, repository: str, sentence: str) -> None:
+        """Note something that makes the answer less than whole, and at which stage: kind, update, open or answer."""
+        self.lacks.append(Lack(stage, repository, sentence))
+
+    def check_revisions(self) -> None:
+        """Raise `RevisionNotFound` for a revision that no repository has."""
+        for revision, count in self.absent.items():
+            if count == len(self.asked):
+                raise RevisionNotFound(self.asked[0], revision)
+
+
+@dataclass(frozen=True, slots=True)
+class Parted:
+    """A call in two steps.
+
+    Parameters
+    ----------
+    part
+        What the repositories that are here give.
+    join
+        Makes the answer; no repository has to be here.
+    """
+
+    part: Callable[[Arguments, CallContext], Part]
+    join: Callable[[Arguments, CallContext, Part], Answer]
+
+    def __call__(self, arguments: Arguments, context: CallContext) -> Answer:
+        """Both steps, where all repositories are here."""
+        return self.join(arguments, context, self.part(arguments, context))
