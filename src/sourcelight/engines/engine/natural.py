@@ -23,6 +23,8 @@ from sourcelight.engines.engine.scopes.contexts import scoped
 from sourcelight.engines.engine.scopes.scope import Scoper
 from sourcelight.engines.search import IndexProgress, IndexReport, Target, TextQuery
 from sourcelight.engines.search.ranking import RankedChunk, Ranking, Scorer
+from sourcelight.engines.search.ranking.exchange import ALONE
+from sourcelight.engines.search.ranking.model import Exchange
 from sourcelight.engines.search.ranking.paths import kind_of
 from sourcelight.engines.search.ranking.question import Question, analyse
 from sourcelight.engines.search.ranking.rank import Limits, Ranker
@@ -60,6 +62,8 @@ class RankRequest:
         see are left out. None: as the filters say.
     scorers
         Further lists of scores.
+    exchange
+        Where these repositories are a part of those asked: gives the numbers of all; no `scorers` then.
     question, filters
         When the question is analysed already: the question, and filters that hold beside `targets`; `text` is then
         not read.
@@ -71,6 +75,7 @@ class RankRequest:
     per_file: int | None = None
     targets: Sequence[Target] | None = None
     scorers: Sequence[Scorer] = field(default=())
+    exchange: Exchange = ALONE
     question: Question | None = None
     filters: str = ""
 
@@ -121,7 +126,9 @@ def rank(
         masks.append(found)
     cancellation.check()
     limits = Limits(request.limit, request.files, request.per_file)
-    ranking = Ranker(scorers=request.scorers).rank(question, opened, masks, limits, cancellation)
+    ranking = Ranker(scorers=request.scorers, exchange=request.exchange).rank(
+        question, opened, masks, limits, cancellation
+    )
     return replace(ranking, failed=failed)
 
 

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from sourcelight.core.batches.answers import Answer
 from sourcelight.engines.engine import natural
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk, Ranking
+from sourcelight.engines.search.ranking.exchange import ALONE, joined
+from sourcelight.engines.search.ranking.model import Exchange
 from sourcelight.engines.tools.found import MOST_CHUNKS, MOST_FILES, Chunk, chunk_table, served_answer
 from sourcelight.engines.tools.model import CallContext
 
 _WEAK = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class RankedPart:
+    """A ranking of some of the repositories that are asked, and the lines of each of its chunks."""
+
+    ranking: Ranking
+    texts: list[str]
 
 
 def ranked_answer(text: str, context: CallContext) -> Answer:
@@ -22,21 +33,45 @@ def ranked_answer(text: str, context: CallContext) -> Answer:
     QueryError
         When its filters can't be read, or it has no word to look for.
     """
-    request = natural.RankRequest(text)
+    ranking = _rank(text, context, ALONE)
+    return _answer(text, ranking, _with_text(ranking.chunks, context), context)
+
+
+def ranked_part(text: str, context: CallContext, exchange: Exchange) -> RankedPart:
+    """Rank what is here as a part of all that is asked; raises what `ranked_answer` raises."""
+    ranking = _rank(text, context, exchange)
+    return RankedPart(ranking, [chunk.text for chunk in _with_text(ranking.chunks, context)])
+
+
+def answer_of_parts(text: str, parts: Sequence[RankedPart], missing: Mapping[str, str], context: CallContext) -> Answer:
+    """Make one answer of parts that exchanged their numbers; `missing` are repositories without one, and why."""
+    files, per_file = (MOST_FILES, MOST_CHUNKS) if context.served else (None, None)
+    rankings = [part.ranking for part in parts]
+    ranking, places = joined(rankings[0].question, rankings, files, per_file)
+    ranking = replace(ranking, failed={**ranking.failed, **missing})
+    texts = [parts[part].texts[place] for part, place in places]
+    chunks = [_chunk(chunk, lines) for chunk, lines in zip(ranking.chunks, texts, strict=True)]
+    return _answer(text, ranking, chunks, context)
+
+
+def _rank(text: str, context: CallContext, exchange: Exchange) -> Ranking:
+    request = natural.RankRequest(text, exchange=exchange)
     if context.served:
-        request = natural.RankRequest(text, files=MOST_FILES, per_file=MOST_CHUNKS)
-    ranking = natural.rank(context.engine, request, context.viewer, context.cancellation, context.observer)
+        request = replace(request, files=MOST_FILES, per_file=MOST_CHUNKS)
+    return natural.rank(context.engine, request, context.viewer, context.cancellation, context.observer)
+
+
+def _answer(text: str, ranking: Ranking, chunks: Sequence[Chunk], context: CallContext) -> Answer:
     notices = _notices(ranking)
     whole = not ranking.failed
     if context.served:
-        best_first = sorted(ranking.chunks, key=lambda chunk: (chunk.file, -chunk.score))
-        chunks = list(_with_text(best_first, context))
+        pairs = zip(ranking.chunks, chunks, strict=True)
+        best_first = sorted(pairs, key=lambda pair: (pair[0].file, -pair[0].score))
         if ranking.matched_files > MOST_FILES:
             whole = False
             told = f"{ranking.matched_files:,} files share a word with the query; the best {MOST_FILES} are shown."
             notices = [*notices, told]
-        return served_answer(text, chunks, notices, whole=whole)
-    table = chunk_table(list(_with_text(ranking.chunks, context)))
+        return served_answer(text, [chunk for _, chunk in best_first], notices, whole=whole)
     facts = {
         "query": text,
         "coverage": ranking.coverage,
@@ -44,7 +79,7 @@ def ranked_answer(text: str, context: CallContext) -> Answer:
         "searched_files": ranking.searched_files,
         "unknown": list(ranking.unknown),
     }
-    return Answer("found_chunks", table, facts, whole, tuple(notices))
+    return Answer("found_chunks", chunk_table(chunks), facts, whole, tuple(notices))
 
 
 def _notices(ranking: Ranking) -> list[str]:
@@ -56,8 +91,9 @@ def _notices(ranking: Ranking) -> list[str]:
     return notices
 
 
-def _with_text(ranked: Sequence[RankedChunk], context: CallContext) -> Iterator[Chunk]:
-    """The chunks with their lines; a file is read once for those of its chunks that stand together."""
+def _with_text(ranked: Sequence[RankedChunk], context: CallContext) -> list[Chunk]:
+    """The chunks with their lines; a file is read once for all of its chunks that stand together."""
+    found: list[Chunk] = []
     last: tuple[Target, str] | None = None
     lines: list[bytes] = []
     for chunk in ranked:
@@ -66,13 +102,19 @@ def _with_text(ranked: Sequence[RankedChunk], context: CallContext) -> Iterator[
             last = chunk.target, chunk.path
             lines = (context.engine.store.read(chunk.target, chunk.path) or b"").split(b"\n")
         shown = b"\n".join(line.removesuffix(b"\r") for line in lines[chunk.begin_line - 1 : chunk.end_line])
-        yield Chunk(
-            chunk.target.repository.name,
-            chunk.target.revision,
-            chunk.target.commit,
-            chunk.path,
-            chunk.begin_line,
-            shown.decode("utf-8", "replace"),
-            None,
-            score=chunk.score,
-        )
+        found.append(_chunk(chunk, shown.decode("utf-8", "replace")))
+    return found
+
+
+def _chunk(ranked: RankedChunk, text: str) -> Chunk:
+    target = ranked.target
+    return Chunk(
+        target.repository.name,
+        target.revision,
+        target.commit,
+        ranked.path,
+        ranked.begin_line,
+        text,
+        None,
+        score=ranked.score,
+    )

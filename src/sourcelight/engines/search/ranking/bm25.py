@@ -7,7 +7,7 @@ Term frequency is body / (1 - b + b · length / mean) + WD · definitions + WP �
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -70,7 +70,7 @@ class WordScores:
     @cached_property
     def tops(self) -> Floats:
         """The best score of the chunks of each file."""
-        if self.matched * 5 > len(self.chunks):
+        if self.matched * 5 > len(self.chunks) > 0:
             whole: Floats = np.maximum.reduceat(self.chunks, self.space.first)
             return whole
         found: Floats = np.zeros(len(self.files))
@@ -86,11 +86,47 @@ class WordScores:
         return numbers, self.space.file_of.take(numbers)
 
 
-def score(space: Space, terms: Mapping[str, float], weights: Weights, cancellation: Cancellation) -> WordScores:
-    """Score all chunks and files for weighted terms; raises `Cancelled`."""
+@dataclass(frozen=True, slots=True)
+class Held:
+    """How many chunks have a term, in their text or path, and how many files in their text."""
+
+    chunks: int = 0
+    files: int = 0
+
+
+def held_by(space: Space, terms: Iterable[str], weights: Weights, cancellation: Cancellation) -> dict[str, Held]:
+    """Count who has each term; raises `Cancelled`."""
+    found = {}
+    for term in terms:
+        cancellation.check()
+        entries = space.entries(term)
+        path = space.path_weights(term) if weights.path else None
+        numbers = _NONE if entries is None else entries[0]
+        file = space.file_of.take(numbers)
+        held = len(numbers)
+        if path is not None:
+            held += int(space.counts.take((path > 0.0).nonzero()[0]).sum()) - int(np.count_nonzero(path.take(file)))
+        files = 0
+        if entries is not None and len(numbers):
+            files = int(np.count_nonzero(np.add.reduceat(entries[1], starts(file)) > 0.0))
+        found[term] = Held(held, files)
+    return found
+
+
+def score(
+    space: Space,
+    terms: Mapping[str, float],
+    weights: Weights,
+    cancellation: Cancellation,
+    known: Mapping[str, Held] | None = None,
+) -> WordScores:
+    """Score all chunks and files for weighted terms; raises `Cancelled`.
+
+    `known` says of a part of all chunks who has each term among all of them.
+    """
     chunks, files, by_path = np.zeros(space.chunks), np.zeros(space.files), np.zeros(space.files)
     norm, file_norm = space.norms(weights.b)
-    gain, k1 = weights.k1 + 1.0, weights.k1
+    gain, k1, of_all = weights.k1 + 1.0, weights.k1, space.of_all
     idf: dict[str, float] = {}
     holders: dict[str, tuple[Numbers, Numbers]] = {}
     room = _Room()
@@ -121,7 +157,8 @@ def score(space: Space, terms: Mapping[str, float], weights: Weights, cancellati
         if not held:
             continue
         holders[term] = numbers, of_files
-        inverse = idf[term] = _idf(space.chunks, held)
+        of_term = Held(held) if known is None else known[term]
+        inverse = idf[term] = idf_of(of_all[0], of_term.chunks)
         np.add(times, k1, out=further)
         gained = np.divide(times, further, out=times)
         if path is not None and alone is not None:
@@ -133,11 +170,12 @@ def score(space: Space, terms: Mapping[str, float], weights: Weights, cancellati
         if len(numbers):
             first = starts(file)
             sums, places = np.add.reduceat(often, first), file.take(first)
-            inverse_file = _idf(space.files, int(np.count_nonzero(sums > 0.0)))
+            inverse_file = idf_of(of_all[1], of_term.files if known else int(np.count_nonzero(sums > 0.0)))
             sums /= file_norm.take(places)
             np.add.at(files, places, weight * inverse_file * gain * sums / (k1 + sums))
     _add_to_files(chunks, by_path, space)
-    return WordScores(space, chunks, files, idf, holders)
+    elsewhere = {} if known is None else {t: idf_of(of_all[0], each.chunks) for t, each in known.items() if each.chunks}
+    return WordScores(space, chunks, files, elsewhere or idf, holders)
 
 
 class _Room:
@@ -170,7 +208,8 @@ def chunks_of(space: Space, files: Numbers) -> Numbers:
     return numbers
 
 
-def _idf(total: int, held: int) -> float:
+def idf_of(total: int, held: int) -> float:
+    """Inverse frequency of what `held` of `total` have."""
     return math.log(1.0 + (total - held + 0.5) / (held + 0.5))
 
 

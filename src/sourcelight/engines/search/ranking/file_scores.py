@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.engines.search.ranking.bm25 import Floats, WordScores, chunks_of, starts
+from sourcelight.engines.search.ranking.exchange import ALONE
+from sourcelight.engines.search.ranking.model import Exchange
 from sourcelight.engines.search.ranking.paths import KINDS
 from sourcelight.engines.search.ranking.question import Question
 from sourcelight.engines.search.ranking.space import Numbers, Piece, Space
@@ -79,16 +81,36 @@ class FileLists:
 
 
 def file_lists(
-    space: Space, words: WordScores, question: Question, weights: ListWeights, most: int | None = None
+    space: Space,
+    words: WordScores,
+    question: Question,
+    weights: ListWeights,
+    most: int | None = None,
+    *,
+    defined: Sequence[int] | None = None,
+    exchange: Exchange = ALONE,
 ) -> FileLists:
-    """Make the lists that words, definitions and paths give; `most`: only so many chunks are wanted, None: all."""
+    """Make the lists that words, definitions and paths give.
+
+    Parameters
+    ----------
+    space, words, question, weights
+        What they are made of.
+    most
+        Only so many chunks are wanted; None: all.
+    defined
+        For each name of the question the files of all parts that define it; None: there is no other part.
+    exchange
+        Gives the greatest scores of all parts.
+    """
     found = FileLists(weights.of_kinds(question).take(space.kinds))
     exact, mentioned = np.zeros(space.files), np.zeros(space.files)
-    for name in question.names:
-        defining = _defining(space, name)
-        if len(defining) <= MOST_DEFINING:
+    for at, name in enumerate(question.names):
+        defining = defining_files(space, name)
+        count = len(defining) if defined is None else defined[at]
+        if count <= MOST_DEFINING:
             for file, share in sorted(defining.items()):
-                exact[file] += share / len(defining)
+                exact[file] += share / count
     for file in _mentioned(space, question):
         mentioned[file] = 1.0
     exact *= weights.exact
@@ -99,10 +121,12 @@ def file_lists(
     if total is None:
         total = np.zeros(space.files)
         tops = _three_best(space, words)
-        ranked = zip((weights.best, weights.second, weights.third, weights.whole), (*tops, words.files), strict=True)
-        for weight, values in ranked:
-            total += weight * _scaled(values)
-    found.lists["words"] = _scaled(total)
+        lists = (*tops, words.files)
+        greatest = exchange.most([_greatest(values) for values in lists])
+        factors = weights.best, weights.second, weights.third, weights.whole
+        for weight, values, top in zip(factors, lists, greatest, strict=True):
+            total += weight * _scaled(values, top)
+    found.lists["words"] = _scaled(total, *exchange.most([_greatest(total)]))
     found.lists["definitions"] = exact
     found.lists["mentioned"] = mentioned
     return found
@@ -184,8 +208,12 @@ def _next_best(words: WordScores, files: Numbers) -> tuple[Floats, Floats]:
     return found[0], found[1]
 
 
-def _scaled(values: Floats) -> Floats:
-    most = float(values.max()) if len(values) else 0.0
+def _greatest(values: Floats) -> float:
+    return float(values.max()) if len(values) else 0.0
+
+
+def _scaled(values: Floats, most: float | None = None) -> Floats:
+    most = _greatest(values) if most is None else most
     return values / most if most > 0.0 else values
 
 
@@ -207,8 +235,11 @@ def _three_best(space: Space, words: WordScores) -> list[Floats]:
     return found
 
 
-def _defining(space: Space, name: str) -> dict[int, float]:
-    """Give the files in which a definition bears a name, 1 for each where one has a body of lines, else `BODILESS`."""
+def defining_files(space: Space, name: str) -> dict[int, float]:
+    """Give files in which a definition bears a name: not all of more than `MOST_DEFINING`.
+
+    1 for each where one has a body of lines, else `BODILESS`.
+    """
     wanted = name.encode()
     found: dict[int, float] = {}
     for number, piece, symbols in with_symbols(space):

@@ -82,6 +82,10 @@ class Ranking:
         How rare each term is that occurs: its inverse frequency among chunks.
     failed
         Repositories (with ``@`` and the revision, if one was asked for) that could not be ranked, and why.
+    searched_chunks
+        Chunks whose words were looked at.
+    share
+        Of a part of the files: what is needed to put it together with others. None: of all of them.
     """
 
     question: Question
@@ -94,6 +98,8 @@ class Ranking:
     unknown: tuple[str, ...] = ()
     failed: Mapping[str, str] = field(default_factory=dict)
     idf: Mapping[str, float] = field(default_factory=dict)
+    searched_chunks: int = 0
+    share: Share | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +114,37 @@ class FileSpace:
     snapshots: Sequence[Snapshot]
     scores: Sequence[Scores]
     chunks: Sequence[RankedChunk]
+
+
+class Exchange(Protocol):
+    """How rankings of parts of the files get the numbers of all: each of them calls the same methods in turn."""
+
+    def add(self, numbers: Sequence[int]) -> list[int]:
+        """Give the sums of what all have."""
+        ...
+
+    def most(self, numbers: Sequence[float]) -> list[float]:
+        """Give the greatest of what all have."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What a ranking of a part of the files needs to be one of all, beside its chunks.
+
+    Attributes
+    ----------
+    file_scores
+        The score of each of `Ranking.files`.
+    chunk_scores
+        The score of each of `Ranking.chunks` before it is scaled.
+    best
+        The best chunks: the score, negated and not scaled, the place, and the terms of the question that each holds.
+    """
+
+    file_scores: tuple[float, ...] = ()
+    chunk_scores: tuple[float, ...] = ()
+    best: tuple[tuple[float, tuple[str, str, str, int], frozenset[str]], ...] = ()
 
 
 class Scorer(Protocol):

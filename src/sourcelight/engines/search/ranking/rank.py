@@ -8,23 +8,32 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sourcelight.core.batches import Cancellation
-from sourcelight.engines.search.ranking.bm25 import Floats, Weights, WordScores, score, starts
+from sourcelight.engines.search.ranking.bm25 import Floats, Held, Weights, WordScores, held_by, score, starts
+from sourcelight.engines.search.ranking.exchange import ALONE, COVERING, coverage
 from sourcelight.engines.search.ranking.file_scores import (
     CHUNK,
     FILE,
     FileLists,
     ListWeights,
     by_target,
+    defining_files,
     file_lists,
     of_targets,
 )
-from sourcelight.engines.search.ranking.model import FileSpace, RankedChunk, RankedFile, Ranking, Scorer
+from sourcelight.engines.search.ranking.model import (
+    Exchange,
+    FileSpace,
+    RankedChunk,
+    RankedFile,
+    Ranking,
+    Scorer,
+    Share,
+)
 from sourcelight.engines.search.ranking.paths import KINDS
 from sourcelight.engines.search.ranking.question import Question
 from sourcelight.engines.search.ranking.space import Mask, Numbers, Piece, Space, make_space
 from sourcelight.engines.search.ranking.terms_files import Opened
 
-_COVERING = 8
 _VOTING = 12
 
 
@@ -39,11 +48,12 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Ranker:
-    """Ranks with these weights and further lists."""
+    """Ranks with these weights and further lists; with an exchange, a part of the files and without such lists."""
 
     weights: Weights = field(default_factory=Weights)
     lists: ListWeights = field(default_factory=ListWeights)
     scorers: Sequence[Scorer] = ()
+    exchange: Exchange = ALONE
 
     def rank(
         self,
@@ -55,10 +65,12 @@ class Ranker:
     ) -> Ranking:
         """Rank; `masks` say which files of each target count, None for all. Raises `Cancelled`."""
         space = make_space(opened, masks)
+        if self.exchange is not ALONE:
+            return self._rank_part(space, question, limits, cancellation)
         if not space.chunks:
             return Ranking(question, unknown=_unknown(question, {}))
         most = limits.chunks if limits.files is None and limits.per_file is None else None
-        order = self._order(space, question, cancellation, None if most is None else max(most, _COVERING))
+        order = self._order(space, question, cancellation, None if most is None else max(most, COVERING))
         words = order.words
         numbers, files = order.best(limits)
         return Ranking(
@@ -68,9 +80,46 @@ class Ranker:
             int(np.count_nonzero(order.file_scores > 0.0)),
             words.matched,
             space.files,
-            _coverage(question, space, words, order.first(_COVERING)),
+            _coverage(question, space, words, order.first(COVERING)),
             _unknown(question, words.idf),
             idf=words.idf,
+            searched_chunks=space.chunks,
+        )
+
+    def _rank_part(self, space: Space, question: Question, limits: Limits, cancellation: Cancellation) -> Ranking:
+        """Rank a part of the files as all of them would be: every number that is of all of them is exchanged.
+
+        All parts exchange the same numbers in the same order, those without a chunk too.
+        """
+        held = held_by(space, question.terms, self.weights, cancellation)
+        counts = [space.chunks, space.files, space.length]
+        counts += [len(defining_files(space, name)) for name in question.names]
+        counts += [number for each in held.values() for number in (each.chunks, each.files)]
+        chunks, files, length, *rest = self.exchange.add(counts)
+        defined, of_terms = rest[: len(question.names)], iter(rest[len(question.names) :])
+        known = {term: Held(count, next(of_terms)) for term, count in zip(held, of_terms, strict=False)}
+        part = space.part_of(chunks, files, length)
+        words = score(part, question.terms, self.weights, cancellation, known)
+        lists = file_lists(part, words, question, self.lists, defined=defined, exchange=self.exchange)
+        order = _Order(part, words, lists, self.exchange)
+        numbers, best_files = order.best(limits)
+        first = order.first(COVERING)
+        share = Share(
+            tuple(float(order.file_scores[file]) for file in best_files),
+            order.unscaled(),
+            tuple(order.covering(chunk, value) for chunk, value in first),
+        )
+        return Ranking(
+            question,
+            tuple(order.chunks(numbers, best_files)),
+            tuple(order.files(best_files)),
+            int(np.count_nonzero(order.file_scores > 0.0)),
+            words.matched,
+            part.files,
+            unknown=_unknown(question, words.idf),
+            idf=words.idf,
+            searched_chunks=part.chunks,
+            share=share,
         )
 
     def rank_files(
@@ -117,20 +166,21 @@ class Ranker:
 class _Order:
     """Files and chunks by their scores."""
 
-    def __init__(self, space: Space, words: WordScores, lists: FileLists) -> None:
-        self.space, self.words, self.lists = space, words, lists
+    def __init__(self, space: Space, words: WordScores, lists: FileLists, exchange: Exchange = ALONE) -> None:
+        self.space, self.words, self.lists, self._exchange = space, words, lists, exchange
         total = lists.total()
-        self._most = float(total.max()) or 1.0
+        greatest, most = exchange.most([float(total.max(initial=0.0)), float(words.tops.max(initial=0.0))])
+        self._most = greatest or 1.0
         self.file_scores: Floats = total / self._most
         self._seen: list[tuple[int, float]] | None = None
+        self._unscaled: tuple[float, ...] = ()
         if lists.settled is None:
             self._held, file = words.held, words.file
         else:
             self._held, file = words.held_of(lists.settled)
         self._files = file
-        most = float(words.tops.max()) or 1.0
         self._scores = words.chunks.take(self._held)
-        self._scores *= CHUNK / most
+        self._scores *= CHUNK / (most or 1.0)
         self._scores *= lists.kind.take(file)
         self._scores += (FILE * self.file_scores).take(file)
 
@@ -161,10 +211,21 @@ class _Order:
             chosen = self._chosen(self._settled(self._of_best_files(limits)), limits, wanted)
         else:
             chosen = self._sorted(wanted)[:wanted]
-        most = self._scores.max() if count else 1.0
+        (most,) = self._exchange.most([float(self._scores.max(initial=0.0))])
+        most = most or 1.0
         files = dict.fromkeys(self._place(chunk)[2] for chunk, _ in chosen)
         ordered = sorted(files, key=lambda file: (-self.file_scores[file], self._name(file)))
+        self._unscaled = tuple(value for _, value in chosen)
         return [(chunk, value / most) for chunk, value in chosen], ordered
+
+    def unscaled(self) -> tuple[float, ...]:
+        """Give the scores of the chunks that `best` gave, before they were scaled."""
+        return self._unscaled
+
+    def covering(self, chunk: int, value: float) -> tuple[float, tuple[str, str, str, int], frozenset[str]]:
+        """Give a chunk's negated score, its place, and the terms of the question that it holds."""
+        file = self._place(chunk)[2]
+        return -value, (*self._name(file), chunk), held_terms(self.space, self.words, [(chunk, value)])
 
     def first(self, count: int) -> list[tuple[int, float]]:
         """Give the best chunks whatever their files are, with their scores before these are scaled."""
@@ -279,19 +340,15 @@ class _Order:
 
 def _coverage(question: Question, space: Space, words: WordScores, best: Sequence[tuple[int, float]]) -> float:
     """Share of the question's weight that the best chunks hold."""
+    return coverage(question, words.idf, space.chunks, held_terms(space, words, best))
+
+
+def held_terms(space: Space, words: WordScores, best: Sequence[tuple[int, float]]) -> frozenset[str]:
+    """Give the terms that some chunks hold, in their text or path."""
     tops = np.array(sorted(chunk for chunk, _ in best), dtype=np.int64)
-    absent = float(np.log(1.0 + (space.chunks + 0.5) / 0.5))
-    whole = found = 0.0
-    required = question.terms.keys() - question.optional
-    for term, weight in question.terms.items():
-        if term not in required and (required or term not in words.idf):
-            continue
-        mass = weight * words.idf.get(term, absent)
-        whole += mass
-        in_text, in_path = words.holders.get(term, (_NONE, _NONE))
-        if _any_of(tops, in_text) or _any_of(space.file_of[tops], in_path):
-            found += mass
-    return found / whole if whole else 0.0
+    files = space.file_of[tops]
+    holding = words.holders.items()
+    return frozenset(term for term, (chunks, paths) in holding if _any_of(tops, chunks) or _any_of(files, paths))
 
 
 def _any_of(wanted: Numbers, numbers: Numbers) -> bool:
@@ -300,9 +357,6 @@ def _any_of(wanted: Numbers, numbers: Numbers) -> bool:
         return False
     places = np.minimum(numbers.searchsorted(wanted), len(numbers) - 1)
     return bool((numbers[places] == wanted).any())
-
-
-_NONE = np.zeros(0, dtype=np.int64)
 
 
 def _unknown(question: Question, known: Mapping[str, float]) -> tuple[str, ...]:

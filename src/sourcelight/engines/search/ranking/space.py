@@ -10,7 +10,7 @@ from __future__ import annotations
 import operator
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -172,6 +172,8 @@ class Space:
         Of each file, a place in `paths.KINDS`.
     pieces_of
         The pieces of each target.
+    over
+        Chunks and files of all, where these are a part of them; `mean_length` is then that of all.
     """
 
     opened: Sequence[Opened]
@@ -186,6 +188,7 @@ class Space:
     file_of: Numbers
     kinds: NDArray[np.uint8]
     pieces_of: Sequence[Sequence[int]]
+    over: tuple[int, int] | None = None
     _norms: dict[float, tuple[Floats, Floats]] = field(default_factory=dict)
 
     @property
@@ -197,6 +200,21 @@ class Space:
     def files(self) -> int:
         """How many files with chunks."""
         return self.file_base[-1]
+
+    @property
+    def of_all(self) -> tuple[int, int]:
+        """How many chunks and files there are, those of other parts included."""
+        return self.over or (self.chunks, self.files)
+
+    @property
+    def length(self) -> int:
+        """Terms in all chunks."""
+        return sum(piece.total_length for piece in self.pieces)
+
+    def part_of(self, chunks: int, files: int, length: int) -> Space:
+        """The same as a part of so many chunks and files with so many terms."""
+        mean = max(length / chunks, 1.0) if chunks else 1.0
+        return replace(self, mean_length=mean, over=(chunks, files), _norms={})
 
     def piece_of_chunk(self, chunk: int) -> int:
         """Give the piece in which a chunk is."""
@@ -210,7 +228,8 @@ class Space:
         """Give by what the counts of each chunk and of each file are divided: 1 - b + b · length / mean."""
         found = self._norms.get(b)
         if found is None:
-            mean_file = self.mean_length * self.chunks / max(self.files, 1) or 1.0
+            chunks_of_all, files_of_all = self.of_all
+            mean_file = self.mean_length * chunks_of_all / max(files_of_all, 1) or 1.0
             parts = [(1.0 - b) + (b / self.mean_length) * piece.length for piece in self.pieces]
             files = [1.0 - b + b * piece.file_length / mean_file for piece in self.pieces]
             found = _united(parts), _united(files)
