@@ -9,10 +9,16 @@ another has room.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 REPLICAS = 2
 LOAD_CAP = 1.1
+
+_AT_ONCE = 1024
+"""Shards that are ranked together: their weights for a hundred workers take a few megabytes."""
 
 
 def place(
@@ -36,32 +42,63 @@ def place(
     wanted = min(replicas, len(names))
     if not wanted:
         return dict.fromkeys(shards, ())
+    zones = [zone_of(name) for name in names]
     most = cap * wanted * sum(shards.values()) / len(names)
-    load = dict.fromkeys(names, 0)
+    load = [0] * len(names)
     found: dict[str, tuple[str, ...]] = {}
-    for shard, size in sorted(shards.items(), key=lambda item: (-item[1], item[0])):
-        ranked = ranking(shard, names)
-        with_room = [name for name in ranked if load[name] + size <= most]
-        full = [name for name in ranked if load[name] + size > most]
-        chosen: list[str] = []
-        for pool in (with_room, sorted(full, key=lambda name: load[name])):
-            # First one of each zone, then the rest: a zone that is lost takes one replica with it.
-            for apart in (True, False):
-                for name in pool:
-                    zones = {zone_of(other) for other in chosen}
-                    if len(chosen) < wanted and name not in chosen and not (apart and zone_of(name) in zones):
-                        chosen.append(name)
-        for name in chosen:
-            load[name] += size
-        found[shard] = tuple(sorted(chosen, key=ranked.index))
+    ids = sorted(shards, key=lambda shard: (-shards[shard], shard))
+    for shard, ranked in zip(ids, _ranked(ids, names), strict=True):
+        size = shards[shard]
+        chosen = _chosen(ranked, zones, load, most - size, wanted)
+        for at in chosen:
+            load[at] += size
+        found[shard] = tuple(names[at] for at in sorted(chosen, key=ranked.index))
     return found
 
 
 def ranking(shard: str, workers: Sequence[str]) -> list[str]:
     """The workers by their weight for a shard, the highest first."""
-    return sorted(
-        workers, key=lambda name: hashlib.blake2b(f"{shard}\0{name}".encode(), digest_size=8).digest(), reverse=True
+    return [workers[at] for at in next(_ranked([shard], workers))]
+
+
+def _ranked(shards: Sequence[str], workers: Sequence[str]) -> Iterator[list[int]]:
+    """For each shard the places of the workers by their weight, the highest first."""
+    of_worker = _hashes(workers)
+    for start in range(0, len(shards), _AT_ONCE):
+        weights = _mixed(_hashes(shards[start : start + _AT_ONCE])[:, None] ^ of_worker[None, :])
+        yield from np.argsort(~weights, axis=1, kind="stable").tolist()
+
+
+def _hashes(names: Sequence[str]) -> Any:
+    return np.array(
+        [int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little") for name in names], np.uint64
     )
+
+
+def _mixed(values: Any) -> Any:
+    """Numbers in which each bit depends on all bits of the former ones (the finalizer of splitmix64)."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+def _chosen(ranked: Sequence[int], zones: Sequence[str], load: Sequence[int], room: float, wanted: int) -> list[int]:
+    """The first in rank that have room, of different zones as far as there are; then those of least load."""
+    chosen: list[int] = []
+    # First one of each zone, then the rest: a zone that is lost takes one replica with it.
+    passes = (True, False) if len(set(zones)) > 1 else (False,)
+    for full in (False, True):
+        pool = sorted(ranked, key=load.__getitem__) if full else ranked
+        for apart in passes:
+            for at in pool:
+                if (load[at] > room) is not full or at in chosen:
+                    continue
+                if apart and any(zones[at] == zones[one] for one in chosen):
+                    continue
+                chosen.append(at)
+                if len(chosen) == wanted:
+                    return chosen
+    return chosen
 
 
 def zone_of(worker: str) -> str:
