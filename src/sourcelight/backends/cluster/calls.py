@@ -1,4 +1,4 @@
-"""Calls of tools and analyses over a cluster: planned here, carried out by one worker that has what they need."""
+"""Calls of tools and analyses over a cluster: planned here, carried out by the workers that have what they need."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import pyarrow as pa
 from sourcelight.backends.cluster.asking.calls import ask_one
 from sourcelight.backends.cluster.asking.members import Member
 from sourcelight.backends.cluster.messages import CALL, SEARCH, Order, answer_from_plain
+from sourcelight.backends.cluster.parts import Call, in_parts, ranked, waited
 from sourcelight.core.batches import Cancellation
-from sourcelight.core.batches.answers import Answer, CallProgress
-from sourcelight.core.errors import Cancelled, ClusterError, UnsupportedCall
+from sourcelight.core.batches.answers import Answer
+from sourcelight.core.errors import ClusterError
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.repos import Repository, Viewer
 
@@ -25,53 +26,55 @@ GATHER_BYTES = 4 * 1024**3
 """Bytes of shards that one call may need on one worker: a call over more names fewer repositories."""
 
 _HERE = frozenset({"list_repos", "keyword_search"})
-_ACROSS = frozenset({"go_to_definition", "find_references", "callers", "callees"})
+_ACROSS = frozenset({"go_to_definition", "find_references", "callers", "callees", "dependency_graph", "imports"})
 _STEP_S = 0.1
 
 
 def delegated(engine: ClusterEngine, name: str, arguments: Mapping[str, Any], context: CallContext) -> Answer | None:
-    """Answer a call by a worker; None for a call that is answered from the catalog or by searches.
+    """Answer a call by workers; None for a call that is answered here, from the catalog and by searches.
 
-    A call runs on one worker, which fetches the shards that it does not hold, so that the answer is the one that a
-    single machine would give.
+    A call over several repositories goes to the workers that hold them, each of which gives its part of the answer.
+    One of a single repository, or one whose parts are not independent, runs on one worker, which fetches the shards
+    that it does not hold.
 
     Raises
     ------
     RepositoryNotFound
         For a name that is none, or not for this viewer.
-    UnsupportedCall
-        For deep search, which does not run over a cluster.
     ClusterError
-        When no worker answers, or the call needs more than `GATHER_BYTES` of shards.
+        When no worker answers, or a call on one worker needs more than `GATHER_BYTES` of shards.
     Cancelled
         After ``context.cancellation.cancel()``.
     """
-    if name in _HERE:
+    if name in _HERE or name.startswith("deepsearch"):
         return None
-    if name.startswith("deepsearch"):
-        raise UnsupportedCall(
-            f"{name} does not run over a cluster: open the repositories of the question on one machine", call=name
-        )
+    call = Call(engine, name, arguments, context)
+    if name == "nls_search":
+        return ranked(call)
+    from sourcelight.engines import tools
+
     needed = _needed(engine, name, arguments, context.viewer)
-    order = Order(
-        engine.generation.id,
-        tuple(repository.name for repository in needed),
-        viewer=context.viewer.name,
-        allowed_s=context.cancellation.remaining_s,
-        tool=name,
-        arguments=arguments,
-        served=context.served,
-        base_url=context.base_url,
-    )
-    candidates = _candidates(engine, arguments.get("repo", ""), needed)
+    steps = tools.steps_of(tools.named(name))
+    if steps is not None and (len(needed) != 1 or "repos" not in tools.named(name).input_schema["properties"]):
+        return in_parts(call, steps, needed)
+    return _gathered(call, needed)
 
-    def heard(message: Mapping[str, Any]) -> None:
-        if message["kind"] == "progress" and context.observer is not None:
-            context.observer(CallProgress(**message["progress"], rows=message.get("rows")))
 
+def _gathered(call: Call, needed: tuple[Repository, ...]) -> Answer:
+    """Answer a call on one worker that has all shards which it needs."""
+    engine, context = call.engine, call.context
+    sizes = {entry.name: entry.size for entry in engine.generation.searchable}
+    total = sum(sizes[repository.name] for repository in needed)
+    if total > GATHER_BYTES:
+        raise ClusterError(
+            f"{call.name} over {len(needed):,} repositories needs {total:,} bytes of shards on one worker, and "
+            f"{GATHER_BYTES:,} is the most: name fewer repositories"
+        )
+    order = call.order([repository.name for repository in needed])
+    candidates = _candidates(engine, call.arguments.get("repo", ""), needed)
     fleet = engine.fleet
-    work = ask_one(fleet.members, CALL, order, candidates, what=name, silence_s=fleet.silence_s, heard=heard)
-    message = _waited(engine, work, context.cancellation)
+    work = ask_one(fleet.members, CALL, order, candidates, what=call.name, silence_s=fleet.silence_s, heard=call.heard)
+    message = waited(engine, work, context.cancellation)
     return answer_from_plain(message["answer"])
 
 
@@ -102,7 +105,7 @@ def counted(
         # The workers of one group hold the same shards first; for the second try any of them will do.
         candidates = list(dict.fromkeys(member for name in own for member in holders[name]))
         work.append(ask_one(fleet.members, SEARCH, order, candidates, what="count", silence_s=fleet.silence_s))
-    for message in _waited(engine, _together(work), cancellation):
+    for message in waited(engine, _together(work), cancellation):
         if not message["counted"]:
             return None
         tables.append(message["table"])
@@ -134,22 +137,10 @@ def _summed(table: Any, by: Sequence[str]) -> Any:
 
 def _needed(engine: ClusterEngine, name: str, arguments: Mapping[str, Any], viewer: Viewer) -> tuple[Repository, ...]:
     """The repositories that a call reads."""
-    visible = engine.catalog.visible(viewer)
-    named = [str(one).strip("/") for one in arguments.get("repos") or ()]
-    if "repo" in arguments:
-        own = engine.catalog.get(str(arguments["repo"]).strip("/"), viewer)
-        found = visible if name in _ACROSS else (own,)
-    elif named:
-        found = tuple(engine.catalog.get(one, viewer) for one in dict.fromkeys(named))
-    else:
-        found = visible
-    sizes = {entry.name: entry.size for entry in engine.generation.searchable}
-    total = sum(sizes[repository.name] for repository in found)
-    if total > GATHER_BYTES:
-        raise ClusterError(
-            f"{name} over {len(found):,} repositories needs {total:,} bytes of shards on one worker, and "
-            f"{GATHER_BYTES:,} is the most: name fewer repositories"
-        )
+    named = [str(one).strip("/") for one in (arguments.get("repo"), *(arguments.get("repos") or ())) if one]
+    found = tuple(engine.catalog.get(one, viewer) for one in dict.fromkeys(named))
+    if name in _ACROSS or not found:
+        found = engine.catalog.visible(viewer)
     return found
 
 
@@ -163,17 +154,3 @@ def _candidates(engine: ClusterEngine, repo: str, needed: Sequence[Repository]) 
             held[member] = held.get(member, 0) + sizes[repository.name]
     own = holders.get(repo.strip("/"), ())
     return sorted(held, key=lambda one: (one not in own, own.index(one) if one in own else 0, -held[one], one.name))
-
-
-def _waited(engine: ClusterEngine, work: Any, cancellation: Cancellation) -> Any:
-    """Wait for work on the fleet's loop; cancelling ends it there."""
-    future = engine.fleet.start(work)
-    while True:
-        try:
-            return future.result(_STEP_S)
-        except TimeoutError:
-            if future.done():
-                raise
-            if cancellation.stopped:
-                future.cancel()
-                raise Cancelled("stopped on request") from None

@@ -139,7 +139,7 @@ def _places(
 
     Repositories come by name, a revision once however often it was asked for.
     """
-    query = _filters_query(filters)
+    query = filters_query(filters)
     engine.refresh(cancellation)
     scopes = [item for part in query.plan for item in scoped(part, engine.catalog.contexts, query.text)]
     scoper = Scoper(engine, viewer, cancellation)
@@ -156,7 +156,8 @@ def _places(
     return [(target, tuple(texts)) for target, texts in ordered], failed
 
 
-def _filters_query(filters: str) -> Query:
+def filters_query(filters: str) -> Query:
+    """Read filters as a query of files; raises `QueryError`."""
     query = parse(f"{filters} type:file".strip(), "regexp")
     for part in query.plan:
         refuse_unsupported(part, SUPPORTED)

@@ -32,13 +32,18 @@ class Outbox:
         self._arrived = asyncio.Event()
         self._sent = 0.0
 
-    def put(self, piece: Any, size: int = 0) -> None:
-        """Add a piece, waiting while too many bytes wait; from the thread that searches."""
+    def put(self, piece: Any, size: int = 0, *, urgent: bool = False) -> None:
+        """Add a piece, waiting while too many bytes wait; from the thread that searches.
+
+        An urgent one is not kept for others to go with it.
+        """
         with self._changed:
             while self._bytes > MOST_BYTES and not self._cancellation.cancelled:
                 self._changed.wait(_STEP_S)
             self._pieces.append(piece)
             self._bytes += size
+            if urgent:
+                self._sent = 0.0
         self._tell()
 
     def close(self) -> None:

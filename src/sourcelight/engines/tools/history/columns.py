@@ -63,6 +63,17 @@ def joined(name: str, parts: Sequence[Table]) -> Table:
     return pa.concat_tables(parts).unify_dictionaries().combine_chunks() if len(parts) > 1 else parts[0]
 
 
+def compact(rows: Table) -> Table:
+    """Some rows of a table, with the values that they use alone."""
+    made = [
+        column.cast(column.type.value_type).dictionary_encode().cast(column.type)
+        if pa.types.is_dictionary(column.type)
+        else column
+        for column in rows.columns
+    ]
+    return pa.Table.from_arrays(made, schema=rows.schema)
+
+
 def times(seconds: Any) -> Array:
     """Instants of seconds since 1970."""
     return pa.array(np.asarray(seconds, np.int64) * 1_000_000).cast(pa.timestamp("us", tz="UTC"))

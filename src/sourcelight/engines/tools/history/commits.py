@@ -77,7 +77,7 @@ def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:
     total = sum(each.total for each in found)
     stamps = [each.rows.column("commit_date").cast(pa.int64()).to_numpy() for each in found]
     counts = newest(stamps, limit_of(arguments, context, DEFAULT_COUNT))
-    table = columns.joined("commits", [each.rows.slice(0, n) for each, n in zip(found, counts, strict=True)])
+    table = columns.joined("commits", [_first(each.rows, n) for each, n in zip(found, counts, strict=True)])
     if len(found) > 1:
         order = np.argsort(-table.column("commit_date").cast(pa.int64()).to_numpy(), kind="stable")
         table = table.take(pa.array(order))
@@ -91,6 +91,10 @@ def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:
         **part.facts.get("echoed", {}),
     }
     return Answer("commits", table, facts, part.complete and not cut, tuple(notices))
+
+
+def _first(rows: Any, count: int) -> Any:
+    return rows if count == rows.num_rows else columns.compact(rows.slice(0, count))
 
 
 search_commits = Parted(_find, _join)

@@ -132,7 +132,7 @@ def _first(found: _Found, count: int) -> _Found:
     of_rows = found.rows.column("commit").cast(pa.string())
     kept = pa.compute.is_in(of_rows, value_set=pa.array(sorted(commits), pa.string()))
     results = [result for result in found.results if result["oid"] in commits]
-    return replace(found, rows=found.rows.filter(kept), results=results)
+    return replace(found, rows=columns.compact(found.rows.filter(kept)), results=results)
 
 
 def diff_rows(opened: Opened, rows: Ints, changes: Ints, patterns: tuple[CompiledPattern, ...]) -> Any:

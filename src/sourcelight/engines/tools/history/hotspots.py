@@ -85,7 +85,7 @@ def _hot_files(
     )
     if limit and limit < count:
         best = np.sort(np.argsort(-scores, kind="stable")[:limit])
-        return _Hot(scores[best], rows.take(pa.array(best)), count)
+        return _Hot(scores[best], columns.compact(rows.take(pa.array(best))), count)
     return _Hot(scores, rows, count)
 
 

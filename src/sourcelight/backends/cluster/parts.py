@@ -1,0 +1,160 @@
+"""Calls over many repositories: each worker gives its part, and the answer is made of all parts here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from sourcelight.backends.cluster.asking.calls import NoAnswer
+from sourcelight.backends.cluster.asking.holders import Holders
+from sourcelight.backends.cluster.asking.tried import Tried
+from sourcelight.backends.cluster.messages import PART, RANK, Order
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.batches.answers import Answer, CallProgress
+from sourcelight.core.errors import Cancelled
+from sourcelight.engines.engine.plan import unmade_plan
+from sourcelight.engines.engine.scopes.contexts import scoped
+from sourcelight.engines.engine.scopes.scope import Scoper
+from sourcelight.repos import Repository, Viewer
+
+if TYPE_CHECKING:
+    from sourcelight.backends.cluster.engine import ClusterEngine
+    from sourcelight.engines.tools import CallContext, Parted
+
+_STEP_S = 0.1
+_DATES = ("after", "before")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call, and for whom."""
+
+    engine: ClusterEngine
+    name: str
+    arguments: Mapping[str, Any]
+    context: CallContext
+
+    def order(self, names: Sequence[str], step: str = "") -> Order:
+        """What workers are asked, of some repositories."""
+        return Order(
+            self.engine.generation.id,
+            tuple(names),
+            viewer=self.context.viewer.name,
+            allowed_s=self.context.cancellation.remaining_s,
+            tool=self.name,
+            arguments=self.arguments,
+            served=self.context.served,
+            base_url=self.context.base_url,
+            step=step,
+        )
+
+    def heard(self, message: Mapping[str, Any]) -> None:
+        """Pass on how far a worker is."""
+        if message["kind"] == "progress" and self.context.observer is not None:
+            self.context.observer(CallProgress(**message["progress"], rows=message.get("rows")))
+
+    def holders(self, names: Sequence[str], step: str) -> Holders:
+        """The workers of some repositories."""
+        fleet = self.engine.fleet
+        order = self.order(names, step)
+        return Holders(fleet.members, self.engine.generation, order, fleet.holders(), fleet.silence_s, heard=self.heard)
+
+    def nowhere(self) -> CallContext:
+        """The context of somebody who may see nothing: what an answer over no repository is made with."""
+        return replace(self.context, viewer=Viewer(self.context.viewer.name, sees_private=False, only=frozenset()))
+
+
+def in_parts(call: Call, steps: Parted, needed: Sequence[Repository]) -> Answer:
+    """Answer a call by the workers that hold its repositories; raises `NoAnswer` when none answers for any."""
+    from sourcelight.engines import tools
+
+    unnamed = not call.arguments.get("repos")
+    named = "repos" in tools.named(call.name).input_schema["properties"]
+    if not needed or (call.context.served and named and unnamed):
+        return tools.named(call.name).run(call.arguments, call.nowhere())
+    # What is asked in words, such as a week ago, is the same moment for every worker.
+    call = replace(call, arguments=_dated(call))
+    asking = call.holders([repository.name for repository in needed], PART)
+    messages = waited(call.engine, asking.each(), call.context.cancellation)
+    skipped = _skipped(call.name, asking, messages)
+    answered = [name for name in asking.order.names if name not in skipped]
+    part = tools.Part.joined(answered, [message["answer"]["attributes"]["part"] for message in messages])
+    part.check_revisions()
+    for name, said in skipped.items():
+        part.lack("answer", name, said)
+    return _accounted(steps.join(call.arguments, call.context, part), skipped)
+
+
+def ranked(call: Call) -> Answer:
+    """Rank for a question over all workers; raises `NoAnswer` when none answers for any repository."""
+    from sourcelight.engines.tools.ranked import answer_of_parts, ranked_answer
+
+    text = call.arguments["query"]
+    names = _chosen(call, text)
+    if not names:
+        return ranked_answer(text, call.nowhere())
+    asking = call.holders(names, RANK)
+    messages = waited(call.engine, asking.together(), call.context.cancellation)
+    skipped = _skipped(call.name, asking, messages)
+    parts = [message["answer"]["attributes"]["ranked"] for message in messages]
+    return _accounted(answer_of_parts(text, parts, skipped, call.context), skipped)
+
+
+def _chosen(call: Call, text: str) -> list[str]:
+    """Names of the repositories that the filters of a question choose, of those the viewer may see."""
+    from sourcelight.engines.engine.natural import filters_query, split_filters
+
+    engine = call.engine
+    query = filters_query(split_filters(text)[0])
+    scopes = [item for part in query.plan for item in scoped(part, engine.catalog.contexts, query.text)]
+    plans = [
+        unmade_plan(scope) for scope in Scoper(engine, call.context.viewer, call.context.cancellation).selected(scopes)
+    ]
+    return sorted({target.repository.name for plan in plans for target in plan.targets})
+
+
+def _dated(call: Call) -> Mapping[str, Any]:
+    """The arguments with dates as the moments that they are."""
+    if not any(call.arguments.get(name) for name in _DATES):
+        return call.arguments
+    from sourcelight.engines.tools.history.filters import dates_of
+
+    return {**call.arguments, **dates_of(call.name, call.arguments)[2]}
+
+
+def _skipped(name: str, asking: Holders, messages: Sequence[Any]) -> dict[str, str]:
+    """Repositories that nobody answered for, and what is said of each."""
+    tried = {one: tuple(asking.tried.get(one, ())) for one in asking.skipped}
+    if not messages:
+        raise NoAnswer(name, [one for each in tried.values() for one in each])
+    return {one: _sentence(one, each) for one, each in sorted(tried.items())}
+
+
+def _sentence(name: str, tried: Sequence[Tried]) -> str:
+    asked = "; ".join(f"{one.worker}: {one.reason}" for one in tried) or "no worker that holds it answers"
+    return f"{name} did not answer and is left out. Asked: {asked}. Ask again in a moment."
+
+
+def _accounted(answer: Answer, skipped: Mapping[str, str]) -> Answer:
+    """The answer with a row for each repository that nobody answered for."""
+    if not skipped:
+        return answer
+    rows = [
+        {"reason": "backend-missing", "repository": name, "message": said} for name, said in sorted(skipped.items())
+    ]
+    return replace(answer, attributes={**answer.attributes, "skipped": rows}, complete=False)
+
+
+def waited(engine: ClusterEngine, work: Any, cancellation: Cancellation) -> Any:
+    """Wait for work on the fleet's loop; cancelling ends it there."""
+    future = engine.fleet.start(work)
+    while True:
+        try:
+            return future.result(_STEP_S)
+        except TimeoutError:
+            if future.done():
+                raise
+            if cancellation.stopped:
+                future.cancel()
+                raise Cancelled("stopped on request") from None

@@ -1,0 +1,90 @@
+"""A call of a tool or an analysis over the shards of one worker: all of it, or its part of one over many workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sourcelight.backends.cluster.messages import PART, RANK, Order, answer_to_plain
+from sourcelight.backends.cluster.worker.exchanging import Meeting, Posts
+from sourcelight.backends.cluster.worker.outbox import Outbox
+from sourcelight.backends.cluster.worker.search import viewer_of
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.batches.answers import Answer, CallProgress
+from sourcelight.core.errors import Cancelled, ClusterError, IndexFault
+from sourcelight.engines.engine import Engine
+
+Message = dict[str, Any]
+
+
+def called(
+    order: Order,
+    engine: Engine,
+    missing: Mapping[str, str],
+    cancellation: Cancellation,
+    outbox: Outbox,
+    posts: Posts,
+    distrust: Callable[[str], None],
+) -> Message:
+    """Carry out a call; gives the last message.
+
+    `missing` are repositories of the order that are not here, and why. Raises `ClusterError` where a shard turns out
+    to be harmed: another worker has another copy.
+    """
+    from sourcelight.engines import tools
+
+    def observe(progress: CallProgress) -> None:
+        rows = progress.rows
+        told = {"stage": progress.stage, "done": progress.done, "total": progress.total, "detail": progress.detail}
+        outbox.put({"kind": "progress", "progress": told, "rows": rows}, 0 if rows is None else rows.nbytes)
+
+    context = tools.CallContext(
+        engine, viewer_of(order), cancellation, observe, served=order.served, base_url=order.base_url
+    )
+    work = {PART: _part, RANK: _ranked}.get(order.step, _whole)
+    try:
+        answer = work(order, context, missing, outbox, posts)
+    except IndexFault as fault:
+        for name in order.names:
+            distrust(name)
+        raise ClusterError(str(fault)) from fault
+    if cancellation.cancelled:
+        raise Cancelled("stopped on request")
+    return {"kind": "end", "answer": answer_to_plain(answer), "failed": dict(missing)}
+
+
+def _whole(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: Posts) -> Answer:
+    from sourcelight.engines import tools
+
+    del outbox, posts
+    return _carried("", None) if missing else tools.call(order.tool, order.arguments, context)
+
+
+def _part(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: Posts) -> Answer:
+    from sourcelight.engines import tools
+
+    del outbox, posts
+    names = [name for name in order.names if name not in missing]
+    if not names:
+        return _carried("part", tools.Part(()))
+    arguments = dict(order.arguments)
+    if "repos" in tools.named(order.tool).input_schema["properties"]:
+        arguments["repos"] = names
+    return _carried("part", tools.part_of(order.tool, arguments, context))
+
+
+def _ranked(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: Posts) -> Answer:
+    from sourcelight.engines.tools.ranked import ranked_part
+
+    if missing:
+        return _carried("ranked", None)  # all begin again without these, or with another worker's copy
+    meeting = Meeting(lambda said: outbox.put(said, urgent=True), posts.open(order.token), context.cancellation)
+    try:
+        return _carried("ranked", ranked_part(order.arguments["query"], context, meeting))
+    finally:
+        posts.close(order.token)
+
+
+def _carried(what: str, value: Any) -> Answer:
+    """Something that is no answer yet, in the form in which answers travel."""
+    return Answer(what, None, {what: value})

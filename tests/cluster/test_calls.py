@@ -1,0 +1,88 @@
+"""Calls over a cluster: the answers of one machine, whichever workers the repositories are on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from pandas.testing import assert_frame_equal
+
+import sourcelight as sl
+from sourcelight.client.portal import call
+from sourcelight.display.frames.answers import answer_frame
+
+NAMES = ["hub", "gauge", "pytide", "handbook", "board"]
+HUB, GAUGE, PYTIDE, HANDBOOK, BOARD = ALL = [f"example.org/tidewatch/{name}" for name in NAMES]
+MAILMAP = "Aiko <one@example.org> <aiko@example.org>"
+pytestmark = pytest.mark.timeout(240)
+
+CALLS: list[tuple[str, Mapping[str, Any]]] = [
+    ("commit_search", {"repos": []}),
+    ("commit_search", {"repos": ALL, "messageTerms": ["fix"], "count": 7}),
+    ("commit_search", {"repos": [PYTIDE, HUB], "count": 3, "after": "2021-01-01"}),
+    ("commit_search", {"repos": [HUB], "revisions": ["HEAD~3", "^HEAD~9"]}),
+    ("commit_search", {"repos": ALL, "revisions": ["v1.0"]}),
+    ("diff_search", {"repos": [], "pattern": "retry"}),
+    ("diff_search", {"repos": ALL, "pattern": "e", "count": 11}),
+    ("get_contributor_repos", {"author": "a", "limit": 2}),
+    ("get_contributor_repos", {"authors": ["aiko", "nobody"], "minCommits": 2}),
+    ("contributors", {"repos": []}),
+    ("contributors", {"repos": ALL, "by": ["repository", "month"], "mailmap": MAILMAP}),
+    ("contributors", {"repos": ALL, "after": "2100-01-01"}),
+    ("churn", {}),
+    ("churn", {"repos": ALL, "by": ["author", "year"], "mailmap": MAILMAP}),
+    ("churn", {"repos": ALL, "by": ["path", "repository"], "before": "2023-01-01"}),
+    ("pickaxe", {"pattern": "retry", "by": ["quarter"]}),
+    ("pickaxe", {"pattern": "e", "repos": ALL, "by": ["author", "repository"]}),
+    ("hotspots", {"limit": 9}),
+    ("hotspots", {"repos": ALL}),
+    ("coupling", {"minCommits": 2, "limit": 12}),
+    ("identities", {}),
+    ("identities", {"repos": ALL, "mailmap": MAILMAP}),
+    ("identity_suggestions", {}),
+    ("nls_search", {"query": "how are failed requests retried"}),
+    ("nls_search", {"query": "repo:hub where is `Station` defined"}),
+    ("nls_search", {"query": "lang:python read the tide from a README"}),
+    ("nls_search", {"query": "FluxCapacitor"}),
+    ("nls_search", {"query": "repo:^nothing$ tide"}),
+    ("keyword_search", {"query": "retry"}),
+    ("find_references", {"repo": PYTIDE, "path": "src/pytide/client.py", "symbol": "Hub"}),
+    ("go_to_definition", {"repo": PYTIDE, "path": "src/pytide/client.py", "symbol": "Hub"}),
+    ("callers", {"repo": PYTIDE, "path": "src/pytide/client.py", "symbol": "Hub"}),
+    ("symbols", {"repo": PYTIDE}),
+    ("outline", {"repo": PYTIDE, "path": "src/pytide/client.py"}),
+    ("imports", {"repo": PYTIDE}),
+    ("dependency_graph", {}),
+    ("dependency_graph", {"repos": [PYTIDE]}),
+    ("repo_map", {"repo": PYTIDE}),
+    ("blame", {"repo": HUB, "path": "README.md"}),
+    ("ownership", {"repo": HUB}),
+    ("list_files", {"repo": HUB}),
+    ("list_repos", {"query": ""}),
+]
+
+
+def ids(cases: list[tuple[str, Mapping[str, Any]]]) -> list[str]:
+    return [f"{name} {' '.join(map(str, arguments.values()))}"[:60] for name, arguments in cases]
+
+
+def frame(client: sl.Client, name: str, arguments: Mapping[str, Any]) -> Any:
+    return answer_frame(call(client.backend.call, name, arguments))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def known(embedded: sl.Client) -> Iterator[None]:
+    """Definitions are known, as they are in shards."""
+    embedded.search("type:symbol e count:all fork:yes archived:yes")
+    return
+
+
+@pytest.mark.parametrize(("name", "arguments"), CALLS, ids=ids(CALLS))
+def test_a_call_gives_what_one_machine_gives(
+    clustered: sl.Client, embedded: sl.Client, name: str, arguments: Mapping[str, Any]
+) -> None:
+    ours, theirs = frame(clustered, name, arguments), frame(embedded, name, arguments)
+    assert_frame_equal(ours, theirs, check_categorical=False, check_exact=True)
+    assert [str(kind) for kind in ours.dtypes] == [str(kind) for kind in theirs.dtypes]
+    assert ours.attrs == theirs.attrs
