@@ -28,7 +28,7 @@ from sourcelight.server.service.pacing import EncodedMatches
 from sourcelight.server.service.producer import Producer
 from sourcelight.server.service.threads import SearchThreads
 
-LATE_S = 1.5  # 0.3 s on an idle machine
+LATE_S = 4.0  # 0.3 s on an idle machine
 SLOW = "[^x]"
 """Each character of lines of megabytes is a match: no machine finds them all in the time below."""
 
@@ -102,8 +102,8 @@ def test_a_step_that_is_late_is_left_behind_and_closes_when_it_ends() -> None:
 
     with ThreadPoolExecutor(1) as worker:
         begin = time.monotonic()
-        assert list(on_time(parts(), Cancellation(0.05), worker)) == [1]
-        assert time.monotonic() - begin < LATE_S
+        assert list(on_time(parts(), Cancellation(1.0), worker)) == [1]
+        assert time.monotonic() - begin < 1.0 + LATE_S
         go_on.set()
     assert closed.wait(20)
 
@@ -191,7 +191,7 @@ def test_what_the_service_could_not_encode_is_told_to_the_engine() -> None:
     slow, told = threading.Event(), []
 
     def script(_: SearchRequest, __: Viewer, cancellation: Cancellation) -> Iterator[Event]:
-        cancellation.limit(0.2)
+        cancellation.limit(1.0)
         line = "x" * 5_000_000
         columns = {"type": ["content"], "repository": ["one"], "line": [line]}
         yield MatchBatch(pa.RecordBatch.from_pydict(columns))
@@ -212,7 +212,7 @@ def test_what_the_service_could_not_encode_is_told_to_the_engine() -> None:
 
     begin = time.monotonic()
     items = anyio.run(search)
-    assert time.monotonic() - begin < 0.2 + LATE_S
+    assert time.monotonic() - begin < 1.0 + LATE_S
     slow.set()
     assert told == [{"one"}]
     assert items == [EncodedMatches(b"[1]"), Done()]

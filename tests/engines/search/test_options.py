@@ -152,7 +152,7 @@ def test_a_stopped_search_ends_at_once_and_a_stopped_count_says_so(tmp_path: Pat
     timer.join()
     parts = list(search(lambda _: (snapshot, commit), [TARGET], query, SearchOptions(), cancellation))
     assert parts == []
-    assert time.monotonic() - began < 0.5
+    assert time.monotonic() - began < 5
     with pytest.raises(Cancelled):
         count(lambda _: (snapshot, commit), [TARGET], query, [], cancellation)
 
