@@ -11,13 +11,9 @@ from sourcelight.core.batches.answers import Answer
 from sourcelight.core.errors import ClusterError, SourcelightError
 from sourcelight.core.wire.request import SearchRequest
 
-PROTOCOL = 2
+PROTOCOL = 1
 SEARCH, CALL, HELLO = "sourcelight_search", "sourcelight_call", "sourcelight_hello"
-TELL = "sourcelight_tell"
 """Operations of a worker."""
-
-PART, RANK = "part", "rank"
-"""Steps of a call over many repositories."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +36,6 @@ class Order:
         Whether only counts are asked for, and by which columns.
     tool, arguments, served, base_url
         A call of a tool or an analysis.
-    step
-        Of a call: empty for all of it, `PART` for what these repositories give, `RANK` for ranking them as a part of
-        all that are asked.
-    token
-        By which numbers reach a ranking that waits for those of all.
     """
 
     generation: str
@@ -59,8 +50,6 @@ class Order:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     served: bool = False
     base_url: str = ""
-    step: str = ""
-    token: str = ""
     protocol: int = PROTOCOL
 
     def to_plain(self) -> dict[str, Any]:
@@ -88,14 +77,14 @@ class Order:
 def fault_to_plain(fault: BaseException) -> dict[str, Any]:
     """An error as values; ours keep their kind and facts, others become words."""
     if not isinstance(fault, SourcelightError):
-        return {"kind": "ClusterError", "message": f"{type(fault).__name__}: {fault}", "facts": {}, "ours": False}
+        return {"error": "ClusterError", "message": f"{type(fault).__name__}: {fault}", "facts": {}, "ours": False}
     facts = {name: value for name, value in vars(fault).items() if _is_plain(value)}
-    return {"kind": type(fault).__name__, "message": str(fault), "facts": facts, "ours": True}
+    return {"error": type(fault).__name__, "message": str(fault), "facts": facts, "ours": True}
 
 
 def fault_from_plain(plain: Mapping[str, Any]) -> SourcelightError:
     """The error that `fault_to_plain` told of."""
-    kind = getattr(errors, str(plain["kind"]), ClusterError)
+    kind = getattr(errors, str(plain["error"]), ClusterError)
     if not (isinstance(kind, type) and issubclass(kind, SourcelightError)):
         kind = ClusterError
     fault: SourcelightError = kind.__new__(kind)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import selectors
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
-from sourcelight.backends.cluster.messages import CALL, HELLO, SEARCH, TELL
+from sourcelight.backends.cluster.messages import CALL, HELLO, SEARCH
 from sourcelight.backends.cluster.worker.search import Failed, Passed, Piece
 from sourcelight.core.errors import ConfigurationError, MissingExtra, WorkersUnreachable
 
@@ -19,6 +20,10 @@ CONNECT_S = 0.3
 _LOOPBACK = ("127.", "localhost", "[::1]")
 
 Message = dict[str, Any]
+
+
+class ConnectionBroke(WorkersUnreachable):
+    """Raised when a connection ends while the other side has a question in hand."""
 
 
 def require_distributed() -> None:
@@ -78,7 +83,6 @@ def serve_orders(worker: Any, desk: Any) -> None:
 
     worker.handlers[SEARCH] = handler(SEARCH)
     worker.handlers[CALL] = handler(CALL)
-    worker.handlers[TELL] = handler(TELL)
     worker.handlers[HELLO] = hello
 
 
@@ -102,22 +106,21 @@ class Connections:
     ) -> AsyncGenerator[Message]:
         """The messages that answer an order. Closing the iterator before its end stops the work at the other side.
 
-        Raises `WorkersUnreachable` when there is no connection, or it breaks.
+        Raises `WorkersUnreachable` when there is no connection or what it gives can't be read, and `ConnectionBroke`
+        when it ends before the answer does.
         """
         message: Message = {"op": operation} if order is None else {"op": operation, "order": dict(order)}
         comm, first = await self._written(address, message)
         whole = False
         try:
             while True:
-                answer = _unwrapped(first if first is not None else await comm.read())
+                answer = _answer(address, operation, first if first is not None else await _read(address, comm))
                 first = None
-                if operation == HELLO or answer.get("kind") in {"end", "fault"}:
+                if operation == HELLO or answer["kind"] in {"end", "fault"}:
                     whole = True
                     yield answer
                     return
                 yield answer
-        except OSError as error:
-            raise WorkersUnreachable(address, f"the connection broke ({type(error).__name__})") from error
         finally:
             if whole:
                 self._idle.setdefault(address, []).append(comm)
@@ -127,18 +130,19 @@ class Connections:
     async def _written(self, address: str, message: Message) -> tuple[Any, Any]:
         """A connection on which a message was answered for the first time, and that answer.
 
-        One that was kept may have been closed at the other side in the meantime; then a new one is made.
+        One that was kept may be closed at the other side while the message is written; then a new one is made.
         """
         while True:
-            kept = bool(self._idle.get(address))
-            comm = await self._comm(address)
+            comm, kept = await self._comm(address)
             try:
-                await comm.write(message)
-                return comm, await comm.read()
-            except OSError as error:
-                comm.abort()
-                if not kept:
-                    raise WorkersUnreachable(address, f"the connection broke ({type(error).__name__})") from error
+                try:
+                    await comm.write(message)
+                except OSError as error:
+                    if kept:
+                        comm.abort()
+                        continue
+                    raise _broke(address, error) from error
+                return comm, await _read(address, comm)
             except BaseException:
                 comm.abort()
                 raise
@@ -146,8 +150,13 @@ class Connections:
     async def workers(self, scheduler: str) -> dict[str, str]:
         """Names and addresses of the workers that a scheduler knows; raises `WorkersUnreachable`."""
         comm, said = await self._written(scheduler, {"op": "identity", "n_workers": -1})
+        try:
+            found = {str(one["name"]): str(address) for address, one in said["workers"].items()}
+        except (KeyError, TypeError, AttributeError) as error:
+            comm.abort()
+            raise WorkersUnreachable(scheduler, f"it does not say who its workers are ({_words(said)})") from error
         self._idle.setdefault(scheduler, []).append(comm)
-        return {str(one["name"]): address for address, one in said["workers"].items()}
+        return found
 
     async def close(self) -> None:
         """Give back all connections."""
@@ -156,20 +165,43 @@ class Connections:
                 comm.abort()
         self._idle.clear()
 
-    async def _comm(self, address: str) -> Any:
+    async def _comm(self, address: str) -> tuple[Any, bool]:
+        """A connection, and whether it was kept from a former question."""
         from distributed.comm import connect
 
         idle = self._idle.get(address, [])
         while idle:
             comm = idle.pop()
-            if not comm.closed():
-                return comm
+            if _is_open(comm):
+                return comm, True
+            comm.abort()
         try:
-            return await asyncio.wait_for(
-                connect(address, timeout=CONNECT_S, deserialize=True, **self._arguments), CONNECT_S * 2
-            )
+            connecting = connect(address, timeout=CONNECT_S, deserialize=True, **self._arguments)
+            return await asyncio.wait_for(connecting, CONNECT_S * 2), False
         except (OSError, TimeoutError, ValueError) as error:
             raise WorkersUnreachable(address, str(error) or type(error).__name__) from error
+
+
+async def _read(address: str, comm: Any) -> Any:
+    try:
+        return await comm.read()
+    except OSError as error:
+        raise _broke(address, error) from error
+    except Exception as error:  # whatever unpacking raises where the other side packs in another way
+        raise WorkersUnreachable(address, f"what it sends can't be read ({type(error).__name__}: {error})") from error
+
+
+def _broke(address: str, error: OSError) -> ConnectionBroke:
+    return ConnectionBroke(address, f"the connection broke ({type(error).__name__})")
+
+
+def _is_open(comm: Any) -> bool:
+    """Whether the other side still listens: one that waits for a question has nothing to say but that it ended."""
+    if comm.closed():
+        return False
+    with selectors.DefaultSelector() as selector:
+        selector.register(comm.stream.socket, selectors.EVENT_READ)
+        return not selector.select(0)
 
 
 def _wrapped(message: Message) -> Message:
@@ -199,9 +231,10 @@ def _wrapped(message: Message) -> Message:
     return wrapped
 
 
-def _unwrapped(message: Any) -> Message:
-    if not isinstance(message, dict):
-        raise WorkersUnreachable("worker", f"it answers {type(message).__name__}, which is no message")
+def _answer(address: str, operation: str, message: Any) -> Message:
+    """A message of ours; what else a server of Dask says, as it does while it shuts down, is no answer."""
+    if not isinstance(message, dict) or (operation != HELLO and "kind" not in message):
+        raise WorkersUnreachable(address, f"it takes no orders ({_words(message)})")
     if message.get("kind") == "pieces":
         message["pieces"] = [
             Passed(tuple(piece["passed"]))
@@ -214,6 +247,12 @@ def _unwrapped(message: Any) -> Message:
     elif "answer" in message:
         message["answer"] = {**message["answer"], "attributes": message["answer"]["attributes"]["attributes"]}
     return dict(message)
+
+
+def _words(message: Any) -> str:
+    """What a server of Dask says where an answer was expected."""
+    said = message.get("exception_text") if isinstance(message, dict) else None
+    return str(said or f"it answers {type(message).__name__}")
 
 
 def dask_client(scheduler: str, tls: Mapping[str, str] | None) -> Any:

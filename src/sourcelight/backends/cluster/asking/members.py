@@ -12,10 +12,12 @@ from sourcelight.backends.cluster.messages import HELLO
 from sourcelight.backends.cluster.placement import REPLICAS, place
 from sourcelight.backends.cluster.storage.generation import Generation
 from sourcelight.backends.cluster.wiring import Connections
-from sourcelight.core.errors import WorkersUnreachable
 
 LOOK_S = 1.0
 """Seconds after which schedulers are asked again who is there, while searches come in."""
+
+ANSWER_S = 1.0
+"""Seconds that a scheduler, or a worker that did not answer before, has to say that it is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +67,16 @@ class Members:
     async def ready(self) -> None:
         """Know the workers: asks at first, and later in the background, so that no search waits for a scheduler."""
         if not self._looked:
-            await self._start()
+            await asyncio.shield(self._start())
         elif time.monotonic() - self._looked > LOOK_S:
             self._start()
 
     async def look(self) -> None:
-        """Ask the schedulers now who is there."""
-        await self._start()
+        """Ask who is there as of now: the schedulers, and the workers that did not answer; within twice `ANSWER_S`."""
+        if self._looking is not None and not self._looking.done():
+            # It may have begun before the news for which the caller looks; others wait for it too.
+            await asyncio.wait([self._looking])
+        await asyncio.shield(self._start())
 
     def drop(self, member: Member) -> None:
         """Ask this worker nothing until its scheduler has been asked again, and it answers."""
@@ -110,29 +115,35 @@ class Members:
         return self._looking
 
     async def _look(self) -> None:
-        await asyncio.gather(*(self._look_at(number, cell) for number, cell in enumerate(self._cells)))
-        self._looked = time.monotonic()
+        try:
+            await asyncio.gather(*(self._look_at(number, cell) for number, cell in enumerate(self._cells)))
+            self._dropped &= {one.address for cell in self._cells for one in cell.members}
+        finally:
+            self._looked = time.monotonic()
 
     async def _look_at(self, number: int, cell: _Cell) -> None:
-        try:
-            found = await self.connections.workers(cell.address)
-        except WorkersUnreachable:
-            # Without its scheduler a worker of Dask ends: those that still answer may be asked until they do.
-            return
-        members = tuple(Member(name, address, number) for name, address in sorted(found.items()))
-        back = [one for one in members if one.address in self._dropped]
-        answers = await asyncio.gather(*(self._answers(one) for one in back))
+        back = [one for one in cell.members if one.address in self._dropped]
+        found, answers = await asyncio.gather(
+            self._known_to(number, cell.address), asyncio.gather(*(self._answers(one) for one in back))
+        )
         self._dropped -= {one.address for one, alive in zip(back, answers, strict=True) if alive}
-        cell.members = members
+        # Without its scheduler a worker of Dask ends: those that still answer may be asked until they do.
+        cell.members = cell.members if found is None else found
+
+    async def _known_to(self, number: int, scheduler: str) -> tuple[Member, ...] | None:
+        """The workers that a scheduler knows; None when it does not answer, whatever it says in place of it."""
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(ANSWER_S):
+                found = await self.connections.workers(scheduler)
+            return tuple(Member(name, address, number) for name, address in sorted(found.items()))
+        return None
 
     async def _answers(self, member: Member) -> bool:
-        try:
+        with contextlib.suppress(Exception):
             async with (
-                asyncio.timeout(LOOK_S),
+                asyncio.timeout(ANSWER_S),
                 contextlib.aclosing(self.connections.ask(member.address, HELLO)) as said,
             ):
                 async for _ in said:
                     return True
-        except (WorkersUnreachable, TimeoutError):
-            pass
         return False

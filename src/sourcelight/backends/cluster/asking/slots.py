@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ from sourcelight.backends.cluster.worker.search import FILES, Piece
 
 PHASES = FILES + 1
 MOST_BYTES = 64 * 1024 * 1024
-"""Bytes of all repositories that wait for their turn; then those whose turn it is not are not read on."""
+"""Bytes that wait for their turn, or for the reader; then nothing is read on but what the reader waits for."""
 
 _STEP_S = 0.1
 
@@ -52,6 +52,7 @@ class Slots:
         self.changed = threading.Condition()
         self.bytes = 0
         self.turn = (0, self.names[0] if self.names else "")
+        self.waiting = False
         self.fault: Exception | None = None
 
     def open(self, names: Sequence[str]) -> dict[str, Copy]:
@@ -63,14 +64,15 @@ class Slots:
             return copies
 
     def add(self, copies: dict[str, Copy], piece: Piece) -> None:
-        """Keep a piece: what comes before it in the order is told."""
+        """Keep a piece: what comes before it in the order is told. One that was not asked for is left alone."""
         with self.changed:
             for name, copy in copies.items():
                 copy.phase = max(copy.phase, piece.phase + (name < piece.repository))
-            copy = copies[piece.repository]
-            copy.pieces.append(piece)
-            copy.rows += piece.batch.num_rows
-            self.bytes += piece.batch.nbytes
+            own = copies.get(piece.repository)
+            if own is not None:
+                own.pieces.append(piece)
+                own.rows += piece.batch.num_rows
+                self.bytes += piece.batch.nbytes
             self.changed.notify_all()
 
     def passed(self, copies: dict[str, Copy], names: Sequence[str]) -> None:
@@ -81,13 +83,13 @@ class Slots:
                     copies[name].phase = PHASES
             self.changed.notify_all()
 
-    def complete(self, copies: dict[str, Copy], names: Sequence[str]) -> list[str]:
+    def complete(self, copies: dict[str, Copy]) -> list[str]:
         """These are told whole, by the worker's last word; gives those that no other worker told before."""
         with self.changed:
-            first = [name for name in names if not self.slots[name].complete]
-            for name in names:
-                copies[name].complete = True
-                copies[name].phase = PHASES
+            first = [name for name in copies if not self.slots[name].complete]
+            for copy in copies.values():
+                copy.complete = True
+                copy.phase = PHASES
             self.changed.notify_all()
             return first
 
@@ -119,9 +121,9 @@ class Slots:
             self.fault = self.fault or fault
             self.changed.notify_all()
 
-    def full(self, names: Sequence[str]) -> bool:
-        """Whether a worker that sends these should wait."""
-        return self.bytes > MOST_BYTES and self.turn[1] not in names
+    def full(self, names: Collection[str]) -> bool:
+        """Whether a worker that sends these should wait: enough is here, and nobody waits for what it sends."""
+        return self.bytes > MOST_BYTES and not (self.waiting and self.turn[1] in names)
 
     def batches(self, stopped: Any) -> Iterator[Any]:
         """All rows: by phase, in each by repository; ends early when `stopped` says so, and raises the fault."""
@@ -146,7 +148,9 @@ class Slots:
                     over = slot.given_up or any(copy.phase > phase for copy in slot.copies)
                     if batches or over:
                         break
+                    self.waiting = True
                     self.changed.wait(_STEP_S)
+                self.waiting = False
             yield from batches
             if over and not batches:
                 return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import statistics
 import time
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
@@ -12,17 +13,21 @@ from typing import Any
 
 from sourcelight.backends.cluster.asking.members import Member, Members
 from sourcelight.backends.cluster.asking.slots import Copy, Slots
-from sourcelight.backends.cluster.asking.tried import GONE, RETRIED, Tried, poisoned
+from sourcelight.backends.cluster.asking.tried import ASKED_WRONG, GONE, Tried, poisoned
 from sourcelight.backends.cluster.messages import SEARCH, Order, fault_from_plain
+from sourcelight.backends.cluster.placement import REPLICAS, ranking
 from sourcelight.backends.cluster.storage.generation import Generation
+from sourcelight.backends.cluster.worker.outbox import BEAT_S
 from sourcelight.backends.cluster.worker.search import Failed, Outcome, Passed
-from sourcelight.core.errors import ClusterError, SourcelightError
 
 SILENCE_S = 2.0
 """Seconds without a message after which a worker is taken for dead: it sends one every `outbox.BEAT_S`."""
 
 HEDGE_S, HEDGE_TIMES = 0.3, 3.0
 """A worker that takes longer than this, and than so many times the median of the others, is not waited for alone."""
+
+QUIET_S = 3 * BEAT_S
+"""Nor is one that says nothing for so long, whatever the others do."""
 
 _PAUSE_S = 0.02
 
@@ -32,6 +37,7 @@ class _Stream:
     member: Member
     copies: dict[str, Copy]
     began: float
+    heard: float
     task: asyncio.Task[None] | None = None
     hedged: bool = False
     paused: bool = False
@@ -62,18 +68,32 @@ class Streams:
     _durations: list[float] = field(default_factory=list)
     _asked: dict[str, set[str]] = field(default_factory=dict)
     _looked: set[str] = field(default_factory=set)
+    _gone: set[str] = field(default_factory=set)
+    _fault: BaseException | None = None
 
     async def run(self) -> None:
-        """Ask until every repository is told whole or given up; cancelling ends all work at the workers."""
+        """Ask until every repository is told whole or given up, whatever happens; cancelling ends all work."""
         try:
             self._assign(self.slots.names)
             while self._running:
                 await asyncio.wait(self._running, timeout=HEDGE_S / 3, return_when=asyncio.FIRST_COMPLETED)
                 self._hedge()
+        except Exception as fault:  # noqa: BLE001 - a fault of ours is told as any other
+            self._fault = fault
         finally:
             for task in list(self._running):
                 task.cancel()
             await asyncio.gather(*self._running, return_exceptions=True)
+            self._give_up_the_rest()
+
+    def _give_up_the_rest(self) -> None:
+        """Say of what nobody is asked for any more that it is not told; nothing is left but after a fault of ours."""
+        left = [name for name, slot in self.slots.slots.items() if not slot.complete and not slot.given_up]
+        if self._fault is not None:
+            reason = f"asking failed ({type(self._fault).__name__}: {self._fault})"
+            for name in left:
+                self.tried.setdefault(name, []).append(Tried("service", reason))
+        self.slots.give_up(left)
 
     def _assign(self, names: Sequence[str]) -> None:
         """Begin a stream at the next worker of each repository; give up those without one."""
@@ -91,16 +111,29 @@ class Streams:
             self._begin(member, own)
 
     async def _last_try(self, names: Sequence[str]) -> None:
-        """Ask the schedulers who is there now, and with it who holds these; give up those that nobody new holds."""
+        """Ask once who is there now, and of those who can have these; give up what nobody can."""
         again = [name for name in names if name not in self._looked and not poisoned(self.tried.get(name, ()))]
         self._looked.update(again)
         if again:
             await self.members.look()
-            self.holders = {**self.holders, **self.members.holding(self.generation)}
+            held = self.members.holding(self.generation)
+            shards = {entry.name: entry.shard for entry in self.generation.searchable}
+            others = {name: self._others(name, shards[name], held.get(name, ())) for name in again}
+            self.holders = {**self.holders, **others}
         found = [name for name in again if self._next(name) is not None]
         self.slots.give_up([name for name in names if name not in found])
         if found:
             self._assign(found)
+
+    def _others(self, name: str, shard: str, holders: Sequence[Member]) -> tuple[Member, ...]:
+        """Who may be asked after all: who holds a repository by now, who was only busy, and who can fetch it."""
+        live = self.members.live
+        asked = self._asked.setdefault(name, set())
+        # A worker that was gone and lives has answered in the meantime.
+        asked -= self._gone.intersection(member.address for member in live)
+        rank = {worker: place for place, worker in enumerate(ranking(shard, sorted({one.name for one in live})))}
+        found = dict.fromkeys([*holders, *sorted(live, key=lambda one: rank[one.name])])
+        return tuple([member for member in found if member.address not in asked][:REPLICAS])
 
     def _next(self, name: str) -> Member | None:
         """The next worker to ask; None when all were, or it is no use."""
@@ -113,27 +146,32 @@ class Streams:
     def _begin(self, member: Member, names: Sequence[str]) -> None:
         for name in names:
             self._asked.setdefault(name, set()).add(member.address)
-        stream = _Stream(member, self.slots.open(names), time.monotonic())
+        now = time.monotonic()
+        stream = _Stream(member, self.slots.open(names), now, now)
         self._open.append(stream)
         stream.task = self._spawn(self._follow(stream))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._running.add(task)
-        task.add_done_callback(self._running.discard)
+        task.add_done_callback(self._over)
         return task
+
+    def _over(self, task: asyncio.Task[None]) -> None:
+        self._running.discard(task)
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            self._fault = fault
 
     async def _follow(self, stream: _Stream) -> None:
         try:
             await self._read(stream, replace(self.order, names=tuple(sorted(stream.copies))))
-        except RETRIED as error:
-            if isinstance(error, GONE):
-                self.members.drop(stream.member)
-            self._retry(stream, stream.copies, Tried.of(stream.member.name, error, self.silence_s))
-        except SourcelightError as error:
+        except ASKED_WRONG as error:
             self.slots.fail(error)
-        except Exception as error:  # noqa: BLE001 - a fault of ours must end the search, not hang it
-            self.slots.fail(ClusterError(f"{type(error).__name__}: {error}"))
+        except Exception as error:  # noqa: BLE001 - another worker may not meet it; if it does, it is told
+            if isinstance(error, GONE):
+                self._gone.add(stream.member.address)
+                self.members.drop(stream.member)
+            self._retry(stream, list(stream.copies), Tried.of(stream.member.name, error, self.silence_s))
         finally:
             self._open.remove(stream)
             self.slots.drop(stream.copies)
@@ -143,10 +181,10 @@ class Streams:
         answers = self.members.connections.ask(stream.member.address, SEARCH, order.to_plain())
         async with contextlib.aclosing(answers):
             while True:
-                while self.slots.full(list(stream.copies)):
+                while self.slots.full(stream.copies):
                     stream.paused = True
                     await asyncio.sleep(_PAUSE_S)
-                stream.paused = False
+                stream.paused, stream.heard = False, time.monotonic()
                 message = await asyncio.wait_for(anext(answers), self.silence_s)
                 if self._take(stream, message):
                     return
@@ -171,11 +209,10 @@ class Streams:
         return False
 
     def _ended(self, stream: _Stream, outcome: Outcome) -> None:
-        whole = [name for name in stream.copies if name not in outcome.failed]
-        first = self.slots.complete(stream.copies, whole)
-        self.told.append((outcome, frozenset(first)))
         for name, reason in outcome.failed.items():
             self._retry(stream, (name,), Tried(stream.member.name, reason, engine=True))
+        first = self.slots.complete(stream.copies)
+        self.told.append((outcome, frozenset(first)))
         # What another worker told whole by now need not be told twice.
         for other in self._open:
             if other is not stream and other.task is not None and self._told_by_others(other):
@@ -185,21 +222,20 @@ class Streams:
         return all(self.slots.slots[name].complete for name in stream.copies)
 
     def _retry(self, stream: _Stream, names: Iterable[str], tried: Tried) -> None:
-        """Ask the next worker for what this one did not tell whole, unless another is asked for it already."""
-        lost = self.slots.drop({name: stream.copies[name] for name in names})
+        """Ask the next worker for what this one will not tell, unless another is asked for it already."""
+        lost = self.slots.drop({name: stream.copies.pop(name) for name in names if name in stream.copies})
         for name in lost:
             self.tried.setdefault(name, []).append(tried)
-        others = {name for other in self._open if other is not stream for name in other.copies}
+        others = {name for other in self._open for name in other.copies}
         self._assign([name for name in lost if name not in others])
 
     def _hedge(self) -> None:
-        """Ask a second worker for what a slow one has not told whole, once the others have ended."""
-        if not self._durations:
-            return
-        limit = max(HEDGE_S, HEDGE_TIMES * statistics.median(self._durations))
+        """Ask a second worker for what a slow one has not told whole: slow by what the others took, or silent."""
+        usual = max(HEDGE_S, HEDGE_TIMES * statistics.median(self._durations)) if self._durations else math.inf
         now = time.monotonic()
         for stream in list(self._open):
-            if stream.hedged or stream.paused or now - stream.began < limit:
+            slow = now - stream.began >= usual or now - stream.heard >= QUIET_S
+            if stream.hedged or stream.paused or not slow:
                 continue
             stream.hedged = True
             groups: dict[Member, list[str]] = {}

@@ -5,34 +5,60 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sourcelight.core.errors import Cancelled, ClusterError, WorkersUnreachable
+from sourcelight.backends.cluster.wiring import ConnectionBroke
+from sourcelight.core.errors import (
+    Cancelled,
+    ClusterError,
+    PatternError,
+    QueryError,
+    ShardDamaged,
+    StorageError,
+    WorkersUnreachable,
+)
 
 GONE = (WorkersUnreachable, TimeoutError)
 """What says that the worker itself is gone, and not only this work at it."""
 
 RETRIED = (*GONE, ClusterError, Cancelled)
-"""What another worker may not meet; anything else belongs to the question, and another would say the same."""
+"""What another worker may not meet when a tool is called; anything else belongs to the call."""
+
+ASKED_WRONG = (QueryError, PatternError)
+"""What belongs to a search itself; whatever else a worker meets, another may not."""
+
+_ELSEWHERE = (StorageError, ShardDamaged, Cancelled, *GONE)
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A worker that did not answer, and why; `engine` when its engine failed at the work."""
+    """A worker that did not answer, and why.
+
+    Attributes
+    ----------
+    worker, reason
+        Its name, and what it said or did.
+    engine
+        Its engine failed at the work.
+    died
+        It vanished with the work in hand.
+    """
 
     worker: str
     reason: str
     engine: bool = False
+    died: bool = False
 
     @classmethod
     def of(cls, worker: str, error: BaseException, silence_s: float) -> Tried:
-        """What one of `RETRIED` says of a worker that may be silent for `silence_s` seconds."""
+        """What an error says of a worker that may be silent for `silence_s` seconds."""
         if isinstance(error, WorkersUnreachable):
-            return cls(worker, error.reason)
+            return cls(worker, error.reason, died=isinstance(error, ConnectionBroke))
         if isinstance(error, TimeoutError):
             return cls(worker, f"it said nothing for {silence_s:g} s")
-        return cls(worker, str(error), engine=isinstance(error, ClusterError))
+        return cls(worker, str(error) or type(error).__name__, engine=not isinstance(error, _ELSEWHERE))
 
 
 def poisoned(tried: Iterable[Tried]) -> bool:
-    """Whether two workers failed alike, so that a third would too."""
-    faults = [one.reason for one in tried if one.engine]
-    return len(faults) > len(set(faults))
+    """Whether two workers failed alike, or died at the work, so that a third would too."""
+    found = list(tried)
+    faults = [one.reason for one in found if one.engine]
+    return len(faults) > len(set(faults)) or sum(one.died for one in found) > 1

@@ -1,0 +1,99 @@
+"""A cluster inside this process: Dask's own servers and comms, our desks behind them, and faults put in between."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from distributed.core import Server
+
+from sourcelight.backends.cluster.storage import Storage
+from sourcelight.backends.cluster.wiring import serve_orders
+from sourcelight.backends.cluster.worker.desk import WorkerDesk
+
+T = TypeVar("T")
+Message = dict[str, Any]
+Messages = AsyncGenerator[Message, None]
+Harm = Callable[[Messages], Messages]
+"""Given what a worker would say: what it says in place of it."""
+
+
+class HarmedDesk:
+    """The desk of a worker, with `harm` between it and the wire."""
+
+    def __init__(self, desk: WorkerDesk) -> None:
+        self.desk = desk
+        self.harm: Harm | None = None
+        self.asked = 0
+
+    def hello(self) -> Message:
+        return self.desk.hello()
+
+    async def messages(self, operation: str, order: Mapping[str, Any]) -> Messages:
+        self.asked += 1
+        said: Messages = self.desk.messages(operation, order)
+        if self.harm is not None:
+            said = self.harm(said)
+        try:
+            async for message in said:
+                yield message
+        finally:
+            await said.aclose()
+
+
+class DeskCell:
+    """A scheduler, as far as services ask it, and workers; each with a server of its own on one loop."""
+
+    def __init__(self, storage: str, folder: Path, names: tuple[str, ...] = ("w1", "w2", "w3")) -> None:
+        self.desks = {name: HarmedDesk(WorkerDesk(Storage(storage), folder / name)) for name in names}
+        self.servers: dict[str, Server] = {}
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="desk-cell")
+        self._thread.start()
+        self.address = self.run(self._serve())
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run something on the loop of the servers."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(20)
+
+    def vanish(self, name: str) -> None:
+        """End a worker's server as a killed process does: its port is closed, its connections are cut."""
+        self.run(self._ended(self.servers[name]))
+
+    def close(self) -> None:
+        """End everything; waits for what is searched."""
+        for server in self.servers.values():
+            self.run(self._ended(server))
+        for desk in self.desks.values():
+            desk.desk.close()
+        self.run(self._idle())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(20)
+        self._loop.close()
+
+    async def _serve(self) -> str:
+        for name, desk in self.desks.items():
+            server = self.servers[name] = Server({})
+            serve_orders(server, desk)
+            await server.listen("tcp://127.0.0.1:0")
+        scheduler = self.servers["scheduler"] = Server({"identity": self._identity})
+        await scheduler.listen("tcp://127.0.0.1:0")
+        return str(scheduler.address)
+
+    def _identity(self, n_workers: int) -> Message:
+        del n_workers
+        return {"workers": {str(self.servers[name].address): {"name": name} for name in self.desks}}
+
+    async def _ended(self, server: Server) -> None:
+        server.stop()
+        for comm in list(server._comms):  # what the death of a process does
+            comm.abort()
+
+    async def _idle(self) -> None:
+        rest = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in rest:
+            task.cancel()
+        await asyncio.gather(*rest, return_exceptions=True)

@@ -1,0 +1,175 @@
+"""What workers may do while they are asked: stop, vanish, fall silent, talk nonsense. No search ever raises for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sourcelight as sl
+from cluster.desks import DeskCell, Harm, Messages
+from sourcelight.backends.cluster.engine import ClusterEngine
+from sourcelight.backends.cluster.fleet import Fleet
+from sourcelight.backends.cluster.messages import fault_to_plain
+from sourcelight.backends.cluster.search import ClusterSearch
+from sourcelight.core.batches import Cancellation, MatchBatch
+from sourcelight.core.errors import ClusterError, StorageError
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.repos import Viewer
+
+QUERY = "e count:all fork:yes archived:yes"
+pytestmark = pytest.mark.timeout(120)
+Line = tuple[str, ...]
+Found = tuple[list[Line], ClusterSearch]
+
+
+@pytest.fixture
+def cell(shards: str, tmp_path: Path) -> Iterator[DeskCell]:
+    """Three workers of this process, which each test harms in its own way."""
+    cell = DeskCell(shards, tmp_path)
+    try:
+        yield cell
+    finally:
+        cell.close()
+
+
+@pytest.fixture
+def engine(cell: DeskCell, shards: str) -> Iterator[ClusterEngine]:
+    """The engine over them. It takes no worker for dead within a test: what is quicker was asked of another one."""
+    engine = ClusterEngine(Fleet([cell.address], shards, silence_s=100.0))
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+@pytest.fixture(scope="session")
+def whole(embedded: sl.Client) -> list[Line]:
+    """The lines that one machine finds."""
+    found = []
+    for event in embedded.backend.engine.stream(SearchRequest(QUERY), Viewer.owner(), Cancellation()):  # type: ignore[attr-defined]
+        if isinstance(event, MatchBatch):
+            found += lines(event.batch)
+    return found
+
+
+def lines(batch: Any) -> list[Line]:
+    """What is found, by the columns that there are."""
+    names = [name for name in ("repository", "path", "line_number") if name in batch.schema.names]
+    return [tuple(map(str, row.values())) for row in batch.select(names).to_pylist()]
+
+
+def searched(engine: ClusterEngine, query: str = QUERY) -> Found:
+    """The lines that are found, and the search, whose accounting holds."""
+    request = SearchRequest(query)
+    read = engine.read(request)
+    assert not isinstance(read, float)
+    search = engine.searches(engine, *read, request, Viewer.owner(), Cancellation(), 0.0)
+    assert isinstance(search, ClusterSearch)
+    found = []
+    for event in search.events():
+        if isinstance(event, MatchBatch):
+            found += lines(event.batch)
+    told = search.accounting
+    parts = [set(told.done), set(told.skipped or {}), set(told.excluded)]
+    assert set.union(*parts) == told.planned
+    assert sum(map(len, parts)) == len(told.planned)
+    return found, search
+
+
+def harmed(cell: DeskCell, harm: Harm, *names: str) -> None:
+    for name in names or cell.desks:
+        cell.desks[name].harm = harm
+
+
+async def as_dask_says(said: Messages) -> Messages:
+    """What a server of Dask answers when a handler raises."""
+    async for _ in said:
+        raise RuntimeError("cannot schedule new futures after shutdown")
+    yield {}
+
+
+async def nonsense(_: Messages) -> Messages:
+    yield {"kind": "pieces", "pieces": []}
+    yield {"kind": "end", "outcome": {"nosuch": 1}}
+
+
+async def cut(said: Messages) -> Messages:
+    """The connection ends with the first rows."""
+    async for message in said:
+        yield message
+        if message["kind"] == "pieces":
+            raise OSError("gone")
+
+
+async def silent(_: Messages) -> Messages:
+    await asyncio.Event().wait()
+    yield {}
+
+
+@pytest.mark.parametrize("harm", [as_dask_says, nonsense, cut, silent], ids=lambda harm: harm.__name__)
+def test_what_one_worker_does_costs_no_row(
+    harm: Harm, cell: DeskCell, engine: ClusterEngine, whole: list[Line]
+) -> None:
+    harmed(cell, harm, "w1")
+    for _ in range(2):
+        found, search = searched(engine)
+        assert found == whole
+        assert not search.accounting.skipped
+    assert cell.desks["w1"].asked
+
+
+def test_a_worker_that_shuts_down_costs_no_row(cell: DeskCell, engine: ClusterEngine, whole: list[Line]) -> None:
+    assert searched(engine)[0] == whole
+    cell.desks["w2"].desk.close()  # its connections are still answered for a moment
+    assert searched(engine)[0] == whole
+    cell.vanish("w2")
+    assert searched(engine)[0] == whole
+
+
+@pytest.mark.parametrize("harm", [as_dask_says, nonsense, cut], ids=lambda harm: harm.__name__)
+def test_what_all_workers_do_is_named_and_not_tried_for_ever(harm: Harm, cell: DeskCell, engine: ClusterEngine) -> None:
+    harmed(cell, harm)
+    _, search = searched(engine)
+    told = search.accounting
+    assert told.skipped is not None
+    assert told.skipped.keys() == told.planned
+    for tried in told.skipped.values():
+        assert 2 <= len(tried) <= 4
+        assert all(one.worker in cell.desks and one.reason for one in tried)
+
+
+def test_a_query_that_fails_alike_on_two_workers_is_not_tried_on_a_third(cell: DeskCell, engine: ClusterEngine) -> None:
+    searched(engine)
+
+    async def failing(_: Messages) -> Messages:
+        yield {"kind": "fault", **fault_to_plain(ClusterError("the engine fails"))}
+
+    harmed(cell, failing)
+    _, search = searched(engine)
+    assert search.accounting.skipped
+    assert all(len(tried) == 2 for tried in search.accounting.skipped.values())
+
+
+def test_a_query_that_two_workers_died_of_is_not_tried_on_a_third(cell: DeskCell, engine: ClusterEngine) -> None:
+    searched(engine)
+    harmed(cell, cut)
+    _, search = searched(engine)
+    assert search.accounting.skipped
+    for tried in search.accounting.skipped.values():
+        assert [one.died for one in tried] == [True, True]
+
+
+def test_storage_that_two_workers_can_not_read_is_asked_for_at_a_third(
+    cell: DeskCell, engine: ClusterEngine, whole: list[Line]
+) -> None:
+    async def unreadable(_: Messages) -> Messages:
+        yield {"kind": "fault", **fault_to_plain(StorageError("s3://bucket", "no route"))}
+
+    harmed(cell, unreadable, "w1", "w2")
+    found, search = searched(engine)
+    assert found == whole
+    assert not search.accounting.skipped
