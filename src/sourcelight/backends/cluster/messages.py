@@ -11,9 +11,13 @@ from sourcelight.core.batches.answers import Answer
 from sourcelight.core.errors import ClusterError, SourcelightError
 from sourcelight.core.wire.request import SearchRequest
 
-PROTOCOL = 1
+PROTOCOL = 2
 SEARCH, CALL, HELLO = "sourcelight_search", "sourcelight_call", "sourcelight_hello"
+TELL = "sourcelight_tell"
 """Operations of a worker."""
+
+PART, RANK = "part", "rank"
+"""Steps of a call over many repositories."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,11 @@ class Order:
         Whether only counts are asked for, and by which columns.
     tool, arguments, served, base_url
         A call of a tool or an analysis.
+    step
+        Of a call: empty for all of it, `PART` for what these repositories give, `RANK` for ranking them as a part of
+        all that are asked.
+    token
+        By which numbers reach a ranking that waits for those of all.
     """
 
     generation: str
@@ -50,6 +59,8 @@ class Order:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     served: bool = False
     base_url: str = ""
+    step: str = ""
+    token: str = ""
     protocol: int = PROTOCOL
 
     def to_plain(self) -> dict[str, Any]:

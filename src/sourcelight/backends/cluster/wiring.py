@@ -12,7 +12,7 @@ import selectors
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
-from sourcelight.backends.cluster.messages import CALL, HELLO, SEARCH
+from sourcelight.backends.cluster.messages import CALL, HELLO, SEARCH, TELL
 from sourcelight.backends.cluster.worker.search import Failed, Passed, Piece
 from sourcelight.core.errors import ConfigurationError, MissingExtra, WorkersUnreachable
 
@@ -83,6 +83,7 @@ def serve_orders(worker: Any, desk: Any) -> None:
 
     worker.handlers[SEARCH] = handler(SEARCH)
     worker.handlers[CALL] = handler(CALL)
+    worker.handlers[TELL] = handler(TELL)
     worker.handlers[HELLO] = hello
 
 

@@ -15,18 +15,19 @@ from sourcelight.backends.cluster.messages import (
     CALL,
     PROTOCOL,
     SEARCH,
+    TELL,
     Order,
-    answer_to_plain,
     fault_to_plain,
 )
 from sourcelight.backends.cluster.storage.objects import Storage
 from sourcelight.backends.cluster.worker.cache import ShardCache
+from sourcelight.backends.cluster.worker.calling import called
 from sourcelight.backends.cluster.worker.engines import Engines, formats
+from sourcelight.backends.cluster.worker.exchanging import Posts
 from sourcelight.backends.cluster.worker.outbox import Outbox
 from sourcelight.backends.cluster.worker.search import Failed, Passed, Piece, shard_search, viewer_of
 from sourcelight.core.batches import Cancellation
-from sourcelight.core.batches.answers import CallProgress
-from sourcelight.core.errors import Cancelled, IndexDamaged
+from sourcelight.core.errors import Cancelled
 
 Message = dict[str, Any]
 _THREADS = 32
@@ -48,6 +49,7 @@ class WorkerDesk:
     def __init__(self, storage: Storage, folder: str | os.PathLike[str], most_bytes: int | None = None) -> None:
         self.cache = ShardCache(storage, folder, most_bytes)
         self._engines = Engines(storage, self.cache)
+        self._posts = Posts()
         self._threads = ThreadPoolExecutor(_THREADS, "sourcelight-worker")
         self._running: set[Cancellation] = set()
         self._closed = False
@@ -69,6 +71,10 @@ class WorkerDesk:
         Every message has ``kind``: ``pieces``, ``progress``, ``beat`` (a proof of life), and last ``end`` or
         ``fault``.
         """
+        if operation == TELL:
+            self._posts.tell(plain)
+            yield {"kind": "end"}
+            return
         cancellation = Cancellation(plain.get("allowed_s") if operation == CALL else None)
         outbox = Outbox(asyncio.get_running_loop(), cancellation)
         work = {SEARCH: self._search, CALL: self._call}[operation]
@@ -140,31 +146,8 @@ class WorkerDesk:
         return {"kind": "end", "counted": table is not None, "table": table, "failed": {}}
 
     def _call(self, order: Order, cancellation: Cancellation, outbox: Outbox) -> Message:
-        from sourcelight.engines import tools
-
-        def observe(progress: CallProgress) -> None:
-            rows = progress.rows
-            told = {"stage": progress.stage, "done": progress.done, "total": progress.total, "detail": progress.detail}
-            outbox.put({"kind": "progress", "progress": told, "rows": rows}, 0 if rows is None else rows.nbytes)
-
         with self._engines.over(order.generation, order.names, cancellation) as (engine, missing):
-            context = tools.CallContext(
-                engine,
-                viewer_of(order),
-                cancellation,
-                observe,
-                served=order.served,
-                base_url=order.base_url,
-            )
-            try:
-                answer = tools.call(order.tool, order.arguments, context)
-            except IndexDamaged:
-                for name in order.names:
-                    self.cache.distrust(name)
-                raise
-            if cancellation.cancelled:
-                raise Cancelled("stopped on request")
-            return {"kind": "end", "answer": answer_to_plain(answer), "failed": dict(missing)}
+            return called(order, engine, missing, cancellation, outbox, self._posts, self.cache.distrust)
 
 
 def _stopped() -> Message:
