@@ -6,19 +6,19 @@ holds; numbers likewise. What is left per row is a place in a list that is joine
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sourcelight.core.batches import render
 from sourcelight.core.batches.events import MatchBatch, RepositoryFacts
+from sourcelight.core.batches.line_json import FilesJson, file_payloads
 from sourcelight.core.batches.rows import Rows, boundaries
 from sourcelight.core.wire.encode import MAX_EVENT_BYTES, ChunkText, dump, encode_match
 
 #: Bytes of text after which an event is closed at the next file: small enough to flow, large enough to be cheap.
-_TEXT_PER_EVENT = 256 * 1024
+_TEXT_PER_EVENT = 512 * 1024
 _MOST = MAX_EVENT_BYTES - 1024
 # Matches of one line whose ranges (120 bytes each at most) leave room for the shortened line.
 _MOST_SPANS = _MOST // 480
@@ -26,11 +26,9 @@ _MOST_SPANS = _MOST // 480
 # A pair of numbers, or a range of a chunk, takes at least this many bytes where there are so many of them.
 _MANY_SPANS, _SPAN_BYTES, _RANGE_BYTES = 100_000, 11, 90
 
-_LINE = b'{"line":"'
-_NUMBER = b'","lineNumber":'
-_SPANS = b',"offsetAndLengths":[['
-_NEXT = b"]]}," + _LINE
-_LINES = b',"hunks":null,"lineMatches":[' + _LINE
+_OF_FILES = frozenset({"content", "path"})
+# The number of both kinds, where they are written together.
+_TOGETHER = -2
 
 
 def encode_matches(
@@ -65,25 +63,35 @@ def encode_matches(
     if not batch.num_rows:
         return
     options = render.Options(chunk_text, chunk_matches, diff_type)
-    kinds = Rows(batch).codes("type")
+    rows = Rows(batch)
+    kinds = rows.codes("type")
+    if not chunk_matches:
+        names, _ = render.coded(rows, "type", np.arange(len(rows)))
+        together = [number for number, name in names.items() if name in _OF_FILES]
+        kinds = np.where(np.isin(kinds, together), _TOGETHER, kinds)
     for start, stop in boundaries(len(kinds), [kinds]):
-        yield from _of_one_kind(Rows(batch.slice(start, stop - start)), facts, options)
+        yield from _of_one_kind(rows.slice(start, stop), facts, options)
 
 
 def _of_one_kind(rows: Rows, facts: Mapping[str, RepositoryFacts], options: render.Options) -> Iterator[bytes]:
     kind = rows.first("type")
-    files = rows.files()
-    for start, stop in _groups(rows, files):
+    groups = _groups(rows, rows.files())
+    if kind in _OF_FILES and not options.chunk_matches and rows.spans() <= _MANY_SPANS:
+        payloads = file_payloads(rows, groups, facts)
+        for (start, stop), data in zip(groups, payloads, strict=True):
+            yield from [data] if len(data) <= _MOST else _in_halves(rows.slice(start, stop), facts, options)
+        return
+    for start, stop in groups:
         part = rows.slice(start, stop)
         spans = part.spans() if kind == "content" else 0
         if spans > _MANY_SPANS and spans * (_RANGE_BYTES if options.chunk_matches else _SPAN_BYTES) > _MOST:
             # It won't fit, so it isn't written in vain: a line of a megabyte may hold a million matches.
             yield from _in_halves(part, facts, options)
             continue
-        if kind == "content":
-            data = _chunk_payload(part, facts, options) if options.chunk_matches else _line_payload(part, facts)
-        elif kind == "path":
-            data = b"[" + b",".join([head + tail for head, tail in render.heads(part, kind, facts)]) + b"]"
+        if kind == "content" and options.chunk_matches:
+            data = _chunk_payload(part, facts, options)
+        elif kind in _OF_FILES:
+            (data,) = file_payloads(part, [(0, len(part))], facts)
         else:
             found = render.matches(part, kind, facts, options)
             data = b"[" + b",".join(dump(encode_match(m, chunk_text=options.chunk_text)) for m in found) + b"]"
@@ -106,7 +114,7 @@ def _in_halves(part: Rows, facts: Mapping[str, RepositoryFacts], options: render
         yield from _of_one_kind(_shortened(part, options), facts, options)
 
 
-def _groups(rows: Rows, files: list[tuple[int, int]]) -> Iterable[tuple[int, int]]:
+def _groups(rows: Rows, files: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Runs of whole files with about as much text as one event should hold."""
     size = rows.text_bytes(chunks="chunk" in rows) + 64
     ends = np.cumsum(size)[[stop - 1 for _, stop in files]]
@@ -126,73 +134,13 @@ def _shortened(rows: Rows, options: render.Options) -> Rows:
     return rows.shortened(_MOST // (6 * (3 if options.chunk_matches else 2)))
 
 
-def _numbers(values: NDArray[np.int64]) -> list[bytes]:
-    import orjson
-
-    return orjson.dumps(np.ascontiguousarray(values), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1].split(b",")
-
-
-def _pairs(rows: Rows) -> list[bytes]:
-    """Each row's (start, length) pairs as JSON, without the outer brackets of the list and of its first and last pair.
-
-    What lies past the end of a line (its newline) is not sent; a row without any pair is empty.
-    """
-    import orjson
-
-    counts, starts = rows.lists("start")
-    _, ends = rows.lists("end")
-    row = np.repeat(np.arange(len(rows)), counts)
-    length = np.minimum(ends, rows.line_lengths()[row]) - starts
-    kept = length > 0
-    if not kept.all():
-        starts, length = starts[kept], length[kept]
-        counts = np.bincount(row[kept], minlength=len(rows))
-    table = np.ascontiguousarray(np.column_stack([starts, length]))
-    written = orjson.dumps(table, option=orjson.OPT_SERIALIZE_NUMPY)[2:-2]
-    if len(rows) == 1:
-        return [written]
-    pairs = written.split(b"],[")
-    if (counts == 1).all():
-        return pairs
-    first = np.cumsum(counts) - counts
-    out = [b""] * len(rows)
-    single = np.flatnonzero(counts == 1).tolist()
-    for at, place in zip(single, first[single].tolist(), strict=True):
-        out[at] = pairs[place]
-    many = np.flatnonzero(counts > 1).tolist()
-    for at, place, count in zip(many, first[many].tolist(), counts[many].tolist(), strict=True):
-        out[at] = b"],[".join(pairs[place : place + count])
-    return out
-
-
-def _line_payload(rows: Rows, facts: Mapping[str, RepositoryFacts]) -> bytes:
-    n = len(rows)
-    pairs = _pairs(rows)
-    parts: list[render.Buffer] = [_NEXT] * (6 * n + 1)
-    parts[1::6] = render.json_texts(rows.column("line"))
-    parts[2::6] = [_NUMBER] * n
-    parts[3::6] = _numbers(rows.numbers("line_number") - 1)
-    parts[4::6] = [_SPANS] * n
-    parts[5::6] = pairs
-    places = [6 * start for start, _ in rows.files()]
-    join = b"".join
-    before = b"["
-    for place, (head, tail) in zip(places, render.heads(rows, "content", facts), strict=True):
-        parts[place] = join((before, head, _LINES))
-        before = join((b"]]}]", tail, b","))
-    parts[-1] = before[:-1] + b"]"
-    for at in (at for at, pair in enumerate(pairs) if not pair) if b"" in pairs else ():
-        parts[6 * at + 4] = _SPANS[:-1]
-        parts[6 * at + 6] = parts[6 * at + 6][1:]
-    return join(parts)
-
-
 def _chunk_payload(rows: Rows, facts: Mapping[str, RepositoryFacts], options: render.Options) -> bytes:
     keys = ("context", "content") if options.chunk_text == "both" else (options.chunk_text,)
     found = render.chunks(rows)
     out = []
     position = 0
-    for (_, stop), (head, tail) in zip(rows.files(), render.heads(rows, "content", facts), strict=True):
+    files = FilesJson(rows, facts)
+    for (_, stop), head, tail in zip(rows.files(), files.before, files.after, strict=True):
         of_file = []
         while position < len(found) and found[position].row < stop:
             of_file.append(found[position].json(keys))

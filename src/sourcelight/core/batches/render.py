@@ -9,7 +9,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sourcelight.core.batches import diffs
@@ -28,9 +27,6 @@ from sourcelight.core.wire.events import (
 )
 
 _RANGE = b'{"start":{"offset":%d,"line":%d,"column":%d},"end":{"offset":%d,"line":%d,"column":%d}}'
-_SEPARATOR = "\x7f"
-_LONG_BYTES = 1024
-Buffer = bytes | memoryview
 
 
 class Options(NamedTuple):
@@ -73,53 +69,7 @@ def _file(rows: Rows, row: int, facts: Mapping[str, RepositoryFacts]) -> dict[st
     }
 
 
-def heads(rows: Rows, kind: str, facts: Mapping[str, RepositoryFacts]) -> list[tuple[bytes, bytes]]:
-    """For each file the JSON before and after its matches: an object without its closing brace, and the rest of it."""
-    starts = np.array([start for start, _ in rows.files()], dtype=np.int64)
-    paths = json_texts(_taken(rows, "path", starts))
-    places = _repositories(rows, starts, facts)
-    languages, language = _coded(rows, "language", starts)
-    tails = {code: b',"language":%b}' % dump(text) if text else b"}" for code, text in languages.items()}
-    begin = b'{"type":"%b","path":"' % kind.encode()
-    join = b"".join
-    found = [
-        (join((begin, path, b'",', place)), tails[code])
-        for path, place, code in zip(paths, places, language, strict=True)
-    ]
-    counts, _ = rows.lists("name_start")
-    for number in np.flatnonzero(counts[starts]).tolist() if len(counts) else ():
-        row = int(starts[number])
-        ranges = join(
-            (b'"pathMatches":[', b",".join(map(_range, _name_ranges(rows, row, rows.text("path", row)))), b"]")
-        )
-        head, tail = found[number]
-        if kind == "path":
-            found[number] = head, join((tail[:-1], b",", ranges, b"}"))
-        else:
-            found[number] = join((begin, paths[number], b'",', ranges, b",", places[number])), tail
-    return found
-
-
-def json_texts(column: Any) -> list[Buffer]:
-    """What stands between the quotes of each string of `column` as JSON; null is empty.
-
-    Short ones are escaped all in one go; long ones, of which each copy counts, one by one.
-    """
-    if column.null_count:
-        column = pc.fill_null(column, "")
-    if column.nbytes > _LONG_BYTES * len(column):
-        return [memoryview(dump(text))[1:-1] for text in column.to_pylist()]
-    whole = pa.ListArray.from_arrays(pa.array([0, len(column)], pa.int32()), column)
-    joined = pc.binary_join(whole, _SEPARATOR)[0].as_py()
-    parts = dump(joined).split(_SEPARATOR.encode())
-    if len(parts) != len(column):
-        return [dump(text)[1:-1] for text in column.to_pylist()]
-    parts[0] = parts[0][1:]
-    parts[-1] = parts[-1][:-1]
-    return list(parts)
-
-
-def _taken(rows: Rows, name: str, at: NDArray[np.int64]) -> Any:
+def taken(rows: Rows, name: str, at: NDArray[np.int64]) -> Any:
     """The texts of a column at some rows, as strings."""
     column = rows.column(name)
     if pa.types.is_dictionary(column.type):
@@ -128,7 +78,7 @@ def _taken(rows: Rows, name: str, at: NDArray[np.int64]) -> Any:
     return column.take(pa.array(at)).cast(pa.string())
 
 
-def _coded(rows: Rows, name: str, at: NDArray[np.int64]) -> tuple[dict[int, str], list[int]]:
+def coded(rows: Rows, name: str, at: NDArray[np.int64]) -> tuple[dict[int, str], list[int]]:
     """The distinct texts of a column by number, and the number at each of some rows; null is empty."""
     column = rows.column(name)
     if not pa.types.is_dictionary(column.type):
@@ -138,39 +88,6 @@ def _coded(rows: Rows, name: str, at: NDArray[np.int64]) -> tuple[dict[int, str]
     codes = rows.codes(name)[at].tolist()
     known = {code: (column.dictionary[code].as_py() or "") if code >= 0 else "" for code in set(codes)}
     return known, codes
-
-
-def _repositories(rows: Rows, at: NDArray[np.int64], facts: Mapping[str, RepositoryFacts]) -> list[bytes]:
-    """The JSON that says where the files at some rows are, without braces."""
-    (names, name), (revisions, revision), (commits, commit) = (
-        _coded(rows, column, at) for column in ("repository", "revision", "commit")
-    )
-    known: dict[tuple[int, int, int], bytes] = {}
-    found = []
-    for row, key in enumerate(zip(name, revision, commit, strict=True)):
-        text = known.get(key)
-        if text is None:
-            number = int(rows.numbers("repository_id")[at[row]])
-            text = known[key] = _repository_json(names[key[0]], number, revisions[key[1]], commits[key[2]], facts)
-        found.append(text)
-    return found
-
-
-def _repository_json(name: str, number: int, revision: str, commit: str, facts: Mapping[str, RepositoryFacts]) -> bytes:
-    known = facts.get(name) or RepositoryFacts(name)
-    value: dict[str, Any] = {"repositoryID": number or known.id, "repository": name}
-    if known.stars:
-        value["repoStars"] = known.stars
-    if known.last_fetched:
-        value["repoLastFetched"] = known.last_fetched
-    value["branches"] = [revision]
-    if commit:
-        value["commit"] = commit
-    return dump(value)[1:-1]
-
-
-def _range(r: Range) -> bytes:
-    return _RANGE % (r.start.offset, r.start.line, r.start.column, r.end.offset, r.end.line, r.end.column)
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,17 @@ class Rows:
             if _is_ascii(line, offsets):
                 return np.diff(offsets).astype(np.int64)
         return np.asarray(pc.fill_null(pc.utf8_length(line), 0)).astype(np.int64)
+
+    def line_texts(self) -> list[str]:
+        """Each line; empty for null."""
+        line = self.column("line")
+        if line.null_count or not pa.types.is_string(line.type):
+            return [text or "" for text in line.to_pylist()]
+        offsets, data = _offsets(line).tolist(), line.buffers()[2]
+        if data is None:
+            return [""] * len(line)
+        view = memoryview(data)
+        return [str(view[low:high], "utf-8") for low, high in pairwise(offsets)]
 
     def text_bytes(self, *, chunks: bool) -> Numbers:
         """The bytes of each row's line and, with `chunks`, of its chunk."""

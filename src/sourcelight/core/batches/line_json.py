@@ -1,0 +1,181 @@
+"""The JSON of files that match in their lines or by their path, put together from fragments for a whole batch.
+
+The texts of a batch are escaped in one go and cut apart again at a character that JSON never escapes and code hardly
+holds; numbers likewise. What is left per row is a place in a list of which each event joins a part. Few rows, and long
+lines, of which each copy counts, go by way of Python's own objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sourcelight.core.batches import render
+from sourcelight.core.batches.events import RepositoryFacts
+from sourcelight.core.batches.row_json import name_range, names_of, place, row_payloads
+from sourcelight.core.batches.rows import Rows
+from sourcelight.core.wire.encode import dump
+
+_SEPARATOR = "\x7f"
+_LONG_BYTES = 1024
+_FEW = 48
+"""Rows up to which Python's own objects are the quicker way."""
+
+_LINE = b'{"line":"'
+_NUMBER = b'","lineNumber":'
+_SPANS = b',"offsetAndLengths":[['
+_NEXT = b"]]}," + _LINE
+_LINES = b',"hunks":null,"lineMatches":[' + _LINE
+_END = b"]]}]"
+
+
+class FilesJson:
+    """What stands before and after the matches of each file of some rows of type ``content`` and ``path``.
+
+    Attributes
+    ----------
+    starts
+        The first row of each file.
+    in_content
+        Which files are of type ``content``.
+    before, after
+        For each file a JSON object up to where its matches stand, and the rest of it.
+    """
+
+    def __init__(self, rows: Rows, facts: Mapping[str, RepositoryFacts]) -> None:
+        self.starts = np.array([start for start, _ in rows.files()], dtype=np.int64)
+        kinds, kind = render.coded(rows, "type", self.starts)
+        self.in_content = [kinds[code] == "content" for code in kind]
+        begins = [b'{"type":"%b","path":"' % (b"content" if held else b"path") for held in (False, True)]
+        paths = json_texts(render.taken(rows, "path", self.starts))
+        places = _places(rows, self.starts, facts)
+        languages, language = render.coded(rows, "language", self.starts)
+        tails = {code: b',"language":%b}' % dump(text) if text else b"}" for code, text in languages.items()}
+        join = b"".join
+        self.before = [
+            join((begins[held], path, b'",', place))
+            for held, path, place in zip(self.in_content, paths, places, strict=True)
+        ]
+        self.after = [tails[code] for code in language]
+        names = names_of(rows, self.starts)
+        for number in (number for number, spans in enumerate(names) if spans) if names else ():
+            path = rows.text("path", int(self.starts[number]))
+            ranges = b'"pathMatches":%b' % dump([name_range(path, low, high) for low, high in names[number]])
+            if self.in_content[number]:
+                self.before[number] = join((begins[True], paths[number], b'",', ranges, b",", places[number]))
+            else:
+                self.after[number] = join((self.after[number][:-1], b",", ranges, b"}"))
+
+
+def file_payloads(
+    rows: Rows, groups: Sequence[tuple[int, int]], facts: Mapping[str, RepositoryFacts]
+) -> Iterator[bytes]:
+    """Yield the JSON array of each group of whole files, as lines or as paths."""
+    line = rows.column("line")
+    if len(rows) <= _FEW or line.nbytes > _LONG_BYTES * len(line):
+        yield from row_payloads(rows, groups, facts)
+        return
+    n = len(rows)
+    files = FilesJson(rows, facts)
+    pairs = _pairs(rows)
+    parts: list[bytes] = [_NEXT] * (6 * n + 1)
+    parts[1::6] = json_texts(line)
+    parts[2::6] = [_NUMBER] * n
+    parts[3::6] = _numbers(rows.numbers("line_number") - 1)
+    parts[4::6] = [_SPANS] * n
+    parts[5::6] = pairs
+    for at in [at for at, pair in enumerate(pairs) if not pair] if b"" in pairs else ():
+        parts[6 * at + 4] = _SPANS[:-1]
+        parts[6 * at + 6] = _NEXT[1:]
+    openings, closings = [], []
+    ends = [*files.starts[1:].tolist(), n]
+    before = b""
+    for start, end, held, head, tail in zip(
+        files.starts.tolist(), ends, files.in_content, files.before, files.after, strict=True
+    ):
+        if held:
+            opening, closing = head + _LINES, (_END if pairs[end - 1] else _END[1:]) + tail
+        else:
+            opening, closing = head, tail
+            parts[6 * start + 1 : 6 * end] = [b""] * (6 * (end - start) - 1)
+        parts[6 * start] = before + opening
+        before = closing + b","
+        openings.append(opening)
+        closings.append(closing)
+    number_of = dict(zip(files.starts.tolist(), range(len(ends)), strict=True)) | {n: len(ends)}
+    for start, stop in groups:
+        first, last = number_of[start], number_of[stop] - 1
+        yield b"".join((b"[", openings[first], *parts[6 * start + 1 : 6 * stop], closings[last], b"]"))
+
+
+def json_texts(column: Any) -> list[bytes]:
+    """What stands between the quotes of each string of `column` as JSON; null is empty."""
+    if column.null_count:
+        column = pc.fill_null(column.cast(pa.string()), "")
+    whole = pa.ListArray.from_arrays(pa.array([0, len(column)], pa.int32()), column)
+    joined = pc.binary_join(whole, _SEPARATOR)[0].as_py()
+    parts = dump(joined).split(_SEPARATOR.encode())
+    if len(parts) != len(column):
+        return [dump(text)[1:-1] for text in column.to_pylist()]
+    parts[0] = parts[0][1:]
+    parts[-1] = parts[-1][:-1]
+    return parts
+
+
+def _places(rows: Rows, at: NDArray[np.int64], facts: Mapping[str, RepositoryFacts]) -> list[bytes]:
+    """The JSON that says where the files at some rows are, without braces."""
+    coded = [render.coded(rows, column, at) for column in ("repository", "revision", "commit")]
+    numbers = rows.numbers("repository_id")
+    known: dict[tuple[int, ...], bytes] = {}
+    found = []
+    for row, key in enumerate(zip(*(codes for _, codes in coded), strict=True)):
+        text = known.get(key)
+        if text is None:
+            name, revision, commit = (texts[code] for (texts, _), code in zip(coded, key, strict=True))
+            value = place(facts.get(name) or RepositoryFacts(name), int(numbers[at[row]]), revision, commit)
+            text = known[key] = dump(value)[1:-1]
+        found.append(text)
+    return found
+
+
+def _numbers(values: NDArray[np.int64]) -> list[bytes]:
+    import orjson
+
+    return orjson.dumps(np.ascontiguousarray(values), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1].split(b",")
+
+
+def _pairs(rows: Rows) -> list[bytes]:
+    """Each row's (start, length) pairs as JSON, without the outer brackets of the list and of its first and last pair.
+
+    What lies past the end of a line (its newline) is not sent; a row without any pair is empty.
+    """
+    import orjson
+
+    counts, starts = rows.lists("start")
+    _, ends = rows.lists("end")
+    row = np.repeat(np.arange(len(rows)), counts)
+    length = np.minimum(ends, rows.line_lengths()[row]) - starts
+    kept = length > 0
+    if not kept.all():
+        starts, length = starts[kept], length[kept]
+        counts = np.bincount(row[kept], minlength=len(rows))
+    if not len(starts):
+        return [b""] * len(rows)
+    table = np.ascontiguousarray(np.column_stack([starts, length]))
+    pairs = orjson.dumps(table, option=orjson.OPT_SERIALIZE_NUMPY)[2:-2].split(b"],[")
+    if (counts == 1).all():
+        return pairs
+    first = np.cumsum(counts) - counts
+    out = [b""] * len(rows)
+    single = np.flatnonzero(counts == 1).tolist()
+    for at, number in zip(single, first[single].tolist(), strict=True):
+        out[at] = pairs[number]
+    many = np.flatnonzero(counts > 1).tolist()
+    for at, number, count in zip(many, first[many].tolist(), counts[many].tolist(), strict=True):
+        out[at] = b"],[".join(pairs[number : number + count])
+    return out
