@@ -88,16 +88,14 @@ class WorkerDesk:
 
         def run() -> None:
             try:
-                outbox.put(work(Order.from_plain(plain), cancellation, outbox))
-            except Exception as fault:  # noqa: BLE001 - told to whoever asked
-                outbox.put({"kind": "fault", **fault_to_plain(fault)})
-            finally:
-                outbox.close()
+                last = work(Order.from_plain(plain), cancellation, outbox)
+            except BaseException as fault:  # noqa: BLE001 - told to whoever asked
+                last = {"kind": "fault", **fault_to_plain(fault)}
+            outbox.close(last)
 
         def unheard(done: asyncio.Future[None]) -> None:
             if done.cancelled():  # it waited for a thread until the worker stopped
-                outbox.put(_stopped())
-                outbox.close()
+                outbox.close(_stopped())
 
         done = asyncio.get_running_loop().run_in_executor(self._threads, run)
         done.add_done_callback(unheard)

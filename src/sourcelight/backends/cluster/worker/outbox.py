@@ -46,9 +46,10 @@ class Outbox:
                 self._sent = 0.0
         self._tell()
 
-    def close(self) -> None:
-        """Say that nothing more comes."""
+    def close(self, last: Any) -> None:
+        """Add the last piece and say that nothing more comes, in one step: after the last word nothing may be sent."""
         with self._changed:
+            self._pieces.append(last)
             self._closed = True
         self._tell()
 
