@@ -11,14 +11,17 @@ import pytest
 
 import sourcelight as sl
 from cluster.desks import DeskCell, Harm, Messages
+from sourcelight.backends.cluster.building.generations import build_generation
 from sourcelight.backends.cluster.engine import ClusterEngine
 from sourcelight.backends.cluster.fleet import Fleet
 from sourcelight.backends.cluster.messages import fault_to_plain
 from sourcelight.backends.cluster.search import ClusterSearch
+from sourcelight.backends.cluster.storage import Storage
 from sourcelight.core.batches import Cancellation, MatchBatch
 from sourcelight.core.errors import ClusterError, StorageError
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.repos import Viewer
+from sourcelight.repos import Catalog, Viewer
+from sourcelight.testing import RepositoryBuilder
 
 QUERY = "e count:all fork:yes archived:yes"
 pytestmark = pytest.mark.timeout(120)
@@ -173,3 +176,32 @@ def test_storage_that_two_workers_can_not_read_is_asked_for_at_a_third(
     found, search = searched(engine)
     assert found == whole
     assert not search.accounting.skipped
+
+
+def test_a_generation_that_comes_while_a_search_is_planned_is_left_to_the_next(tmp_path: Path) -> None:
+    one, two = (RepositoryBuilder(tmp_path / "src" / name) for name in ("one", "two"))
+    one.commit({"a.txt": "tide\n"})
+    two.commit({"a.txt": "tide\n"})
+    storage = Storage(str(tmp_path / "storage"))
+    build_generation(Catalog.open(tmp_path / "src"), storage)
+    cell = DeskCell(str(tmp_path / "storage"), tmp_path / "caches")
+    engine = ClusterEngine(Fleet([cell.address], str(tmp_path / "storage")))
+
+    class Swapped(ClusterSearch):
+        def _planned(self) -> Any:
+            planned = super()._planned()
+            build_generation(Catalog.open(tmp_path / "src" / "one"), storage)
+            engine.fleet.refresh()
+            engine.refresh()
+            return planned
+
+    try:
+        engine.searches = Swapped
+        found, search = searched(engine, "tide type:file")
+        assert len(found) == 2
+        assert not search.accounting.skipped
+        engine.searches = ClusterSearch
+        assert len(searched(engine, "tide type:file")[0]) == 1
+    finally:
+        engine.close()
+        cell.close()

@@ -82,7 +82,7 @@ def counted(
     engine: ClusterEngine, request: SearchRequest, by: Sequence[str], viewer: Viewer, cancellation: Cancellation
 ) -> Any | None:
     """Counts of all workers, summed; None where only a stream can answer, or a worker did not."""
-    holders = engine.fleet.holders()
+    holders = engine.holders()
     names = [repository.name for repository in engine.catalog.visible(viewer)]
     groups: dict[Member, list[str]] = {}
     for name in names:
@@ -146,7 +146,7 @@ def _needed(engine: ClusterEngine, name: str, arguments: Mapping[str, Any], view
 
 def _candidates(engine: ClusterEngine, repo: str, needed: Sequence[Repository]) -> list[Member]:
     """The workers to ask: those of the repository that is asked about, then those that hold most of what is needed."""
-    holders = engine.fleet.holders()
+    holders = engine.holders()
     sizes = {entry.name: entry.size for entry in engine.generation.searchable}
     held: dict[Member, int] = {}
     for repository in needed:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from sourcelight.backends.cluster.asking.members import Member
 from sourcelight.backends.cluster.calls import counted, delegated
 from sourcelight.backends.cluster.fleet import Fleet
 from sourcelight.backends.cluster.search import ClusterSearch
@@ -45,13 +48,28 @@ class ClusterEngine(Engine):
         self.generation = fleet.generation
         super().__init__(catalog_of(self.generation), IndexStore(os.devnull), limits=limits)
         self.cluster = ClusterView(fleet)
+        self._swapping = threading.Lock()
+        self._at_rest = False
 
     def refresh(self, cancellation: Cancellation | None = None) -> None:
         """Take up a newer generation, if there is one."""
         del cancellation
         newest = self.fleet.generation
-        if newest.id != self.generation.id:
-            self.generation, self.catalog = newest, catalog_of(newest)
+        with self._swapping:
+            if newest.id != self.generation.id and not self._at_rest:
+                self.generation, self.catalog = newest, catalog_of(newest)
+
+    def snapshot(self) -> ClusterEngine:
+        """Give this engine with the newest generation, which stays whatever comes meanwhile: for one search or call."""
+        self.refresh()
+        with self._swapping:
+            found = copy.copy(self)
+            found._at_rest = True  # noqa: SLF001 - a copy of this one
+        return found
+
+    def holders(self) -> dict[str, tuple[Member, ...]]:
+        """For each repository of this engine's generation the workers that hold its shard."""
+        return self.fleet.holders(self.generation)
 
     def update(
         self,
@@ -67,13 +85,12 @@ class ClusterEngine(Engine):
         self, request: SearchRequest, by: Sequence[GroupBy], viewer: Viewer, cancellation: Cancellation
     ) -> Any | None:
         """Matches and files by ``repository``, ``language`` or ``path``; see `Engine.count`."""
-        self.refresh()
         self.read(request)
-        return counted(self, request, by, viewer, cancellation)
+        return counted(self.snapshot(), request, by, viewer, cancellation)
 
     def delegate(self, name: str, arguments: Mapping[str, Any], context: CallContext) -> Answer | None:
         """Answer a call of a tool by a worker; None: it is answered here, from the catalog and by searches."""
-        return delegated(self, name, arguments, context)
+        return delegated(self.snapshot(), name, arguments, context)
 
     def close(self) -> None:
         """End the connections to the workers."""

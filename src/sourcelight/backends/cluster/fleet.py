@@ -89,9 +89,9 @@ class Fleet:
             self._generation, self._read_at = found, time.monotonic()
         return found
 
-    def holders(self) -> dict[str, tuple[Member, ...]]:
-        """For each repository of the generation the workers that hold its shard."""
-        generation = self.generation
+    def holders(self, of: Generation | None = None) -> dict[str, tuple[Member, ...]]:
+        """For each repository of a generation, by default the newest, the workers that hold its shard."""
+        generation = of or self.generation
 
         async def placed() -> dict[str, tuple[Member, ...]]:
             await self.members.ready()

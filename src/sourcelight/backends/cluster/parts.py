@@ -56,9 +56,9 @@ class Call:
 
     def holders(self, names: Sequence[str], step: str) -> Holders:
         """The workers of some repositories."""
-        fleet = self.engine.fleet
+        engine, fleet = self.engine, self.engine.fleet
         order = self.order(names, step)
-        return Holders(fleet.members, self.engine.generation, order, fleet.holders(), fleet.silence_s, heard=self.heard)
+        return Holders(fleet.members, engine.generation, order, engine.holders(), fleet.silence_s, heard=self.heard)
 
     def nowhere(self) -> CallContext:
         """The context of somebody who may see nothing: what an answer over no repository is made with."""

@@ -63,7 +63,7 @@ class ClusterSearch(Search):
 
     def events(self) -> Generator[Event, None, None]:
         """Events in the order of the wire: matches and progress, the final filters and progress, an alert, done."""
-        engine: ClusterEngine = self.engine  # type: ignore[assignment]  # the one that made this search
+        engine = self.engine
         plan = self.query.plan
         limit = max((a.count_limit(engine.limits.matches) or sys.maxsize for a in plan), default=engine.limits.matches)
         allowed_s = self._allowed_s()
@@ -73,7 +73,7 @@ class ClusterSearch(Search):
         self.last_progress = time.monotonic()
         self._owners = Ownership(lambda *_: None)
         self._told_late = set()
-        yield from self._told(self._batches(engine, plans, names, limit), plans, limit)
+        yield from self._told(self._batches(plans, names, limit), plans, limit)
         if self.cancellation.cancelled:
             return
         self._sum_up(names, scoper)
@@ -81,9 +81,8 @@ class ClusterSearch(Search):
 
     def finds(self) -> bool:
         """Whether anything is found in time."""
-        engine: ClusterEngine = self.engine  # type: ignore[assignment]  # the one that made this search
         _, plans, names = self._planned()
-        batches = self._batches(engine, plans, names, 1)
+        batches = self._batches(plans, names, 1)
         try:
             return any(batch.num_rows for batch in batches)
         finally:
@@ -91,15 +90,15 @@ class ClusterSearch(Search):
 
     def _planned(self) -> tuple[Scoper, list[Plan], list[str]]:
         """The repositories that the query names, of those the viewer may see, and what is asked of them."""
-        self.engine.refresh()
+        engine: ClusterEngine = self.engine  # type: ignore[assignment]  # the one that made this search
+        self.engine = engine.snapshot()
         scoper = Scoper(self.engine, self.viewer, self.cancellation)
         plans = [_checked(scope) for scope in scoper.selected(self.scoped)]
         return scoper, plans, sorted({t.repository.name for p in plans for t in p.targets})
 
-    def _batches(
-        self, engine: ClusterEngine, plans: list[Plan], names: list[str], limit: int
-    ) -> Generator[Any, None, None]:
+    def _batches(self, plans: list[Plan], names: list[str], limit: int) -> Generator[Any, None, None]:
         """All rows, ranked where a search on one machine would rank them."""
+        engine: ClusterEngine = self.engine  # type: ignore[assignment]  # the snapshot that was planned on
         self._slots = Slots(names)
         self._streams: Streams | None = None
         if not names:
@@ -115,7 +114,7 @@ class ClusterSearch(Search):
             limit=limit,
         )
         self._streams = Streams(
-            fleet.members, engine.generation, order, fleet.holders(), self._slots, silence_s=fleet.silence_s
+            fleet.members, engine.generation, order, engine.holders(), self._slots, silence_s=fleet.silence_s
         )
         work: Future[None] = fleet.start(self._streams.run())
         ended = lambda: self.cancellation.stopped  # noqa: E731 - asked between units
