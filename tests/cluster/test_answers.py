@@ -106,13 +106,6 @@ def test_a_search_that_is_dropped_leaves_nothing_running(clustered: sl.Client) -
     assert clustered.search("tide count:all").status == "complete"
 
 
-def test_deep_search_and_explaining_are_refused_by_name(clustered: sl.Client) -> None:
-    with pytest.raises(sl.UnsupportedCall, match="deepsearch"):
-        clustered.deepsearch("What is a tide?")
-    with pytest.raises(sl.UnsupportedCall, match="explain"):
-        clustered.explain("tide")
-
-
 def test_the_view_of_a_cluster_gives_dask_and_places(clustered: sl.Client) -> None:
     view = clustered.cluster
     assert set(view.workers) == {"w1", "w2", "w3"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -10,6 +10,7 @@ from pandas.testing import assert_frame_equal
 
 import sourcelight as sl
 from sourcelight.client.portal import call
+from sourcelight.core.wire.request import SearchRequest
 from sourcelight.display.frames.answers import answer_frame
 
 NAMES = ["hub", "gauge", "pytide", "handbook", "board"]
@@ -72,10 +73,9 @@ def frame(client: sl.Client, name: str, arguments: Mapping[str, Any]) -> Any:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def known(embedded: sl.Client) -> Iterator[None]:
+def known(embedded: sl.Client) -> None:
     """Definitions are known, as they are in shards."""
     embedded.search("type:symbol e count:all fork:yes archived:yes")
-    return
 
 
 @pytest.mark.parametrize(("name", "arguments"), CALLS, ids=ids(CALLS))
@@ -86,3 +86,34 @@ def test_a_call_gives_what_one_machine_gives(
     assert_frame_equal(ours, theirs, check_categorical=False, check_exact=True)
     assert [str(kind) for kind in ours.dtypes] == [str(kind) for kind in theirs.dtypes]
     assert ours.attrs == theirs.attrs
+
+
+QUESTIONS = [
+    ("How long is waited before a failed request is tried again?", None),
+    ("Who changed the retry policy and why?", [PYTIDE]),
+    ("How many files mention `threshold`?", None),
+    ("What does the `FluxCapacitor` do?", None),
+]
+
+
+@pytest.mark.parametrize(("question", "repos"), QUESTIONS, ids=["how", "who", "count", "nothing"])
+def test_deep_search_gives_what_one_machine_gives(
+    clustered: sl.Client, embedded: sl.Client, question: str, repos: list[str] | None
+) -> None:
+    ours, theirs = (one.deepsearch(question, repos=repos, cache=False) for one in (clustered, embedded))
+    assert (ours.status, ours.text) == ("complete", theirs.text)
+    assert_frame_equal(ours.sources, theirs.sources)
+    assert ours.followups == theirs.followups
+    assert list(ours.tables) == list(theirs.tables)
+    for title, table in ours.tables.items():
+        assert_frame_equal(table, theirs.tables[title])
+
+
+EXPLAINED = ["tide", "repo:hub lang:go file:api retry OR alarm", "type:symbol e", "type:commit fix", "repo:^none$ x",
+             "repo:has.path(README) tide count:all", "fork:yes e timeout:5s"]  # fmt: skip
+
+
+@pytest.mark.parametrize("query", EXPLAINED)
+def test_a_query_is_explained_as_on_one_machine(clustered: sl.Client, embedded: sl.Client, query: str) -> None:
+    request = SearchRequest(query)
+    assert call(clustered.backend.explain, request) == call(embedded.backend.explain, request)

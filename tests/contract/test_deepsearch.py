@@ -33,8 +33,6 @@ def test_both_give_the_same_answer(
     assert set(here.citations["status"]) <= {"verified"}
 
 
-# Over a cluster deep search is refused by name: tests/cluster.
-@pytest.mark.parametrize("code", ["embedded", "remote"], indirect=True)
 def test_a_conversation_goes_on_is_shared_and_is_deleted(code: sl.Client) -> None:
     answer = code.deepsearch("Where is the retry policy defined?", cache=False)
     later = answer.ask("Who changed it last?")

@@ -63,15 +63,14 @@ def delegated(engine: ClusterEngine, name: str, arguments: Mapping[str, Any], co
 def _gathered(call: Call, needed: tuple[Repository, ...]) -> Answer:
     """Answer a call on one worker that has all shards which it needs."""
     engine, context = call.engine, call.context
-    sizes = {entry.name: entry.size for entry in engine.generation.searchable}
-    total = sum(sizes[repository.name] for repository in needed)
+    total = size_of(engine, needed)
     if total > GATHER_BYTES:
         raise ClusterError(
             f"{call.name} over {len(needed):,} repositories needs {total:,} bytes of shards on one worker, and "
             f"{GATHER_BYTES:,} is the most: name fewer repositories"
         )
     order = call.order([repository.name for repository in needed])
-    candidates = _candidates(engine, call.arguments.get("repo", ""), needed)
+    candidates = candidates_of(engine, call.arguments.get("repo", ""), needed)
     fleet = engine.fleet
     work = ask_one(fleet.members, CALL, order, candidates, what=call.name, silence_s=fleet.silence_s, heard=call.heard)
     message = waited(engine, work, context.cancellation)
@@ -144,7 +143,13 @@ def _needed(engine: ClusterEngine, name: str, arguments: Mapping[str, Any], view
     return found
 
 
-def _candidates(engine: ClusterEngine, repo: str, needed: Sequence[Repository]) -> list[Member]:
+def size_of(engine: ClusterEngine, repositories: Sequence[Repository]) -> int:
+    """Bytes of the shards of some repositories."""
+    sizes = {entry.name: entry.size for entry in engine.generation.searchable}
+    return sum(sizes[repository.name] for repository in repositories)
+
+
+def candidates_of(engine: ClusterEngine, repo: str, needed: Sequence[Repository]) -> list[Member]:
     """The workers to ask: those of the repository that is asked about, then those that hold most of what is needed."""
     holders = engine.holders()
     sizes = {entry.name: entry.size for entry in engine.generation.searchable}

@@ -16,7 +16,6 @@ from sourcelight.backends.cluster.storage.generation import Generation
 from sourcelight.backends.cluster.view import ClusterView
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.batches.answers import Answer
-from sourcelight.core.errors import UnsupportedCall
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine import Engine, Limits
 from sourcelight.engines.engine.explain import Explanation
@@ -98,12 +97,18 @@ class ClusterEngine(Engine):
         self.cluster.close()
         self.fleet.close()
 
+    def elsewhere(self, step: str, asked: Any, context: Any, heard: Callable[[Any], None]) -> Any:
+        """Do a step of deep search on a worker that has the repositories of the question."""
+        from sourcelight.backends.cluster.research import carried_out
+
+        return carried_out(self.snapshot(), step, asked, context, heard)
+
     def explain(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation | None = None) -> Explanation:
-        """Refused: what an index would answer is known to the workers alone; raises `UnsupportedCall`."""
-        del request, viewer, cancellation
-        raise UnsupportedCall(
-            "a cluster does not explain queries yet; `sourcelight.parse_query` reads them", call="explain"
-        )
+        """Say what a query means; the workers say what their indexes leave to be read. See `Engine.explain`."""
+        from sourcelight.backends.cluster.explaining import explained_by_workers
+
+        found = explained_by_workers(self.snapshot(), request, viewer, cancellation or Cancellation())
+        return super().explain(request, viewer, cancellation) if found is None else found
 
 
 def catalog_of(generation: Generation) -> Catalog:

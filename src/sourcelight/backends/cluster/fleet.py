@@ -114,7 +114,8 @@ class Fleet:
 
         async def end() -> None:
             await self.members.close()
-            others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+            kept = {asyncio.current_task(), *self.members.connections.beginning}
+            others = [task for task in asyncio.all_tasks() if task not in kept]
             for task in others:
                 task.cancel()
             await asyncio.gather(*others, return_exceptions=True)

@@ -16,8 +16,8 @@ SEARCH, CALL, HELLO = "sourcelight_search", "sourcelight_call", "sourcelight_hel
 TELL = "sourcelight_tell"
 """Operations of a worker."""
 
-PART, RANK = "part", "rank"
-"""Steps of a call over many repositories."""
+PART, RANK, EXPLAIN, RESEARCH = "part", "rank", "explain", "research"
+"""What a worker does of a call that is not carried out there from its beginning to its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Order:
         A call of a tool or an analysis.
     step
         Of a call: empty for all of it, `PART` for what these repositories give, `RANK` for ranking them as a part of
-        all that are asked.
+        all that are asked, `EXPLAIN` for what their indexes leave to be read, `RESEARCH` for a step of deep search.
     token
         By which numbers reach a ranking that waits for those of all.
     """

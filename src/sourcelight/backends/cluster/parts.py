@@ -35,15 +35,15 @@ class Call:
     arguments: Mapping[str, Any]
     context: CallContext
 
-    def order(self, names: Sequence[str], step: str = "") -> Order:
-        """What workers are asked, of some repositories."""
+    def order(self, names: Sequence[str], step: str = "", arguments: Mapping[str, Any] | None = None) -> Order:
+        """What workers are asked, of some repositories; `arguments` in place of those of the call."""
         return Order(
             self.engine.generation.id,
             tuple(names),
             viewer=self.context.viewer.name,
             allowed_s=self.context.cancellation.remaining_s,
             tool=self.name,
-            arguments=self.arguments,
+            arguments=self.arguments if arguments is None else arguments,
             served=self.context.served,
             base_url=self.context.base_url,
             step=step,
@@ -54,11 +54,13 @@ class Call:
         if message["kind"] == "progress" and self.context.observer is not None:
             self.context.observer(CallProgress(**message["progress"], rows=message.get("rows")))
 
-    def holders(self, names: Sequence[str], step: str) -> Holders:
-        """The workers of some repositories."""
-        engine, fleet = self.engine, self.engine.fleet
-        order = self.order(names, step)
-        return Holders(fleet.members, engine.generation, order, engine.holders(), fleet.silence_s, heard=self.heard)
+    def holders(self, names: Sequence[str], step: str, arguments: Mapping[str, Any] | None = None) -> Holders:
+        """The workers of some repositories; `arguments` in place of those of the call."""
+        fleet = self.engine.fleet
+        order = self.order(names, step, arguments)
+        return Holders(
+            fleet.members, self.engine.generation, order, self.engine.holders(), fleet.silence_s, heard=self.heard
+        )
 
     def nowhere(self) -> CallContext:
         """The context of somebody who may see nothing: what an answer over no repository is made with."""
@@ -88,10 +90,11 @@ def in_parts(call: Call, steps: Parted, needed: Sequence[Repository]) -> Answer:
 
 def ranked(call: Call) -> Answer:
     """Rank for a question over all workers; raises `NoAnswer` when none answers for any repository."""
+    from sourcelight.engines.engine.natural import split_filters
     from sourcelight.engines.tools.ranked import answer_of_parts, ranked_answer
 
     text = call.arguments["query"]
-    names = _chosen(call, text)
+    names = chosen(call, split_filters(text)[0])
     if not names:
         return ranked_answer(text, call.nowhere())
     asking = call.holders(names, RANK)
@@ -101,7 +104,7 @@ def ranked(call: Call) -> Answer:
     return _accounted(answer_of_parts(text, parts, skipped, call.context), skipped)
 
 
-def _chosen(call: Call, text: str) -> list[str]:
+def chosen(call: Call, text: str) -> list[str]:
     """Names of the repositories that the filters of a question choose, of those the viewer may see."""
     from sourcelight.engines.engine.natural import filters_query, split_filters
 
@@ -128,10 +131,11 @@ def _skipped(name: str, asking: Holders, messages: Sequence[Any]) -> dict[str, s
     tried = {one: tuple(asking.tried.get(one, ())) for one in asking.skipped}
     if not messages:
         raise NoAnswer(name, [one for each in tried.values() for one in each])
-    return {one: _sentence(one, each) for one, each in sorted(tried.items())}
+    return {one: sentence(one, each) for one, each in sorted(tried.items())}
 
 
-def _sentence(name: str, tried: Sequence[Tried]) -> str:
+def sentence(name: str, tried: Sequence[Tried]) -> str:
+    """What is said of a repository that no worker answered for."""
     asked = "; ".join(f"{one.worker}: {one.reason}" for one in tried) or "no worker that holds it answers"
     return f"{name} did not answer and is left out. Asked: {asked}. Ask again in a moment."
 

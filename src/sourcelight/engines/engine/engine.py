@@ -130,6 +130,11 @@ class Engine:
         del name, arguments, context
         return None
 
+    def elsewhere(self, step: str, asked: Any, context: Any, heard: Callable[[Any], None]) -> Any | None:
+        """Do a step of deep search where the repositories are; None: they are here."""
+        del step, asked, context, heard
+        return None
+
     def close(self) -> None:
         """Stop what goes on in the background; what is finished stays."""
         self.words.stop()
@@ -217,8 +222,7 @@ class Engine:
         QueryError
             When the query can't be read, or holds what is not supported.
         """
-        query = self._parse(request)
-        scopes = self._scoped(query)
+        query, scopes = self.parsed(request)
         self.refresh(cancellation)
         stop = cancellation or Cancellation()
         plans = [make_plan(scope) for scope in Scoper(self, viewer, stop).resolved(scopes)]
@@ -241,8 +245,7 @@ class Engine:
         """
 
         def read() -> tuple[Query, tuple[Scoped, ...]]:
-            query = self._parse(request)
-            return query, self._scoped(query)
+            return self.parsed(request)
 
         text = request.query
         if len(text) <= _SHORT and text.lower().count(" or ") <= _FEW_OR:
@@ -254,6 +257,11 @@ class Engine:
             return within(read, Cancellation(allowed_s))
         except Late:
             return allowed_s or 0.0
+
+    def parsed(self, request: SearchRequest) -> tuple[Query, tuple[Scoped, ...]]:
+        """A query with its contexts resolved, however long that takes; raises `QueryError` as `read`."""
+        query = self._parse(request)
+        return query, self._scoped(query)
 
     def _parse(self, request: SearchRequest) -> Query:
         query = parse(request.query, request.pattern_type, version=request.version)

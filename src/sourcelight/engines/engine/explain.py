@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,10 @@ _FIXED = {
     "rev": "revisions to search", "fork": "whether forks are searched", "archived": "whether archives are searched",
     "visibility": "private or public repositories", "context": "a named set of repositories",
 }  # fmt: skip
+_ADDED = (
+    *("repositories", "repository_hits", "files", "passing", "read_units", "units"),
+    *("read_bytes", "text_bytes", "looked_at"),
+)
 _WITHOUT_INDEX = {("symbol",), ("message",), ("changed line",)}
 
 
@@ -144,6 +148,75 @@ def explain(
     )
 
 
+def explained(
+    engine: Engine, query: Query, request: SearchRequest, plans: Sequence[Plan], parts: Sequence[Explanation]
+) -> Explanation:
+    """Explain `query` by explanations over some of the repositories each.
+
+    `plans` choose the repositories, and know nothing more of them. `parts` has at least one.
+    """
+    warnings = [*advise(query), *(advice for plan in plans for advice in _of_plan(plan))]
+    alternatives = []
+    for plan, same in zip(plans, zip(*(part.alternatives for part in parts), strict=True), strict=True):
+        bounds = _bounds(engine, plan.alternative)
+        left_out = len(plan.selection.forks_left_out), len(plan.selection.archived_left_out)
+        alternatives.append(replace(_summed(same), forks_left_out=left_out[0], archived_left_out=left_out[1], **bounds))
+    source = _source(query, request)
+    return replace(
+        parts[0],
+        pattern_type_source=source,
+        alternatives=tuple(alternatives),
+        warnings=tuple(dict.fromkeys(warnings)),
+    )
+
+
+def _bounds(engine: Engine, alternative: Alternative) -> dict[str, Any]:
+    return {
+        "limit": alternative.count_limit(engine.limits.matches),
+        "timeout_s": engine.limits.timeout_s(alternative.timeout_s(), has_count=alternative.first("count") is not None),
+    }
+
+
+def _summed(parts: Sequence[AlternativeMeaning]) -> AlternativeMeaning:
+    """The numbers of one alternative over other repositories each, added up."""
+    telling = [part for part in parts if part.repositories] or [parts[0]]
+    first = telling[0]
+    sums = {name: sum(getattr(part, name) for part in parts) for name in _ADDED}
+    filters = tuple(
+        replace(one, files=_sum(each.files for each in same), repositories=_sum(each.repositories for each in same))
+        for same in zip(*(part.filters for part in telling), strict=True)
+        for one in same[:1]
+    )
+    patterns = []
+    for same_patterns in zip(*(part.patterns for part in telling), strict=True):
+        units, candidates = (
+            sum(getattr(each, name) for each in same_patterns) for name in ("units", "candidate_units")
+        )
+        size = sum(each.candidate_bytes for each in same_patterns)
+        patterns.append(
+            replace(
+                same_patterns[0],
+                from_index=candidates < units,
+                candidate_units=candidates,
+                candidate_bytes=size,
+                units=units,
+            )
+        )
+    return replace(
+        first,
+        **sums,
+        names=tuple(sorted(name for part in parts for name in part.names)[:MOST_NAMES]),
+        filters=filters,
+        patterns=tuple(patterns),
+        without_index=tuple(dict.fromkeys(name for part in parts for name in part.without_index)),
+    )
+
+
+def _sum(numbers: Iterable[int | None]) -> int | None:
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known else None
+
+
 def _source(query: Query, request: SearchRequest) -> str:
     if "patterntype:" in query.text.lower() and any(a.first("patterntype") for a in query.plan):
         return "patternType: in the query"
@@ -189,8 +262,7 @@ def _alternative(engine: Engine, plan: Plan, cancellation: Cancellation) -> Alte
         units=sums.units,
         read_bytes=sums.to_read.size_bytes,
         text_bytes=sums.size_bytes,
-        limit=alternative.count_limit(engine.limits.matches),
-        timeout_s=engine.limits.timeout_s(alternative.timeout_s(), has_count=alternative.first("count") is not None),
+        **_bounds(engine, alternative),
         select=".".join(alternative.select()),
         phrase=alternative.boost or "",
         looked_at=sums.repositories,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sourcelight.backends.cluster.messages import PART, RANK, Order, answer_to_plain
+from sourcelight.backends.cluster.messages import EXPLAIN, PART, RANK, RESEARCH, Order, answer_to_plain
 from sourcelight.backends.cluster.worker.exchanging import Meeting, Posts
 from sourcelight.backends.cluster.worker.outbox import Outbox
 from sourcelight.backends.cluster.worker.search import viewer_of
@@ -41,7 +42,7 @@ def called(
     context = tools.CallContext(
         engine, viewer_of(order), cancellation, observe, served=order.served, base_url=order.base_url
     )
-    work = {PART: _part, RANK: _ranked}.get(order.step, _whole)
+    work = {PART: _part, RANK: _ranked, EXPLAIN: _explained, RESEARCH: _researched}.get(order.step, _whole)
     try:
         answer = work(order, context, missing, outbox, posts)
     except IndexFault as fault:
@@ -83,6 +84,27 @@ def _ranked(order: Order, context: Any, missing: Mapping[str, str], outbox: Outb
         return _carried("ranked", ranked_part(order.arguments["query"], context, meeting))
     finally:
         posts.close(order.token)
+
+
+def _explained(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: Posts) -> Answer:
+    del missing, outbox, posts
+    if order.request is None:
+        raise ClusterError("an order to explain nothing")
+    return _carried("explained", context.engine.explain(order.request, context.viewer, context.cancellation))
+
+
+def _researched(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: Posts) -> Answer:
+    from sourcelight.engines.deepsearch.steps import done
+
+    del posts
+    if missing and order.tool != "pin":
+        return _carried("found", None)  # another worker is asked
+
+    def emit(happening: Any) -> None:
+        outbox.put({"kind": "told", "told": pickle.dumps(happening)})
+
+    asked = pickle.loads(order.arguments["asked"])  # noqa: S301 - who asks has the cluster's certificate
+    return _carried("found", done(order.tool, asked, context, emit))
 
 
 def _carried(what: str, value: Any) -> Answer:

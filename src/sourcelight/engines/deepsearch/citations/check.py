@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.deepsearch.citations.pins import Pins
 from sourcelight.engines.deepsearch.evidence.model import MOST_LINES, CommitEvidence, Evidence, FileEvidence
 from sourcelight.repos import Catalog, ObjectReader, Repository, Viewer, find_entry, is_ancestor
+
+if TYPE_CHECKING:
+    from sourcelight.engines.tools import CallContext
 
 _MOST_FILES = 64
 
@@ -121,6 +125,20 @@ class Checker:
         reader = self._readers.setdefault(repository.key, ObjectReader(repository))
         data = read_path(reader, commit, path)
         return None if data is None else lines_of(data)
+
+
+def checked(items: Sequence[Evidence], pins: Pins, context: CallContext) -> list[Citation]:
+    """Check pieces of evidence for whoever asks."""
+    from sourcelight.engines.deepsearch.away import Asked, away
+
+    if not items:
+        return []
+    found = away("check", Asked.of(pins, items=tuple(items)), context)
+    if found is not None:
+        citations: list[Citation] = found.value
+        return citations
+    with Checker(context.engine.catalog, context.viewer, pins) as checker:
+        return [checker.check(item) for item in items]
 
 
 def read_path(reader: ObjectReader, commit: str, path: str) -> bytes | None:

@@ -13,6 +13,7 @@ from sourcelight.engines.search import Target
 
 if TYPE_CHECKING:
     from sourcelight.engines.engine import Engine
+    from sourcelight.engines.tools import CallContext
     from sourcelight.repos import Viewer
 
 
@@ -48,6 +49,17 @@ class Pins:
         return [target for target in self.targets if target.repository.name == repository]
 
 
+def pinned(filters: str, context: CallContext) -> Pins:
+    """Pin what `filters` choose, be the repositories here or not; raises what `pin` raises."""
+    from sourcelight.engines.deepsearch.away import Asked, away
+
+    found = away("pin", Asked(filters=filters), context)
+    if found is None:
+        return pin(context.engine, filters, context.viewer, context.cancellation)
+    pins: Pins = found.value.pinned(context.engine.catalog, context.viewer)
+    return _some(pins, filters)
+
+
 def pin(engine: Engine, filters: str, viewer: Viewer, cancellation: Cancellation) -> Pins:
     """Pin what `filters` choose of the repositories that the viewer may see.
 
@@ -58,12 +70,21 @@ def pin(engine: Engine, filters: str, viewer: Viewer, cancellation: Cancellation
     CallError
         When there is nothing to search.
     """
+    return _some(pins_here(engine, filters, viewer, cancellation), filters)
+
+
+def pins_here(engine: Engine, filters: str, viewer: Viewer, cancellation: Cancellation) -> Pins:
+    """The pins of repositories that are here, which may be none; raises `QueryError`."""
     targets, failed = targets_of(engine, filters, viewer, cancellation)
-    if not targets:
-        reasons = "; ".join(f"{name}: {why}" for name, why in sorted(failed.items()))
+    return Pins(tuple(targets), failed)
+
+
+def _some(pins: Pins, filters: str) -> Pins:
+    if not pins.targets:
+        reasons = "; ".join(f"{name}: {why}" for name, why in sorted(pins.failed.items()))
         raise CallError(
             f"no repository to search{f' for {filters}' if filters else ''}{f' ({reasons})' if reasons else ''}; "
             "list_repos names those that can be searched",
             call="deepsearch",
         )
-    return Pins(tuple(targets), failed)
+    return pins

@@ -11,7 +11,7 @@ from typing import Any
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.batches.answers import CallObserver, CallProgress
 from sourcelight.core.errors import Cancelled, SourcelightError
-from sourcelight.engines.deepsearch.citations.pins import pin
+from sourcelight.engines.deepsearch.citations.pins import pinned
 from sourcelight.engines.deepsearch.conversations.records import Event
 from sourcelight.engines.deepsearch.conversations.store import ConversationStore
 from sourcelight.engines.deepsearch.researchers import Happening, Inquiry, Previous, Researcher
@@ -88,7 +88,7 @@ class Work:
         context = replace(self.context, observer=self._observe)
         self._tell("question", {"text": self.text})
         context.engine.refresh(self.cancellation)
-        pins = pin(context.engine, self.filters, context.viewer, self.cancellation)
+        pins = pinned(self.filters, context)
         self.cancellation.check()
         self.store.pin(self.question, list(pins))
         inquiry = Inquiry(self.text, self.filters, pins, context, self.previous)

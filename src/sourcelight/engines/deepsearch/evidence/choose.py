@@ -6,7 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from sourcelight.engines.deepsearch.away import Asked, away
 from sourcelight.engines.deepsearch.citations.check import lines_of
+from sourcelight.engines.deepsearch.citations.pins import Pins
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
 from sourcelight.engines.deepsearch.evidence.windows import best_window
 from sourcelight.engines.deepsearch.safety import is_hidden_file
@@ -14,6 +16,7 @@ from sourcelight.engines.engine import Engine
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk
 from sourcelight.engines.search.ranking.words import TOKEN
+from sourcelight.engines.tools import CallContext
 
 QUOTES = 8
 MOST_QUOTED_LINES = 120
@@ -28,14 +31,22 @@ _LEAST_DECLARED, _MOSTLY = 4, 0.8
 class Texts:
     """The lines of files at pinned commits, each file read once."""
 
-    engine: Engine
+    context: CallContext
     _known: dict[tuple[str, str, str], list[str]] = field(default_factory=dict)
+
+    @property
+    def engine(self) -> Engine:
+        """What reads them."""
+        return self.context.engine
 
     def lines(self, target: Target, path: str) -> list[str]:
         """Give a file's lines; none for one that can't be read."""
         key = target.repository.key, target.commit, path
         if key not in self._known:
-            self._known[key] = lines_of(self.engine.store.read(target, path) or b"")
+            pins = Pins((target,))
+            found = away("lines", Asked.of(pins, path=path), self.context)
+            read = lines_of(self.engine.store.read(target, path) or b"") if found is None else found.value
+            self._known[key] = read
         return self._known[key]
 
     def evidence(self, target: Target, path: str, begin: int, end: int, role: str, score: float = 0.0,

@@ -14,7 +14,7 @@ import anyio.to_thread
 
 from sourcelight.core.errors import Cancelled, SourcelightError
 from sourcelight.core.markup import code
-from sourcelight.engines.deepsearch.citations import Checker
+from sourcelight.engines.deepsearch.citations.check import checked
 from sourcelight.engines.deepsearch.evidence.model import Ledger
 from sourcelight.engines.deepsearch.model.choice import ModelChoice
 from sourcelight.engines.deepsearch.model.instructions import FOLLOW_UPS, INSTRUCTIONS, LAST_WORDS, first_message
@@ -75,9 +75,8 @@ class ModelResearcher:
         began = time.monotonic()
         run = _Run(self.choice, inquiry, budget or self.budget, emit)
         try:
-            findings = self.fallback.find(inquiry, self.fallback.budget, emit)
-            pack = [run.ledger.add(quote) for quote in findings.quotes[:_PACK]]
-            pack += [run.ledger.add(commit) for commit in findings.past.found] if findings.past is not None else []
+            quotes, commits = self.fallback.evidence(inquiry, emit)
+            pack = [run.ledger.add(quote) for quote in quotes[:_PACK]] + [run.ledger.add(one) for one in commits]
             text = anyio.run(run.ask, pack)
         except Cancelled:
             raise
@@ -245,14 +244,10 @@ class _Run:
                 if not self.ledger.items
                 else "Nothing is cited. Put the ids of what you read behind sentences: [E1]."
             )
-        absent, rejected = [], []
-        with Checker(self.inquiry.context.engine.catalog, self.inquiry.context.viewer, self.inquiry.pins) as checker:
-            for name in dict.fromkeys(names):
-                item = self.ledger.get(name)
-                if item is None:
-                    absent.append(name)
-                elif not checker.check(item).accepted:
-                    rejected.append(name)
+        known = {name: item for name in dict.fromkeys(names) if (item := self.ledger.get(name)) is not None}
+        citations = checked(list(known.values()), self.inquiry.pins, self.inquiry.context)
+        absent = [name for name in dict.fromkeys(names) if name not in known]
+        rejected = [name for name, citation in zip(known, citations, strict=True) if not citation.accepted]
         if not absent and not rejected:
             return ""
         return f"These ids can't be cited: {', '.join([*absent, *rejected])}. Use ids that a tool gave you, or none."

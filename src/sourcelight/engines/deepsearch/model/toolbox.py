@@ -130,7 +130,7 @@ class Toolbox:
         return given
 
     def _evidence(self, answer: Answer) -> Iterator[Evidence]:
-        texts = Texts(self.inquiry.context.engine)
+        texts = Texts(self.inquiry.context)
         rows = answer.table.to_pylist()
         if answer.columns == "commits":
             yield from filter(None, map(self._commit, rows))

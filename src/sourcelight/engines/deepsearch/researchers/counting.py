@@ -152,7 +152,7 @@ def _write(counted: CountedQuery, query: str, tally: _Tally, inquiry: Inquiry, d
 
 
 def _write_rows(counted: CountedQuery, query: str, tally: _Tally, inquiry: Inquiry, draft: Draft) -> None:
-    texts = Texts(inquiry.context.engine)
+    texts = Texts(inquiry.context)
     columns: tuple[str, ...] = ("repository", "path")
     if counted.unit == "lines":
         columns = ("repository", "path", "line_number", "line")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup import code
+from sourcelight.engines.deepsearch.away import Asked, away
 from sourcelight.engines.deepsearch.evidence.around import Defined, definitions_asked, paragraph_of
 from sourcelight.engines.deepsearch.evidence.choose import QUOTES, Chooser, Texts
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, FileEvidence, Ledger
@@ -65,6 +66,10 @@ class ExtractiveResearcher:
 
     def research(self, inquiry: Inquiry, budget: Budget | None, emit: Emit) -> Draft:
         """Research a question; see `Researcher.research`."""
+        elsewhere = away("research", _asked(inquiry), inquiry.context, emit)
+        if elsewhere is not None:
+            given: Draft = elsewhere.value
+            return given
         began = time.monotonic()
         draft = Draft()
         counted = count(inquiry, draft, emit) if counted_query(inquiry.question) is not None else False
@@ -76,8 +81,17 @@ class ExtractiveResearcher:
         draft.stats.setdefault("tool_calls", 1)
         return draft
 
+    def evidence(self, inquiry: Inquiry, emit: Emit) -> tuple[list[FileEvidence], list[CommitEvidence]]:
+        """Find quotes and commits: the first pack that a model is given."""
+        elsewhere = away("evidence", _asked(inquiry), inquiry.context, emit)
+        if elsewhere is not None:
+            given: tuple[list[FileEvidence], list[CommitEvidence]] = elsewhere.value
+            return given
+        findings = self.find(inquiry, self.budget, emit)
+        return findings.quotes, list(findings.past.found) if findings.past is not None else []
+
     def find(self, inquiry: Inquiry, budget: Budget, emit: Emit) -> Findings:
-        """Find evidence; also the first pack that a model is given."""
+        """Find evidence, in repositories that are here."""
         context = inquiry.context
         engine = context.engine
         question = analyse(inquiry.question)
@@ -102,7 +116,7 @@ class ExtractiveResearcher:
             paths = [(file.target, file.path) for file in ranking.files[:3]]
             past.find(question, question.names or _names_before(inquiry), paths, _COMMITS)
             emit(Happening("turn", {"tool": "commit_search", "result": f"{len(past.found)} commits chosen"}))
-        texts = Texts(engine)
+        texts = Texts(context)
         weights = _weights(question, ranking)
         chooser = Chooser(texts, weights, budget.quoted_lines - _KEPT_LINES)
         code_chunks = [chunk for chunk in ranking.chunks if _is_body(chunk, intents)]
@@ -121,6 +135,10 @@ class ExtractiveResearcher:
             if findings.defined and (intents.usage or question.names):
                 findings.uses = _uses(findings.defined[0], inquiry, texts, emit)
         return findings
+
+
+def _asked(inquiry: Inquiry) -> Asked:
+    return Asked.of(inquiry.pins, question=inquiry.question, filters=inquiry.filters, previous=tuple(inquiry.previous))
 
 
 def _names_before(inquiry: Inquiry) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote as percent
 
 from sourcelight.core.batches.addresses import repository_url
-from sourcelight.engines.deepsearch.citations import Checker, Citation
+from sourcelight.engines.deepsearch.citations import Citation, check
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
 from sourcelight.engines.deepsearch.researchers import markdown
 from sourcelight.engines.deepsearch.researchers.protocol import (
@@ -103,17 +103,14 @@ class Finished:
 
 def finish(draft: Draft, inquiry: Inquiry, emit: Emit) -> Finished:
     """Check every citation of a draft and write its Markdown; nothing that was rejected is in it."""
-    context = inquiry.context
     wanted = _cited(draft)
     checked: dict[str, Citation] = {}
-    with Checker(context.engine.catalog, context.viewer, inquiry.pins) as checker:
-        for name in wanted:
-            item = draft.ledger.get(name)
-            if item is None:
-                continue
-            checked[name] = checker.check(item)
-            if checked[name].accepted:
-                emit(Happening("evidence", {"id": name, "label": item.label, "status": checked[name].status}))
+    named = [(name, item) for name in wanted if (item := draft.ledger.get(name)) is not None]
+    results = check.checked([item for _, item in named], inquiry.pins, inquiry.context)
+    for (name, item), citation in zip(named, results, strict=True):
+        checked[name] = citation
+        if citation.accepted:
+            emit(Happening("evidence", {"id": name, "label": item.label, "status": citation.status}))
     segments = _written(draft, checked, inquiry)
     accepted = tuple(citation for citation in checked.values() if citation.accepted)
     rejected = tuple(citation for citation in checked.values() if not citation.accepted)

@@ -1,0 +1,59 @@
+"""What a query means over a cluster: read and planned here, its work estimated by the workers from their indexes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sourcelight.backends.cluster.asking.calls import NoAnswer
+from sourcelight.backends.cluster.asking.holders import Holders
+from sourcelight.backends.cluster.messages import EXPLAIN, Order
+from sourcelight.backends.cluster.parts import sentence, waited
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.engine.explain import Explanation, explained
+from sourcelight.engines.engine.notices.advice import Advice
+from sourcelight.engines.engine.plan import make_plan, unmade_plan
+from sourcelight.engines.engine.scopes.scope import Scoper
+from sourcelight.repos import Viewer
+
+if TYPE_CHECKING:
+    from sourcelight.backends.cluster.engine import ClusterEngine
+
+
+def explained_by_workers(
+    engine: ClusterEngine, request: SearchRequest, viewer: Viewer, cancellation: Cancellation
+) -> Explanation | None:
+    """Explain a query; None where it chooses no repository.
+
+    Raises
+    ------
+    QueryError
+        When the query can't be read, or holds what is not supported.
+    ClusterError
+        When no worker answers for any repository.
+    """
+    query, scoped = engine.parsed(request)
+    scopes = Scoper(engine, viewer, cancellation).selected(scoped)
+    for scope in scopes:
+        make_plan(replace(scope, targets=()))  # what is wrong with a pattern is said here
+    plans = [unmade_plan(scope) for scope in scopes]
+    names = sorted({target.repository.name for plan in plans for target in plan.targets})
+    if not names:
+        return None
+    fleet = engine.fleet
+    order = Order(
+        engine.generation.id,
+        tuple(names),
+        viewer=viewer.name,
+        allowed_s=cancellation.remaining_s,
+        request=request,
+        step=EXPLAIN,
+    )
+    asking = Holders(fleet.members, engine.generation, order, engine.holders(), fleet.silence_s)
+    messages = waited(engine, asking.each(), cancellation)
+    if not messages:
+        raise NoAnswer("explain", [one for name in asking.skipped for one in asking.tried.get(name, ())])
+    made = explained(engine, query, request, plans, [one["answer"]["attributes"]["explained"] for one in messages])
+    lost = [Advice("backend-missing", sentence(name, asking.tried.get(name, ()))) for name in sorted(asking.skipped)]
+    return replace(made, warnings=(*made.warnings, *lost))

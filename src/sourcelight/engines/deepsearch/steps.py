@@ -1,0 +1,60 @@
+"""The steps of a question, done where the repositories are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from sourcelight.engines.deepsearch.away import Asked, Found
+from sourcelight.engines.deepsearch.citations.check import checked
+from sourcelight.engines.deepsearch.citations.pins import pins_here
+from sourcelight.engines.deepsearch.evidence.choose import Texts
+from sourcelight.engines.deepsearch.researchers.extractive import ExtractiveResearcher
+from sourcelight.engines.deepsearch.researchers.protocol import Emit, Inquiry
+from sourcelight.engines.tools import CallContext
+
+Step: TypeAlias = Callable[[Asked, CallContext, Emit], Any]
+
+
+def done(step: str, asked: Asked, context: CallContext, emit: Emit) -> Found:
+    """Do a step here; raises what it raises."""
+    return Found(STEPS[step](asked, context, emit))
+
+
+def _inquiry(asked: Asked, context: CallContext) -> Inquiry:
+    pins = asked.pinned(context.engine.catalog, context.viewer)
+    return Inquiry(asked.question, asked.filters, pins, context, asked.previous)
+
+
+def _pin(asked: Asked, context: CallContext, emit: Emit) -> Any:
+    del emit
+    return Asked.of(pins_here(context.engine, asked.filters, context.viewer, context.cancellation))
+
+
+def _research(asked: Asked, context: CallContext, emit: Emit) -> Any:
+    return ExtractiveResearcher().research(_inquiry(asked, context), None, emit)
+
+
+def _evidence(asked: Asked, context: CallContext, emit: Emit) -> Any:
+    return ExtractiveResearcher().evidence(_inquiry(asked, context), emit)
+
+
+def _check(asked: Asked, context: CallContext, emit: Emit) -> Any:
+    del emit
+    return checked(asked.items, asked.pinned(context.engine.catalog, context.viewer), context)
+
+
+def _lines(asked: Asked, context: CallContext, emit: Emit) -> Any:
+    del emit
+    (target,) = asked.pinned(context.engine.catalog, context.viewer).targets
+    return Texts(context).lines(target, asked.path)
+
+
+STEPS: Mapping[str, Step] = {
+    "pin": _pin,
+    "research": _research,
+    "evidence": _evidence,
+    "check": _check,
+    "lines": _lines,
+}
+"""By name; each gives what travels back."""
