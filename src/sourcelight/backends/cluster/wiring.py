@@ -16,7 +16,12 @@ from sourcelight.backends.cluster.messages import CALL, HELLO, SEARCH, TELL
 from sourcelight.backends.cluster.worker.search import Failed, Passed, Piece
 from sourcelight.core.errors import ConfigurationError, MissingExtra, WorkersUnreachable
 
-CONNECT_S = 0.3
+CONNECT_S = 0.4
+"""Seconds that a worker has to take a connection; Dask itself tries a refused port again until its time is over."""
+
+_TRIES = 5
+"""Dask gives its first try one in so many of the seconds that it is allowed."""
+
 _LOOPBACK = ("127.", "localhost", "[::1]")
 
 Message = dict[str, Any]
@@ -101,6 +106,7 @@ class Connections:
         security = security_of(tls)
         self._arguments = {} if security is None else security.get_connection_args("client")
         self._idle: dict[str, list[Any]] = {}
+        self._connecting: set[asyncio.Task[Any]] = set()
 
     async def ask(
         self, address: str, operation: str, order: Mapping[str, Any] | None = None
@@ -159,8 +165,18 @@ class Connections:
         self._idle.setdefault(scheduler, []).append(comm)
         return found
 
+    @property
+    def beginning(self) -> frozenset[asyncio.Task[Any]]:
+        """What makes connections at this moment."""
+        return frozenset(self._connecting)
+
     async def close(self) -> None:
-        """Give back all connections."""
+        """Give back all connections; waits a moment for those that begin."""
+        if self._connecting:
+            rest = (await asyncio.wait(self._connecting, timeout=CONNECT_S))[1]
+            for task in rest:
+                task.cancel()
+            await asyncio.gather(*rest, return_exceptions=True)
         for comms in self._idle.values():
             for comm in comms:
                 comm.abort()
@@ -176,11 +192,27 @@ class Connections:
             if _is_open(comm):
                 return comm, True
             comm.abort()
+        connecting = asyncio.ensure_future(
+            connect(address, timeout=CONNECT_S * _TRIES, deserialize=True, **self._arguments)
+        )
+        self._connecting.add(connecting)
         try:
-            connecting = connect(address, timeout=CONNECT_S, deserialize=True, **self._arguments)
-            return await asyncio.wait_for(connecting, CONNECT_S * 2), False
+            await asyncio.wait([connecting], timeout=CONNECT_S)
+            if not connecting.done():
+                raise WorkersUnreachable(address, f"it takes no connection within {CONNECT_S:g} s")
+            return connecting.result(), False
         except (OSError, TimeoutError, ValueError) as error:
             raise WorkersUnreachable(address, str(error) or type(error).__name__) from error
+        finally:
+            # One that is cut off in its middle leaves its socket open: it is left to end by itself.
+            connecting.add_done_callback(self._connecting.discard)
+            if not connecting.done():
+                connecting.add_done_callback(_give_back)
+
+
+def _give_back(connecting: asyncio.Task[Any]) -> None:
+    if not connecting.cancelled() and connecting.exception() is None:
+        connecting.result().abort()
 
 
 async def _read(address: str, comm: Any) -> Any:
