@@ -191,7 +191,6 @@ def _on_cluster(scheduler: str, tls: Mapping[str, str] | None) -> Any:
                     priority=-priority,
                     retries=0,
                     pure=False,
-                    allow_other_workers=True,
                 )
                 waiting[repository.name] = future
             while waiting:
