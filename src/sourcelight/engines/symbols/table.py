@@ -186,9 +186,9 @@ def names_with(pattern: CompiledPattern, names: Any, name_start: NDArray[np.int6
     names, name_start
         The names, a newline after each; where each begins, and where the last one's newline ends.
     """
-    starts, ends = name_start[:-1], name_start[1:] - 1
+    starts = name_start[:-1]
     if pattern.whole_text or pattern.multi_line or pattern.matches_empty:
-        return np.flatnonzero(pattern.match_many(names, starts, ends))
+        return np.flatnonzero(pattern.match_many(names, starts, name_start[1:] - 1))
     # Names are lines: scanning them as such leaves few to look at, and spares a look at where each one ends.
     offsets = pattern.lines(names, np.array([[0, len(names)]], dtype=np.int64))
     held = starts.searchsorted(offsets, side="right") - 1
@@ -196,8 +196,8 @@ def names_with(pattern: CompiledPattern, names: Any, name_start: NDArray[np.int6
     if pattern.exact:
         return held
     if len(held) > _MOST_CHECKED:
-        return np.flatnonzero(pattern.match_many(names, starts, ends))
-    return held[np.unique(pattern.spans(names, starts[held], ends[held])[0])]
+        return np.flatnonzero(pattern.match_many(names, starts, name_start[1:] - 1))
+    return held[np.unique(pattern.spans(names, starts[held], name_start[held + 1] - 1)[0])]
 
 
 class SymbolTable:

@@ -118,6 +118,7 @@ class RepositoryFolder:
     _stamp: tuple[int, int, int] | None = None
     _manifest: Manifest = EMPTY
     _side: dict[str, tuple[tuple[int, int, int], dict[str, str]]] = field(default_factory=dict)
+    _side_files: dict[str, str] = field(default_factory=dict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def manifest(self) -> Manifest:
@@ -164,14 +165,15 @@ class RepositoryFolder:
 
         It may name shards that count no longer: what their tables know is taken over when the next one is built.
         """
-        file = self.path / f"{kind}.json"
+        name = f"{kind}.json"
+        file = self._side_files.get(kind) or self._side_files.setdefault(kind, os.fspath(self.path / name))
         try:
-            info = file.stat()
+            info = os.stat(file)  # noqa: PTH116 - for every search and repository, in half the time
             stamp = (info.st_ino, info.st_mtime_ns, info.st_size)
             with self._guard:
                 if kind in self._side and stamp == self._side[kind][0]:
                     return dict(self._side[kind][1])
-            raw = json.loads(file.read_bytes())
+            raw = json.loads(Path(file).read_bytes())
         except (OSError, ValueError):
             return {}
         found = {}
