@@ -214,3 +214,62 @@ def test_a_cancelled_search_ends_without_done(engine: Engine) -> None:
 def test_work_trees_have_the_history_of_their_head(folder: Path, tmp_path: Path) -> None:
     engine = open_engine([folder / "api"], index=tmp_path / "index", worktree=True)
     assert messages(engine, "type:commit") == ["import nothing", "move", "use it", "add retry"]
+
+
+@pytest.fixture(scope="module")
+def owned(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    """Engine over a repository whose owners are written down by its second commit, and change with the fourth."""
+    root = tmp_path_factory.mktemp("owned")
+    repo = RepositoryBuilder(root / "src" / "app")
+    repo.commit({"a.py": "retry\nlock\n", "b.py": "retry\n"}, "begin")
+    repo.commit({"CODEOWNERS": "/a.py @ann\n", "a.py": "retry twice\nlock\n"}, "owners")
+    repo.commit({"b.py": "retry\nretry lock\n"}, "second file", author=BOB)
+    repo.commit({"CODEOWNERS": "* @bob\n", "c.py": "retry\n"}, "all to bob")
+    repo.commit({"a.py": None, "c.py": "retry lock\0\n"}, "delete")
+    return open_engine([root / "src"], index=root / "index")
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("type:diff retry file:has.content(lock)", {("begin", "a.py"), ("owners", "a.py"), ("second file", "b.py")}),
+        ("type:diff file:has.content(^lock$) file:a.py retry", {("begin", "a.py"), ("owners", "a.py")}),
+        ("type:diff file:has.content(LOCK) retry case:yes", set()),
+        ("type:diff file:has.content(lock)", {("begin", None), ("owners", None), ("second file", None)}),
+        ("type:diff retry file:has.content(lock) select:commit.diff.removed", {("owners", "a.py")}),
+        ("type:diff retry file:has.owner(ann)", {("owners", "a.py")}),
+        ("type:diff retry -file:has.owner()", {("begin", "a.py"), ("begin", "b.py"), ("second file", "b.py")}),
+        ("type:commit file:has.owner(bob)", {("all to bob", None), ("delete", None)}),
+        ("type:commit file:has.owner(bob) file:a.py", {("delete", None)}),
+        ("type:commit file:has.owner(ann) second", set()),
+        ("type:commit retry file:has.content(lock)", set()),
+        ("type:diff retry file:has.contributor(bob)", set()),
+    ],
+)
+def test_predicates_on_files_hold_for_the_changed_file_as_its_commit_has_it(
+    owned: Engine, query: str, expected: set[tuple[str, str | None]]
+) -> None:
+    assert {(row["message"], row["path"]) for row in rows(owned, query)} == expected
+
+
+def test_what_can_have_no_result_says_why(owned: Engine) -> None:
+    for query, words in [
+        ("type:commit begin file:has.content(lock)", "type:diff"),
+        ("type:diff retry file:has.contributor(bob)", "author:"),
+        ("type:diff retry select:file", "select:file keeps only files"),
+        ("type:commit begin select:commit.diff", "select:commit.diff keeps only"),
+        ("type:repo app file:a.py", "repo:has.path()"),
+        ("type:symbol not x", "all patterns are negated"),
+        ("content:app type:repo", "names of repositories only"),
+    ]:
+        alerts = [event for event in run(owned, query) if isinstance(event, Alert)]
+        assert [one.title for one in alerts] == ["No results"], query
+        assert words.lower() in alerts[0].description.lower()
+    found = [event for event in run(owned, "committer:nobody retry") if isinstance(event, Alert)]
+    assert [one.title for one in found] == ["A filter has no effect"]
+
+
+def test_commits_without_written_owners_are_said(owned: Engine) -> None:
+    (alert,) = [event for event in run(owned, "type:diff retry file:has.owner(ann)") if isinstance(event, Alert)]
+    assert alert.title == "Some results have no owners"
+    assert "no CODEOWNERS file yet" in alert.description

@@ -12,7 +12,7 @@ import pytest
 
 from sourcelight.backends.embed import open_engine
 from sourcelight.core.batches import Cancellation, MatchBatch, conform
-from sourcelight.core.errors import QueryError, UnsupportedQuery
+from sourcelight.core.errors import QueryError
 from sourcelight.core.wire.events import Alert, Done, Filters, Progress
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine import Engine, Limits
@@ -46,6 +46,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
     (root / "repos.toml").write_text(REPOS_TOML)
     return root
+
+
+ALL = -1
 
 
 @pytest.fixture(scope="module")
@@ -207,16 +210,37 @@ def test_no_repository_is_an_alert_with_what_would_help(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(
-    "query",
+    ("query", "kept", "limited"),
     [
-        "select:file.owners x",
-        "file:has.owner(ada) type:commit x",
-        "file:has.content(ada) type:diff x",
+        ("(repo:api retry count:1) or (repo:web retry count:2)", {"api": 1, "web": 2}, True),
+        ("(repo:api retry count:2) or (repo:web retry)", {"api": 2, "web": ALL}, True),
+        ("(repo:api retry count:all) or (repo:web retry count:1)", {"api": ALL, "web": 1}, True),
+        ("(repo:api retry count:all) or (repo:web retry count:all)", {"api": ALL, "web": ALL}, False),
     ],
 )
-def test_what_is_not_supported_is_refused_by_name(engine: Engine, query: str) -> None:
-    with pytest.raises(UnsupportedQuery):
-        run(engine, query)
+def test_each_alternative_has_its_own_count(engine: Engine, query: str, kept: dict[str, int], *, limited: bool) -> None:
+    events = run(engine, query)
+    counts: dict[str, int] = {}
+    for row in rows(events):
+        name = row["repository"].rsplit("/", 1)[-1]
+        counts[name] = counts.get(name, 0) + row["match_count"]
+    every = final(run(engine, "repo:api retry count:all")).match_count
+    assert counts == {name: every if count == ALL else count for name, count in kept.items()}
+    assert ("shard-match-limit" in reasons(events)) is limited
+    filters = [e for e in events if isinstance(e, Filters)][-1]
+    assert all(item.exhaustive is not limited for item in filters.filters)
+
+
+def test_a_count_that_stands_for_all_alternatives_counts_them_together(engine: Engine) -> None:
+    assert final(run(engine, "retry count:2 (repo:api or repo:web)")).match_count == 2
+
+
+@pytest.mark.parametrize("revision", ["a..b", "*", "*!main"])
+def test_what_can_be_no_revision_leaves_its_repository_out_and_that_is_said(engine: Engine, revision: str) -> None:
+    events = run(engine, f"repo:api@{revision} retry")
+    assert rows(events) == []
+    assert [e.title for e in events if isinstance(e, Alert)] == ["Invalid revision syntax"]
+    assert "repository-missing" in reasons(events)
 
 
 @pytest.mark.parametrize("query", ["", "   ", "/(/", "count:0 x", "foo)", "lang:nonsense x"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,13 @@ def engine(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Engine:
 
 def found(events: list[Any]) -> list[tuple[str, str, str | None]]:
     return sorted((r["repository"].rsplit("/", 1)[-1], r["type"], r["path"]) for r in rows(events))
+
+
+def sent(events: list[Any]) -> list[dict[str, Any]]:
+    """Matches as they go over the wire."""
+    chunks = any("chunk" in e.batch.schema.names for e in events if isinstance(e, MatchBatch))
+    bodies = [encode_matches(e, {}, chunk_matches=chunks) for e in events if isinstance(e, MatchBatch)]
+    return [match for body in bodies for match in json.loads(b"".join(body))]
 
 
 def test_repositories_come_once_each(engine: Engine) -> None:
@@ -157,6 +165,48 @@ def test_owners_are_read_from_the_searched_commit(engine: Engine, predicate: str
     events = run(engine, f"repo:one retry {predicate}")
     assert sorted({path or "" for _, _, path in found(events)}) == expected
     assert alert(events) is None
+
+
+def test_owners_are_the_lines_that_name_them(engine: Engine) -> None:
+    events = run(engine, "retry select:file.owners")
+    shown = [(r["repository"][-3:], r["path"], r["line_number"], r["line"], r["start"], r["end"]) for r in rows(events)]
+    assert [row for row in shown if row[0] == "one"] == [
+        ("one", ".github/CODEOWNERS", 1, "* @staff", [2], [8]),
+        ("one", ".github/CODEOWNERS", 2, "/src/ @ada Ops@example.org", [6, 11], [10, 26]),
+    ]
+    assert {row[0] for row in shown} == {"one", "two"}
+    assert final(events).match_count == 6
+    said = alert(events)
+    assert said is not None
+    assert said.title == "Some results have no owners"
+    assert "team/three" in said.description
+    assert "an owner to 2 of the files found" in said.description  # src/gen/c.py, twice
+
+
+def test_an_owner_comes_once_and_only_for_what_was_found(engine: Engine) -> None:
+    def names(query: str) -> list[str]:
+        return [r["line"][a:b] for r in rows(run(engine, query)) for a, b in zip(r["start"], r["end"], strict=True)]
+
+    assert names("repo:one naïve select:file.owners") == ["@staff"]
+    assert names("repo:one file:has.owner(ada) retry select:file.owners") == ["@ada", "Ops@example.org"]
+    assert names("repo:one type:symbol retry select:file.owners") == ["@ada", "Ops@example.org"]
+    assert names("repo:one type:commit select:file.owners") == []
+    assert names("(repo:one naïve or repo:one file:deep) select:file.owners") == ["@staff", "@ada", "Ops@example.org"]
+    assert names("repo:three retry select:file.owners") == []
+
+
+def test_owners_travel_as_any_line_does(engine: Engine) -> None:
+    events = run(engine, "repo:one retry select:file.owners", chunk_matches=True, context_lines=1)
+    (match,) = sent(events)
+    (chunk,) = match["chunkMatches"]
+    assert chunk["content"].rstrip("\n") == OWNERS.rstrip("\n")
+    assert [place["start"] for place in chunk["ranges"]] == [
+        {"offset": 2, "line": 0, "column": 2},
+        {"offset": 15, "line": 1, "column": 6},
+        {"offset": 20, "line": 1, "column": 11},
+    ]
+    (match,) = sent(run(engine, "repo:one retry select:file.owners"))
+    assert [line["offsetAndLengths"] for line in match["lineMatches"]] == [[[2, 6]], [[6, 4], [11, 15]]]
 
 
 def test_missing_owners_are_said(engine: Engine) -> None:

@@ -17,12 +17,13 @@ from sourcelight.core.query.fields import duration_s
 from sourcelight.core.query.unsupported import refuse_unsupported
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine.changes import WorktreeChanges
+from sourcelight.engines.engine.commits.asked import asked_of
 from sourcelight.engines.engine.commits.histories import Histories, Wanted
 from sourcelight.engines.engine.definitions import DefinitionsUpdate
 from sourcelight.engines.engine.explain import Explanation, explain
 from sourcelight.engines.engine.limits import Limits
 from sourcelight.engines.engine.notices import alerts
-from sourcelight.engines.engine.plan import SUPPORTED, Plan, make_plan, refuse_select
+from sourcelight.engines.engine.plan import SUPPORTED, Plan, make_plan
 from sourcelight.engines.engine.running import Search
 from sourcelight.engines.engine.scopes.contexts import Scoped, scoped
 from sourcelight.engines.engine.scopes.repository_predicates import check_dates
@@ -269,7 +270,7 @@ class Engine:
             raise QueryError("no query found", query=request.query, position=0, hint="type what to search for")
         for alternative in query.plan:
             refuse_unsupported(alternative, SUPPORTED)
-            refuse_select(alternative)
+            asked_of(alternative)  # raises for a pattern that is too large
         return query
 
     def _scoped(self, query: Query) -> tuple[Scoped, ...]:

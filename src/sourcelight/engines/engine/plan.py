@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sourcelight.core.errors import PatternError, QueryError, UnsupportedQuery
+from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern
 from sourcelight.core.query.languages import find_language
@@ -41,19 +41,9 @@ SUPPORTED = frozenset(
     | {"repo@", "rev", "rev:at.time", "context", "repohasfile", "repohascommitafter"}
     | {f"repo:has.{name}" for name in ("path", "content", "file", "topic", "meta", "description", "commit.after")}
 )
-_LATER_SELECTS = ("file.owners",)
 _FEW_ALTERNATIVES, _FEW_CHARACTERS = 10, 1_000
 MANY_TERMS = 16
 """Literals of an ``or`` above which they are looked for together."""
-
-
-def refuse_select(alternative: Alternative) -> None:
-    """Raise `UnsupportedQuery` for results that can't be had yet, by ``select:`` or of commits; it names the part."""
-    path = ".".join(alternative.select())
-    if any(path == name or path.startswith(f"{name}.") for name in _LATER_SELECTS):
-        hint = "use select:repo, select:file, select:file.directory, select:content, select:symbol or select:commit"
-        raise UnsupportedQuery(f"select:{path} is not supported here yet: {hint}", hint=hint)
-    asked_of(alternative)
 
 
 @dataclass(frozen=True, slots=True)

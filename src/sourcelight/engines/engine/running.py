@@ -25,7 +25,7 @@ from sourcelight.engines.engine.commits.answers import HistoryAnswers, history_o
 from sourcelight.engines.engine.definitions import WAIT_S, under_way
 from sourcelight.engines.engine.notices import alerts, hints, left_out
 from sourcelight.engines.engine.plan import Plan, make_plan, takes_a_moment, unmade_plan
-from sourcelight.engines.engine.results.gather import Gathering
+from sourcelight.engines.engine.results.gather import Gathering, limit_of
 from sourcelight.engines.engine.results.tally import Tally
 from sourcelight.engines.engine.scopes.contexts import Scoped
 from sourcelight.engines.engine.scopes.scope import Scope, Scoper
@@ -70,8 +70,7 @@ class Search:
         """Events in the order of the wire: matches and progress, the final filters and progress, an alert, done."""
         engine = self.engine
         engine.refresh(self.cancellation)
-        plan = self.query.plan
-        limit = max((a.count_limit(engine.limits.matches) or sys.maxsize for a in plan), default=engine.limits.matches)
+        limit = limit_of(self.query.plan, engine.limits.matches)
         allowed_s = self._allowed_s()
         self.cancellation.limit(None if allowed_s is None else allowed_s - self.read_s)
 
@@ -215,8 +214,9 @@ class Search:
         late = self._late(plans, scoper) if self.cancellation.expired and not self.limit_hit else []
         late = sorted(self.cancellation.untold.union(late))
         skipped = list(self._left_out(plans, targets, scoper))
-        if self.limit_hit:
-            skipped.append(limit_items.match_limit(limit))
+        capped = limit if self.limit_hit else self.gathering.capped if self.gathering else 0
+        if capped:
+            skipped.append(limit_items.match_limit(capped))
         if late and self.tally.matches:
             skipped.append(limit_items.timed_out(late, allowed_s, self.cancellation.untold))
         if forks:
@@ -225,7 +225,7 @@ class Search:
             skipped.append(limit_items.archived_left_out(archived))
         if 0 <= self.request.display < self.tally.matches:
             skipped.append(limit_items.display_limit(self.request.display, self.tally.matches))
-        exhaustive = not (self.limit_hit or late)
+        exhaustive = not (capped or late)
         yield from self._filters(plans, exhaustive=exhaustive)
         yield self._progress(done=True, skipped=skipped)
         alert = self._alert(plans, scoper, late, allowed_s, forks=bool(forks), archived=bool(archived))
@@ -249,7 +249,7 @@ class Search:
         engine = self.engine
         failures = {} if engine.report is None else dict(engine.report.failures)
         yield from left_out.not_indexed({n: why for n, why in (failures | self.failed).items() if n in targets})
-        yield from left_out.unsearchable(scoper.unsearchable)
+        yield from left_out.unsearchable(scoper.unsearchable | scoper.invalid)
         yield from left_out.without_history(self.histories.failed)
         yield from left_out.unread_commits(self.histories.unread)
         yield from left_out.cut_histories(self.histories.shallow)
@@ -264,6 +264,7 @@ class Search:
     def _hint(self, searched: int, *, exhaustive: bool) -> Alert | None:
         """What to say of owners that nobody wrote down, or of a search that found nothing."""
         alert = None if self.gathering is None else self.gathering.ownership.alert(searched)
+        alert = alert or hints.without_effect(self.query)
         if alert is not None or self.tally.matches or not exhaustive:
             return alert
 

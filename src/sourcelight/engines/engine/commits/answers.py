@@ -12,12 +12,14 @@ from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.patterns.halting import Halted
 from sourcelight.engines.engine.commits.asked import Asked
+from sourcelight.engines.engine.commits.changed_files import ChangedFiles
 from sourcelight.engines.engine.commits.histories import Wanted
 from sourcelight.engines.history import History, HistoryStore
-from sourcelight.engines.history.search.commits import find_commits, newest_first
+from sourcelight.engines.history.search.commits import changes_passing, find_commits, newest_first
 from sourcelight.engines.history.search.diffs import DiffHits, find_diffs, removed_rows
 from sourcelight.engines.history.search.matches import commit_matches, diff_matches
 from sourcelight.engines.history.search.model import AnyOf, CommitQuery, DiffQuery, Tree
+from sourcelight.engines.history.snapshot import Ints
 from sourcelight.engines.search import Target
 from sourcelight.repos import Repository, resolve
 
@@ -83,6 +85,8 @@ class HistoryAnswers:
         Repositories whose oldest commits seem to add every file, and why.
     done
         Repositories that were searched to the end.
+    without_owners
+        Repositories in which owners were asked for at a commit without a CODEOWNERS file.
     """
 
     store: HistoryStore
@@ -91,6 +95,7 @@ class HistoryAnswers:
     shallow: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     done: list[str] = field(default_factory=list)
+    without_owners: set[str] = field(default_factory=set)
 
     def batches(self, asked: Sequence[tuple[Asked, Sequence[Place]]]) -> Iterator[tuple[Place, Asked, Any]]:
         """Batches of all plans, each commit once for each kind of result."""
@@ -124,7 +129,11 @@ class HistoryAnswers:
                 continue
             if kind == "commit":
                 asked = [one.at(at.revisions, at.without) for one, at in mine]
-                found = [find_commits(history, q, stopped) for q in asked if isinstance(q, CommitQuery)]
+                found = [
+                    self._commits(history, one, at, find_commits(history, q, stopped), q)
+                    for (one, at), q in zip(mine, asked, strict=True)
+                    if isinstance(q, CommitQuery)
+                ]
                 trees = [q.tree for q in asked if isinstance(q, CommitQuery) and q.tree is not None]
                 commits = found[0] if len(found) == 1 else newest_first(history, np.unique(np.concatenate(found)))
                 batches = commit_matches(history, facts, commits, _either(trees))
@@ -144,12 +153,34 @@ class HistoryAnswers:
             raise TypeError(f"no query of changed lines: {query!r}")
         query = replace(query, shown=asked.side is not None)
         hits = find_diffs(history, query, lambda: self.cancellation.stopped)
+        if asked.predicates:
+            hits = _of_changes(history, hits, self._passing(history, asked, place, hits.changes))
         if asked.side is None:
             return hits
         kept = removed_rows(history, hits.rows) == (asked.side == "removed")
         rows, changes = hits.rows[kept], hits.row_changes[kept]
         commits = hits.commits[np.isin(hits.commits, history.changes.commit[changes])]
         return DiffHits(commits, hits.patterns, lambda: (np.unique(changes), rows, changes))
+
+    def _commits(self, history: History, asked: Asked, place: Place, commits: Ints, query: CommitQuery) -> Ints:
+        """Those of some commits that changed a file which passes the predicates, and the filters on files."""
+        if not asked.predicates:
+            return commits
+        every = np.isin(history.changes.commit, commits)
+        files = changes_passing(history, query.files, lambda: self.cancellation.stopped)
+        changes = np.flatnonzero(every if files is None else every & files)
+        kept = history.changes.commit[self._passing(history, asked, place, changes)]
+        found: Ints = commits[np.isin(commits, kept)]
+        return found
+
+    def _passing(self, history: History, asked: Asked, place: Place, changes: Ints) -> Ints:
+        files = ChangedFiles(
+            place.repository, history, asked.predicates, self.cancellation, case_sensitive=asked.case_sensitive
+        )
+        found = files.passing(changes)
+        if files.without_owners:
+            self.without_owners.add(place.repository.name)
+        return found
 
     def _note(self, history: History, place: Place) -> None:
         if history.commits.unread.any():
@@ -159,6 +190,14 @@ class HistoryAnswers:
                 self.unread[place.repository.name] = unread
         if history.shallow:
             self.shallow[place.repository.name] = history.shallow
+
+
+def _of_changes(history: History, hits: DiffHits, changes: Ints) -> DiffHits:
+    """What stands in some of the changes alone."""
+    kept = np.isin(hits.row_changes, changes)
+    rows, of_rows = hits.rows[kept], hits.row_changes[kept]
+    commits = hits.commits[np.isin(hits.commits, history.changes.commit[changes])]
+    return DiffHits(commits, hits.patterns, lambda: (changes, rows, of_rows))
 
 
 def _either(trees: Sequence[Tree]) -> Tree | None:

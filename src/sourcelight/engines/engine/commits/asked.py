@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from sourcelight.core.errors import PatternError, QueryError, UnsupportedQuery
+from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
-from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern
+from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern, Predicate
 from sourcelight.core.query.dates import parse_date
 from sourcelight.core.query.fields import present
 from sourcelight.core.query.languages import find_language, path_regex
@@ -35,13 +35,16 @@ class Asked:
     """What an alternative asks of the history of each repository that it searches.
 
     `query` has no revisions yet. `side` is the one that ``select:commit.diff.…`` keeps, None for both.
-    `repositories_only` says that ``select:repo`` wants to know where there is a result at all.
+    `repositories_only` says that ``select:repo`` wants to know where there is a result at all. `predicates` on files
+    must hold for a changed file, the one that the rest of the query is about; `case_sensitive` is how they compare.
     """
 
     kind: Literal["commit", "diff"]
     query: CommitQuery | DiffQuery
     side: Side | None = None
     repositories_only: bool = False
+    predicates: tuple[Predicate, ...] = ()
+    case_sensitive: bool = False
 
     def at(self, revisions: Sequence[str], without: Sequence[str]) -> CommitQuery | DiffQuery:
         """The query over what `revisions` have behind them and `without` have not (40 hex digits each)."""
@@ -50,19 +53,16 @@ class Asked:
 
 
 def asked_of(alternative: Alternative) -> Asked | None:
-    """Say what is asked; None for a query that is not after commits.
+    """Say what is asked; None for a query that is not after commits, or that none of them can satisfy.
 
     Of ``type:commit type:diff`` the second alone counts (query-language reference, commits and diffs).
-
-    Raises `UnsupportedQuery` for predicates that can't be told of commits.
     """
     types = set(alternative.types)
     kind: Literal["commit", "diff"] = "diff" if "diff" in types else "commit"
     if kind not in types:
         return None
-    for predicate in alternative.predicates("file"):
-        what, hint = f"file:{predicate.name}(…) with type:{kind}", "leave it out, or search files alone"
-        raise UnsupportedQuery(f"{what} is not supported here yet: {hint}", hint=hint)
+    if keeps_no_commits(alternative, kind):
+        return None
     select = alternative.select()
     if select[:1] not in {(), ("repo",), ("commit",)} or (select[1:2] == ("diff",) and kind != "diff"):
         return None
@@ -77,7 +77,14 @@ def asked_of(alternative: Alternative) -> Asked | None:
         before=min((math.ceil(_instant(f)) for f in alternative.all("before") if f.value), default=None),
     )
     query = DiffQuery(commits, files, tree) if kind == "diff" else CommitQuery(commits, tree, files)
-    return Asked(kind, query, SIDES.get(".".join(select[2:])), select == ("repo",))
+    side = SIDES.get(".".join(select[2:]))
+    return Asked(kind, query, side, select == ("repo",), alternative.predicates("file"), sensitive)
+
+
+def keeps_no_commits(alternative: Alternative, kind: str) -> str:
+    """The predicate on files, if any, that no hit of that kind ever passes (query-language reference, predicates)."""
+    dropping = {"has.contributor"} if kind == "diff" else {"has.contributor", "has.content"}
+    return next((p.name for p in alternative.predicates("file") if p.name in dropping), "")
 
 
 def _instant(item: Filter) -> float:

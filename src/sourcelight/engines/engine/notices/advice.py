@@ -11,9 +11,10 @@ from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.patterns.formula import ANYTHING, NOTHING
 from sourcelight.core.query import Alternative, Filter, Or, Pattern, Query, canonical, parse
-from sourcelight.core.query.fields import ALIASES
+from sourcelight.core.query.fields import ALIASES, RESULT_TYPES
 from sourcelight.core.query.languages import find_language
 from sourcelight.core.query.plan import patterns_of
+from sourcelight.engines.engine.commits.asked import keeps_no_commits
 
 _OPERATOR = re.compile(r"(?<=[\s)])(and|or)(?=[\s(])|(?:^|(?<=[\s()]))(not)(?=\s)")
 _EDGE_OPERATOR = re.compile(r"^\s*(and|or)\b|(?<=\s)(and|or|not)\s*$", re.IGNORECASE)
@@ -22,6 +23,21 @@ _LIKE_FILTER = re.compile(r"(-?)([A-Za-z][A-Za-z.]{0,20}):(?![:/\\])(\S+)\Z")
 _LOOKS_REGEXP = re.compile(r"\.[*+]|\\[wWdDsSb]|\[[^\]]+\][*+?]?|\w\|\w|\(\?|\w[+*]\w")
 _BARE_DOT = re.compile(r"(?<=[A-Za-z0-9_-])\.(?=[A-Za-z0-9])")
 _GLOB = re.compile(r"(?:^|/)\*|\*\.\w|\*\*")
+_SELECTABLE = {
+    ("repo",): frozenset(RESULT_TYPES),
+    ("file",): frozenset({"file", "path", "symbol"}),
+    ("content",): frozenset({"file"}),
+    ("symbol",): frozenset({"symbol"}),
+    ("commit",): frozenset({"commit", "diff"}),
+    ("commit", "diff"): frozenset({"diff"}),
+}
+_SELECTED = {
+    "repo": ("repositories", "type:repo"),
+    "file": ("files", "type:file"),
+    "content": ("matched lines", "type:file"),
+    "symbol": ("definitions", "type:symbol"),
+    "commit": ("commits", "type:commit or type:diff"),
+}
 _MOST = 20
 
 
@@ -92,23 +108,50 @@ def _contradictions(alternative: Alternative, text: str) -> Iterator[Advice]:
                 "contradiction", f"{name}:{value} and -{name}:{value} exclude each other", "leave one of them out"
             )
     leaves = list(patterns_of(alternative.pattern)) if alternative.pattern is not None else []
-    if alternative.types == ("path",) and any(leaf.content for leaf in leaves):
+    for kind, what in (("path", "paths"), ("repo", "names of repositories")):
+        if alternative.types == (kind,) and any(leaf.content for leaf in leaves):
+            yield Advice(
+                "contradiction",
+                f"content: looks into files, but type:{kind} looks at {what} only",
+                f"leave type:{kind} out",
+            )
+    if leaves and all(leaf.negated for leaf in leaves) and alternative.types == ("symbol",):
         yield Advice(
-            "contradiction", "content: looks into files, but type:path looks at paths only", "leave type:path out"
+            "contradiction", "type:symbol shows definitions that match, and all patterns are negated", "add a name"
         )
-    select = alternative.select()
-    if select[:1] == ("symbol",) and "symbol" not in alternative.types:
-        yield Advice(
-            "contradiction", "select:symbol keeps only definitions, and none are searched for", "add type:symbol"
-        )
-    if select[:1] == ("content",) and "file" not in alternative.types:
-        yield Advice(
-            "contradiction", "select:content keeps only matched lines, and none are searched for", "add type:file"
-        )
+    yield from _kinds(alternative)
     if not alternative.types:
         yield Advice(
             "contradiction", "type: names no kind of result, so nothing is searched", "use file, path, repo or symbol"
         )
+
+
+def _kinds(alternative: Alternative) -> Iterator[Advice]:
+    """Kinds of results that the rest of an alternative never lets through."""
+    types, select = set(alternative.types), alternative.select()
+    if select and not types & _SELECTABLE[select[:2] if select[:2] == ("commit", "diff") else select[:1]]:
+        shown = ".".join(select)
+        what, fix = _SELECTED[select[0]]
+        yield Advice("contradiction", f"select:{shown} keeps only {what}, and none are searched for", f"add {fix}")
+    files = [f"{name}:" for name in ("file", "lang") if alternative.all(name)]
+    files += [f"file:{predicate.name}()" for predicate in alternative.predicates("file")]
+    if types == {"repo"} and alternative.pattern is not None and files:
+        yield Advice(
+            "contradiction",
+            f"{files[0]} keeps only files, but type:repo looks at names of repositories only",
+            "use repo:has.path() or repo:has.file() for repositories that hold a file",
+        )
+    commits = types & {"commit", "diff"}
+    keeping = keeps_no_commits(alternative, "diff" if "diff" in types else "commit") if commits else ""
+    if keeping and types == commits:
+        kinds = "only files" if keeping == "has.contributor" else "files and changed lines, no commits"
+        yield Advice(
+            "contradiction",
+            f"file:{keeping}() keeps {kinds}",
+            "use author: for who made a commit" if keeping == "has.contributor" else "use type:diff",
+        )
+    if not commits and alternative.all("committer"):
+        yield Advice("no-effect", "committer: is about commits, and none are searched for", "add type:commit")
 
 
 def _values(alternative: Alternative) -> Iterator[Advice]:

@@ -45,6 +45,17 @@ def nothing_found(query: Query, finds: Callable[[str], bool]) -> Alert | None:
     )
 
 
+def without_effect(query: Query) -> Alert | None:
+    """An alert for filters that change nothing where they stand; None when there are none."""
+    if "committer:" not in query.text.lower() or len(query.text) > LONGEST:
+        return None
+    found = [advice for advice in advise(query) if advice.kind == "no-effect"]
+    if not found:
+        return None
+    said = "\n".join(f"{advice.message[:1].upper()}{advice.message[1:]}: {advice.fix}." for advice in found)
+    return Alert("A filter has no effect", said, "warning")
+
+
 def _candidates(query: Query, found: Sequence[Advice]) -> Iterator[tuple[str, str]]:
     seen = {query.text}
     for text, why in _variants(query, found):

@@ -10,6 +10,7 @@ it, and ``dir/*`` for the files directly in it. Character ranges are taken liter
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import re2
@@ -25,9 +26,19 @@ _PIECE = re.compile(r"\*\*/|/\*\*\Z|\*+|\?|\\.|.", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
+class Owner:
+    """An owner where the file names it: line from 0, characters of that line."""
+
+    name: str
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class _Rule:
     pattern: str
-    owners: tuple[str, ...]
+    owners: tuple[Owner, ...]
     section: str
 
 
@@ -52,11 +63,15 @@ class CodeOwners:
 
     def owners(self, path: str) -> tuple[str, ...]:
         """Owners of the file at `path`, as they are written in the file; none when nobody owns it."""
+        return tuple(dict.fromkeys(owner.name for owner in self.named(path)))
+
+    def named(self, path: str) -> tuple[Owner, ...]:
+        """The places that give the file at `path` its owners: the same one twice where two sections name it."""
         if not self._rules:
             return ()
         matching = sorted(self._set.Match(path) or ())
         deciding = {self._rules[number].section: self._rules[number] for number in matching}
-        return tuple(dict.fromkeys(owner for rule in deciding.values() for owner in rule.owners))
+        return tuple(owner for rule in deciding.values() for owner in rule.owners)
 
 
 def owned_by(owners: tuple[str, ...], wanted: str) -> bool:
@@ -72,30 +87,36 @@ def _plain(owner: str) -> str:
 
 def _rules(text: str) -> list[_Rule]:
     rules: list[_Rule] = []
-    section, default = "", tuple[str, ...]()
-    for line in text.splitlines():
-        words = _words(line)
-        if not words:
+    section, default = "", tuple[Owner, ...]()
+    for number, line in enumerate(text.split("\n")):
+        found = _words(line)
+        if not found:
             continue
+        words = [word.group() for word in found]
         header = _SECTION.match(" ".join(words))
         if header is not None:
             section = header["name"].strip().casefold()
-            default = tuple(word for word in header["owners"].split() if "@" in word)
+            after = len(header["owners"].split())
+            default = _owners(number, found[len(found) - after :])
             continue
         excluded = words[0].startswith("!")
-        owners = tuple(word for word in words[1:] if "@" in word) or (default if section else ())
+        owners = _owners(number, found[1:]) or (default if section else ())
         rules.append(_Rule(_regexp(words[0].removeprefix("!")), () if excluded else owners, section))
         if len(rules) == _MOST_RULES:
             break
     return rules
 
 
-def _words(line: str) -> list[str]:
+def _owners(line: int, words: Sequence[re.Match[str]]) -> tuple[Owner, ...]:
+    return tuple(Owner(word.group(), line, word.start(), word.end()) for word in words if "@" in word.group())
+
+
+def _words(line: str) -> list[re.Match[str]]:
     words = []
     for found in _WORD.finditer(line):
         if found.group().startswith("#"):
             break
-        words.append(found.group())
+        words.append(found)
     return words
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,13 +12,16 @@ import pyarrow as pa
 
 from sourcelight.core.batches import Cancellation, arrow_type
 from sourcelight.core.batches.rows import Rows, boundaries
-from sourcelight.core.query import Pattern
+from sourcelight.core.query import Alternative, Pattern
+from sourcelight.core.query.fields import COUNT_ALL
 from sourcelight.core.query.plan import patterns_of
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine.background import on_time
 from sourcelight.engines.engine.commits.answers import HistoryAnswers
 from sourcelight.engines.engine.commits.contributors import Contributors
 from sourcelight.engines.engine.plan import Plan, required_content
+from sourcelight.core.batches.cut import first_matches, match_count
+from sourcelight.engines.engine.results.owner_rows import OwnerRows
 from sourcelight.engines.engine.results.ownership import Ownership
 from sourcelight.engines.engine.results.ranking import CANDIDATES, Ranking
 from sourcelight.engines.engine.results.select import Place, Selector
@@ -26,6 +29,7 @@ from sourcelight.engines.engine.results.union import unite
 from sourcelight.engines.search import All, IndexStore, SearchOptions, SearchPart, Target, TextQuery
 from sourcelight.engines.search.definition_places import DefinitionPlaces, definition_places
 
+OWNERS = ("file", "owners")
 _FEW = 50
 """Terms that are compiled and looked up in a moment together."""
 
@@ -53,6 +57,11 @@ class Gathering:
     for_another
         Whether somebody else brings this answer and others together: files then come by repository and path, each
         row with the column ``score`` that its file would be ranked by.
+
+    Attributes
+    ----------
+    capped
+        The largest ``count:`` of one alternative among several that was reached; 0: none.
     """
 
     store: IndexStore
@@ -65,6 +74,8 @@ class Gathering:
     for_another: bool = False
     ownership: Ownership = field(init=False)
     contributors: Contributors = field(init=False)
+    capped: int = field(init=False, default=0)
+    _rooms: dict[int, int] = field(init=False)
     _given: set[Place] = field(init=False, default_factory=set)
     _worker: ThreadPoolExecutor = field(init=False)
 
@@ -72,6 +83,7 @@ class Gathering:
         self.ownership = Ownership(self.store.read)
         self.contributors = Contributors(self.histories.store)
         self._worker = ThreadPoolExecutor(1, "sourcelight-timed")
+        self._rooms = own_counts([plan.alternative for plan in self.plans])
 
     def batches(self) -> Generator[Any, None, None]:
         """Record batches of all alternatives."""
@@ -112,7 +124,7 @@ class Gathering:
             hits = [(t, s) for t, s in plan.repository_hits if (t.repository.facts.name, t.revision) not in self._given]
             self._given.update((t.repository.facts.name, t.revision) for t, _ in hits)
             if hits:
-                yield repository_batch(hits)
+                yield from self._within(plan, [repository_batch(hits)])
 
     def _commits(self) -> Iterator[Any]:
         asked = [(plan.commits, plan.places) for plan in self.plans if plan.commits is not None]
@@ -126,6 +138,7 @@ class Gathering:
             self._given.update((t.repository.facts.name, t.revision) for t in hits)
             if hits:
                 yield repository_batch([(target, ()) for target in hits])
+        self.ownership.later.update(self.histories.without_owners)
 
     def _of_one(self, plan: Plan) -> Iterator[Any]:
         selector = self._selector(plan)
@@ -152,26 +165,49 @@ class Gathering:
             if self.cancellation.stopped:
                 return
 
+    def _within(self, plan: Plan, batches: Iterable[Any]) -> Iterator[Any]:
+        """As much of an alternative's results as its own ``count:`` allows."""
+        node = plan.alternative.first("count")
+        if node is None or id(node) not in self._rooms:
+            yield from batches
+            return
+        for batch in batches:
+            room = self._rooms[id(node)]
+            if room > 0:
+                kept = first_matches(batch, room)
+                self._rooms[id(node)] = room - match_count(kept)
+                yield kept
+            if self._rooms[id(node)] <= 0:
+                self.capped = max(self.capped, int(node.value))
+                return
+
     def _selector(self, plan: Plan) -> Selector:
         return Selector(plan.alternative.select(), self._given, once=plan.text is None or plan.symbols is None)
 
     def _selected(self, plan: Plan, targets: Sequence[Target], selector: Selector) -> Iterator[Any]:
+        return self._within(plan, self._chosen(plan, targets, selector))
+
+    def _chosen(self, plan: Plan, targets: Sequence[Target], selector: Selector) -> Iterator[Any]:
         owners = tuple(p for p in plan.alternative.predicates("file") if p.name == "has.owner")
         writers = tuple(p for p in plan.alternative.predicates("file") if p.name == "has.contributor")
-        of_place = {(t.repository.facts.name, t.revision): t for t in targets} if owners or writers else {}
+        owning = OwnerRows(self.ownership, self.request) if selector.path == OWNERS else None
+        needs_target = bool(owners or writers or owning)
+        of_place = {(t.repository.facts.name, t.revision): t for t in targets} if needs_target else {}
         for part in on_time(self._parts(plan, targets, selector), self.cancellation, self._worker, brief=_brief(plan)):
             self.note(part)
             whole = not (owners or writers or selector.path)
             for batch in part.batches if whole else (piece for b in part.batches for piece in by_place(b)):
                 kept = batch
-                if (owners or writers) and batch.num_rows:
-                    rows = Rows(batch)
-                    target = of_place[rows.first("repository"), rows.first("revision")]
+                target = _target(batch, of_place) if needs_target and batch.num_rows else None
+                if target is not None and (owners or writers):
                     kept = self.ownership.filtered(batch, target, owners) if owners else batch
                     sensitive = plan.alternative.case_sensitive()
                     kept = self.contributors.filtered(kept, target, writers, case_sensitive=sensitive)
                     self.histories.failed.update(self.contributors.failed)
-                selected = selector.apply(kept)
+                if owning is None:
+                    selected = selector.apply(kept)
+                else:
+                    selected = owning.of(kept, target) if target is not None and kept.num_rows else None
                 if selected is not None:
                     yield selected
                     if selector.first_only:
@@ -210,6 +246,28 @@ class Gathering:
             for part in self.store.search_symbols((target,), query, options, self.cancellation, kinds=kinds):
                 kept = (_with_paths(batch, paths) for batch in part.batches)
                 yield replace(part, batches=tuple(batch for batch in kept if batch.num_rows))
+
+
+def own_counts(alternatives: Sequence[Alternative]) -> dict[int, int]:
+    """What each ``count:`` of several alternatives allows, by the filter's identity; nothing where all share one."""
+    found = [alternative.first("count") for alternative in alternatives]
+    if len({id(node) for node in found}) < 2:
+        return {}
+    return {id(node): int(node.value) for node in found if node is not None and int(node.value) < COUNT_ALL}
+
+
+def limit_of(alternatives: Sequence[Alternative], default: int) -> int:
+    """Matches after which a search stops; `sys.maxsize`: never. Each alternative may have a ``count:`` of its own."""
+    asked = {id(a.first("count")): a.count_limit(default) for a in alternatives}
+    if None in asked.values():
+        return sys.maxsize
+    own = sum(count or 0 for node, count in asked.items() if node != id(None))
+    return max(own, default if id(None) in asked or not asked else 0)
+
+
+def _target(batch: Any, of_place: Mapping[Place, Target]) -> Target:
+    rows = Rows(batch)
+    return of_place[rows.first("repository"), rows.first("revision")]
 
 
 def _brief(plan: Plan) -> bool:

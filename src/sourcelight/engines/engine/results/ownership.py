@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,19 @@ from sourcelight.engines.engine.limits import names
 from sourcelight.engines.engine.results.codeowners import PLACES, CodeOwners, owned_by
 from sourcelight.engines.search import Target
 
+
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """A file of owners: its path, its content and the rules in it."""
+
+    path: str
+    content: bytes
+    rules: CodeOwners = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rules", CodeOwners(self.content.decode(errors="replace")))
+
+
 ReadFile = Callable[[Target, str], bytes | None]
 """Gives a file of a target by its path, None when there is none."""
 
@@ -22,16 +36,25 @@ ReadFile = Callable[[Target, str], bytes | None]
 class Ownership:
     """Reads the CODEOWNERS file of each searched commit once.
 
-    `unknown` holds the repositories that were asked about and have no such file.
+    `unknown` holds the repositories that were asked about and have no such file, `unowned` counts files that have no
+    owner where owners were asked for, `later` holds repositories of which commits were asked about that have no such
+    file.
     """
 
     def __init__(self, read: ReadFile) -> None:
         self._read = read
-        self._known: dict[tuple[str, str, str], CodeOwners | None] = {}
+        self._known: dict[tuple[str, str, str], Owners | None] = {}
         self.unknown: set[str] = set()
+        self.unowned = 0
+        self.later: set[str] = set()
 
     def of(self, target: Target) -> CodeOwners | None:
         """The owners of the target's files; None when it has no such file."""
+        found = self.file_of(target)
+        return None if found is None else found.rules
+
+    def file_of(self, target: Target) -> Owners | None:
+        """The target's file of owners; None when it has none."""
         key = (target.repository.key, target.revision, target.commit)
         if key not in self._known:
             self._known[key] = self._load(target)
@@ -39,13 +62,12 @@ class Ownership:
             self.unknown.add(target.repository.facts.name)
         return self._known[key]
 
-    def _load(self, target: Target) -> CodeOwners | None:
+    def _load(self, target: Target) -> Owners | None:
         try:
-            texts = (self._read(target, place) for place in PLACES)
-            found = next((text for text in texts if text is not None), None)
+            texts = ((place, self._read(target, place)) for place in PLACES)
+            return next((Owners(place, text) for place, text in texts if text is not None), None)
         except (SourcelightError, OSError):
             return None
-        return None if found is None else CodeOwners(found.decode(errors="replace"))
 
     def filtered(self, batch: Any, target: Target, wanted: tuple[Predicate, ...]) -> Any:
         """Keep the rows of `batch` whose file passes every ``file:has.owner`` predicate of `wanted`."""
@@ -64,12 +86,21 @@ class Ownership:
 
     def alert(self, searched: int) -> Alert | None:
         """What to say when repositories have no owners written down; `searched` is how many were searched."""
-        if not self.unknown:
+        said = []
+        if self.unknown:
+            said.append(
+                f"{len(self.unknown):,} of {searched:,} searched repositories have no CODEOWNERS file (looked for at "
+                f"{', '.join(PLACES)}), so none of their files has an owner:\n{names(list(self.unknown))}"
+            )
+        if self.unowned:
+            said.append(f"No rule of a CODEOWNERS file gives an owner to {self.unowned:,} of the files found.")
+        if self.later:
+            said.append(f"In these repositories some commits have no CODEOWNERS file yet:\n{names(list(self.later))}")
+        if not said:
             return None
-        every = len(self.unknown) >= searched
+        every = bool(self.unknown) and len(self.unknown) >= searched
         return Alert(
             title="No ownership data" if every else "Some results have no owners",
-            description=f"{len(self.unknown):,} of {searched:,} searched repositories have no CODEOWNERS file "
-            f"(looked for at {', '.join(PLACES)}), so none of their files has an owner:\n{names(list(self.unknown))}",
+            description="\n\n".join(said),
             kind="warning",
         )
