@@ -87,6 +87,14 @@ def clustered(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         cell.close()
 
 
+@pytest.fixture(scope="session", params=["remote", "clustered"])
+def other(request: pytest.FixtureRequest) -> sl.Client:
+    """Each backend that is not in this process, to be held against the one that is."""
+    client = request.getfixturevalue(request.param)
+    assert isinstance(client, sl.Client)
+    return client
+
+
 @pytest.fixture(params=["embedded", "remote", "clustered"])
 def code(request: pytest.FixtureRequest) -> sl.Client:
     """Each backend in turn."""

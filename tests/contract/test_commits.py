@@ -28,8 +28,8 @@ QUERIES = [
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_commits_are_the_same_from_both(embedded: sl.Client, remote: sl.Client, query: str) -> None:
-    here, there = (client.search(query) for client in (embedded, remote))
+def test_commits_are_the_same_from_both(embedded: sl.Client, other: sl.Client, query: str) -> None:
+    here, there = (client.search(query) for client in (embedded, other))
     assert (here.status, here.match_count) == (there.status, there.match_count)
     keys = ["repository", "commit", "path", "side", "line_number"]
     frames = [r.matches.astype({"path": "str", "side": "str"}).sort_values(keys) for r in (here, there)]

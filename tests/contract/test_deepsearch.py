@@ -18,10 +18,10 @@ QUESTIONS = [
 
 @pytest.mark.parametrize(("question", "repos"), QUESTIONS, ids=["how", "who", "count", "nothing"])
 def test_both_give_the_same_answer(
-    embedded: sl.Client, remote: sl.Client, question: str, repos: list[str] | None
+    embedded: sl.Client, other: sl.Client, question: str, repos: list[str] | None
 ) -> None:
     here = embedded.deepsearch(question, repos=repos, cache=False)
-    there = remote.deepsearch(question, repos=repos, cache=False)
+    there = other.deepsearch(question, repos=repos, cache=False)
     assert (here.status, there.status) == ("complete", "complete")
     assert here.text == there.text
     assert repr(here) == repr(there)
@@ -33,6 +33,7 @@ def test_both_give_the_same_answer(
     assert set(here.citations["status"]) <= {"verified"}
 
 
+@pytest.mark.parametrize("code", ["embedded", "remote", "clustered"], indirect=True)
 def test_a_conversation_goes_on_is_shared_and_is_deleted(code: sl.Client) -> None:
     answer = code.deepsearch("Where is the retry policy defined?", cache=False)
     later = answer.ask("Who changed it last?")

@@ -141,10 +141,10 @@ def test_spans_lie_on_the_match(code: sl.Client, query: str) -> None:
     ids=str,
 )
 def test_both_backends_give_the_same_tables(
-    embedded: sl.Client, remote: sl.Client, query: str, options: dict[str, Any]
+    embedded: sl.Client, other: sl.Client, query: str, options: dict[str, Any]
 ) -> None:
     """Every column of matches, the status with its reasons, and what was skipped, filtered and said."""
-    here, there = (client.search(f"{query} count:all", **options) for client in (embedded, remote))
+    here, there = (client.search(f"{query} count:all", **options) for client in (embedded, other))
     mine, theirs = in_order(here.matches), in_order(there.matches)
     assert_frame_equal(mine, theirs, check_categorical=False)
     assert (here.status, here.reasons, here.match_count) == (there.status, there.reasons, there.match_count)
@@ -153,11 +153,11 @@ def test_both_backends_give_the_same_tables(
         assert_frame_equal(getattr(here, table), getattr(there, table))
 
 
-def test_long_lines_of_chunks_are_cut_alike(embedded: sl.Client, remote: sl.Client) -> None:
+def test_long_lines_of_chunks_are_cut_alike(embedded: sl.Client, other: sl.Client) -> None:
     """A service cuts what it sends, so `line` itself is whole only where nothing is sent."""
     here, there = (
         in_order(client.search("decodeFrame count:all", chunk_matches=True, max_line_len=200).matches)
-        for client in (embedded, remote)
+        for client in (embedded, other)
     )
     assert here["truncated"].any()
     same = ["type", "repository", "path", "line_number", "match_count", "chunk", "truncated"]
@@ -195,9 +195,9 @@ def test_counts_are_the_sums_of_the_rows(code: sl.Client, by: Any) -> None:
         "author:ada x",
     ],
 )
-def test_a_fault_in_the_query_is_the_same_error(embedded: sl.Client, remote: sl.Client, query: str) -> None:
+def test_a_fault_in_the_query_is_the_same_error(embedded: sl.Client, other: sl.Client, query: str) -> None:
     errors = []
-    for client in (embedded, remote):
+    for client in (embedded, other):
         with pytest.raises(sl.QueryError) as caught:
             client.search(query)
         errors.append(caught.value)
@@ -206,15 +206,15 @@ def test_a_fault_in_the_query_is_the_same_error(embedded: sl.Client, remote: sl.
     assert (here[:1].lower(), here[1:]) == (there[:1].lower(), there[1:])
 
 
-def test_a_limit_is_told_alike(embedded: sl.Client, remote: sl.Client) -> None:
-    here, there = (client.search("e count:25") for client in (embedded, remote))
+def test_a_limit_is_told_alike(embedded: sl.Client, other: sl.Client) -> None:
+    here, there = (client.search("e count:25") for client in (embedded, other))
     assert here.status == there.status == "limited"
     assert here.reasons == there.reasons
     assert here.match_count == there.match_count == 25
 
 
-def test_display_limits_rows_and_not_the_count(embedded: sl.Client, remote: sl.Client) -> None:
-    here, there = (client.search("level count:all", display=10) for client in (embedded, remote))
+def test_display_limits_rows_and_not_the_count(embedded: sl.Client, other: sl.Client) -> None:
+    here, there = (client.search("level count:all", display=10) for client in (embedded, other))
     assert here.matches["match_count"].sum() == there.matches["match_count"].sum() == 10
     assert here.status == there.status
     assert here.progress["match_count"].iloc[-1] == there.progress["match_count"].iloc[-1] > 10
@@ -233,5 +233,5 @@ def test_forks_and_archived_are_left_out_and_counted(code: sl.Client) -> None:
     assert {"repository-fork", "excluded-archive"} <= set(result.skipped["reason"])
 
 
-def test_repositories_are_the_same_on_both(embedded: sl.Client, remote: sl.Client) -> None:
-    assert set(embedded.repositories()["repository"]) >= set(remote.repositories()["repository"])
+def test_repositories_are_the_same_on_both(embedded: sl.Client, other: sl.Client) -> None:
+    assert set(embedded.repositories()["repository"]) >= set(other.repositories()["repository"])

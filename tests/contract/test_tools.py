@@ -88,9 +88,9 @@ def frame(client: sl.Client, name: str, arguments: Mapping[str, Any]) -> Any:
 
 @pytest.mark.parametrize(("name", "arguments"), CALLS, ids=ids(CALLS))
 def test_both_backends_give_the_same_frame(
-    embedded: sl.Client, remote: sl.Client, name: str, arguments: Mapping[str, Any]
+    embedded: sl.Client, other: sl.Client, name: str, arguments: Mapping[str, Any]
 ) -> None:
-    ours, theirs = frame(embedded, name, arguments), frame(remote, name, arguments)
+    ours, theirs = frame(embedded, name, arguments), frame(other, name, arguments)
     assert_frame_equal(ours, theirs, check_categorical=False)
     assert [str(dtype) for dtype in ours.dtypes] == [str(dtype) for dtype in theirs.dtypes]
     assert ours.attrs["status"] == theirs.attrs["status"]
@@ -111,9 +111,9 @@ def test_streamed_references_are_those_of_the_answer(code: sl.Client) -> None:
 
 @pytest.mark.parametrize(("name", "arguments", "fault"), FAULTS, ids=ids(FAULTS))
 def test_both_backends_refuse_with_the_same_error(
-    embedded: sl.Client, remote: sl.Client, name: str, arguments: Mapping[str, Any], fault: type[Exception]
+    embedded: sl.Client, other: sl.Client, name: str, arguments: Mapping[str, Any], fault: type[Exception]
 ) -> None:
-    for client in (embedded, remote):
+    for client in (embedded, other):
         with pytest.raises(fault) as caught:
             frame(client, name, arguments)
         assert type(caught.value) is fault
@@ -143,11 +143,11 @@ def test_all_commits_are_those_of_git(code: sl.Client, fleet: Path) -> None:
 
 
 def test_a_description_finds_the_same_files_first_whether_or_not_a_service_cuts_the_rest(
-    embedded: sl.Client, remote: sl.Client
+    embedded: sl.Client, other: sl.Client
 ) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sl.IncompleteAnswer)
-        ours, theirs = (client.nls_search("how are frames retried") for client in (embedded, remote))
+        ours, theirs = (client.nls_search("how are frames retried") for client in (embedded, other))
     assert len(theirs) > 0
     assert theirs["path"][0] == ours["path"][0]
     assert set(theirs["path"]) <= set(ours["path"])
@@ -166,10 +166,10 @@ ANALYSES: list[tuple[str, Mapping[str, Any]]] = [
 
 @pytest.mark.parametrize(("name", "arguments"), ANALYSES, ids=ids(ANALYSES))
 def test_what_commits_tell_is_computed_over_a_service_too(
-    embedded: sl.Client, remote: sl.Client, name: str, arguments: Mapping[str, Any]
+    embedded: sl.Client, other: sl.Client, name: str, arguments: Mapping[str, Any]
 ) -> None:
     keys = ["repository", "period", "author_email", "author"]
-    frames = [frame(client, name, arguments).drop(columns="files", errors="ignore") for client in (embedded, remote)]
+    frames = [frame(client, name, arguments).drop(columns="files", errors="ignore") for client in (embedded, other)]
     ours, theirs = (
         one.astype(dict.fromkeys(keys, str)).sort_values(keys, kind="stable").reset_index(drop=True) for one in frames
     )

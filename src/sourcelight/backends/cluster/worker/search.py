@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sourcelight.backends.cluster.messages import Order
+from sourcelight.backends.cluster.worker.own_values import own_values
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.batches.cut import match_count
 from sourcelight.core.batches.rows import Rows
@@ -45,9 +46,13 @@ class Passed:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """These repositories can't be told by this worker, and why: said before what comes after them in the order."""
+    """These repositories can't be told by this worker, and why: said before what comes after them in the order.
+
+    `unfit`: it has no shard of them that it can read, and another may have; else its engine failed at them.
+    """
 
     reasons: dict[str, str]
+    unfit: bool = False
 
 
 @dataclass(slots=True)
@@ -57,6 +62,7 @@ class Outcome:
     done: list[str] = field(default_factory=list)
     late: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
+    unfit: dict[str, str] = field(default_factory=dict)
     name_only: dict[str, dict[str, int]] = field(default_factory=dict)
     unsearchable: dict[str, str] = field(default_factory=dict)
     invalid: dict[str, str] = field(default_factory=dict)
@@ -127,7 +133,7 @@ class ShardSearch(Search):
                 rows = Rows(batch)
                 kind = rows.first("type")
                 phase = REPOSITORIES if kind == "repo" else COMMITS if kind in {"commit", "diff"} else FILES
-                yield Piece(phase, rows.first("repository"), batch)
+                yield Piece(phase, rows.first("repository"), own_values(batch))
             if found >= most:
                 self.outcome.limit_hit = True
                 return
