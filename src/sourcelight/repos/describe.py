@@ -98,10 +98,10 @@ def watched_files(found: Found, head: str) -> tuple[str, ...]:
 
 
 def commit_files(found: Found, head: str) -> tuple[str, ...]:
-    """Fewer files, for whether the commit of HEAD may be another: packed refs are always replaced in their folder."""
+    """Fewer files, for whether the commit of HEAD may be another: git replaces HEAD and packed refs in their folder."""
     own = () if found.git_dir == found.shared else (found.shared,)
     ref = (f"{found.shared}/{head}",) if head and ".." not in head else ()
-    return (f"{found.git_dir}/HEAD", found.git_dir, *own, *ref)
+    return (found.git_dir, *own, *ref)
 
 
 def stamp_files(files: tuple[str, ...]) -> tuple[Stamp, bool]:

@@ -12,6 +12,9 @@ from sourcelight.core.batches.within import GRACE_S
 
 _Part = TypeVar("_Part")
 
+AMPLE_S = 30.0
+"""Time to the limit that no single step takes up, so that none needs to be left behind."""
+
 
 def on_time(
     parts: Generator[_Part, None, None],
@@ -24,7 +27,8 @@ def on_time(
 
     One step can be a call into a library that nothing stops: an expensive regular expression over a line of a megabyte
     takes a second. Steps run in `worker`, one when it is asked for; the one that is late is left behind and ends at
-    its next check. Without a time limit, or where steps are `brief` or look at the time themselves, `worker` rests.
+    its next check. Without a time limit, while it is `AMPLE_S` away, or where steps are `brief` or look at the time
+    themselves, `worker` rests.
     """
     if brief or cancellation.remaining_s is None:
         yield from parts
@@ -33,8 +37,14 @@ def on_time(
     left = False
     try:
         while True:
-            step = worker.submit(next, parts, end)
             allowed_s = cancellation.remaining_s
+            if allowed_s is None or allowed_s > AMPLE_S:
+                part = next(parts, end)
+                if part is end:
+                    return
+                yield part  # type: ignore[misc]  # anything but the end is a part
+                continue
+            step = worker.submit(next, parts, end)
             wait([step], None if allowed_s is None else max(allowed_s, 0.0) + GRACE_S)
             left = not step.done()
             part = end if left else step.result()

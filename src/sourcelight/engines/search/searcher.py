@@ -27,8 +27,11 @@ from sourcelight.engines.search.scan.snapshot import Snapshot
 _QUIET_S = 0.05
 """Longest time for which finished repositories without a match wait to be told of together."""
 
-_FIRST_S, _TOGETHER_S = 0.004, 0.06
+_FIRST_S, _TOGETHER_S = 0.02, 0.06
 """Longest time for which the first matches, and later ones, wait for others to share a batch with."""
+
+_UNBOUNDED_UNITS = 1024
+"""Units that come first where all matches are wanted: most answers are one batch then, at a fourth less of the time."""
 
 _COUNTED_UNITS = 128
 """Units that a count takes first: nothing is shown early, but a cancelled count must end soon."""
@@ -144,6 +147,8 @@ class _Run:
 
     def __post_init__(self) -> None:
         self.waiting = Waiting()
+        if self.options.max_matches is None:
+            self.pace = Pace(_UNBOUNDED_UNITS)
 
     def parts(self, group: Opened) -> Iterator[SearchPart]:
         """Search what was opened together."""

@@ -51,6 +51,9 @@ _READ_AGAIN = 5
 _MARK_S = 20.0
 """Seconds after which a view's file is looked at again for when it was used."""
 
+_SEEN_S = 0.02
+"""Seconds for which a look at a manifest holds: a search looks at all of them before it opens any."""
+
 
 class IndexStore:
     """Keeps and searches the indexes below `folder`; a `model.Searcher`. Safe to share between threads.
@@ -85,6 +88,8 @@ class IndexStore:
         self._symbols = SymbolFiles()
         self._fleets = searcher.Fleets()
         self._marked: dict[str, float] = {}
+        self._seen: dict[str, float] = {}
+        self._ready: dict[str, tuple[str, str]] = {}
         self._guard = threading.Lock()
 
     # Searching.
@@ -117,12 +122,16 @@ class IndexStore:
         commit = commit_of(target)
         key = target.repository.key
         folder = self._folder(key)
+        ready = self._just_seen(folder, key, commit)
+        if ready is not None:
+            return ready, commit
         for attempt in range(_READ_AGAIN):
             try:
                 entry = folder.manifest().view_of(commit)
                 if entry is None:
                     raise IndexFault(str(folder.path), f"commit {commit[:12]} is not indexed yet")
                 self._mark_used(folder.path, entry.name)
+                self._ready[key] = commit, entry.name
                 return self._snapshot(folder, target.repository, entry.name), commit
             except FileNotFoundError as fault:
                 # A builder may have replaced the manifest, and deleted what the former one named, in between.
@@ -133,6 +142,16 @@ class IndexStore:
                 self._damaged.add(key)
                 raise
         raise AssertionError
+
+    def _just_seen(self, folder: RepositoryFolder, key: str, commit: str) -> Snapshot | None:
+        """An open snapshot whose manifest was looked at a moment ago: as a search does before it opens its targets."""
+        known, name = self._ready.get(key, ("", ""))
+        if known != commit or time.monotonic() - self._seen.get(key, -_SEEN_S) >= _SEEN_S:
+            return None
+        found = self._open.get((key, name))
+        if found is not None:
+            self._mark_used(folder.path, name)
+        return found
 
     def _mark_used(self, folder: Path, name: str) -> None:
         now = time.monotonic()
@@ -180,7 +199,13 @@ class IndexStore:
         key = target.repository.key
         if key in self._damaged:
             return False
-        return is_built(self._folder(key), commit_of(target), self.max_file_size, target.revision)
+        now = time.monotonic()
+        current = is_built(self._folder(key), commit_of(target), self.max_file_size, target.revision)
+        if current:
+            self._seen[key] = now
+        else:
+            self._ready.pop(key, None)
+        return current
 
     def update(
         self,
@@ -204,11 +229,27 @@ class IndexStore:
     def _let_go_of(self, keys: Collection[str]) -> None:
         if keys:
             self._fleets.clear()
+            for key in keys:
+                self._ready.pop(key, None)
         with self._guard:
             for place in [place for place in self._open if place[0] in keys]:
                 current = {view.name for view in self._folders[place[0]].manifest().views}
                 if place[1] not in current:
                     del self._open[place]
+
+    def forget(self, keys: Collection[str]) -> None:
+        """Let go of all that is known of these, files too: their folders are gone, or are others by now."""
+        self._fleets.clear()
+        with self._guard:
+            for key in keys:
+                folder = self._folders.pop(key, None)
+                if folder is not None:
+                    self._symbols.forget(folder)
+                self._ready.pop(key, None)
+                self._seen.pop(key, None)
+                self._damaged.discard(key)
+            for place in [place for place in self._open if place[0] in keys]:
+                del self._open[place]
 
     # Definitions.
 
