@@ -3,16 +3,19 @@
 Pure: no I/O. pyarrow is loaded on first use.
 """
 
-from sourcelight.core.batches.events import Cancellation, Event, MatchBatch, RepositoryFacts
-from sourcelight.core.batches.schema import MATCHES, Column, arrow_type, conform, matches_schema
+from sourcelight.core.batches.events import Cancellation, Event, MatchBatch, RepositoryFacts, Services, ServiceState
+from sourcelight.core.batches.schema import MATCHES, SERVICE, Column, arrow_type, conform, matches_schema
 
 __all__ = [
     "MATCHES",
+    "SERVICE",
     "Cancellation",
     "Column",
     "Event",
     "MatchBatch",
     "RepositoryFacts",
+    "ServiceState",
+    "Services",
     "arrow_type",
     "conform",
     "matches_schema",

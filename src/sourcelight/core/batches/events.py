@@ -46,7 +46,33 @@ class MatchBatch:
     repositories: tuple[RepositoryFacts, ...] = ()
 
 
-Event = MatchBatch | Progress | Filters | Alert | ErrorEvent | Done | UnknownEvent
+@dataclass(frozen=True, slots=True)
+class ServiceState:
+    """What became of one service in an answer that several give together.
+
+    `status` is ``running``, ``complete``, ``limited``, ``interrupted`` or ``failed``, and `reasons` say why it is not
+    complete. `matches` and `rows` are those of the answer that are of this service; `duplicates` are rows that it gave
+    and that are in the answer from another one. `endpoint` holds no credential.
+    """
+
+    name: str
+    endpoint: str
+    status: str = "running"
+    reasons: tuple[str, ...] = ()
+    matches: int = 0
+    rows: int = 0
+    duplicates: int = 0
+    elapsed_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """How far each service of a federation is; each replaces the former. Made in this process, and never sent."""
+
+    services: tuple[ServiceState, ...]
+
+
+Event = MatchBatch | Progress | Filters | Alert | ErrorEvent | Services | Done | UnknownEvent
 
 
 class Cancellation:

@@ -76,6 +76,8 @@ MATCHES: tuple[Column, ...] = (
     Column("detail", "string", "short Markdown on a commit", "other rows", shown=False),
     Column("label", "string", "Markdown links to a commit", "other rows", shown=False),
 )
+SERVICE = Column("service", "dict8", "service of the federation that the row is of")
+"""Stands beside the columns of a table, as its first, where several services are searched as one."""
 
 
 @cache

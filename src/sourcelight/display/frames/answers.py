@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.schema import SERVICE
 from sourcelight.core.batches.tables import TABLES
 from sourcelight.display.frames.tables import to_pandas
 
@@ -18,7 +19,9 @@ def answer_frame(answer: Answer, source: Mapping[str, Any] | None = None) -> Any
         "status": "complete" if answer.complete else "limited",
         "notices": list(answer.notices),
     }
-    return to_pandas(answer.table, TABLES[answer.columns], attrs)
+    # Of several services, each row says which one it is of.
+    served = (SERVICE,) if SERVICE.name in answer.table.column_names else ()
+    return to_pandas(answer.table, (*served, *TABLES[answer.columns]), attrs)
 
 
 def partial_frame(rows: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
@@ -27,10 +30,13 @@ def partial_frame(rows: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
 
     if not rows:
         return None
-    names = rows[0].column_names
+    served = (SERVICE,) if SERVICE.name in rows[0].column_names else ()
+    names = [name for name in rows[0].column_names if name != SERVICE.name]
     columns = next((each for each in TABLES.values() if [one.name for one in each] == names), None)
     told = {**attrs, "status": "interrupted", "notices": ["the call was stopped: there may be more"]}
-    return None if columns is None else to_pandas(pa.concat_tables(rows).unify_dictionaries(), columns, told)
+    if columns is None:
+        return None
+    return to_pandas(pa.concat_tables(rows).unify_dictionaries(), (*served, *columns), told)
 
 
 def counted_frame(table: Mapping[str, Any], source: Mapping[str, Any] | None = None) -> Any:

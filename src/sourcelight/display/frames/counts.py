@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sourcelight.core.batches.schema import conform
+from sourcelight.core.batches.schema import SERVICE
+from sourcelight.display.frames.tables import shown_table
 
 _FILE = ("repository", "revision", "path")
 _MERGE_AT = 64
@@ -30,7 +31,8 @@ class Counter:
         import pyarrow.compute as pc
 
         keys = list(dict.fromkeys([*self.by, *_FILE]))
-        table = conform([batch], shown_only=True).select([*keys, "match_count"])
+        served = SERVICE.name in keys
+        table = shown_table([batch], (SERVICE,) if served else ()).select([*keys, "match_count"])
         for i, field in enumerate(table.schema):
             if pa.types.is_dictionary(field.type):
                 table = table.set_column(i, field.name, table.column(i).cast(pa.string()))
@@ -52,7 +54,7 @@ class Counter:
 
         if self._parts:
             return self._sum(pa.concat_tables(self._parts))
-        empty = conform([], shown_only=True)
+        empty = shown_table([], (SERVICE,))
         keys = {n: pa.array([], type=_plain(empty.schema.field(n).type)) for n in self.by}
         zero = [] if self.by else [0]
         return pa.table({**keys, "matches": pa.array(zero, pa.int64()), "files": pa.array(zero, pa.int64())})

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from sourcelight.core.batches.events import RepositoryFacts
+from sourcelight.core.batches.events import RepositoryFacts, ServiceState
+from sourcelight.core.batches.schema import SERVICE
 from sourcelight.core.wire.events import Alert, Filter, Progress, Skipped
-from sourcelight.display.frames.schema import ALERTS, FILTERS, PROGRESS, REPOSITORIES, SKIPPED
+from sourcelight.display.frames.schema import ALERTS, FILTERS, PROGRESS, REPOSITORIES, SERVICES, SKIPPED
 from sourcelight.display.frames.tables import rows_table, to_pandas
 
 Frame = Any
@@ -70,8 +71,40 @@ def alerts_frame(alerts: Iterable[Alert]) -> Frame:
     return to_pandas(rows_table(ALERTS, rows), ALERTS)
 
 
-def repositories_frame(facts: Iterable[RepositoryFacts], matches: Mapping[str, int] | None = None) -> Frame:
-    """One row per repository, by name; `matches` are counts of an answer by repository."""
+def services_frame(services: Iterable[ServiceState]) -> Frame:
+    """One row per service that had a part in an answer."""
+    rows = [
+        {
+            "service": one.name,
+            "endpoint": one.endpoint,
+            "status": one.status,
+            "matches": one.matches,
+            "rows": one.rows,
+            "duplicates": one.duplicates,
+            "elapsed_s": one.elapsed_s,
+            "error": "; ".join(one.reasons),
+        }
+        for one in services
+    ]
+    return to_pandas(rows_table(SERVICES, rows), SERVICES)
+
+
+def repositories_frame(
+    facts: Iterable[RepositoryFacts],
+    matches: Mapping[str, int] | None = None,
+    owners: Mapping[str, str] | None = None,
+) -> Frame:
+    """One row per repository, by name.
+
+    Parameters
+    ----------
+    facts
+        The repositories.
+    matches
+        Counts of an answer, by repository.
+    owners
+        Services that have each repository, which become a first column ``service``.
+    """
     rows = [
         {
             "repository": f.name,
@@ -89,7 +122,10 @@ def repositories_frame(facts: Iterable[RepositoryFacts], matches: Mapping[str, i
         }
         for f in sorted(facts, key=lambda f: f.name)
     ]
-    return to_pandas(rows_table(REPOSITORIES, rows), REPOSITORIES)
+    if owners is None:
+        return to_pandas(rows_table(REPOSITORIES, rows), REPOSITORIES)
+    columns = (SERVICE, *REPOSITORIES)
+    return to_pandas(rows_table(columns, [{**row, "service": owners[str(row["repository"])]} for row in rows]), columns)
 
 
 def _time(text: str) -> datetime | None:

@@ -78,6 +78,16 @@ SEARCHES: tuple[Column, ...] = (
     Column("status", "string", "complete, limited, interrupted or failed"),
     Column("reasons", "string", "why the status is not complete; empty when it is"),
 )
+SERVICES: tuple[Column, ...] = (
+    Column("service", "string", "name of the service"),
+    Column("endpoint", "string", "its address; embedded in this process"),
+    Column("status", "string", "complete, limited, interrupted or failed"),
+    Column("matches", "int64", "matches of the answer that are of it"),
+    Column("rows", "int64", "rows of the answer that are of it"),
+    Column("duplicates", "int64", "rows that it gave and that are in the answer from another service"),
+    Column("elapsed_s", "float64", "seconds until it had ended"),
+    Column("error", "string", "why the status is not complete; empty when it is"),
+)
 COMPARISON: tuple[Column, ...] = (
     Column("change", "dict8", "removed, kept or added: on which sides the row is"),
     Column("name", "dict32", "name of the search", "of a single search"),
@@ -107,6 +117,7 @@ _FRAMES = {
     "repositories": REPOSITORIES,
     "spans": SPANS,
     "searches": SEARCHES,
+    "services": SERVICES,
 }
 _DTYPES = {
     "dict8": "category",

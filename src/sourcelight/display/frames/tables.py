@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from sourcelight.core.batches.schema import MATCHES, Column, conform
+from sourcelight.core.batches.schema import MATCHES, SERVICE, Column, arrow_type, conform
 from sourcelight.core.errors import MissingExtra
 from sourcelight.display.frames.schema import table_schema
 
@@ -26,10 +26,24 @@ def with_first_frame(action: Callable[[], None]) -> None:
         _FIRST.append(action)
 
 
-def matches_table(batches: Sequence[Any]) -> Table:
-    """One Arrow table of all shown match columns, dictionaries unified so that equal values have equal codes."""
-    table = conform(list(batches), shown_only=True)
+def shown_table(batches: Sequence[Any], first: Sequence[Column] = ()) -> Table:
+    """One Arrow table of all shown match columns, with further columns of the batches, `first`, in front of them."""
     import pyarrow as pa
+
+    table = conform(list(batches), shown_only=True)
+    for column in reversed(first):
+        kind = arrow_type(column.type)
+        name = column.name
+        given = [b.column(name) if name in b.schema.names else pa.nulls(b.num_rows, kind) for b in batches]
+        table = table.add_column(0, name, pa.chunked_array(given, kind))
+    return table
+
+
+def matches_table(batches: Sequence[Any], *, served: bool = False) -> Table:
+    """`shown_table` with dictionaries unified so that equal values have equal codes; `served`: with `SERVICE`."""
+    import pyarrow as pa
+
+    table = shown_table(batches, (SERVICE,) if served else ())
 
     try:
         return table.unify_dictionaries()

@@ -10,13 +10,14 @@ import contextlib
 import itertools
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Literal, Protocol
 
-from sourcelight.core.batches.schema import arrow_type, conform
+from sourcelight.core.batches.schema import SERVICE, Column
 from sourcelight.display.frames.files import FORMULA_SIGNS
 from sourcelight.display.frames.schema import NAME
+from sourcelight.display.frames.tables import shown_table
 
 Format = Literal["jsonl", "csv", "parquet"]
 FORMATS: tuple[Format, ...] = ("jsonl", "csv", "parquet")
@@ -41,18 +42,6 @@ def format_of(path: str, format: str | None) -> Format:  # noqa: A002 - the name
     raise ValueError(f"unknown format {wanted or path!r}; choose one of {', '.join(FORMATS)}")
 
 
-def _shown(batches: list[Any], *, named: bool) -> Any:
-    """One Arrow table of the columns that a frame of matches has; with the name of the search first when `named`."""
-    table = conform(batches, shown_only=True)
-    if not named:
-        return table
-    import pyarrow as pa
-
-    kind = arrow_type(NAME.type)
-    given = [b.column(NAME.name) if NAME.name in b.schema.names else pa.nulls(b.num_rows, kind) for b in batches]
-    return table.add_column(0, NAME.name, pa.chunked_array(given, kind))
-
-
 class Encoder(Protocol):
     """Writes record batches to an open file."""
 
@@ -66,15 +55,15 @@ class Encoder(Protocol):
 class JsonLines:
     """One JSON object per row; a key that is missing in a row is null. Times are RFC 3339 in UTC."""
 
-    def __init__(self, file: IO[bytes], *, named: bool = False) -> None:
+    def __init__(self, file: IO[bytes], *, first: Sequence[Column] = ()) -> None:
         self._file = file
-        self._named = named
+        self._first = first
 
     def write(self, batch: Any) -> None:
         """Write the rows of a batch."""
         import orjson
 
-        table = _shown([batch], named=self._named)
+        table = shown_table([batch], self._first)
         names = [n for n in table.column_names if table.column(n).null_count < len(table)]
         columns = [_values(table.column(n)) for n in names]
         option = orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z
@@ -114,9 +103,9 @@ class Csv:
     what someone committed. Null is an empty cell.
     """
 
-    def __init__(self, file: IO[bytes], *, named: bool = False) -> None:
+    def __init__(self, file: IO[bytes], *, first: Sequence[Column] = ()) -> None:
         self._file = file
-        self._named = named
+        self._first = first
         self._header = True
 
     def write(self, batch: Any) -> None:
@@ -124,7 +113,7 @@ class Csv:
         import pyarrow as pa
         from pyarrow import csv
 
-        table = _shown([batch], named=self._named)
+        table = shown_table([batch], self._first)
         columns = [_cells(c) for c in table.columns]
         csv.write_csv(
             pa.table(columns, names=table.column_names),
@@ -162,11 +151,11 @@ def _cells(column: Any) -> Any:
 class Parquet:
     """Parquet with the schema of a frame of matches; rows are grouped by 100,000 or by 32 MB of memory."""
 
-    def __init__(self, file: IO[bytes], *, named: bool = False) -> None:
+    def __init__(self, file: IO[bytes], *, first: Sequence[Column] = ()) -> None:
         import pyarrow.parquet as pq
 
-        self._named = named
-        self._writer = pq.ParquetWriter(file, _shown([], named=named).schema, compression="zstd")
+        self._first = first
+        self._writer = pq.ParquetWriter(file, shown_table([], first).schema, compression="zstd")
         self._waiting: list[Any] = []
         self._rows = 0
         self._bytes = 0
@@ -181,7 +170,7 @@ class Parquet:
 
     def _flush(self) -> None:
         if self._waiting:
-            self._writer.write_table(_shown(self._waiting, named=self._named))
+            self._writer.write_table(shown_table(self._waiting, self._first))
         self._waiting, self._rows, self._bytes = [], 0, 0
 
     def finish(self, metadata: Mapping[str, str]) -> None:
@@ -205,6 +194,8 @@ class MatchWriter:
         ``jsonl``, ``csv`` or ``parquet``; None: by the ending of the path.
     named
         Whether batches have the name of their search in a first column `name`.
+    served
+        Whether they have the service that each row is of in a column `service` in front of the rest.
     """
 
     def __init__(
@@ -213,6 +204,7 @@ class MatchWriter:
         format: str | None = None,  # noqa: A002 - the name users type
         *,
         named: bool = False,
+        served: bool = False,
     ) -> None:
         self.path = ""
         self.rows = 0
@@ -226,7 +218,8 @@ class MatchWriter:
         else:
             kind = format_of("", format)
             self._file = target
-        self._encoder: Encoder = _ENCODERS[kind](self._file, named=named)
+        first = (*((NAME,) if named else ()), *((SERVICE,) if served else ()))
+        self._encoder: Encoder = _ENCODERS[kind](self._file, first=first)
         self._open = True
 
     def write(self, batch: Any) -> None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from sourcelight.core.batches.events import ServiceState
 from sourcelight.core.wire.events import Alert, Filter, Progress, Skipped
 from sourcelight.display.frames.status import Status
 from sourcelight.display.notebook.state import Phase, SearchState, Snapshot
@@ -98,6 +99,17 @@ class ManyState:
         )
 
     @property
+    def services(self) -> tuple[ServiceState, ...]:
+        """Each service of a federation over all searches: the worst of its statuses, and the sums of its rows."""
+        found: dict[str, ServiceState] = {}
+        for name, state in self.states.items():
+            for one in state.services:
+                told = replace(one, reasons=tuple(f"{name}: {reason}" for reason in one.reasons))
+                held = found.get(one.name)
+                found[one.name] = told if held is None else _added(held, told)
+        return tuple(found.values())
+
+    @property
     def elapsed_s(self) -> float:
         """Seconds since the start, or until the end."""
         return self._clock() - self._started if self._elapsed is None else self._elapsed
@@ -118,3 +130,16 @@ class ManyState:
             facts=(("matches", f"{self.matches:,}"), ("s", f"{elapsed:.1f}")),
             notes=tuple(("warning", reason) for reason in self.reasons) if self._over else (),
         )
+
+
+def _added(one: ServiceState, other: ServiceState) -> ServiceState:
+    statuses = {one.status, other.status}
+    return replace(
+        one,
+        status=next((status for status in ("running", *_WORST) if status in statuses), "complete"),
+        reasons=(*one.reasons, *other.reasons),
+        matches=one.matches + other.matches,
+        rows=one.rows + other.rows,
+        duplicates=one.duplicates + other.duplicates,
+        elapsed_s=max(one.elapsed_s, other.elapsed_s),
+    )

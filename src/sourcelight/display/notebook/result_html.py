@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
+from sourcelight.core.batches import SERVICE
 from sourcelight.core.markup import escape, highlight, link, one_line
-from sourcelight.display.notebook.result_text import ResultFacts, first_rows, headline, place, statements
+from sourcelight.display.notebook.result_text import ResultFacts, first_rows, headline, place, service_text, statements
 from sourcelight.display.notebook.views.pieces import LONGEST, cut
 from sourcelight.display.notebook.views.places import Link, Places, anchor
 
@@ -20,6 +21,8 @@ _STYLE = """<style>
 .sl-result .sl-head{border-left:4px solid var(--sl-colour);padding:2px 10px;margin-bottom:6px}
 .sl-result .sl-head code{color:var(--jp-ui-font-color1,inherit);background:none;padding:0}
 .sl-result ul{margin:2px 0}
+.sl-result .sl-services{list-style:none;padding-left:0}
+.sl-result .sl-service{border-bottom:2px solid var(--sl-colour)}
 .sl-result .sl-warning{color:var(--jp-warn-color0,#b35c00)}
 .sl-result .sl-error{color:var(--jp-error-color1,#d32f2f)}
 .sl-result .sl-scroll{overflow-x:auto;max-width:100%}
@@ -75,8 +78,20 @@ def _banner(shown: ResultFacts) -> str:
     notes = f'<ul aria-label="Skipped work and alerts">{items}</ul>' if items else ""
     return (
         f'<div class="sl-head" role="status" style="--sl-colour:{_COLOURS[shown.status]}"><b>{headline(shown)}</b><br>'
-        f"<code>{escape(one_line(shown.query, 300))}</code>{notes}</div>"
+        f"<code>{escape(one_line(shown.query, 300))}</code>{_services(shown)}{notes}</div>"
     )
+
+
+def _services(shown: ResultFacts) -> str:
+    """The status of each service, where there are several."""
+    if not shown.services:
+        return ""
+    items = "".join(
+        f'<li style="--sl-colour:{_COLOURS.get(one.status, "inherit")}"><b class="sl-service">{escape(one.status)}</b> '
+        f"{escape(one_line(service_text(one).replace(f': {one.status}', '', 1), 500))}</li>"
+        for one in shown.services
+    )
+    return f'<ul class="sl-services" aria-label="Services">{items}</ul>'
 
 
 def _marked(row: dict[str, Any], column: str) -> str:
@@ -112,10 +127,11 @@ def _linked(html: str, opened: tuple[Link, ...], words: str) -> str:
 def _columns(rows: list[dict[str, Any]]) -> list[str]:
     """Columns on show: of history those that a log has, with the text last."""
     kinds = {row["type"] for row in rows}
+    first = [SERVICE.name] if SERVICE.name in rows[0] else []
     if kinds <= {"commit", "diff"}:
-        return [c for c in _OF_HISTORY if c != "line_number" or "diff" in kinds]
+        return first + [c for c in _OF_HISTORY if c != "line_number" or "diff" in kinds]
     hidden = _SPAN_COLUMNS | _CHUNK_COLUMNS | (frozenset() if kinds & {"commit", "diff"} else {"commit"})
-    return [c for c in rows[0] if c not in hidden]
+    return first + [c for c in rows[0] if c not in hidden and c != SERVICE.name]
 
 
 def _table(rows: list[dict[str, Any]], places: Places) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.batches import SERVICE, RepositoryFacts, ServiceState
 from sourcelight.core.batches.schema import MATCHES
 from sourcelight.core.markup import one_line
 from sourcelight.core.wire.events import Alert, Skipped
@@ -16,13 +16,14 @@ from sourcelight.display.notebook.views.places import Places
 PAGE = 10
 _WIDTH = 120
 _EMPTY: dict[str, Any] = dict.fromkeys(column.name for column in MATCHES if column.shown)
+_KNOWN = frozenset({*_EMPTY, SERVICE.name})
 
 
 @dataclass(frozen=True, slots=True)
 class ResultFacts:
     """What a view of an answer needs: its statements and its record batches, and where its rows can be opened.
 
-    `page` is how many rows are shown.
+    `page` is how many rows are shown; `services` is what became of each service, where there are several.
     """
 
     query: str
@@ -35,6 +36,7 @@ class ResultFacts:
     facts: tuple[RepositoryFacts, ...]
     places: Places = field(default_factory=Places)
     page: int = PAGE
+    services: tuple[ServiceState, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -49,7 +51,7 @@ def first_rows(batches: Iterable[Any], limit: int) -> list[dict[str, Any]]:
         if len(rows) >= limit:
             break
         part = batch.slice(0, limit - len(rows)).to_pylist()
-        rows += [{**_EMPTY, **{name: value for name, value in row.items() if name in _EMPTY}} for row in part]
+        rows += [{**_EMPTY, **{name: value for name, value in row.items() if name in _KNOWN}} for row in part]
     return rows
 
 
@@ -80,6 +82,15 @@ def statements(shown: ResultFacts) -> Iterator[tuple[str, str]]:
             yield ("error" if shown.status == "failed" else "warning"), reason
 
 
+def service_text(one: ServiceState) -> str:
+    """What became of a service: its status, what the answer has of it, and why that is not all."""
+    said = [one.status, f"{one.rows:,} row{'' if one.rows == 1 else 's'}"]
+    if one.duplicates:
+        said.append(f"{one.duplicates:,} that another service gave too")
+    why = f" ({'; '.join(one.reasons)})" if one.reasons else ""
+    return f"{one.name}: {', '.join(said)}{why}"
+
+
 def place(row: dict[str, Any]) -> str:
     """``repository@revision/path:line`` of a row, as far as it has these."""
     text = row["repository"] or ""
@@ -93,6 +104,7 @@ def place(row: dict[str, Any]) -> str:
 def result_text(shown: ResultFacts) -> str:
     """The whole text: headline, query, statements, first page of rows."""
     parts = [f"SearchResult: {headline(shown)}", f"  query: {one_line(shown.query, _WIDTH)}"]
+    parts += [f"  service {one_line(service_text(one), _WIDTH)}" for one in shown.services]
     parts += [f"  {severity}: {one_line(text, _WIDTH)}" for severity, text in statements(shown)]
     rows = first_rows(shown.batches, shown.page)
     for row in rows:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from sourcelight.core.batches.events import Event, MatchBatch
+from sourcelight.core.batches.events import Event, MatchBatch, Services, ServiceState
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filter, Filters, Progress, Skipped
 from sourcelight.display.frames.status import Status, faults, limits
 
@@ -73,6 +73,7 @@ class SearchState:
         self.skipped: tuple[Skipped, ...] = ()
         self.alerts: tuple[Alert, ...] = ()
         self.errors: tuple[str, ...] = ()
+        self.services: tuple[ServiceState, ...] = ()
         self.done = False
         self._parts: tuple[int, int, int] | None = None
         self._end: tuple[Status, tuple[str, ...]] | None = None
@@ -94,6 +95,8 @@ class SearchState:
             self.alerts = (*self.alerts, event)
         elif isinstance(event, ErrorEvent):
             self.errors = (*self.errors, event.message)
+        elif isinstance(event, Services):
+            self.services = event.services
         elif isinstance(event, Done):
             self.done = True
 
@@ -134,6 +137,10 @@ class SearchState:
         if self._end is None:
             self._elapsed = self._clock() - self._started
             self._end = (status, reasons)
+            self.services = tuple(
+                replace(one, status=status, reasons=reasons) if one.status == "running" else one
+                for one in self.services
+            )
 
     @property
     def status(self) -> Status:
@@ -178,11 +185,16 @@ class SearchState:
             facts=(
                 *(() if self._parts is None else (("parts", f"{self._parts[0]:,} of {self._parts[1]:,}"),)),
                 (_repositories(repositories), f"{repositories:,}"),
+                *(() if not self.services else (("services", self._services_ended()),)),
                 ("s", f"{elapsed:.1f}"),
                 ("matches/s", f"{rate:,.0f}"),
             ),
             notes=tuple(notes),
         )
+
+    def _services_ended(self) -> str:
+        ended = sum(one.status != "running" for one in self.services)
+        return f"{ended} of {len(self.services)}"
 
 
 def _repositories(number: int) -> str:

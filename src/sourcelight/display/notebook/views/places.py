@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 from urllib.parse import quote, urlsplit
 
@@ -89,11 +89,14 @@ class Places:
         Address of each repository at its code host, by name.
     folder_of
         Gives the folder of a repository's work tree on this machine, or an empty text.
+    services
+        Addresses of the services of a federation by name: a row says which one it is of.
     """
 
     base_url: str = ""
     hosts: Mapping[str, str] = field(default_factory=dict)
     folder_of: Callable[[str], str] = no_folder
+    services: Mapping[str, str] = field(default_factory=dict)
 
     def repository(self, name: str) -> str:
         """Address of a repository; empty when none is known."""
@@ -101,6 +104,8 @@ class Places:
 
     def of(self, row: Mapping[str, Any]) -> tuple[Link, ...]:
         """Places of a row with `repository`, `commit`, `path`, `line_number` and, of a service, `url`; best first."""
+        if self.services:
+            return replace(self, base_url=self.services.get(row.get("service") or "", ""), services={}).of(row)
         repository, path, commit = row.get("repository") or "", row.get("path") or "", row.get("commit") or ""
         line = int(row.get("line_number") or 0)
         if row.get("type") in {"commit", "diff"}:
