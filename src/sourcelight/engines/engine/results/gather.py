@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from sourcelight.core.batches import Cancellation, arrow_type
+from sourcelight.core.batches.cut import first_matches, match_count
 from sourcelight.core.batches.rows import Rows, boundaries
 from sourcelight.core.query import Alternative, Pattern
 from sourcelight.core.query.fields import COUNT_ALL
@@ -20,7 +21,6 @@ from sourcelight.engines.engine.background import on_time
 from sourcelight.engines.engine.commits.answers import HistoryAnswers
 from sourcelight.engines.engine.commits.contributors import Contributors
 from sourcelight.engines.engine.plan import Plan, required_content
-from sourcelight.core.batches.cut import first_matches, match_count
 from sourcelight.engines.engine.results.owner_rows import OwnerRows
 from sourcelight.engines.engine.results.ownership import Ownership
 from sourcelight.engines.engine.results.ranking import CANDIDATES, Ranking
