@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
@@ -87,6 +88,23 @@ def clustered(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         cell.close()
 
 
+@pytest.fixture(scope="session")
+def federated(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+    """Client over two services that have parts of the fleet each, and one repository both."""
+    parts = {
+        "harbour": ("board", "gauge", "hub", "hub-fork", "collector.git", "repos.toml"),
+        "office": ("hub", "handbook.git", "pytide", "repos.toml"),
+    }
+    with ExitStack() as opened:
+        clients = {}
+        for name, entries in parts.items():
+            folder = tmp_path_factory.mktemp(name)
+            for entry in entries:
+                (folder / entry).symlink_to(fleet / entry)
+            clients[name] = opened.enter_context(sl.open(folder))
+        yield opened.enter_context(sl.federate(clients))
+
+
 @pytest.fixture(scope="session", params=["remote", "clustered"])
 def other(request: pytest.FixtureRequest) -> sl.Client:
     """Each backend that is not in this process, to be held against the one that is."""
@@ -95,7 +113,7 @@ def other(request: pytest.FixtureRequest) -> sl.Client:
     return client
 
 
-@pytest.fixture(params=["embedded", "remote", "clustered"])
+@pytest.fixture(params=["embedded", "remote", "clustered", "federated"])
 def code(request: pytest.FixtureRequest) -> sl.Client:
     """Each backend in turn."""
     client = request.getfixturevalue(request.param)

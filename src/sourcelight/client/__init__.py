@@ -10,7 +10,16 @@ from sourcelight.client.blocking import Client
 from sourcelight.client.conversation import DeepSearchAnswer
 from sourcelight.client.explained import QueryExplanation
 from sourcelight.client.many import ManyResult
-from sourcelight.client.opening import aconnect, aopen, asign_out, connect, open, sign_out  # noqa: A004 - users write sourcelight.open
+from sourcelight.client.opening import (
+    aconnect,
+    afederate,
+    aopen,
+    asign_out,
+    connect,
+    federate,
+    open,  # noqa: A004 - users write sourcelight.open
+    sign_out,
+)
 from sourcelight.client.result import Export, SearchResult
 
 __all__ = [
@@ -25,9 +34,11 @@ __all__ = [
     "QueryExplanation",
     "SearchResult",
     "aconnect",
+    "afederate",
     "aopen",
     "asign_out",
     "connect",
+    "federate",
     "open",
     "sign_out",
 ]

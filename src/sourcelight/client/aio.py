@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iter
 from contextlib import aclosing
 from dataclasses import replace
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self, cast
 
 from sourcelight.client.asking import QueryText, bounded, everything
 from sourcelight.client.backend import Backend
@@ -25,7 +25,7 @@ from sourcelight.client.provenance import asked_for, forget, now, provenance
 from sourcelight.client.result import Export, SearchResult, metadata
 from sourcelight.client.run import Run
 from sourcelight.client.steps import consume, settled, unbroken
-from sourcelight.core.batches import MATCHES, Event, MatchBatch
+from sourcelight.core.batches import MATCHES, SERVICE, Event, MatchBatch
 from sourcelight.core.batches.answers import Answer
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.wire.request import SearchRequest
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from sourcelight.client.exploring import RunSource
+    from sourcelight.client.federation import FederatedBackend
     from sourcelight.display.notebook.explorer.widget import Explorer
 
 _COUNTABLE = tuple(c.name for c in MATCHES if c.shown and c.type in {"dict8", "dict32", "string", "int32"})
@@ -93,6 +94,11 @@ class AsyncClient(Methods):
     def cluster(self) -> Any:
         """The cluster that answers (`sourcelight.backends.cluster.view.ClusterView`); None where none does."""
         return getattr(self._backend, "cluster", None)
+
+    @property
+    def services(self) -> Mapping[str, Any]:
+        """A client of each service of a federation, by its name; empty where one thing answers."""
+        return getattr(self._backend, "clients", {})
 
     @property
     def known(self) -> Known:
@@ -172,6 +178,7 @@ class AsyncClient(Methods):
         run = self._run(
             query,
             exhaustive=exhaustive,
+            kept=True,
             pattern_type=pattern_type,
             display=display,
             chunk_matches=chunk_matches,
@@ -297,7 +304,7 @@ class AsyncClient(Methods):
             timeout_s=timeout_s,
         )
         run.held = None  # a file that is stopped holds whole parts only
-        writer = MatchWriter(target, format)
+        writer = MatchWriter(target, format, served=bool(self.services))
         self._last_export = None
 
         async def write(event: MatchBatch) -> None:
@@ -345,9 +352,10 @@ class AsyncClient(Methods):
             matches first. An incomplete answer says so by an `IncompleteCount` warning, and in `DataFrame.attrs`.
         """
         columns = (by,) if isinstance(by, str) else tuple(by or ())
-        unknown = [c for c in columns if c not in _COUNTABLE]
+        countable = (*_COUNTABLE, SERVICE.name) if self.services else _COUNTABLE
+        unknown = [c for c in columns if c not in countable]
         if unknown:
-            raise ValueError(f"can't count by {', '.join(unknown)}; choose of {', '.join(_COUNTABLE)}")
+            raise ValueError(f"can't count by {', '.join(unknown)}; choose of {', '.join(countable)}")
         if len(set(columns)) < len(columns):
             raise ValueError(f"can't count by a column twice: {', '.join(columns)}")
         text = everything(str(query), pattern_type)
@@ -430,7 +438,7 @@ class AsyncClient(Methods):
             "max_line_len": max_line_len,
             "timeout_s": timeout_s,
         }
-        runs = {name: self._run(query, exhaustive=exhaustive, **options) for name, query in named.items()}
+        runs = {name: self._run(query, exhaustive=exhaustive, kept=True, **options) for name, query in named.items()}
         many = Many(runs, self._backend.name, at_once or (1 if self._backend.local else AT_ONCE))
         self._last = many
         await self._watch(many.state, many.work(), progress)
@@ -458,8 +466,17 @@ class AsyncClient(Methods):
         from sourcelight.display.frames.facts import repositories_frame
 
         asked_at, began = now(), time.monotonic()
-        frame = repositories_frame(await self._backend.repositories())
-        told = provenance(self._backend, status="complete", asked_at=asked_at, duration_s=time.monotonic() - began)
+        reasons: tuple[str, ...] = ()
+        if self.services:
+            facts, owners, reasons = await cast("FederatedBackend", self._backend).listed()
+            frame = repositories_frame(facts, owners=owners)
+        else:
+            frame = repositories_frame(await self._backend.repositories())
+        status = "limited" if reasons else "complete"
+        if reasons:
+            _warn(IncompleteAnswer(f"repositories: {'; '.join(reasons)}"))
+        duration_s = time.monotonic() - began
+        told = provenance(self._backend, status=status, reasons=reasons, asked_at=asked_at, duration_s=duration_s)
         frame.attrs.update({"call": "repositories", **told})
         return frame
 
@@ -518,11 +535,17 @@ class AsyncClient(Methods):
         self._last_frame = frame
         return frame
 
-    def _run(self, query: QueryText, *, exhaustive: bool = False, **options: Any) -> Run:
+    def _run(self, query: QueryText, *, exhaustive: bool = False, kept: bool = False, **options: Any) -> Run:
+        """A search, not begun yet; `kept` where all of its rows are, so that they can be brought into order."""
         request = SearchRequest(str(query), **options)
+        if exhaustive:
+            check_unlimited(request)
+        if self.services:
+            from sourcelight.client.federation.running import federated_run
+
+            return federated_run(self._backend, request, exhaustive=exhaustive, kept=kept)
         if not exhaustive:
             return Run(self._backend, request)
-        check_unlimited(request)
         if self._backend.local:
             return Run(self._backend, replace(request, query=everything(request.query, request.pattern_type)))
         run = Run(self._backend, request)

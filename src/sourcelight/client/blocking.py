@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -58,6 +59,11 @@ class Client(BlockingMethods):
     def cluster(self) -> Any:
         """The cluster that answers (`sourcelight.backends.cluster.view.ClusterView`); None where none does."""
         return self._client.cluster
+
+    @property
+    def services(self) -> Mapping[str, Any]:
+        """A client of each service of a federation, by its name; empty where one thing answers."""
+        return self._client.services
 
     @property
     def known(self) -> Known:

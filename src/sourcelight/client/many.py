@@ -14,7 +14,6 @@ from sourcelight.client.asking import QueryText
 from sourcelight.client.result import SearchResult, metadata
 from sourcelight.client.run import Run
 from sourcelight.core.batches import MatchBatch
-from sourcelight.core.batches.schema import MATCHES
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.markup import escape, one_line
 from sourcelight.core.wire.request import SearchRequest
@@ -27,7 +26,6 @@ from sourcelight.display.notebook.views import Places
 if TYPE_CHECKING:
     from sourcelight.display.frames.tables import Frame, Table
 
-_COLUMNS = (NAME, *(column for column in MATCHES if column.shown))
 _WIDTH = 60
 
 
@@ -86,10 +84,10 @@ class ManyResult(SearchResult):
     @cached_property
     def matches(self) -> Frame:
         """DataFrame as of a `SearchResult`, with the `name` of the search in front, one search after another."""
-        return to_pandas(self.table, _COLUMNS, self.attrs)
+        return to_pandas(self.table, (NAME, *self._columns), self.attrs)
 
     def _write(self, target: Any, kind: str) -> None:
-        writer = MatchWriter(target, kind, named=True)
+        writer = MatchWriter(target, kind, named=True, served=self._served)
         try:
             for batch in self.table.to_batches():
                 writer.write(batch)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sourcelight.client.aio import AsyncClient
 from sourcelight.client.blocking import Client
+from sourcelight.client.opened import closed
 from sourcelight.client.painting import painting
 from sourcelight.client.portal import call
 from sourcelight.client.saying import say
@@ -217,6 +218,63 @@ def connect(
     elif sign_in:
         return Client(call(_signed_in, url, token, how, options))
     return Client(_remote(url, token, bearer=bearer, **options))
+
+
+async def afederate(
+    services: Mapping[str, AsyncClient | str] | Iterable[AsyncClient | str], *, silence_s: float | None = None
+) -> AsyncClient:
+    """Search several services as one, for `await`; see `federate`. Its services are of `AsyncClient`, or addresses."""
+    from sourcelight.client.federation.opening import federated
+
+    def made(url: str, *, token: str | None) -> AsyncClient:
+        return AsyncClient(_remote(url, token, bearer=False))
+
+    async def close(clients: list[AsyncClient]) -> None:
+        for client in clients:
+            await client.aclose()
+
+    return AsyncClient(federated(services, AsyncClient, made, close, silence_s))
+
+
+def federate(
+    services: Mapping[str, Client | str] | Iterable[Client | str], *, silence_s: float | None = None
+) -> Client:
+    """Search several services as one: their rows merged, what several have given once, each one's status told.
+
+    Every search is asked of all services at the same time; a call about one repository goes to the first service that
+    has it. A service that fails, or is silent, costs its own rows only: the answer is ``limited`` and says so.
+
+    Parameters
+    ----------
+    services
+        Clients, of `open` or `connect`, and addresses, in the order that decides between equals; a dict names them.
+        An address is connected to without a token, unless ``SRC_ENDPOINT`` names it: then with ``SRC_ACCESS_TOKEN``.
+    silence_s
+        Seconds without news of a search after which a service is given up, ten times as long for a call of a tool;
+        None: 30. Services in this process are waited for.
+
+    Returns
+    -------
+    Client
+        With the same methods as any other. Its `services` are a client of each; `SearchResult.services` says what
+        became of each. Closing it leaves the clients that were passed in open.
+
+    Raises
+    ------
+    ConfigurationError
+        For no services, for one that stands there twice, and for what is neither a client nor an address.
+    """
+    from sourcelight.client.federation.opening import federated
+
+    def made(url: str, *, token: str | None) -> Client:
+        return connect(url, token)
+
+    async def close(clients: list[Client]) -> None:
+        for client in clients:
+            await client._client.aclose()  # noqa: SLF001 - one room; its own way would block this loop
+            closed(client)
+
+    return Client(federated(services, Client, made, close, silence_s))
 
 
 async def asign_out(url: str | None = None, *, client_id: str = "", scope: str = "") -> None:

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 from sourcelight.client.backend import Backend
 from sourcelight.client.portal import call
 from sourcelight.client.provenance import now, provenance
-from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.batches import MATCHES, SERVICE, Column, RepositoryFacts, ServiceState
 from sourcelight.core.errors import UnsupportedCall
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.display.frames import columns_of
@@ -75,6 +75,7 @@ class SearchResult:
         self._skipped, self._alerts = state.skipped, state.alerts
         self._batches = batches
         self._facts = facts
+        self._services = state.services
         self._answerer = self._source = answerer
         self._asked_at = asked_at or now()
         self._elapsed_s = state.elapsed_s
@@ -86,17 +87,28 @@ class SearchResult:
     @cached_property
     def table(self) -> Table:
         """Arrow table of matches, with the columns of `matches`."""
-        return matches_table(self._batches)
+        return matches_table(self._batches, served=self._served)
+
+    @property
+    def _served(self) -> bool:
+        """Whether several services answered, so that rows say which one they are of."""
+        return bool(self._services)
+
+    @property
+    def _columns(self) -> tuple[Column, ...]:
+        shown = tuple(column for column in MATCHES if column.shown)
+        return (SERVICE, *shown) if self._served else shown
 
     @cached_property
     def matches(self) -> Frame:
         """DataFrame with one row per matched line, path, repository, symbol, commit line or diff line.
 
         Columns, units and what null means: ``sourcelight.columns_of("matches")``; they are the same for an empty
-        answer. Rows stand in the order of arrival; all rows of a file are together, in line order.
+        answer. Rows stand in the order of arrival; all rows of a file are together, in line order. Of several services
+        (`federate`), a first column ``service`` says which one each row is of.
         `DataFrame.attrs` says where they came from: `attrs`.
         """
-        return to_pandas(self.table, attrs=self.attrs)
+        return to_pandas(self.table, self._columns, self.attrs)
 
     @property
     def attrs(self) -> dict[str, str | int]:
@@ -139,6 +151,18 @@ class SearchResult:
     def alerts(self) -> Frame:
         """DataFrame of what the service wants the reader to know."""
         return self._sourced(frames.alerts_frame(self._alerts))
+
+    @cached_property
+    def services(self) -> Frame:
+        """DataFrame of what answered, one row per service: its status, its rows, those it gave that others gave too.
+
+        Of a federation each service has a row, whether or not it answered; else there is the one that did. Columns as
+        in ``columns_of("services")``.
+        """
+        one = ServiceState(
+            self.backend, self.backend, self.status, self.reasons, self.match_count, len(self), 0, self._elapsed_s
+        )
+        return self._sourced(frames.services_frame(self._services or (one,)))
 
     @cached_property
     def repositories(self) -> Frame:
@@ -234,7 +258,7 @@ class SearchResult:
         self._write(target, "csv")
 
     def _write(self, target: str | os.PathLike[str] | IO[bytes], kind: str) -> None:
-        writer = MatchWriter(target, kind)
+        writer = MatchWriter(target, kind, served=self._served)
         try:
             for batch in self._batches:
                 writer.write(batch)
@@ -255,12 +279,16 @@ class SearchResult:
             facts=self._facts,
             places=self.places,
             page=self.page,
+            services=self._services,
         )
 
     @property
     def places(self) -> Places:
         """Where the rows can be opened: at the service, at their code host, or in JupyterLab."""
         hosts = {fact.name: fact.url for fact in self._facts if fact.url}
+        if self._services:
+            addresses = {one.name: one.endpoint for one in self._services if "://" in one.endpoint}
+            return Places("", hosts, getattr(self._answerer, "folder_of", no_folder), addresses)
         base_url = self.backend if "://" in self.backend else ""
         # Only a backend of this process knows folders; a service must not.
         return Places(base_url, hosts, getattr(self._answerer, "folder_of", no_folder))

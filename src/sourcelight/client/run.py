@@ -61,6 +61,8 @@ class Run:
                     if isinstance(event, MatchBatch):
                         self.facts.update((f.name, f) for f in event.repositories)
                     yield event
+            if self.batches:
+                await self._arrange()
             if not self.state.done:
                 raise StreamBroken("the stream ended without its last event", events_seen=seen)  # noqa: TRY301
             self.state.finish()
@@ -80,6 +82,15 @@ class Run:
         except BaseException as exc:
             self.state.fail(f"{type(exc).__name__}: {exc}")
             raise
+
+    async def _arrange(self) -> None:
+        """Bring rows that are kept into their order, where the backend has one."""
+        arrange = getattr(self.backend, "arranged", None)
+        if arrange is None or not self.state.done:
+            return
+        batches, services = await arrange()
+        self.batches[:] = batches
+        self.state.update(services)
 
     async def whole(self) -> SearchResult:
         """Search to the end, drawn while it runs, and give the result."""

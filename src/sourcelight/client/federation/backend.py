@@ -1,0 +1,172 @@
+"""Several services as one backend."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from sourcelight.client.federation.calling.asking import answers, ask_all, did_not_answer
+from sourcelight.client.federation.calling.calls import Calls
+from sourcelight.client.federation.explaining import explanation_of
+from sourcelight.client.federation.searching.merging import Merge
+from sourcelight.client.federation.service import Service
+from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts, Services
+from sourcelight.core.batches.answers import Answer, CallObserver
+from sourcelight.core.wire.request import SearchRequest
+
+SILENCE_S = 30.0
+
+
+class FederatedBackend:
+    """`client.Backend` over the backends of several services.
+
+    Parameters
+    ----------
+    services
+        What is asked, in the order that decides between equals.
+    clients
+        A client of each service, by its name.
+    close
+        Gives back what was opened for the federation alone.
+    silence_s
+        Seconds without news of a search after which a service that is not in this process is given up.
+    """
+
+    def __init__(
+        self,
+        services: Sequence[Service],
+        *,
+        clients: Mapping[str, Any] | None = None,
+        close: Callable[[], Any] | None = None,
+        silence_s: float = SILENCE_S,
+    ) -> None:
+        self.services = tuple(services)
+        self.clients: Mapping[str, Any] = dict(clients or {})
+        self.name = f"federation of {', '.join(service.name for service in services)}"
+        self.local = all(service.backend.local for service in services)
+        self.silence_s = silence_s
+        self._close = close
+        self._calls = Calls(self.services, silence_s=silence_s)
+
+    async def stream(self, request: SearchRequest) -> AsyncGenerator[Event, None]:
+        """Events of all services as they arrive; rows that several give are given once."""
+        merge = Merge(self.services, request, silence_s=self.silence_s, kept=False)
+        async with aclosing(merge.events()) as events:
+            async for event in events:
+                yield event
+
+    async def count(self, request: SearchRequest, by: Sequence[str]) -> Any | None:
+        """None: what several services have must not be counted twice, so the caller counts the merged stream."""
+        del request, by
+        return None
+
+    async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:
+        """What each service says of a query, one after the other; None where none can tell."""
+        return await explanation_of(self.services, request)
+
+    async def repositories(self) -> tuple[RepositoryFacts, ...]:
+        """Facts of the repositories of all services that can tell, each as the first that has it says."""
+        return (await self.listed())[0]
+
+    async def listed(self) -> tuple[tuple[RepositoryFacts, ...], dict[str, str], tuple[str, ...]]:
+        """Facts of all repositories by name, the services that have each, and why some are missing.
+
+        Raises
+        ------
+        SourcelightError
+            When no service can tell: the fault of the first.
+        """
+        told = await ask_all(self.services, lambda service: service.backend.repositories())
+        answers(told)
+        found: dict[str, RepositoryFacts] = {}
+        owners: dict[str, list[str]] = {}
+        for one in told:
+            for facts in one.value or ():
+                found.setdefault(facts.name, facts)
+                owners.setdefault(facts.name, []).append(one.service.name)
+        reasons = tuple(did_not_answer(one.service, one.fault) for one in told if one.fault is not None)
+        names = {name: ", ".join(services) for name, services in owners.items()}
+        return tuple(found[name] for name in sorted(found)), names, reasons
+
+    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> Answer:
+        """Answer by the service that has the repository, or by all of them; see `calls`."""
+        return await self._calls.answer(name, arguments, observer)
+
+    def names(self) -> tuple[str, ...]:
+        """Names of repositories that this process knows without asking."""
+        return tuple(dict.fromkeys(name for service in self.services for name in service.names or ()))
+
+    def folder_of(self, repository: str) -> str:
+        """Folder of a repository's work tree, of the first service in this process that has one; else empty."""
+        for service in self.services:
+            folder_of = getattr(service.backend, "folder_of", None)
+            if folder_of is not None and (folder := folder_of(repository)):
+                return str(folder)
+        return ""
+
+    async def aclose(self) -> None:
+        """Give back what was opened for the federation; clients that were passed in stay open."""
+        if self._close is not None:
+            await self._close()
+
+
+class FederatedSearch:
+    """A federation for one search; calls go to the federation itself.
+
+    Parameters
+    ----------
+    backend
+        The federation.
+    services
+        What is asked in place of its own services.
+    kept
+        Whether rows are kept, to be brought into order when the search has ended.
+    """
+
+    def __init__(self, backend: FederatedBackend, services: Sequence[Service], *, kept: bool) -> None:
+        self.backend = backend
+        self.services = tuple(services)
+        self._kept = kept
+        self.name, self.local = backend.name, backend.local
+        self.clients = backend.clients
+        self.folder_of = backend.folder_of
+        self._merge: Merge | None = None
+
+    async def stream(self, request: SearchRequest) -> AsyncGenerator[Event, None]:
+        """Events as they arrive."""
+        self._merge = Merge(self.services, request, silence_s=self.backend.silence_s, kept=self._kept)
+        async with aclosing(self._merge.events()) as events:
+            async for event in events:
+                yield event
+
+    async def arranged(self) -> tuple[list[Any], Services]:
+        """All rows of the newest search that came to its end, in their order, and how each service ended."""
+        if self._merge is None:
+            raise RuntimeError("nothing was searched")
+        return await asyncio.to_thread(self._merge.arrange)
+
+    def held(self) -> list[MatchBatch]:
+        """What had arrived for the newest search but was not given yet, when that was stopped."""
+        return [] if self._merge is None else list(self._merge.held())
+
+    async def count(self, request: SearchRequest, by: Sequence[str]) -> Any | None:
+        """As the federation."""
+        return await self.backend.count(request, by)
+
+    async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:
+        """As the federation."""
+        return await self.backend.explain(request)
+
+    async def repositories(self) -> tuple[RepositoryFacts, ...]:
+        """As the federation."""
+        return await self.backend.repositories()
+
+    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> Answer:
+        """As the federation."""
+        return await self.backend.call(name, arguments, observer)
+
+    async def aclose(self) -> None:
+        """As the federation."""
+        await self.backend.aclose()

@@ -1,0 +1,280 @@
+"""Calls of tools and analyses over several services.
+
+A call about one repository is answered by the first service that has what it names. A call over many is asked of all
+services that have some of them, and the tables are merged by `sums.RULES`. Deep search is refused by name: there is no
+honest way to make one answer of several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sourcelight.client.federation.calling.asking import (
+    SummedProgress,
+    Told,
+    answers,
+    ask_all,
+    call_one,
+    did_not_answer,
+    repositories_at,
+)
+from sourcelight.client.federation.calling.pages import page_of
+from sourcelight.client.federation.calling.rules import Rule, served
+from sourcelight.client.federation.calling.sums import RULES
+from sourcelight.client.federation.service import Service
+from sourcelight.core.batches.answers import Answer, CallObserver, CallProgress
+from sourcelight.core.errors import (
+    CallError,
+    PathNotFound,
+    RepositoryNotFound,
+    RevisionNotFound,
+    SourcelightError,
+    UnsupportedCall,
+)
+
+Arguments = Mapping[str, Any]
+_ACROSS = frozenset({"go_to_definition", "find_references", "callers", "callees"})
+_NEXT = (RepositoryNotFound, RevisionNotFound, PathNotFound, UnsupportedCall)
+_CURSOR = "~"
+
+
+class Calls:
+    """Answers calls for a federation.
+
+    Parameters
+    ----------
+    services
+        What is asked, in the order that decides between equals.
+    silence_s
+        See `FederatedBackend`.
+    """
+
+    def __init__(self, services: Sequence[Service], *, silence_s: float) -> None:
+        self._services = tuple(services)
+        self._silence_s = silence_s
+
+    async def answer(self, name: str, arguments: Arguments, observer: CallObserver | None) -> Answer:
+        """Answer a call.
+
+        Raises
+        ------
+        UnsupportedCall
+            For deep search, and for a call that is not known.
+        SourcelightError
+            What the service that has the repository says; where all are asked, the fault of the first if all fail.
+        """
+        if name.startswith("deepsearch"):
+            return await self._conversation(name, arguments, observer)
+        if "repo" in arguments:
+            return await self._of_one(name, arguments, observer)
+        if name == "list_repos":
+            return await self._listed(arguments, observer)
+        if name not in RULES:
+            known = ", ".join(["list_repos", *RULES])
+            raise UnsupportedCall(f"a federation has no call {name!r} over all repositories; it has {known}", call=name)
+        return await self._of_many(name, arguments, RULES[name], observer)
+
+    async def _conversation(self, name: str, arguments: Arguments, observer: CallObserver | None) -> Answer:
+        identifier = str(arguments.get("identifier") or "")
+        for service in self._services:
+            if "://" in service.backend.name and identifier.startswith(f"{service.backend.name}/"):
+                return await service.backend.call(name, arguments, observer)
+        first = self._services[0].name
+        names = ", ".join(service.name for service in self._services)
+        raise UnsupportedCall(
+            f"{name} asks one service, and a federation has several ({names}): call it of a client of one of them, "
+            f"such as code.services[{first!r}].{name}(…)",
+            call=name,
+        )
+
+    async def _of_one(self, name: str, arguments: Arguments, observer: CallObserver | None) -> Answer:
+        services, given = self._services, dict(arguments)
+        if _CURSOR in str(given.get("after", "")):
+            owner, _, given["after"] = str(given["after"]).rpartition(_CURSOR)
+            services = tuple(service for service in services if service.name == owner)
+            if not services:
+                raise CallError(f"{name}: after is of a service that is not here: {owner}", call=name, argument="after")
+        missing: list[SourcelightError] = []
+        broken: list[tuple[Service, SourcelightError]] = []
+        for service in services:
+            try:
+                answer = await call_one(service, name, given, _labelling(observer, service.name), self._silence_s)
+            except _NEXT as fault:
+                missing.append(fault)
+            except (CallError, ValueError):
+                raise
+            except SourcelightError as fault:
+                broken.append((service, fault))
+            else:
+                return self._by(service, name, answer, broken)
+        if broken:
+            first = broken[0][1]
+            for service, other in broken:
+                first.add_note(f"{service.name}: {other}")
+            raise first
+        order = (RevisionNotFound, PathNotFound, UnsupportedCall, RepositoryNotFound)
+        raise min(missing, key=lambda fault: next(at for at, kind in enumerate(order) if isinstance(fault, kind)))
+
+    def _by(
+        self, service: Service, name: str, answer: Answer, broken: Sequence[tuple[Service, SourcelightError]]
+    ) -> Answer:
+        """An answer of one service as the federation's."""
+        facts = {**answer.attributes, "service": service.name}
+        if facts.get("end_cursor") and name == "compare_revisions":
+            facts["end_cursor"] = f"{service.name}{_CURSOR}{facts['end_cursor']}"
+        notices = [*answer.notices, *(did_not_answer(one, fault) for one, fault in broken)]
+        complete = answer.complete
+        if name in _ACROSS and len(self._services) > 1:
+            notices.append(f"Only repositories of {service.name} were looked at: the other services can't be asked.")
+            complete = complete and name == "go_to_definition" and bool(answer.table.num_rows)
+        return Answer(answer.columns, served(answer.table, service.name), facts, complete, tuple(notices))
+
+    async def _listed(self, arguments: Arguments, observer: CallObserver | None) -> Answer:
+        asked = {"query": arguments.get("query", "")}
+        told = await self._asked("list_repos", [(service, asked) for service in self._services], observer)
+        found = answers(told)
+        made, facts = page_of([(one.service.name, answer.table) for one, answer in found], arguments)
+        notices, complete = _said(told)
+        facts = {"query": asked["query"], **facts, "services": _states(told, made.table, made.duplicates)}
+        if made.cut and facts["has_next_page"]:
+            many = f"{facts['total']:,} repositories have this in their name"
+            notices.append(f"{many}; pass end_cursor as after for more.")
+        return Answer("repository_list", made.table, facts, complete and not made.cut, tuple(notices))
+
+    async def _of_many(self, name: str, arguments: Arguments, rule: Rule, observer: CallObserver | None) -> Answer:
+        named = [str(one).strip("/") for one in arguments.get("repos") or ()]
+        lost: list[Told[Any]] = []
+        plan = [(service, arguments) for service in self._services]
+        if named or rule.exclusive:
+            plan, lost = await self._planned(arguments, named, exclusive=rule.exclusive)
+        if len(plan) > 1:
+            plan = [(service, rule.worded(asked)) for service, asked in plan]
+        told = [*await self._asked(name, plan, observer), *lost]
+        found = answers(told)
+        if len(plan) > 1:
+            made = rule.merge([(one.service.name, answer.table) for one, answer in found], arguments)
+            table, duplicates, cut = made.table, made.duplicates, made.cut
+        else:
+            ((one, answer),) = found
+            table, duplicates, cut = served(answer.table, one.service.name), {}, False
+        notices, complete = _said(told)
+        if rule.apart and len(plan) > 1:
+            notices.append(f"{rule.apart[0].upper()}{rule.apart[1:]}.")
+            complete = False
+        if cut:
+            notices.append(f"Only the first {table.num_rows:,} rows of all services are given, as was asked for.")
+        facts = _facts(name, [answer for _, answer in found], arguments)
+        if complete and not cut and "total" in facts:
+            facts["total"] = table.num_rows if name != "diff_search" else facts["total"]
+        facts["services"] = _states(told, table, duplicates)
+        return Answer(found[0][1].columns, table, facts, complete and not cut, tuple(dict.fromkeys(notices)))
+
+    async def _asked(
+        self, name: str, plan: Sequence[tuple[Service, Arguments]], observer: CallObserver | None
+    ) -> list[Told[Answer]]:
+        summed = SummedProgress(observer)
+        asked = {service.name: arguments for service, arguments in plan}
+
+        async def ask(service: Service) -> Answer:
+            heard = summed.of(service.name) if len(plan) > 1 else observer
+            return await call_one(service, name, asked[service.name], heard, self._silence_s)
+
+        return await ask_all([service for service, _ in plan], ask)
+
+    async def _planned(
+        self, arguments: Arguments, named: Sequence[str], *, exclusive: bool
+    ) -> tuple[list[tuple[Service, Arguments]], list[Told[Any]]]:
+        """Which repositories each service is asked about, and the services that could not say what they have.
+
+        Raises
+        ------
+        RepositoryNotFound
+            For a name that no service has.
+        """
+        told = await ask_all(self._services, lambda service: repositories_at(service, named))
+        lost = [one for one in told if one.fault is not None]
+        held = [(one.service, one.value) for one in told if one.value is not None]
+        everywhere = {name for _, names in held for name in names}
+        unknown = [name for name in named if name not in everywhere]
+        if unknown:
+            raise lost[0].fault if lost and lost[0].fault else RepositoryNotFound(unknown[0])
+        taken: set[str] = set()
+        plan: list[tuple[Service, Arguments]] = []
+        for service, names in held:
+            own = names - taken if exclusive else names
+            taken |= own
+            if named:
+                chosen = [name for name in dict.fromkeys(named) if name in own]
+                plan += [(service, {**arguments, "repos": chosen})] if chosen else []
+            elif own == names:
+                plan += [(service, arguments)] if own else []
+            elif own:
+                plan.append((service, {**arguments, "repos": sorted(own)}))
+        return plan or [(service, arguments) for service, _ in held[:1]], lost
+
+
+def _labelling(observer: CallObserver | None, name: str) -> CallObserver | None:
+    """An observer whose rows say which service they are of."""
+    if observer is None:
+        return None
+
+    def heard(at: CallProgress) -> None:
+        observer(at if at.rows is None else replace(at, rows=served(at.rows, name)))
+
+    return heard
+
+
+def _said(told: Sequence[Told[Any]]) -> tuple[list[str], bool]:
+    """Notices of all services, and whether all answered in full."""
+    answers = [(one.service.name, one.value) for one in told if one.value is not None]
+    every = set.intersection(*(set(answer.notices) for _, answer in answers)) if answers else set()
+    notices = [notice for notice in answers[0][1].notices if notice in every] if answers else []
+    notices += [f"{name}: {notice}" for name, answer in answers for notice in answer.notices if notice not in every]
+    faults = [did_not_answer(one.service, one.fault) for one in told if one.fault is not None]
+    return [*notices, *faults], not faults and all(answer.complete for _, answer in answers)
+
+
+def _states(told: Sequence[Told[Any]], table: Any, duplicates: Mapping[str, int]) -> list[dict[str, Any]]:
+    """What became of each service, as ``attrs["services"]`` has it."""
+    owners = [name for value in table.column("service").to_pylist() for name in value.split(", ")]
+    return [
+        {
+            "service": one.service.name,
+            "endpoint": one.service.backend.name,
+            "status": "failed" if one.value is None else "complete" if one.value.complete else "limited",
+            "rows": owners.count(one.service.name),
+            "duplicates": duplicates.get(one.service.name, 0),
+            "elapsed_s": round(one.elapsed_s, 3),
+            "error": "" if one.fault is None else str(one.fault),
+        }
+        for one in told
+    ]
+
+
+def _facts(name: str, answers: Sequence[Answer], arguments: Arguments) -> dict[str, Any]:
+    """What is to be known beside the rows: lists and dicts of all services, the rest as the first says."""
+    facts = dict(answers[0].attributes)
+    for answer in answers[1:]:
+        for key, value in answer.attributes.items():
+            facts[key] = _both(facts[key], value, total=key == "total") if key in facts else value
+    drill = facts.get("drill_down")
+    if len(answers) > 1 and drill and "repos" in drill["arguments"]:
+        # Not every service says where its numbers lead; all repositories that were asked about, they do.
+        asked = {**drill["arguments"], "repos": list(arguments.get("repos") or ())}
+        facts["drill_down"] = {**drill, "arguments": asked}
+    if len(answers) > 1 and name == "churn" and "author" not in (arguments.get("by") or ()):
+        # Authors were asked for, to be counted; rows are not of authors.
+        facts["by"] = [one for one in facts["by"] if one != "author"]
+        drill = facts["drill_down"]
+        facts["drill_down"] = {**drill, "columns": {k: v for k, v in drill["columns"].items() if k != "authors"}}
+    return facts
+
+
+def _both(one: Any, other: Any, *, total: bool = False) -> Any:
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return {**other, **{key: _both(value, other[key]) if key in other else value for key, value in one.items()}}
+    if isinstance(one, list) and isinstance(other, list):
+        return [*one, *(value for value in other if value not in one)]
+    return one + other if total and isinstance(one, int) and isinstance(other, int) else one

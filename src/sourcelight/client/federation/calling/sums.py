@@ -1,0 +1,164 @@
+"""Sums of several services added up by group; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sourcelight.client.federation.calling.rules import (
+    Arguments,
+    Joined,
+    Parts,
+    Rule,
+    commits,
+    contributor_repositories,
+    coupling,
+    dependencies,
+    diff_lines,
+    found_chunks,
+    hotspots,
+)
+from sourcelight.core.batches import SERVICE
+from sourcelight.core.batches.tables import TABLES
+from sourcelight.display.frames.tables import rows_table
+
+_PERIODS = frozenset({"day", "week", "month", "quarter", "year"})
+_PERSON = ("author", "author_email")
+_Row = dict[str, Any]
+_APART = "each service looked among its own repositories: what leads from one service to another is not found"
+
+
+def _grouped(parts: Parts, keys: Sequence[str], folds: Mapping[str, Callable[[Any, Any], Any]]) -> list[_Row]:
+    """Rows with equal keys as one, in the order of their first; the names of their services joined."""
+    found: dict[tuple[Any, ...], _Row] = {}
+    for name, table in parts:
+        for row in table.to_pylist():
+            key = tuple(row[column] for column in keys)
+            held = found.get(key)
+            if held is None:
+                found[key] = {**row, SERVICE.name: [name]}
+                continue
+            if name not in held[SERVICE.name]:
+                held[SERVICE.name].append(name)
+            for column, fold in folds.items():
+                values = [value for value in (held[column], row[column]) if value is not None]
+                held[column] = fold(*values) if len(values) == 2 else next(iter(values), None)
+    return list(found.values())
+
+
+def _table(columns: str, rows: Sequence[_Row]) -> Joined:
+    told = [{**row, SERVICE.name: ", ".join(row[SERVICE.name])} for row in rows]
+    return Joined(rows_table((SERVICE, *TABLES[columns]), told), {})
+
+
+def _add(one: Any, other: Any) -> Any:
+    return one + other
+
+
+def _least(one: Any, other: Any) -> Any:
+    return min(one, other)
+
+
+def _most(one: Any, other: Any) -> Any:
+    return max(one, other)
+
+
+def _either(one: Any, other: Any) -> Any:
+    return one or other
+
+
+def _united(one: list[str], other: list[str]) -> list[str]:
+    return sorted({*one, *other})
+
+
+def _start(row: _Row) -> float:
+    return row["period"].timestamp() if row["period"] is not None else 0.0
+
+
+def contributors(parts: Parts, arguments: Arguments) -> Joined:
+    """People by period, bots last, most commits first."""
+    del arguments
+    counts = ("commits", "merges", "co_authored", "additions", "deletions", "files")
+    folds = {**dict.fromkeys(counts, _add), "first_date": _least, "last_date": _most, "bot": _either}
+    rows = _grouped(parts, ("repository", "period", "period_end", *_PERSON), folds)
+    rows.sort(key=lambda row: (_start(row), bool(row["bot"]), -row["commits"]))
+    return _table("contributors", rows)
+
+
+def by_author(arguments: Arguments) -> Arguments:
+    """Ask for churn by author too, where distinct authors have to be counted over services."""
+    by = list(arguments.get("by") or ["directory"])
+    return {**arguments, "by": by if {"author", "repository"} & set(by) else [*by, "author"]}
+
+
+def churn(parts: Parts, arguments: Arguments) -> Joined:
+    """Groups by period, most changed lines first."""
+    by = list(arguments.get("by") or ["directory"])
+    told = ("additions", "deletions", "changes", "commits")
+    people: dict[tuple[Any, ...], set[tuple[Any, Any]]] = {}
+    keys = ("repository", "directory", "path", "period", "period_end", *(_PERSON if "author" in by else ()))
+    for _, table in parts:
+        for row in table.to_pylist():
+            people.setdefault(tuple(row[key] for key in keys), set()).add((row["author"], row["author_email"]))
+    rows = _grouped(parts, keys, dict.fromkeys(told, _add))
+    for row in rows:
+        if not {"author", "repository"} & set(by):
+            row["authors"] = len(people[tuple(row[key] for key in keys)])
+            row["author"] = row["author_email"] = None
+    rows.sort(key=lambda row: (_start(row), -(row["additions"] + row["deletions"])))
+    return _table("churn", rows)
+
+
+def pickaxe(parts: Parts, arguments: Arguments) -> Joined:
+    """Groups in the order of time, with the running total where time alone tells them apart."""
+    by = list(arguments.get("by") or ["month"])
+    folds = {**dict.fromkeys(("added", "removed", "net", "commits"), _add), "first_date": _least, "last_date": _most}
+    rows = _grouped(parts, ("repository", "period", "period_end", *_PERSON), folds)
+    rows.sort(key=lambda row: (_start(row), -(row["added"] + row["removed"])))
+    total = 0
+    for row in rows:
+        total += row["net"]
+        row["total"] = total if len(by) == 1 and set(by) <= _PERIODS else None
+    return _table("pickaxe", rows)
+
+
+def identities(parts: Parts, arguments: Arguments) -> Joined:
+    """Identities, most commits first."""
+    del arguments
+    counts = dict.fromkeys(("commits", "committed", "co_authored"), _add)
+    folds = {**counts, "first_date": _least, "last_date": _most, "repositories": _united, "bot": _either}
+    names = ("name", "email", "proper_name", "proper_email")
+    rows = _grouped(parts, names, folds)
+    rows.sort(key=lambda row: (-row["commits"], -row["committed"], *(row[name] for name in names)))
+    return _table("identities", rows)
+
+
+def identity_suggestions(parts: Parts, arguments: Arguments) -> Joined:
+    """The sets of each service one after the other, numbered on."""
+    del arguments
+    rows: list[_Row] = []
+    for name, table in parts:
+        before = 1 + max((row["group"] for row in rows), default=-1)
+        found = table.to_pylist()
+        least = min((row["group"] for row in found), default=0)
+        base = before - least if rows else 0
+        rows += [{**row, "group": row["group"] + base, SERVICE.name: [name]} for row in found]
+    return _table("identity_suggestions", rows)
+
+
+RULES: Mapping[str, Rule] = {
+    "commit_search": Rule(commits),
+    "diff_search": Rule(diff_lines),
+    "get_contributor_repos": Rule(contributor_repositories),
+    "keyword_search": Rule(found_chunks),
+    "nls_search": Rule(found_chunks),
+    "contributors": Rule(contributors, exclusive=True),
+    "churn": Rule(churn, exclusive=True, worded=by_author),
+    "pickaxe": Rule(pickaxe, exclusive=True),
+    "hotspots": Rule(hotspots, exclusive=True),
+    "coupling": Rule(coupling, exclusive=True),
+    "identities": Rule(identities, exclusive=True),
+    "identity_suggestions": Rule(identity_suggestions, exclusive=True, apart=_APART),
+    "dependency_graph": Rule(dependencies, exclusive=True, apart=_APART),
+}
+"""What is asked of all services, by name; calls about one repository are asked of one."""

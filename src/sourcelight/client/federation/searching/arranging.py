@@ -1,0 +1,164 @@
+"""The order of a merged answer, the same however fast each service was.
+
+An answer without a limit (``count:all``) stands in the order of repositories and paths if each service gives its part
+so. Else files stand by their rank at their own service: the first file of each service, in the order of the services,
+then the second file of each, and so on, since scores of different services can't be compared. Of a row that several
+services give, that of the first of them stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sourcelight.client.federation.searching.duplicates import Duplicates, files_of
+from sourcelight.core.batches import SERVICE, arrow_type, conform
+from sourcelight.core.batches.cut import first_matches, match_count
+from sourcelight.core.batches.rows import Rows
+
+_SECTIONS = {"repo": 0, "commit": 1, "diff": 1}
+_FILES = 2
+_MOST_OF_ONE_BATCH = 1 << 16
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Arranged:
+    """Record batches in order with the column ``service``.
+
+    Beside them, for each service, the matches and rows that are of it, and the rows that are of another one instead.
+    """
+
+    batches: list[Any]
+    matches: list[int]
+    rows: list[int]
+    duplicates: list[int]
+
+
+def labelled(batch: Any, name: str) -> Any:
+    """A batch with the column ``service``."""
+    codes = pa.array(np.zeros(batch.num_rows, np.int8))
+    return batch.append_column(SERVICE.name, pa.DictionaryArray.from_arrays(codes, pa.array([name], pa.string())))
+
+
+def arranged(given: Sequence[Sequence[Any]], names: Sequence[str], *, whole: bool, most: int | None = None) -> Arranged:
+    """Bring the parts of an answer into order.
+
+    Parameters
+    ----------
+    given
+        All batches of each service, in the order in which it gave them.
+    names
+        Names of the services, in their order.
+    whole
+        Whether all there is was asked for.
+    most
+        Matches after which the answer is cut; None: it is not.
+    """
+    known = Duplicates()
+    kept: list[Any] = []
+    service: list[Numbers] = []
+    file: list[Numbers] = []
+    duplicates = [0] * len(names)
+    for number, batches in enumerate(given):
+        before = 0
+        for batch in batches:
+            runs = files_of(Rows(batch))
+            files = np.repeat(np.arange(before, before + len(runs)), [stop - start for start, stop, _ in runs])
+            before += len(runs)
+            fresh = known.fresh(number, batch)
+            duplicates[number] += int((~fresh).sum())
+            kept.append(batch if fresh.all() else batch.filter(pa.array(fresh)))
+            file.append(files[fresh])
+            service.append(np.full(int(fresh.sum()), number, np.int64))
+    if not kept:
+        return Arranged([], [0] * len(names), [0] * len(names), duplicates)
+    of, place = np.concatenate(service), np.concatenate(file)
+    table = conform(kept)
+    order = _order(table, of, place, whole=whole)
+    codes = pa.array(of.astype(np.int8))
+    column = pa.DictionaryArray.from_arrays(codes, pa.array(list(names), pa.string()))
+    table = table.append_column(pa.field(SERVICE.name, arrow_type(SERVICE.type)), column)
+    if (np.diff(order) < 0).any():
+        table = _united(table).take(pa.array(order))
+    return _cut(table, duplicates, most)
+
+
+def _united(table: Any) -> Any:
+    """The table with one dictionary for each of its columns."""
+    columns = [
+        column.cast(field.type.value_type).dictionary_encode().combine_chunks().cast(field.type)
+        if pa.types.is_dictionary(field.type) and field.name != SERVICE.name
+        else column
+        for field, column in zip(table.schema, table.columns, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=table.schema)
+
+
+def _order(table: Any, service: Numbers, file: Numbers, *, whole: bool) -> Numbers:
+    row = np.arange(len(service))
+    if len(np.unique(service)) < 2:
+        return row
+    if whole:
+        kinds = _texts(table, "type")
+        sections = np.array([_SECTIONS.get(kind or "", _FILES) for kind in kinds.dictionary.to_pylist()] or [0])
+        keys = [sections[_filled(kinds)], *(_ranks(_texts(table, name)) for name in ("repository", "revision", "path"))]
+        for some in (keys, keys[:3]):
+            if all(_is_sorted([key[service == number] for key in some]) for number in np.unique(service)):
+                return np.lexsort((row, service, *reversed(some)))
+    return np.lexsort((row, service, file))
+
+
+def _texts(table: Any, name: str) -> Any:
+    return table.column(name).cast(pa.string()).combine_chunks().dictionary_encode()
+
+
+def _filled(column: Any) -> Numbers:
+    return np.asarray(column.indices.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False), np.int64)
+
+
+def _ranks(column: Any) -> Numbers:
+    """A number for each row by which its text sorts; null comes first."""
+    size = len(column.dictionary)
+    ranks = np.zeros(size + 1, np.int64)
+    by_text = pa.compute.array_sort_indices(column.dictionary)
+    ranks[np.asarray(by_text.to_numpy(zero_copy_only=False), np.int64)] = np.arange(1, size + 1)
+    at = column.indices.cast(pa.int64()).fill_null(size).to_numpy(zero_copy_only=False)
+    found: Numbers = ranks[at]
+    return found
+
+
+def _is_sorted(keys: Sequence[Numbers]) -> bool:
+    equal = np.ones(max(len(keys[0]) - 1, 0), np.bool_)
+    for key in keys:
+        step = np.diff(key)
+        if (equal & (step < 0)).any():
+            return False
+        equal &= step == 0
+    return True
+
+
+def _cut(table: Any, duplicates: list[int], most: int | None) -> Arranged:
+    services = len(duplicates)
+    made = Arranged([], [0] * services, [0] * services, duplicates)
+    left = most
+    for batch in table.to_batches(max_chunksize=_MOST_OF_ONE_BATCH):
+        kept = batch if left is None else first_matches(batch, left)
+        if not kept.num_rows:
+            continue
+        made.batches.append(kept)
+        if left is not None:
+            left -= match_count(kept)
+        owners = kept.column(kept.schema.get_field_index(SERVICE.name)).indices.to_numpy(zero_copy_only=False)
+        counts = kept.column(kept.schema.get_field_index("match_count")).fill_null(0).to_numpy(zero_copy_only=False)
+        rows, matches = np.bincount(owners, minlength=services), np.bincount(owners, counts, minlength=services)
+        for number in range(services):
+            made.rows[number] += int(rows[number])
+            made.matches[number] += int(matches[number])
+    return made

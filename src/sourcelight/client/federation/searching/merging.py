@@ -1,0 +1,224 @@
+"""One search of several services: their streams side by side, as one stream."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from sourcelight.client.federation.searching.arranging import arranged, labelled
+from sourcelight.client.federation.searching.duplicates import Duplicates
+from sourcelight.client.federation.searching.part import Part, services_of
+from sourcelight.client.federation.searching.summing import alerts_of, display_hit, filters_of, limit_hit
+from sourcelight.client.federation.service import Service
+from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts, Services
+from sourcelight.core.batches.cut import first_matches, match_count
+from sourcelight.core.errors import QueryError, SourcelightError, StreamBroken, TimedOut
+from sourcelight.core.query import parse
+from sourcelight.core.wire.events import Done, Filters, Progress, Skipped
+from sourcelight.core.wire.request import SearchRequest
+
+_AHEAD = 8  # events that services may be ahead of whoever takes them; each holds a batch
+_TELL_S = 0.1
+
+
+class Merge:
+    """A search under way.
+
+    Rows are given as they arrive, those that another service gave before left out, up to the limit of the query.
+
+    Parameters
+    ----------
+    services
+        What is asked, in the order that decides between equals.
+    request
+        What is asked for.
+    silence_s
+        Seconds without any event after which a service that is not in this process is given up.
+    kept
+        Whether everything that arrives is kept for `arrange`.
+    """
+
+    def __init__(self, services: Sequence[Service], request: SearchRequest, *, silence_s: float, kept: bool) -> None:
+        self._request, self._silence_s, self._kept = request, silence_s, kept
+        self._began = time.monotonic()
+        self._parts = [Part(number, service, self._began) for number, service in enumerate(services)]
+        self._limit, self._whole = limit_of(request)
+        # What is shown is cut here: a service that cuts does not say what it counted twice with others.
+        most = [n for n in (self._limit, request.display) if 0 <= n < sys.maxsize]
+        self._most = min(most, default=None)
+        self._given = Duplicates()
+        self._found = self._shown = 0
+        self._introduced: set[str] = set()
+        self._facts: list[RepositoryFacts] = []
+        self._told = 0.0
+
+    async def events(self) -> AsyncGenerator[Event, None]:
+        """All events, `Done` last.
+
+        Raises
+        ------
+        SourcelightError
+            When no service came to its end: the fault of the first, with those of the others as its notes.
+        """
+        queue: asyncio.Queue[tuple[Part, Event | None]] = asyncio.Queue(_AHEAD)
+        tasks = [asyncio.create_task(self._ask(part, queue)) for part in self._parts]
+        running = len(tasks)
+        try:
+            while running:
+                part, event = await queue.get()
+                running -= event is None
+                for made in self._take(part, event):
+                    yield made
+            for task in tasks:
+                task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        fault = self._fault()
+        if not isinstance(fault, QueryError):
+            yield services_of(self._parts, time.monotonic())
+        if fault is not None:
+            raise fault
+        for made in self._closing():
+            yield made
+
+    def arrange(self) -> tuple[list[Any], Services]:
+        """All rows in their order, and how the services ended; see `arranging`."""
+        names = [part.name for part in self._parts]
+        made = arranged([p.batches for p in self._parts], names, whole=self._whole, most=self._most)
+        for at, part in enumerate(self._parts):
+            part.matches, part.rows, part.duplicates = made.matches[at], made.rows[at], made.duplicates[at]
+            part.batches.clear()
+        return made.batches, services_of(self._parts, time.monotonic())
+
+    def held(self) -> Iterator[MatchBatch]:
+        """What services had got for the answer but not given yet, as far as they can tell."""
+        for part in self._parts:
+            for event in getattr(part.service.backend, "held", tuple)():
+                yield from (made for made in self._rows(part, event) if isinstance(made, MatchBatch))
+
+    async def _ask(self, part: Part, queue: asyncio.Queue[tuple[Part, Event | None]]) -> None:
+        """Hand over the events of one service, and None at the end, however it comes."""
+        fault: SourcelightError | None = None
+        silence_s = None if part.service.backend.local else self._silence_s
+        asked = replace(self._request, display=-1)
+        try:
+            async with aclosing(part.service.backend.stream(asked)) as events:
+                done = False
+                while not done:
+                    async with asyncio.timeout(silence_s):
+                        event = await anext(events)
+                    done = isinstance(event, Done)
+                    if not done:
+                        await queue.put((part, event))
+        except StopAsyncIteration:
+            fault = StreamBroken("the stream ended without its last event")
+        except TimeoutError:
+            fault = TimedOut(f"it said nothing for {silence_s:g} s")
+        except SourcelightError as exc:
+            fault = exc
+        except Exception:
+            await queue.put((part, None))
+            raise
+        part.end(time.monotonic(), fault)
+        await queue.put((part, None))
+
+    def _take(self, part: Part, event: Event | None) -> Iterator[Event]:
+        if event is not None:
+            part.note(event)
+        if isinstance(event, MatchBatch):
+            yield from self._rows(part, event)
+        now = time.monotonic()
+        if event is not None and now - self._told >= _TELL_S:
+            self._told = now
+            yield from self._filters(whole=False)
+            yield self._progress(done=False)
+            yield services_of(self._parts, now)
+
+    def _rows(self, part: Part, event: MatchBatch) -> Iterator[Event]:
+        batch = event.batch
+        if self._kept and (self._most is None or part.found - match_count(batch) - part.repeated < self._most):
+            part.batches.append(batch)
+        self._facts += [one for one in event.repositories if one.name not in self._introduced]
+        self._introduced.update(one.name for one in event.repositories)
+        fresh = self._given.fresh(part.number, batch)
+        if not fresh.all():
+            part.duplicates += int((~fresh).sum())
+            batch = batch.filter(pa.array(fresh))
+            part.repeated += match_count(event.batch) - match_count(batch)
+        self._found += match_count(batch)
+        if self._most is not None:
+            batch = first_matches(batch, self._most - self._shown)
+        if not batch.num_rows:
+            return
+        matches = match_count(batch)
+        self._shown += matches
+        part.matches += matches
+        part.rows += batch.num_rows
+        facts, self._facts = tuple(self._facts), []
+        yield MatchBatch(labelled(batch, part.name), facts)
+
+    def _fault(self) -> SourcelightError | None:
+        """What is wrong when nothing came to its end."""
+        if any(part.fault is None for part in self._parts):
+            return None
+        first = self._parts[0].fault
+        for part in self._parts[1:]:
+            if first is not None and str(part.fault) != str(first):
+                first.add_note(f"{part.name}: {part.fault}")
+        return first
+
+    def _closing(self) -> Iterator[Event]:
+        capped = self._found >= self._limit
+        yield from self._filters(whole=not capped)
+        yield self._progress(done=True, skipped=tuple(self._left_out(capped=capped)))
+        yield from alerts_of(self._parts, self._given)
+        yield Done()
+
+    def _filters(self, *, whole: bool) -> Iterator[Event]:
+        suggested = filters_of(self._parts, whole=whole)
+        if suggested:
+            yield Filters(suggested)
+
+    def _left_out(self, *, capped: bool) -> Iterator[Skipped]:
+        counted = self._counted()
+        hidden = 0 <= self._request.display < counted
+        told = {"shard-match-limit"} if capped else set()
+        for part in self._parts:
+            yield from part.left_out(frozenset(told | ({"display"} if hidden else set())))
+        if capped:
+            yield limit_hit(self._limit)
+        if hidden:
+            yield display_hit(self._request.display, counted)
+
+    def _counted(self) -> int:
+        """Matches of all services, those given twice counted once."""
+        said = sum(max(part.found, part.progress.match_count if part.progress else 0) for part in self._parts)
+        return min(max(said - sum(part.repeated for part in self._parts), self._shown), self._limit)
+
+    def _progress(self, *, done: bool, skipped: tuple[Skipped, ...] = ()) -> Progress:
+        counts = [part.progress.repositories_count or 0 for part in self._parts if part.progress]
+        repositories = max([len(self._introduced), *counts])
+        elapsed_ms = round(1000 * (time.monotonic() - self._began))
+        return Progress(done, self._counted(), elapsed_ms, repositories or None, skipped)
+
+
+def limit_of(request: SearchRequest) -> tuple[int, bool]:
+    """Matches after which a query asks to stop, `sys.maxsize` for none; and whether it asks for all there are."""
+    try:
+        query = parse(request.query, request.pattern_type, version=request.version)
+    except QueryError:
+        return sys.maxsize, False  # the services say what is wrong with it
+    found = [alternative.count_limit(default=-1) for alternative in query.plan]
+    limits = [sys.maxsize if count is None else count for count in found]
+    if not limits or -1 in limits:
+        return sys.maxsize, False
+    return max(limits), max(limits) == sys.maxsize

@@ -1,0 +1,80 @@
+"""What several services say beside their matches, as one statement."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from sourcelight.client.federation.searching.duplicates import Duplicates
+from sourcelight.client.federation.searching.part import Part
+from sourcelight.core.wire.events import Alert, Filter, Skipped, Suggested
+
+_FIRST = ("utility", "type")
+_NOTHING_HERE = re.compile(r"no (repositories|results)", re.IGNORECASE)
+_MOST_NAMED = 20
+
+
+def filters_of(parts: Sequence[Part], *, whole: bool) -> tuple[Filter, ...]:
+    """Suggested filters, their counts added up, in the order of the wire.
+
+    A row that several services gave counts for each of them; then, and unless `whole`, no count is the whole truth.
+    """
+    exact = whole and not any(part.duplicates or part.fault for part in parts)
+    found: dict[tuple[str, str, str], Filter] = {}
+    for part in parts:
+        for one in part.filters:
+            key = one.kind, one.value, one.label
+            held = found.get(key)
+            count = one.count + (held.count if held else 0)
+            exhaustive = exact and one.exhaustive and (held is None or held.exhaustive)
+            found[key] = replace(one, count=count, exhaustive=exhaustive)
+    return tuple(sorted(found.values(), key=lambda one: (one.kind not in _FIRST, -one.count, one.value)))
+
+
+def limit_hit(limit: int) -> Skipped:
+    """The merged answer stops at `limit` matches, as the query asks."""
+    return Skipped(
+        reason="shard-match-limit",
+        title="result limit hit",
+        message=f"The answer of all services together stops after {limit:,} matches; there may be more. "
+        "Add `count:` with a larger number, or `count:all`.",
+        suggested=Suggested(title="increase limit", query_expression=f"count:{(limit + 1500) // 1000 * 1000}"),
+    )
+
+
+def display_hit(display: int, found: int) -> Skipped:
+    """`found` matches were counted, and `display` of them returned, as asked."""
+    return Skipped(
+        reason="display",
+        title="display limit hit",
+        message=f"{found:,} matches were found and {display:,} of them are shown, as `display` asked for.",
+    )
+
+
+def alerts_of(parts: Sequence[Part], known: Duplicates) -> Iterator[Alert]:
+    """What services want the reader to know, each with its name; that one has nothing is no news where others have."""
+    living = [part for part in parts if part.fault is None]
+    found = any(part.found for part in living)
+    for part in living:
+        for alert in part.alerts:
+            if all(alert in other.alerts for other in living):
+                if part is living[0]:
+                    yield alert
+            elif not (found and not part.found and _NOTHING_HERE.match(alert.title)):
+                yield replace(alert, title=f"{part.name}: {alert.title}")
+    if apart := known.apart:
+        names = {part.number: part.name for part in parts}
+        lines = [
+            f"- `{repository}{f'@{revision}' if revision else ''}`: "
+            + ", ".join(f"{commit[:10]} at {names[number]}" for number, commit in sorted(commits.items()))
+            for (repository, revision), commits in sorted(apart.items())
+        ]
+        more = [f"- and {len(lines) - _MOST_NAMED:,} more"] if len(lines) > _MOST_NAMED else []
+        many = f"{len(apart):,} repositor{'y' if len(apart) == 1 else 'ies'}"
+        yield Alert(
+            f"{many} at different commits",
+            "Services have them at different commits, so that rows of each are given: `commit` and `service` tell them "
+            "apart.\n" + "\n".join([*lines[:_MOST_NAMED], *more]),
+            "info",
+        )

@@ -1,0 +1,334 @@
+"""Several services searched as one: what each gave, what became of it, and what happens when one does not answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sourcelight as sl
+from client.scripted import ScriptedBackend, Step, progress, run
+from display.batches_for_tests import lines
+from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts, Services
+from sourcelight.core.errors import ConnectFailed, QueryError, SearchFailed, StreamBroken, Unauthorized
+from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filter, Filters, Skipped
+from sourcelight.core.wire.request import SearchRequest
+
+BOUND_S = 20.0
+SHORT_S = 0.2
+
+
+def found(repository: str, path: str = "f.go", rows: int = 2) -> MatchBatch:
+    batch = lines(repository, path, [(number + 1, f"x {number}", [(0, 1)]) for number in range(rows)])
+    return MatchBatch(batch, (RepositoryFacts(repository, 7, url=f"https://github.com/{repository}"),))
+
+
+def ended(*skipped: Skipped, matches: int = 0) -> list[Step]:
+    return [progress(*skipped, matches=matches), Done()]
+
+
+class Late(ScriptedBackend):
+    """Begins when another backend's stream is closed."""
+
+    def __init__(self, script: Sequence[Step], after: ScriptedBackend) -> None:
+        super().__init__(script)
+        self._after = after
+
+    async def stream(self, request: SearchRequest) -> AsyncGenerator[Event, None]:
+        assert await asyncio.to_thread(self._after.closed.wait, BOUND_S)
+        async for event in super().stream(request):
+            yield event
+
+
+def backend(script: Sequence[Step], *, local: bool = False, name: str = "https://one.example") -> ScriptedBackend:
+    made = ScriptedBackend(script)
+    made.local, made.name = local, name
+    return made
+
+
+def federation(silence_s: float = BOUND_S, /, **services: ScriptedBackend) -> sl.Client:
+    return sl.federate({name: sl.Client(one) for name, one in services.items()}, silence_s=silence_s)
+
+
+def statuses(result: sl.SearchResult) -> dict[str, str]:
+    frame = result.services
+    return dict(zip(frame["service"], frame["status"], strict=True))
+
+
+def test_rows_of_all_services_stand_in_one_table() -> None:
+    code = federation(a=backend([found("r1"), *ended(matches=2)]), b=backend([found("r2", rows=3), *ended(matches=3)]))
+    result = code.search("x count:all")
+    assert list(result.matches.columns[:3]) == ["service", "type", "repository"]
+    assert list(zip(result.matches["service"], result.matches["repository"], strict=True)) == [
+        *[("a", "r1")] * 2,
+        *[("b", "r2")] * 3,
+    ]
+    assert (result.status, result.match_count) == ("complete", 5)
+    assert result.progress["match_count"].iloc[-1] == 5
+    frame = result.services
+    assert list(frame["rows"]) == [2, 3]
+    assert list(frame["endpoint"]) == ["https://one.example"] * 2
+    assert (frame["elapsed_s"] >= 0).all()
+    assert sorted(result.repositories["repository"]) == ["r1", "r2"]
+
+
+def test_of_rows_that_two_give_the_first_services_stay_however_late_it_is() -> None:
+    fast = backend([found("r1"), found("r2"), *ended(matches=4)])
+    code = federation(a=Late([found("r1"), *ended(matches=2)], fast), b=fast)
+    result = code.search("x count:all")
+    assert list(result.matches["service"]) == ["a", "a", "b", "b"]
+    assert list(result.services["duplicates"]) == [0, 2]
+    assert (result.match_count, result.progress["match_count"].iloc[-1]) == (4, 4)
+    assert code.count("x") == 4
+    assert "2 that another service gave too" in repr(result)
+
+
+def test_one_service_that_fails_costs_its_own_rows_only() -> None:
+    broken = backend([found("r2"), StreamBroken("the line went dead")], name="https://two.example")
+    result = federation(a=backend([found("r1"), *ended(matches=2)]), b=broken).search("x")
+    assert result.status == "limited"
+    assert set(result.matches["repository"]) == {"r1", "r2"}, "what it had sent is kept"
+    row = result.skipped.set_index("reason").loc["service-failed"]
+    assert row["title"] == "b: the line went dead"
+    assert statuses(result) == {"a": "complete", "b": "failed"}
+    assert result.services["error"].iloc[1] == "the line went dead"
+    assert result.matches.attrs["status"] == "limited"
+    with pytest.warns(sl.IncompleteCount, match="b: gone"):
+        assert federation(a=backend([found("r1"), *ended()]), b=backend([ConnectFailed("gone")])).count("x") == 2
+
+
+def test_a_service_that_says_that_it_failed_has_failed() -> None:
+    said: list[Step] = [Alert("it broke", "badly", "error"), ErrorEvent("it broke"), *ended()]
+    result = federation(a=backend([found("r1"), *ended()]), b=backend(said)).search("x")
+    assert (result.status, len(result)) == ("limited", 2)
+    assert "b: it broke: badly" in set(result.skipped["title"])
+    assert not len(result.alerts)
+
+
+def test_when_all_fail_the_first_fault_is_raised_with_the_others() -> None:
+    denied = Unauthorized("the service wants a token", status=401)
+    code = federation(a=backend([denied]), b=backend([found("r2"), ConnectFailed("no route")]))
+    with pytest.raises(Unauthorized, match="wants a token") as caught:
+        code.search("x")
+    assert caught.value.__notes__ == ["b: no route"]
+    assert code.last_result is not None
+    assert statuses(code.last_result) == {"a": "failed", "b": "failed"}
+    assert len(code.last_result) == 2
+    with pytest.raises(QueryError, match="bad"):
+        federation(a=backend([QueryError("bad")]), b=backend([QueryError("bad")])).search("x")
+    with pytest.raises(SearchFailed):
+        federation(a=backend([ErrorEvent("down"), *ended()])).search("x")
+
+
+def test_a_silent_service_is_given_up() -> None:
+    here = backend([found("r1"), *ended()], local=True)
+    there = backend([found("r2"), "wait"])
+    result = federation(SHORT_S, a=here, b=there).search("x")
+    assert result.status == "limited"
+    assert set(result.matches["repository"]) >= {"r1"}
+    assert set(result.skipped["reason"]) == {"service-timeout"}
+    assert result.skipped["title"].iloc[0] == "b: it said nothing for 0.2 s"
+    assert there.closed.wait(BOUND_S)
+
+
+def test_a_service_in_this_process_is_waited_for() -> None:
+    fast = backend([found("r2"), *ended()], local=True)
+    slow = Late([found("r1"), *ended()], fast)
+    slow.local = True
+    assert federation(1e-9, a=slow, b=fast).search("x").status == "complete"
+
+
+def test_cancelling_stops_all_services_and_leaves_no_task() -> None:
+    async def work() -> sl.AsyncClient:
+        one, other = backend([found("r1"), "wait"]), backend([found("r2"), "wait"])
+        code = await sl.afederate([sl.AsyncClient(each) for each in (one, other)])
+        before = asyncio.all_tasks()
+        search = asyncio.create_task(code.search("x", progress=False))
+        for each in (one, other):
+            assert await asyncio.to_thread(each.waiting.wait, BOUND_S)
+        async with asyncio.timeout(BOUND_S):
+            while code.last_result is None or len(code.last_result) < 4:  # noqa: ASYNC110 - a queue has no event
+                await asyncio.sleep(0.001)
+        search.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await search
+        assert one.closed.is_set()
+        assert other.closed.is_set()
+        assert asyncio.all_tasks() == before
+        return code
+
+    code = run(work())
+    assert code.last_result is not None
+    assert (code.last_result.status, len(code.last_result)) == ("interrupted", 4)
+    assert statuses(code.last_result) == {"one.example": "interrupted", "one.example 2": "interrupted"}
+
+
+def test_leaving_a_stream_stops_all_services() -> None:
+    one, other = backend([found("r1"), "wait"]), backend([found("r2"), "wait"])
+    for event in federation(a=one, b=other).stream("x"):
+        if isinstance(event, MatchBatch):
+            assert event.batch.column("service").to_pylist()[0] in {"a", "b"}
+            break
+    assert one.closed.wait(BOUND_S)
+    assert other.closed.wait(BOUND_S)
+
+
+def test_a_stream_tells_how_far_each_service_is() -> None:
+    code = federation(a=backend([found("r1"), *ended()]), b=backend([ConnectFailed("gone")]))
+    events = list(code.stream("x"))
+    last = [event for event in events if isinstance(event, Services)][-1]
+    assert [(one.name, one.status, one.rows) for one in last.services] == [("a", "complete", 2), ("b", "failed", 0)]
+    assert isinstance(events[-1], Done)
+
+
+@pytest.mark.parametrize("query", ["x count:3", "x (count:3)"])
+def test_a_limit_is_of_the_merged_answer(query: str) -> None:
+    code = federation(a=backend([found("r1"), *ended()]), b=backend([found("r2", rows=9), *ended()]))
+    result = code.search(query)
+    assert (result.match_count, len(result), result.status) == (3, 3, "limited")
+    assert result.reasons == ("shard-match-limit: result limit hit",)
+    assert list(result.matches["service"]) == ["a", "a", "b"]
+    assert list(result.services["rows"]) == [2, 1]
+    assert sum(e.batch.num_rows for e in code.stream(query) if isinstance(e, MatchBatch)) == 3
+
+
+def test_display_cuts_rows_and_not_the_count() -> None:
+    one, other = (backend([found("r1", rows=4), *ended(matches=4)]) for _ in range(2))
+    result = federation(a=one, b=other).search("x", display=3)
+    assert (len(result), result.progress["match_count"].iloc[-1]) == (3, 4)
+    assert list(result.skipped["reason"]) == ["display"]
+    assert one.requests[0].display == -1, "what services have in common can be told of all rows only"
+
+
+def test_a_repository_at_two_commits_is_given_twice_and_said() -> None:
+    import pyarrow as pa
+
+    newer = found("r1")
+    column = pa.array(["d" * 40] * 2).dictionary_encode()
+    batch = newer.batch.set_column(newer.batch.schema.get_field_index("commit"), "commit", column)
+    code = federation(a=backend([found("r1"), *ended()]), b=backend([MatchBatch(batch, newer.repositories), *ended()]))
+    result = code.search("x")
+    assert (len(result), result.status) == (4, "complete")
+    assert result.alerts["title"].iloc[0] == "1 repository at different commits"
+    assert "cccccccccc at a, dddddddddd at b" in result.alerts["description"].iloc[0]
+
+
+def test_what_services_say_is_added_up_and_bears_their_names() -> None:
+    fork = Skipped("repository-fork", "1 forked")
+    nothing = Alert("No repositories found", "none", "warning")
+    wanted = Filters((Filter("lang:go", "Go", 2, True, "lang"), Filter("type:file", "Code", 2, True, "type")))
+    one = backend([found("r1"), wanted, progress(fork, matches=2), Done()])
+    other = backend([found("r2"), wanted, progress(fork), Alert("odd", "very", "info"), Done()])
+    empty = backend([progress(), nothing, Done()])
+    result = federation(a=one, b=other, c=empty).search("x")
+    assert list(result.skipped["title"]) == ["a: 1 forked", "b: 1 forked"]
+    assert list(zip(result.filters["kind"], result.filters["count"], strict=True)) == [("type", 4), ("lang", 4)]
+    assert result.filters["exhaustive"].all()
+    assert list(result.alerts["title"]) == ["b: odd"], "that one has nothing is no news"
+    assert result.status == "complete"
+    alone = federation(a=empty, b=backend([progress(), nothing, Done()])).search("x")
+    assert list(alone.alerts["title"]) == ["No repositories found"]
+
+
+def test_the_display_has_the_status_of_each_service() -> None:
+    code = federation(a=backend([found("r1"), *ended()]), b=backend([ConnectFailed("<b>no route</b>")]))
+    bundle = code.search("x")._repr_mimebundle_()
+    assert "service a: complete, 2 rows" in bundle["text/plain"]
+    assert "service b: failed, 0 rows (<b>no route</b>)" in bundle["text/plain"]
+    html = bundle["text/html"]
+    listed = html[html.index('aria-label="Services"') :]
+    assert ">complete</b> a, 2 rows" in listed
+    assert ">failed</b> b, 0 rows (&lt;b&gt;no route&lt;/b&gt;)" in listed
+    assert '<th scope="col">service</th>' in html
+    assert "Services" not in sl.Client(backend([found("r1"), *ended()])).search("x")._repr_mimebundle_()["text/html"]
+
+
+def test_progress_says_how_many_services_have_ended() -> None:
+    seen: list[Any] = []
+    federation(a=backend([found("r1"), *ended()]), b=backend([ConnectFailed("gone")])).search("x", progress=seen.append)
+    assert dict(seen[-1].facts).keys() >= {"services"}
+    assert ("services", "2 of 2") in seen[-1].facts
+
+
+def test_other_ways_to_search_say_the_service_too(tmp_path: Path) -> None:
+    def code() -> sl.Client:
+        return federation(a=backend([found("r1"), *ended()]), b=backend([found("r2"), *ended()]))
+
+    many = code().search_many({"x": "x", "y": "y"})
+    assert list(many.matches.columns[:2]) == ["name", "service"]
+    assert list(many.services["rows"]) == [4, 4]
+    assert list(code().search("x").matches["service"]) == ["a", "a", "b", "b"]
+    for ending in ("jsonl", "csv", "parquet"):
+        path = tmp_path / f"rows.{ending}"
+        assert code().search_to(path, "x").rows == 4
+        many.to_jsonl(tmp_path / "many.jsonl")
+        code().search("x").to_csv(tmp_path / "again.csv")
+    rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
+    assert sorted(row["service"] for row in rows) == ["a", "a", "b", "b"]
+    assert next(iter(rows[0])) == "service"
+    assert (tmp_path / "rows.csv").read_text().startswith('"service"')
+    counted = code().count("x", by=["service", "repository"])
+    assert {tuple(row) for row in counted.to_numpy().tolist()} == {("a", "r1", 2, 1), ("b", "r2", 2, 1)}
+    with pytest.raises(ValueError, match="can't count by service"):
+        sl.Client(backend([*ended()])).count("x", by="service")
+
+
+def test_an_explorer_takes_rows_of_all_services() -> None:
+    code = federation(a=backend([found("r1"), *ended()]), b=backend([found("r2"), *ended()]))
+    shown = code.search("x").explore()
+    assert "service a" in repr(shown)
+
+
+def test_everything_is_asked_of_each_service_on_its_own() -> None:
+    cap = Skipped("shard-match-limit", "result limit hit")
+    here, there = backend([found("r1"), *ended()], local=True), backend([found("r2"), *ended(cap)])
+    result = federation(a=here, b=there).search("x", exhaustive=True)
+    assert set(result.matches["repository"]) == {"r1", "r2"}
+    assert len(here.requests) == 1
+    assert len(there.requests) > 1, "a capped one is asked again in parts"
+    assert all("count:all" in request.query for request in (*here.requests, *there.requests))
+    assert statuses(result)["a"] == "complete"
+    with pytest.raises(QueryError, match="exhaustive"):
+        federation(a=here, b=there).search("x count:3", exhaustive=True)
+
+
+def test_one_service_has_a_status_too() -> None:
+    frame = sl.Client(backend([found("r1"), *ended()])).search("x").services
+    assert frame.iloc[0][["endpoint", "status", "rows"]].to_list() == ["https://one.example", "complete", 2]
+
+
+def test_rows_open_at_the_service_that_they_are_of() -> None:
+    code = federation(
+        a=backend([found("r1"), *ended()]), b=backend([found("r2"), *ended()], name="https://two.example")
+    )
+    links = code.search("x count:all").places
+    assert links.of({"service": "b", "repository": "r2", "path": "f.go"})[0].href.startswith("https://two.example/r2")
+    assert links.of({"service": "a", "repository": "r1", "path": "f.go"})[0].href.startswith("https://one.example/r1")
+
+
+def test_what_can_not_be_federated_is_refused() -> None:
+    one = sl.Client(backend([]))
+    for wrong, said in (
+        ([], "needs a service"),
+        ("https://host", "takes several"),
+        ([one, one], "stands twice"),
+        ([one, 7], "int is no service"),
+        ([sl.AsyncClient(backend([]))], "AsyncClient is no service"),
+        ({"a,b": one}, "no name"),
+        ({" ": one}, "no name"),
+        ([sl.federate([one])], "no service of another"),
+    ):
+        with pytest.raises(sl.ConfigurationError, match=said):
+            sl.federate(wrong)  # type: ignore[arg-type]  # that is the point
+
+
+def test_closing_leaves_clients_open_that_were_passed_in() -> None:
+    one = backend([found("r1"), *ended()])
+    with sl.federate([sl.Client(one), "https://unasked.example"]) as code:
+        assert repr(code) == "Client(federation of one.example, unasked.example)"
+        assert list(code.services) == ["one.example", "unasked.example"]
+    assert not one.down

@@ -1,0 +1,179 @@
+"""Two services with a repository in common give the tables that one service over everything gives."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal
+
+import sourcelight as sl
+from contract.test_tools import ALL, CALLS, GAUGE, HANDBOOK, HUB, PYTIDE, frame, ids
+
+QUERIES = [
+    "retry count:all",
+    "e count:all",
+    "retry type:path count:all",
+    "type:symbol retry count:all",
+    "repo:tidewatch type:repo count:all",
+    "type:commit fix count:all",
+    "type:diff retry count:all",
+    "lang:go count:all",
+    "no such text anywhere count:all",
+]
+ACROSS = {"go_to_definition", "find_references"}
+RANKED = {"keyword_search"}
+SUMMED: list[tuple[str, Mapping[str, Any]]] = [
+    ("contributors", {"repos": ALL, "by": ["repository", "year"], "after": "2022-01-01"}),
+    ("contributors", {"repos": []}),
+    ("churn", {"repos": ALL, "by": ["repository", "month"]}),
+    ("churn", {"by": ["year"]}),
+    ("churn", {"repos": [HUB, PYTIDE], "by": ["author"]}),
+    ("pickaxe", {"pattern": "retry", "by": ["year"]}),
+    ("identities", {}),
+    ("hotspots", {"limit": 7}),
+    ("coupling", {"minCommits": 2}),
+]
+
+
+def plain(found: Any) -> Any:
+    """Rows without the service that they are of, and in an order that does not depend on ties."""
+    rows = found.drop(columns="service", errors="ignore")
+    rows = rows.astype({name: str for name in rows if str(rows[name].dtype) in {"category", "object"}})
+    keys = rows.map(str).agg("\0".join, axis=1) if len(rows) else pd.Series(dtype=str)
+    return rows.loc[keys.sort_values(kind="stable").index].reset_index(drop=True)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_rows_stand_in_the_order_of_one_service(embedded: sl.Client, federated: sl.Client, query: str) -> None:
+    whole, parts = embedded.search(query), federated.search(query)
+    assert_frame_equal(
+        whole.matches.drop(columns=["repository_id"]),
+        parts.matches.drop(columns=["service", "repository_id"]),
+        check_categorical=False,
+    )
+    assert (parts.status, parts.match_count) == (whole.status, whole.match_count)
+    assert parts.services["rows"].sum() == len(whole)
+    assert list(parts.services["status"]) == ["complete", "complete"]
+    assert set(parts.matches["service"]) <= {"harbour", "office"}
+
+
+def test_a_limit_is_of_the_answer_and_not_of_each_service(embedded: sl.Client, federated: sl.Client) -> None:
+    whole, parts = (client.search("e count:25") for client in (embedded, federated))
+    assert (parts.match_count, parts.status, parts.reasons) == (25, whole.status, whole.reasons)
+    shown = federated.search("level count:all", display=10)
+    assert shown.matches["match_count"].sum() == 10
+    assert "display" in set(shown.skipped["reason"])
+    assert shown.progress["match_count"].iloc[-1] == embedded.count("level")
+
+
+@pytest.mark.parametrize("by", ["repository", ["repository", "language"], None], ids=str)
+def test_counts_count_a_shared_repository_once(embedded: sl.Client, federated: sl.Client, by: Any) -> None:
+    whole, parts = embedded.count("retry", by), federated.count("retry", by)
+    if by is None:
+        assert whole == parts
+    else:
+        assert_frame_equal(plain(whole), plain(parts))
+    assert federated.count("retry", "service")["matches"].sum() == embedded.count("retry")
+
+
+@pytest.mark.filterwarnings("ignore::sourcelight.IncompleteAnswer")
+@pytest.mark.parametrize(("name", "arguments"), [*CALLS, *SUMMED], ids=ids([*CALLS, *SUMMED]))
+def test_tools_give_the_tables_of_one_service(
+    embedded: sl.Client, federated: sl.Client, name: str, arguments: Mapping[str, Any]
+) -> None:
+    whole, parts = frame(embedded, name, arguments), frame(federated, name, arguments)
+    assert_frame_equal(plain(whole), plain(parts), check_categorical=False)
+    if name not in ACROSS | RANKED:
+        of_rows = () if (name, arguments) in SUMMED else ("repository", "commit")
+        keys = [column for column in (*of_rows, "commits", "period", "score") if column in whole]
+        assert_frame_equal(whole[keys].astype(str), parts[keys].astype(str))
+    if name not in ACROSS:
+        assert parts.attrs["status"] == whole.attrs["status"]
+
+
+@pytest.mark.parametrize("repo", [HUB, PYTIDE, GAUGE, HANDBOOK])
+def test_a_call_about_one_repository_goes_to_the_first_that_has_it(federated: sl.Client, repo: str) -> None:
+    found = federated.list_files(repo)
+    assert found.attrs["service"] == ("harbour" if repo in {HUB, GAUGE} else "office")
+    assert set(found["service"]) == {found.attrs["service"]}
+
+
+def test_pages_of_repositories_are_exact_and_stable(embedded: sl.Client, federated: sl.Client) -> None:
+    names = list(embedded.list_repos()["repository"])
+    seen, cursor = [], None
+    for _ in names:
+        page = federated.list_repos(limit=2, after=cursor)
+        seen += list(page["repository"])
+        if not page.attrs["has_next_page"]:
+            break
+        cursor = page.attrs["end_cursor"]
+    assert seen == names
+    back = federated.list_repos(limit=2, before=cursor)
+    assert list(back["repository"]) == seen[seen.index(back["repository"].iloc[0]) :][:2]
+    with pytest.raises(sl.CallError, match="is no cursor"):
+        federated.list_repos(after="é")
+
+
+def test_a_comparison_goes_on_at_the_service_where_it_began(embedded: sl.Client, federated: sl.Client) -> None:
+    asked: dict[str, Any] = {"repo": HUB, "base": "HEAD~10", "head": "HEAD"}
+    first = federated.compare_revisions(**asked, first=2)
+    rest = federated.compare_revisions(**asked, after=first.attrs["end_cursor"])
+    whole = embedded.compare_revisions(**asked)
+    assert [*first["path"], *rest["path"]] == list(whole["path"])
+    with pytest.raises(sl.CallError, match="service that is not here"):
+        federated.compare_revisions(**asked, after=f"nobody~{first.attrs['end_cursor']}")
+
+
+def test_what_no_service_has_is_not_found(federated: sl.Client) -> None:
+    for name, arguments, fault in (
+        ("read_file", {"repo": "example.org/absent", "path": "x"}, sl.RepositoryNotFound),
+        ("read_file", {"repo": HUB, "path": "absent"}, sl.PathNotFound),
+        ("read_file", {"repo": HUB, "path": "README.md", "revision": "absent"}, sl.RevisionNotFound),
+        ("commit_search", {"repos": [HUB, "example.org/absent"]}, sl.RepositoryNotFound),
+        ("commit_search", {"repos": [HUB], "after": "the day before never"}, sl.CallError),
+        ("no_such_call", {}, sl.UnsupportedCall),
+    ):
+        with pytest.raises(fault):
+            frame(federated, name, arguments)
+
+
+def test_references_say_where_nobody_looked(federated: sl.Client) -> None:
+    with pytest.warns(sl.IncompleteAnswer, match="Only repositories of office were looked at"):
+        found = federated.find_references(PYTIDE, "src/pytide/client.py", "Hub")
+    assert found.attrs["status"] == "limited"
+
+
+def test_deep_search_is_refused_with_the_way_to_ask_one_service(federated: sl.Client) -> None:
+    with pytest.raises(sl.UnsupportedCall, match=r"code\.services\['harbour'\]\.deepsearch"):
+        federated.deepsearch("How long is waited?", cache=False)
+    assert set(federated.services) == {"harbour", "office"}
+
+
+def test_the_list_of_repositories_says_who_has_each(embedded: sl.Client, federated: sl.Client) -> None:
+    listed = federated.repositories().set_index("repository")["service"]
+    assert sorted(listed.index) == sorted(embedded.repositories()["repository"])
+    assert listed[HUB] == "harbour, office"
+    assert listed[PYTIDE] == "office"
+
+
+def test_an_explanation_has_a_part_of_each_service(federated: sl.Client) -> None:
+    told = federated.explain("retry lang:go")
+    assert {"harbour", "office"} == set(told.data["services"])
+    assert "harbour:" in told.text
+    assert "office:" in told.text
+    with pytest.raises(sl.QueryError):
+        federated.explain("/(/")
+
+
+def test_rows_lead_on_to_the_service_that_has_them(federated: sl.Client) -> None:
+    rows = federated.search("repo:pytide$ retry count:3").matches
+    blamed = rows.code.blame()
+    assert blamed["blame_commit"].notna().all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        report = sl.reports.contributors(federated, [HUB, PYTIDE])
+    assert "Aiko Tanaka" in report.to_html()
