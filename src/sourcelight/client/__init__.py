@@ -4,11 +4,12 @@ All logic is written once, in `aio` and `methods`; `blocking` is one line per me
 only through a backend, and everything that is drawn is drawn by the thread that called.
 """
 
-from sourcelight.client.aio import AsyncClient, IncompleteAnswer, IncompleteCount
+from sourcelight.client.aio import AsyncClient
 from sourcelight.client.backend import Backend
 from sourcelight.client.blocking import Client
 from sourcelight.client.conversation import DeepSearchAnswer
 from sourcelight.client.explained import QueryExplanation
+from sourcelight.client.incomplete import IncompleteAnswer, IncompleteCount
 from sourcelight.client.many import ManyResult
 from sourcelight.client.opening import (
     aconnect,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-import warnings
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -16,6 +15,7 @@ from sourcelight.client.asking import QueryText, bounded, everything
 from sourcelight.client.backend import Backend
 from sourcelight.client.exhaustive import AT_ONCE, Exhaustive, check_unlimited
 from sourcelight.client.explained import QueryExplanation, from_tree
+from sourcelight.client.incomplete import IncompleteAnswer, IncompleteCount, warn
 from sourcelight.client.known import Known
 from sourcelight.client.many import Many, ManyResult, labelled
 from sourcelight.client.methods import Methods
@@ -42,14 +42,6 @@ if TYPE_CHECKING:
 _COUNTABLE = tuple(c.name for c in MATCHES if c.shown and c.type in {"dict8", "dict32", "string", "int32"})
 _SHOWN_AFTER_S = 0.5  # most calls are over sooner, and a bar below each cell would say nothing
 _PAGING = frozenset({"limit", "first", "count"})
-
-
-class IncompleteCount(UserWarning):
-    """Warns that a count is of an answer that is not complete; says why."""
-
-
-class IncompleteAnswer(UserWarning):
-    """Warns that a tool's or an analysis's answer is not all there is; says why."""
 
 
 class AsyncClient(Methods):
@@ -362,7 +354,7 @@ class AsyncClient(Methods):
         run = self._run(text, exhaustive=exhaustive, pattern_type=pattern_type, timeout_s=timeout_s)
         table = await self._count(run, columns, progress)
         if run.state.status != "complete":
-            _warn(IncompleteCount("; ".join(run.state.reasons)))
+            warn(IncompleteCount("; ".join(run.state.reasons)))
         if by is None:
             return sum(table["matches"].to_pylist())
         from sourcelight.display.frames.counts import counts_frame
@@ -474,7 +466,7 @@ class AsyncClient(Methods):
             frame = repositories_frame(await self._backend.repositories())
         status = "limited" if reasons else "complete"
         if reasons:
-            _warn(IncompleteAnswer(f"repositories: {'; '.join(reasons)}"))
+            warn(IncompleteAnswer(f"repositories: {'; '.join(reasons)}"))
         duration_s = time.monotonic() - began
         told = provenance(self._backend, status=status, reasons=reasons, asked_at=asked_at, duration_s=duration_s)
         frame.attrs.update({"call": "repositories", **told})
@@ -523,7 +515,7 @@ class AsyncClient(Methods):
             raise Cancelled(f"{name} was stopped")
         self._known.learn(answer.table)
         if not answer.complete and not _PAGING & given.keys():
-            _warn(IncompleteAnswer(f"{name}: {'; '.join(answer.notices) or 'there is more than was given'}"), 4)
+            warn(IncompleteAnswer(f"{name}: {'; '.join(answer.notices) or 'there is more than was given'}"), 4)
         told = provenance(
             self._backend,
             status="complete" if answer.complete else "limited",
@@ -598,12 +590,3 @@ class AsyncClient(Methods):
 def _called(name: str, arguments: Mapping[str, Any]) -> str:
     shown = ", ".join(f"{key}={value!r}" for key, value in arguments.items())
     return f"{name}({shown})"
-
-
-def _warn(warning: Warning, stacklevel: int = 3) -> None:
-    """Warn at the line that called the client: by the thread that waits, if one does."""
-    board = current_board()
-    if board is not None:
-        board.warnings.append(warning)
-    else:
-        warnings.warn(warning, stacklevel=stacklevel)
