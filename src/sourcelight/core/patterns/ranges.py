@@ -123,8 +123,10 @@ def find_texts(view: memoryview, text: bytes, ranges: Offsets) -> Offsets:
         inside: Offsets = found[found + len(text) <= ranges[at, 1]]
         return inside
     haystack = stringzilla.Str(view)
-    if len(text) == 1 and count_texts(view, text, ranges) * SPARSE > int((ranges[:, 1] - ranges[:, 0]).sum()):
-        return _find_byte(view, text[0], ranges)
+    if len(text) == 1 and len(ranges):
+        probe = _first_bytes(ranges, PROBE)
+        if count_texts(view, text, probe) * SPARSE > int((probe[:, 1] - probe[:, 0]).sum()):
+            return _find_byte(view, text[0], ranges)
     if len(text) > 1 and _never_overlaps(text) and len(ranges):
         probe = _first_bytes(ranges, PROBE)
         size = int((probe[:, 1] - probe[:, 0]).sum())

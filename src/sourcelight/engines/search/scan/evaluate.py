@@ -17,7 +17,7 @@ from sourcelight.engines.search.scan.hits import NO_HITS, Hits, find_hits, merge
 from sourcelight.engines.search.scan.paths import Mask, PathHits, unique_sorted
 from sourcelight.engines.search.scan.plan import Plan
 
-_FIRST_UNITS, _LEAST_UNITS, _LARGEST_UNITS, _GROWTH = 64, 4, 1024, 4
+_FIRST_UNITS, _LEAST_UNITS, _LARGEST_UNITS, _GROWTH = 64, 4, 8192, 4
 _COMMON_BYTES = 2 * UNIT_BYTES
 _AT_ONCE = 2
 """Batches' worth of units that make one, when they are the last."""

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 Places = NDArray[np.int64]
 _ASCII_END = 0x80
+_LONG = 256
+"""Bytes of a text, on average, from which on looking at each text by itself is cheap."""
 _CONTINUATION_MASK, _CONTINUATION = 0xC0, 0x80
 
 
@@ -93,25 +95,48 @@ def texts_of(pieces: Any) -> Texts:
     offsets = np.frombuffer(offset_buffer, np.int32, len(pieces) + 1)
     raw = np.frombuffer(data, np.uint8, int(offsets[-1])) if data is not None else np.zeros(0, np.uint8)
     strings = pa.Array.from_buffers(pa.string(), len(pieces), [None, offset_buffer, data])
-    if not len(raw) or int(raw.max()) < _ASCII_END:
+    rows = _beyond_ascii(raw, offsets)
+    if not len(rows):
         return Texts(strings, raw, offsets, _none(), frozenset())
-    places = np.flatnonzero(raw >= _ASCII_END)
-    rows = np.unique(np.searchsorted(offsets, places, side="right") - 1)
     invalid: dict[int, str] = {}
-    try:
-        strings.validate(full=True)
-    except pa.ArrowInvalid:
+    few = 4 * int((offsets[rows + 1] - offsets[rows]).sum()) < len(raw)
+    if few or not _is_valid(strings):
         for row in rows.tolist():
             piece = raw[offsets[row] : offsets[row + 1]].tobytes()
             try:
                 piece.decode()
             except UnicodeDecodeError:
                 invalid[row] = piece.decode(errors="replace")
+    if invalid:
         mask = np.zeros(len(pieces), dtype=np.bool_)
         mask[list(invalid)] = True
         repaired = pa.array(list(invalid.values()), pa.string())
         strings = pc.replace_with_mask(strings, column(mask), repaired)
     return Texts(strings, raw, offsets, rows, frozenset(invalid))
+
+
+def _beyond_ascii(raw: NDArray[np.uint8], offsets: NDArray[np.int32]) -> Places:
+    """Which texts hold a byte outside ASCII."""
+    if not len(raw):
+        return _none()
+    if len(raw) > _LONG * len(offsets):
+        held = np.flatnonzero(offsets[1:] > offsets[:-1])
+        beyond: Places = held[np.maximum.reduceat(raw, offsets[held]) >= _ASCII_END]
+        return beyond
+    if int(raw.max()) < _ASCII_END:
+        return _none()
+    places = np.flatnonzero(raw >= _ASCII_END)
+    return np.unique(np.searchsorted(offsets, places, side="right") - 1)
+
+
+def _is_valid(strings: Any) -> bool:
+    import pyarrow as pa
+
+    try:
+        strings.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def code_points(texts: Texts, row: Places, offset: Places) -> Places:
@@ -126,8 +151,7 @@ def code_points(texts: Texts, row: Places, offset: Places) -> Places:
     begins = texts.offsets[rows].astype(np.int64)
     lengths = texts.offsets[rows + 1] - begins
     past = np.maximum(places - lengths, 0)
-    high = np.flatnonzero(texts.raw >= _ASCII_END)
-    continuing = high[(texts.raw[high] & _CONTINUATION_MASK) == _CONTINUATION]
+    continuing = _continuing(texts, np.unique(rows))
     before = np.searchsorted(continuing, begins + places - past) - np.searchsorted(continuing, begins)
     found[chosen] = places - before
     if texts.invalid:
@@ -136,6 +160,18 @@ def code_points(texts: Texts, row: Places, offset: Places) -> Places:
             piece = texts.bytes_of(int(rows[at]))[: int(places[at])]
             found[chosen[at]] = len(piece.decode(errors="replace")) + int(past[at])
     return found
+
+
+def _continuing(texts: Texts, rows: Places) -> Places:
+    """Where the bytes stand that go on with a character, in some texts at least."""
+    low, high = texts.offsets[rows], texts.offsets[rows + 1]
+    if 4 * int((high - low).sum()) < len(texts.raw) and len(texts.raw) > _LONG * len(texts.offsets):
+        found = [_none()]
+        for begin, end in zip(low.tolist(), high.tolist(), strict=True):
+            found.append(np.flatnonzero((texts.raw[begin:end] & _CONTINUATION_MASK) == _CONTINUATION) + begin)
+        return np.concatenate(found)
+    places = np.flatnonzero(texts.raw >= _ASCII_END)
+    return np.asarray(places[(texts.raw[places] & _CONTINUATION_MASK) == _CONTINUATION])
 
 
 def _none() -> Places:

@@ -1,0 +1,41 @@
+"""Texts of long lines are looked at one by one, those of short ones all at once: both say the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sourcelight.engines.search.scan import text
+from sourcelight.engines.search.scan.text import binary_of, code_points, texts_of
+
+PIECES = st.lists(
+    st.sampled_from([b"", b"a", b"plain text", "caf\u00e9".encode(), "\U0001f600x".encode(), b"\xff\xfe", b"\xc3"]),
+    max_size=6,
+).map(b"".join)
+
+
+@given(st.lists(PIECES, min_size=1, max_size=12))
+@settings(max_examples=60, deadline=None)
+def test_long_texts_give_what_short_ones_give(pieces: list[bytes]) -> None:
+    sizes = np.array([len(piece) for piece in pieces], dtype=np.int64)
+    rows = np.repeat(np.arange(len(pieces)), sizes + 1)
+    offsets = np.concatenate([np.arange(size + 1) for size in sizes.tolist()]).astype(np.int64)
+    # Not inside a character, as no match begins there.
+    data = b"".join(piece + b"a" for piece in pieces)
+    starts = np.cumsum(sizes + 1) - (sizes + 1)
+    whole = np.frombuffer(data, np.uint8)[starts[rows] + offsets]
+    inside = (whole & 0xC0) == 0x80
+    rows, offsets = rows[~inside], offsets[~inside]
+    found = []
+    with pytest.MonkeyPatch.context() as patch:
+        for bound in (0, 1 << 30):
+            patch.setattr(text, "_LONG", bound)
+            texts = texts_of(binary_of(sizes, b"".join(pieces)))
+            strings = texts.strings.to_pylist()
+            found.append(
+                (strings, texts.beyond_ascii.tolist(), texts.invalid, code_points(texts, rows, offsets).tolist())
+            )
+    assert found[0] == found[1]
+    assert found[0][0] == [piece.decode(errors="replace") for piece in pieces]
