@@ -98,13 +98,13 @@ class ScriptedModel:
             if isinstance(turn, Fail):
                 _send(handler, turn.status, json.dumps(turn.body).encode(), turn.headers)
             elif body.get("stream"):
-                self._stream(handler, turn)
+                self._stream(handler, turn, body["model"])
             elif not (isinstance(turn, Say) and turn.pause_s and self._stop.wait(turn.pause_s)):
-                _send(handler, 200, json.dumps(_whole(turn)).encode(), {})
+                _send(handler, 200, json.dumps(_whole(turn, body["model"])).encode(), {})
         except OSError:  # the client hung up
             handler.close_connection = True
 
-    def _stream(self, handler: BaseHTTPRequestHandler, turn: Say | Use) -> None:
+    def _stream(self, handler: BaseHTTPRequestHandler, turn: Say | Use, model: str) -> None:
         handler.send_response(200)
         handler.send_header("Content-Type", "text/event-stream")
         handler.send_header("Connection", "close")
@@ -113,10 +113,10 @@ class ScriptedModel:
         for delta in _deltas(turn):
             if isinstance(turn, Say) and turn.pause_s and self._stop.wait(turn.pause_s):
                 return
-            _event(handler, _chunk({"index": 0, "delta": delta, "finish_reason": None}))
+            _event(handler, _chunk(model, {"index": 0, "delta": delta, "finish_reason": None}))
         reason = "tool_calls" if isinstance(turn, Use) else "stop"
-        _event(handler, _chunk({"index": 0, "delta": {}, "finish_reason": reason}))
-        _event(handler, _chunk(None, _usage(turn)))
+        _event(handler, _chunk(model, {"index": 0, "delta": {}, "finish_reason": reason}))
+        _event(handler, _chunk(model, None, _usage(turn)))
         handler.wfile.write(b"data: [DONE]\n\n")
 
 
@@ -158,18 +158,18 @@ def _usage(turn: Say | Use) -> dict[str, int]:
     return {"prompt_tokens": given, "completion_tokens": made, "total_tokens": given + made}
 
 
-def _chunk(choice: Mapping[str, Any] | None, usage: Mapping[str, int] | None = None) -> dict[str, Any]:
+def _chunk(model: str, choice: Mapping[str, Any] | None, usage: Mapping[str, int] | None = None) -> dict[str, Any]:
     return {
         "id": "scripted",
         "object": "chat.completion.chunk",
         "created": 1,
-        "model": "scripted",
+        "model": model,
         "choices": [] if choice is None else [choice],
         "usage": usage,
     }
 
 
-def _whole(turn: Say | Use) -> dict[str, Any]:
+def _whole(turn: Say | Use, model: str) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": turn.text if isinstance(turn, Say) else None}
     if isinstance(turn, Use):
         message["tool_calls"] = _calls(turn)
@@ -178,7 +178,7 @@ def _whole(turn: Say | Use) -> dict[str, Any]:
         "id": "scripted",
         "object": "chat.completion",
         "created": 1,
-        "model": "scripted",
+        "model": model,
         "choices": [{"index": 0, "message": message, "finish_reason": reason}],
         "usage": _usage(turn),
     }

@@ -15,7 +15,7 @@ from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import Cancelled, ConfigurationError, MissingExtra
 from sourcelight.engines.deepsearch.citations.pins import pin
 from sourcelight.engines.deepsearch.conversations import Desk
-from sourcelight.engines.deepsearch.model.choice import ModelChoice, chosen_model
+from sourcelight.engines.deepsearch.model.choice import ModelChoice, chosen_cost, chosen_model
 from sourcelight.engines.deepsearch.model.researcher import ModelResearcher, harmless
 from sourcelight.engines.deepsearch.researchers import Budget, Happening, Inquiry
 from sourcelight.engines.deepsearch.researchers.finish import finish
@@ -33,14 +33,15 @@ READ = Use([("read_file", {"repo": OPEN, "path": "shop/prices.py", "startLine": 
 
 
 def ask(engine: Engine, script: Script, *, budget: Budget | None = None, viewer: Viewer | None = None,
-        filters: str = "", question: str = QUESTION) -> tuple[Researched, ScriptedModel]:  # fmt: skip
+        filters: str = "", question: str = QUESTION,
+        name: str = "scripted") -> tuple[Researched, ScriptedModel]:  # fmt: skip
     """Ask a model that behaves as `script` says."""
     context = CallContext(engine, viewer or Viewer.owner())
     pins = pin(engine, filters, context.viewer, Cancellation())
     inquiry = Inquiry(question, filters, pins, context)
     happenings: list[Happening] = []
     with ScriptedModel(script) as server:
-        researcher = ModelResearcher(ModelChoice("scripted", server.url), budget or Budget.of_model())
+        researcher = ModelResearcher(ModelChoice(name, server.url), budget or Budget.of_model())
         draft = researcher.research(inquiry, None, happenings.append)
         return Researched(draft, finish(draft, inquiry, happenings.append), happenings), server
 
@@ -171,16 +172,70 @@ def test_calls_beyond_the_budget_are_refused(engine: Engine) -> None:
     found, server = ask(engine, [*calls, Say(GOOD)], budget=replace(Budget.of_model(), tool_calls=2))
     assert "used up: answer now" in sent(server)
     assert found.draft.researcher == "model"
+    assert "2 tool calls were refused: 2 may be made." in found.text
+    assert [h.payload["result"] for h in found.happenings if "refused" in str(h.payload)] == [
+        "refused: the number of calls is used up"
+    ] * 2
 
 
-def test_a_budget_of_tokens_ends_a_run(engine: Engine) -> None:
-    """Too many tokens: a last word, then the end."""
-    found, _ = ask(
-        engine,
-        [Use(READ.calls, tokens=(900, 10)), Say("It sums [E1].")],
-        budget=replace(Budget.of_model(), input_tokens=500),
-    )
-    assert "told to end" in found.text
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        ({"model_requests": 2}, "turns"),
+        ({"input_tokens": 500}, "tokens read"),
+        ({"output_tokens": 30}, "tokens written"),
+        ({"request_tokens": 500}, "tokens of one request"),
+        ({"cost": 0.004}, "dollars"),
+    ],
+    ids=["turns", "tokens read", "tokens written", "tokens of one request", "dollars"],
+)
+def test_each_budget_ends_a_run_and_is_named(engine: Engine, limit: dict[str, Any], said: str) -> None:
+    """At each limit the model gets a last word, and answer, numbers and turns say which limit it was."""
+
+    def looping(body: dict[str, Any]) -> Say | Use:
+        return Use(READ.calls, tokens=(900, 20)) if body.get("tools") else Say("It sums [E1].")
+
+    # A name of the price list: 900 tokens read and 20 written cost 0.00245 dollars.
+    found, server = ask(engine, [looping], budget=replace(Budget.of_model(), **limit), name="gpt-4o")
+    assert found.draft.researcher == "model"
+    assert "It sums [" in found.text
+    assert f"told to end: its budget is used up: {said}." in found.text
+    assert found.finished.stats["cut_short"] == f"its budget is used up: {said}"
+    turns = [happening.payload for happening in found.happenings if happening.payload.get("tool") == "model"]
+    assert turns == [{"tool": "model", "result": f"told to end: its budget is used up: {said}"}]
+    assert found.finished.stats["cost_dollars"] > 0.0
+    assert len(server.requests) <= 4
+    assert not server.requests[-1].get("tools")
+
+
+def test_a_budget_of_time_ends_a_run_and_is_named(engine: Engine) -> None:
+    """A model that calls tools for too long is told to end, too."""
+
+    def looping(body: dict[str, Any]) -> Say | Use:
+        return Use(READ.calls, tokens=(1, 1)) if body.get("tools") else Say("It sums [E1].")
+
+    budget = replace(Budget.of_model(), wall_s=1.0, model_requests=0, tool_calls=0)
+    found, _ = ask(engine, [looping], budget=budget)
+    if found.draft.researcher == "model":  # with its last word, which may take as long again on a slow machine
+        assert "told to end: it took too long." in found.text
+    assert "took too long" in found.text
+
+
+def test_a_cost_that_nobody_knows_is_said(engine: Engine) -> None:
+    """A limit that can't be held is no secret."""
+    found, _ = ask(engine, [READ, Say("It sums [E1].")], budget=replace(Budget.of_model(), cost=0.5))
+    assert found.draft.researcher == "model"
+    assert "in no price list: the limit of 0.5 dollars could not be held" in found.text
+    assert "cost_dollars" not in found.finished.stats
+
+
+def test_a_limit_of_cost_is_read_from_the_environment() -> None:
+    """Dollars for a question; what is no amount is refused by name."""
+    assert chosen_cost({}) is None
+    assert chosen_cost({"SOURCELIGHT_MODEL_MAX_COST": " 0.25 "}) == 0.25
+    for wrong in ("free", "-1", "0", "nan", "inf"):
+        with pytest.raises(ConfigurationError, match="SOURCELIGHT_MODEL_MAX_COST"):
+            chosen_cost({"SOURCELIGHT_MODEL_MAX_COST": wrong})
 
 
 def test_a_slow_stream_is_ended_in_time(engine: Engine) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,14 +31,18 @@ def open_desk(state: State, *, sharing: bool = True, model: str = "") -> Desk:
     MissingExtra
         When a model is named and its library is not installed.
     ConfigurationError
-        When the model can't be used as it is named.
+        When the model can't be used as it is named, or ``SOURCELIGHT_MODEL_MAX_COST`` is no amount.
     """
     from sourcelight.engines.deepsearch.conversations import Desk
 
     if not (model or os.environ.get(MODEL)):
         return Desk(state, sharing=sharing)
-    from sourcelight.engines.deepsearch.model.choice import chosen_model
+    from sourcelight.engines.deepsearch.model.choice import chosen_cost, chosen_model
     from sourcelight.engines.deepsearch.model.researcher import ModelResearcher
+    from sourcelight.engines.deepsearch.researchers import Budget
 
     choice = chosen_model(name=model)
-    return Desk(state, ModelResearcher(choice), sharing=sharing) if choice is not None else Desk(state, sharing=sharing)
+    if choice is None:
+        return Desk(state, sharing=sharing)
+    budget = replace(Budget.of_model(), cost=chosen_cost())
+    return Desk(state, ModelResearcher(choice, budget), sharing=sharing)

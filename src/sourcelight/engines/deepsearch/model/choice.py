@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from urllib.parse import urlsplit
 from sourcelight.core.errors import ConfigurationError, MissingExtra
 
 MODEL, ADDRESS, KEY = "SOURCELIGHT_MODEL", "SOURCELIGHT_MODEL_URL", "SOURCELIGHT_MODEL_KEY"
+MOST_COST = "SOURCELIGHT_MODEL_MAX_COST"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,3 +77,23 @@ def chosen_model(environ: Mapping[str, str] | None = None, *, name: str = "") ->
     given = os.environ if environ is None else environ
     chosen = name or given.get(MODEL, "")
     return ModelChoice(chosen, given.get(ADDRESS, ""), given.get(KEY, "")) if chosen else None
+
+
+def chosen_cost(environ: Mapping[str, str] | None = None) -> float | None:
+    """Read from the environment how many dollars a question may cost; None: no limit.
+
+    Raises
+    ------
+    ConfigurationError
+        When that is no number above 0.
+    """
+    text = (os.environ if environ is None else environ).get(MOST_COST, "").strip()
+    if not text:
+        return None
+    try:
+        cost = float(text)
+    except ValueError:
+        cost = math.nan
+    if not 0.0 < cost < math.inf:
+        raise ConfigurationError(f"{MOST_COST} is {text!r}: give dollars for a question, such as 0.5")
+    return cost

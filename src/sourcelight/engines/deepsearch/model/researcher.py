@@ -42,6 +42,14 @@ _SUGGESTED = re.compile(rf"\n*#+\s*{FOLLOW_UPS}\s*\n(.*)\Z", re.DOTALL | re.IGNO
 _OWN_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _BARE_URL = re.compile(r"<?\b[a-z][a-z0-9+.-]*://[^\s)>\]]+>?", re.IGNORECASE)
 _TAG = re.compile(r"<(?=[/!?a-zA-Z])")
+_BUDGETS = {
+    "cost_limit": "dollars",
+    "request_limit": "turns",
+    "per_request_input_tokens_limit": "tokens of one request",
+    "input_tokens_limit": "tokens read",
+    "output_tokens_limit": "tokens written",
+}
+"""What a library's limit is called in an answer; a name before those that it contains."""
 
 
 @dataclass(slots=True)
@@ -120,6 +128,8 @@ def reason_of(fault: Exception) -> str:
     }
     name = type(fault).__name__
     text = known.get(name, name)
+    if name == "UsageLimitExceeded":
+        text += next((f": {what}" for limit, what in _BUDGETS.items() if limit in str(fault)), "")
     return f"{text}, status {status}" if status else text
 
 
@@ -169,6 +179,7 @@ class _Run:
                 except Exception as other:  # noqa: BLE001 - raised below: a task group would wrap it
                     fault = other
             if self.cut_short:
+                self.emit(Happening("turn", {"tool": "model", "result": f"told to end: {self.cut_short}"}))
                 try:
                     result = await self._last(list(messages), token)
                 except Exception as other:  # noqa: BLE001 - as above
@@ -205,8 +216,18 @@ class _Run:
             input_tokens_limit=budget.input_tokens or None,
             output_tokens_limit=budget.output_tokens or None,
             per_request_input_tokens_limit=budget.request_tokens or None,
-            cost_limit=Decimal(str(budget.cost)) if budget.cost is not None else None,
+            cost_limit=Decimal(str(budget.cost)) if budget.cost is not None and self._has_price() else None,
         )
+
+    def _has_price(self) -> bool:
+        """Whether the library's price list has the model; a limit of cost can't be held without one."""
+        from genai_prices import Usage, calc_price
+
+        try:
+            calc_price(Usage(input_tokens=1), self._model.model_name, provider_id=self._model.system)
+        except LookupError:
+            return False
+        return True
 
     def _agent(self, *, tools: bool) -> Any:
         from pydantic_ai import Agent, ModelRetry, Tool
@@ -291,6 +312,11 @@ class _Run:
         lines = [f"- {shown}{more}, with {self.toolbox.calls} tool calls."]
         if self.cut_short:
             lines.append(f"- The model was told to end: {self.cut_short}.")
+        if self.toolbox.refused:
+            lines.append(f"- {self.toolbox.refused} tool calls were refused: {self.budget.tool_calls} may be made.")
+        if self.budget.cost is not None and self.cost is None:
+            most = f"{self.budget.cost:g} dollars"
+            lines.append(f"- What the model costs is in no price list: the limit of {most} could not be held.")
         place = code(self.choice.place)
         lines.append(f"- Written by {code(self.choice.name)}; the question and the code it read were sent to {place}.")
         draft.parts.append(Paragraph("\n".join(lines)))
@@ -299,6 +325,11 @@ class _Run:
         if self.cut_short:
             draft.stats["cut_short"] = self.cut_short
         return draft
+
+    @property
+    def cost(self) -> float | None:
+        """Dollars that the run cost, as the library's price list says; None: not known."""
+        return float(self._usage.cost) if self._usage is not None and self._usage.cost is not None else None
 
     def stats(self) -> dict[str, Any]:
         """Counts of the run."""
@@ -311,6 +342,8 @@ class _Run:
                 "completion_tokens": usage.output_tokens,
                 "cached_tokens": usage.cache_read_tokens,
             }
+        if self.cost is not None:
+            found["cost_dollars"] = round(self.cost, 6)
         return found
 
 

@@ -42,6 +42,8 @@ class Toolbox:
     ----------
     calls
         Calls made, refused ones included.
+    refused
+        Calls refused, since their number was used up.
     spent
         Whether the number of calls is used up.
     """
@@ -51,6 +53,7 @@ class Toolbox:
     budget: Budget
     emit: Emit
     calls: int = 0
+    refused: int = 0
     boundary: str = field(default_factory=new_boundary)
     _known: dict[str, str] = field(default_factory=dict)
     _quiet: int = 0
@@ -67,6 +70,8 @@ class Toolbox:
             self.inquiry.context.cancellation.check()
             self.calls += 1
             if self.budget.tool_calls and self.calls > self.budget.tool_calls:
+                self.refused += 1
+                self.emit(Happening("turn", {"tool": name, "result": "refused: the number of calls is used up"}))
                 return "The number of tool calls is used up: answer now with what you have."
             key = json.dumps([name, dict(arguments)], sort_keys=True, default=str)
             if key in self._known:
