@@ -9,9 +9,12 @@ import pytest
 
 import sourcelight as sl
 from cluster.processes import Cell, wait_until
+from cluster.questions import QUERY, Line, lines
 from sourcelight.backends.cluster.building.generations import build_generation
 from sourcelight.backends.cluster.storage import Storage
-from sourcelight.repos import Catalog
+from sourcelight.core.batches import Cancellation, MatchBatch
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.repos import Catalog, Viewer
 
 
 @pytest.fixture(scope="session")
@@ -46,3 +49,13 @@ def embedded(fleet: Path) -> Iterator[sl.Client]:
     """The same over engines of this process."""
     with sl.open(fleet) as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def whole(embedded: sl.Client) -> list[Line]:
+    """The lines that one machine finds."""
+    found = []
+    for event in embedded.backend.engine.stream(SearchRequest(QUERY), Viewer.owner(), Cancellation()):  # type: ignore[attr-defined]
+        if isinstance(event, MatchBatch):
+            found += lines(event.batch)
+    return found

@@ -22,19 +22,21 @@ Harm = Callable[[Messages], Messages]
 
 
 class HarmedDesk:
-    """The desk of a worker, with `harm` between it and the wire."""
+    """The desk of a worker, with `harm` between it and the wire; with `versions` the other side has others than it."""
 
     def __init__(self, desk: WorkerDesk) -> None:
         self.desk = desk
         self.harm: Harm | None = None
         self.asked = 0
+        self.versions = ""
 
     def hello(self) -> Message:
-        return self.desk.hello()
+        return {**self.desk.hello(), **({"versions": self.versions} if self.versions else {})}
 
     async def messages(self, operation: str, order: Mapping[str, Any]) -> Messages:
         self.asked += 1
-        said: Messages = self.desk.messages(operation, order)
+        heard = {**order, "versions": self.versions} if self.versions else order
+        said: Messages = self.desk.messages(operation, heard)
         if self.harm is not None:
             said = self.harm(said)
         try:

@@ -9,24 +9,19 @@ from typing import Any
 
 import pytest
 
-import sourcelight as sl
 from cluster.desks import DeskCell, Harm, Messages
+from cluster.questions import Line, searched
 from sourcelight.backends.cluster.building.generations import build_generation
 from sourcelight.backends.cluster.engine import ClusterEngine
 from sourcelight.backends.cluster.fleet import Fleet
 from sourcelight.backends.cluster.messages import fault_to_plain
 from sourcelight.backends.cluster.search import ClusterSearch
 from sourcelight.backends.cluster.storage import Storage
-from sourcelight.core.batches import Cancellation, MatchBatch
 from sourcelight.core.errors import ClusterError, StorageError
-from sourcelight.core.wire.request import SearchRequest
-from sourcelight.repos import Catalog, Viewer
+from sourcelight.repos import Catalog
 from sourcelight.testing import RepositoryBuilder
 
-QUERY = "e count:all fork:yes archived:yes"
 pytestmark = pytest.mark.timeout(120)
-Line = tuple[str, ...]
-Found = tuple[list[Line], ClusterSearch]
 
 
 @pytest.fixture
@@ -47,40 +42,6 @@ def engine(cell: DeskCell, shards: str) -> Iterator[ClusterEngine]:
         yield engine
     finally:
         engine.close()
-
-
-@pytest.fixture(scope="session")
-def whole(embedded: sl.Client) -> list[Line]:
-    """The lines that one machine finds."""
-    found = []
-    for event in embedded.backend.engine.stream(SearchRequest(QUERY), Viewer.owner(), Cancellation()):  # type: ignore[attr-defined]
-        if isinstance(event, MatchBatch):
-            found += lines(event.batch)
-    return found
-
-
-def lines(batch: Any) -> list[Line]:
-    """What is found, by the columns that there are."""
-    names = [name for name in ("repository", "path", "line_number") if name in batch.schema.names]
-    return [tuple(map(str, row.values())) for row in batch.select(names).to_pylist()]
-
-
-def searched(engine: ClusterEngine, query: str = QUERY) -> Found:
-    """The lines that are found, and the search, whose accounting holds."""
-    request = SearchRequest(query)
-    read = engine.read(request)
-    assert not isinstance(read, float)
-    search = engine.searches(engine, *read, request, Viewer.owner(), Cancellation(), 0.0)
-    assert isinstance(search, ClusterSearch)
-    found = []
-    for event in search.events():
-        if isinstance(event, MatchBatch):
-            found += lines(event.batch)
-    told = search.accounting
-    parts = [set(told.done), set(told.skipped or {}), set(told.excluded)]
-    assert set.union(*parts) == told.planned
-    assert sum(map(len, parts)) == len(told.planned)
-    return found, search
 
 
 def harmed(cell: DeskCell, harm: Harm, *names: str) -> None:
@@ -205,3 +166,19 @@ def test_a_generation_that_comes_while_a_search_is_planned_is_left_to_the_next(t
     finally:
         engine.close()
         cell.close()
+
+
+def test_workers_of_another_version_are_refused_by_name_and_left_out(
+    cell: DeskCell, engine: ClusterEngine, whole: list[Line]
+) -> None:
+    for name in ("w1", "w2"):
+        cell.desks[name].versions = "sourcelight 0.0.1 (Python 3.9, pyarrow 1)"
+    assert searched(engine)[0] == whole
+    engine.fleet.run(engine.fleet.members.look())
+    assert [member.name for member in engine.fleet.members.live] == ["w3"]
+    cell.desks["w3"].versions = "sourcelight 0.0.1 (Python 3.9, pyarrow 1)"
+    _, search = searched(engine)
+    assert search.accounting.skipped
+    for tried in search.accounting.skipped.values():
+        assert "it runs sourcelight " in tried[0].reason
+        assert "asked by sourcelight 0.0.1" in tried[0].reason

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+import sourcelight
 from sourcelight.core import errors
 from sourcelight.core.batches.answers import Answer
-from sourcelight.core.errors import ClusterError, SourcelightError
+from sourcelight.core.errors import ClusterError, SourcelightError, WorkersUnreachable
 from sourcelight.core.wire.request import SearchRequest
 
 PROTOCOL = 2
@@ -62,16 +64,18 @@ class Order:
     step: str = ""
     token: str = ""
     protocol: int = PROTOCOL
+    versions: str = ""
 
     def to_plain(self) -> dict[str, Any]:
-        """As values of JSON."""
-        return asdict(self)
+        """As values of JSON, with the versions of this side."""
+        return {**asdict(self), "versions": versions()}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Order:
-        """The order that `to_plain` gave; raises `ClusterError` for one of another protocol."""
-        if plain.get("protocol") != PROTOCOL:
-            raise ClusterError(f"protocol {plain.get('protocol')} is asked, this worker speaks {PROTOCOL}")
+        """The order that `to_plain` gave; raises `WorkersUnreachable` for one of another version."""
+        if (plain.get("protocol"), plain.get("versions")) != (PROTOCOL, versions()):
+            asked = plain.get("versions") or f"protocol {plain.get('protocol')}"
+            raise WorkersUnreachable("worker", f"it runs {versions()}, and is asked by {asked}")
         known = {one.name for one in fields(cls)}
         values = {name: value for name, value in plain.items() if name in known}
         request = values.get("request")
@@ -83,6 +87,14 @@ class Order:
                 "request": None if request is None else SearchRequest(**request),
             }
         )
+
+
+def versions() -> str:
+    """What both sides must have alike: they exchange Arrow frames and values of Python."""
+    import pyarrow as pa
+
+    python = ".".join(map(str, sys.version_info[:2]))
+    return f"sourcelight {sourcelight.__version__} (Python {python}, pyarrow {pa.__version__.partition('.')[0]})"
 
 
 def fault_to_plain(fault: BaseException) -> dict[str, Any]:

@@ -247,7 +247,7 @@ def _wrapped(message: Message) -> Message:
             "pieces": [
                 {"passed": list(piece.repositories)}
                 if isinstance(piece, Passed)
-                else {"failed": piece.reasons}
+                else {"failed": piece.reasons, "unfit": piece.unfit}
                 if isinstance(piece, Failed)
                 else {"phase": piece.phase, "repository": piece.repository, "batch": to_serialize(piece.batch)}
                 for piece in message["pieces"]
@@ -272,7 +272,7 @@ def _answer(address: str, operation: str, message: Any) -> Message:
         message["pieces"] = [
             Passed(tuple(piece["passed"]))
             if "passed" in piece
-            else Failed(piece["failed"])
+            else Failed(piece["failed"], piece["unfit"])
             if "failed" in piece
             else Piece(piece["phase"], piece["repository"], piece["batch"])
             for piece in message["pieces"]

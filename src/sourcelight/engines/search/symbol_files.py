@@ -168,6 +168,12 @@ class SymbolFiles:
         names = folder.symbol_tables()
         return [self._table(folder, names[shard.name], shard) if shard.name in names else None for shard in shards]
 
+    def forget(self, folder: RepositoryFolder) -> None:
+        """Let go of the tables of a folder."""
+        with self._guard:
+            for place in [place for place in self._open if place[0] == str(folder.path)]:
+                del self._open[place]
+
     def _table(self, folder: RepositoryFolder, name: str, shard: Shard) -> SymbolTable | None:
         place = str(folder.path), name
         with self._guard:

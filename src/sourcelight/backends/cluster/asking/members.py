@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sourcelight.backends.cluster.messages import HELLO
+from sourcelight.backends.cluster.messages import HELLO, versions
 from sourcelight.backends.cluster.placement import REPLICAS, place
 from sourcelight.backends.cluster.storage.generation import Generation
 from sourcelight.backends.cluster.wiring import Connections
@@ -144,6 +144,6 @@ class Members:
                 asyncio.timeout(ANSWER_S),
                 contextlib.aclosing(self.connections.ask(member.address, HELLO)) as said,
             ):
-                async for _ in said:
-                    return True
+                async for hello in said:
+                    return bool(hello["versions"] == versions())
         return False

@@ -198,7 +198,7 @@ class Streams:
                     self.slots.passed(stream.copies, piece.repositories)
                 elif isinstance(piece, Failed):
                     for name, reason in piece.reasons.items():
-                        self._retry(stream, (name,), Tried(stream.member.name, reason, engine=True))
+                        self._retry(stream, (name,), Tried(stream.member.name, reason, engine=not piece.unfit))
                 else:
                     self.slots.add(stream.copies, piece)
         elif kind == "fault":
@@ -209,8 +209,8 @@ class Streams:
         return False
 
     def _ended(self, stream: _Stream, outcome: Outcome) -> None:
-        for name, reason in outcome.failed.items():
-            self._retry(stream, (name,), Tried(stream.member.name, reason, engine=True))
+        for name, reason in (outcome.failed | outcome.unfit).items():
+            self._retry(stream, (name,), Tried(stream.member.name, reason, engine=name in outcome.failed))
         first = self.slots.complete(stream.copies)
         self.told.append((outcome, frozenset(first)))
         # What another worker told whole by now need not be told twice.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import tempfile
@@ -9,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from sourcelight.backends.cluster.storage.objects import Storage
+from sourcelight.backends.cluster.storage.objects import Storage, hash_of
 from sourcelight.core.errors import RepositoryError, ShardDamaged
 from sourcelight.repos import Repository
 from sourcelight.repos.repository import common_dir
@@ -133,21 +134,35 @@ def publish(repository: Repository, index: Path, history: Path, storage: Storage
 
 
 def fetch(
-    files: Sequence[StoredFile], storage: Storage, objects: Path, target: Path, stop: Callable[[], None] = lambda: None
+    files: Sequence[StoredFile],
+    storage: Storage,
+    objects: Path,
+    target: Path,
+    stop: Callable[[], None] = lambda: None,
+    *,
+    check: bool = False,
 ) -> None:
-    """Bring files to the folder `target`, through `objects`, where each content is kept once.
+    """Bring files to the folder `target`, and what is new to `objects`, where each content is kept once.
 
-    `stop` is called before each file and may raise. Raises `ShardDamaged`, `StorageError`, `OSError`.
+    `stop` is called before each file and may raise; with `check` what `objects` has is not trusted, but read. Raises
+    `ShardDamaged`, `StorageError`, `OSError`.
     """
     for file in files:
         stop()
         place = objects / file.digest[:2] / file.digest
-        if not place.exists() or place.stat().st_size != file.size:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            storage.fetch(file.digest, file.size, place)
         to = target / file.path
         to.parent.mkdir(parents=True, exist_ok=True)
-        os.link(place, to)
+        # What nothing links to may be swept away at any moment.
+        with contextlib.suppress(FileNotFoundError):
+            os.link(place, to)
+            if to.stat().st_size == file.size and not (check and hash_of(to) != (file.digest, file.size)):
+                continue
+            to.unlink()
+        storage.fetch(file.digest, file.size, to)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.unlink(missing_ok=True)
+        with contextlib.suppress(FileExistsError):
+            os.link(to, place)
     for name in (GIT, INDEX, HISTORY):
         (target / name).mkdir(parents=True, exist_ok=True)
     for name in ("refs", "objects"):

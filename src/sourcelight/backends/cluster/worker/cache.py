@@ -30,6 +30,7 @@ class _Held:
     shard: str
     size: int
     used: float
+    trusted: bool = True
 
 
 class ShardCache:
@@ -45,7 +46,8 @@ class ShardCache:
     folder
         Of this worker alone; may be deleted while no worker runs.
     most_bytes
-        Bytes that shards may take; those used longest ago go first. None: no bound.
+        Bytes that shards may take, those that are being fetched included; those used longest ago go first. None: no
+        bound.
 
     Raises
     ------
@@ -61,6 +63,8 @@ class ShardCache:
         self._fetching: dict[str, threading.Lock] = {}
         self._pinned: Counter[str] = Counter()
         self._held: dict[str, _Held] = {}
+        self._coming: dict[str, int] = {}
+        self.gone: Callable[[Collection[str]], None] = lambda _: None
         self._closing = contextlib.ExitStack()
         for name in ("objects", "ready", "incoming", *_KINDS.values()):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
@@ -75,7 +79,7 @@ class ShardCache:
     def held(self) -> dict[str, int]:
         """Ids of the shards that are here, and the bytes of each."""
         with self._guard:
-            return {one.shard: one.size for one in self._held.values()}
+            return {one.shard: one.size for one in self._held.values() if one.trusted}
 
     @contextlib.contextmanager
     def pinned(
@@ -103,11 +107,10 @@ class ShardCache:
     def distrust(self, name: str) -> None:
         """Fetch the shards of a repository again when they are asked for next: what is here can't be read."""
         with self._guard:
-            keys = [key for key, one in self._held.items() if one.name == name]
-            for key in keys:
-                del self._held[key]
-        for key in keys:
-            (self.folder / "ready" / key).unlink(missing_ok=True)
+            for key, one in self._held.items():
+                if one.name == name:
+                    one.trusted = False
+                    (self.folder / "ready" / key).unlink(missing_ok=True)
 
     def close(self) -> None:
         """Let another worker use the folder."""
@@ -116,52 +119,73 @@ class ShardCache:
     def _repository(self, entry: ShardEntry, stop: Callable[[], None]) -> Repository:
         key = key_of_shard(entry)
         with self._guard:
-            known = self._held.get(key)
+            known = self._trusted(key)
             if known is not None:
                 known.used = time.monotonic()
-            lock = self._fetching.setdefault(key, threading.Lock())
         if known is None:
-            with lock:
-                if key not in self._held:
+            with self._lock_of(key):
+                if self._trusted(key) is None:
                     self._fetch(key, entry, stop)
         return Repository(entry.facts, key, "git", os.fspath(self.folder / _KINDS[GIT] / key), "", entry.incomplete)
 
+    def _lock_of(self, key: str) -> threading.Lock:
+        with self._guard:
+            return self._fetching.setdefault(key, threading.Lock())
+
+    def _trusted(self, key: str) -> _Held | None:
+        known = self._held.get(key)
+        return known if known is not None and known.trusted else None
+
     def _fetch(self, key: str, entry: ShardEntry, stop: Callable[[], None]) -> None:
         files = ShardFiles.read(self.storage, entry.shard)
-        self._make_room(files.size)
+        again = key in self._held
+        self._make_room(key, files.size)
         incoming = self.folder / "incoming" / f"{key}-{os.urandom(4).hex()}"
         try:
-            fetch(files.files, self.storage, self.folder / "objects", incoming, stop)
+            fetch(files.files, self.storage, self.folder / "objects", incoming, stop, check=again)
+            self.gone([key])
             for name, place in _KINDS.items():
                 shutil.rmtree(self.folder / place / key, ignore_errors=True)
                 (incoming / name).rename(self.folder / place / key)
             marker = incoming / "ready"
             marker.write_text(json.dumps({"name": entry.name, "shard": entry.shard, "size": files.size}))
             marker.replace(self.folder / "ready" / key)
+            with self._guard:
+                self._held[key] = _Held(entry.name, entry.shard, files.size, time.monotonic())
         finally:
+            with self._guard:
+                self._coming.pop(key, None)
             shutil.rmtree(incoming, ignore_errors=True)
-        with self._guard:
-            self._held[key] = _Held(entry.name, entry.shard, files.size, time.monotonic())
 
-    def _make_room(self, size: int) -> None:
+    def _make_room(self, key: str, size: int) -> None:
+        """Keep `size` bytes free for a shard, letting go of others."""
         if self.most_bytes is None:
             return
         if size > self.most_bytes:
             raise ClusterError(f"a shard of {size:,} bytes does not fit into a cache of {self.most_bytes:,}")
         with self._guard:
-            free = self.most_bytes - size - sum(one.size for one in self._held.values())
-            oldest = sorted((key for key in self._held if not self._pinned[key]), key=lambda key: self._held[key].used)
+            held = sum(one.size for other, one in self._held.items() if other != key)
+            free = self.most_bytes - size - held - sum(self._coming.values())
+            unused = [other for other in self._held if other != key and not self._pinned[other]]
             gone = []
-            for key in oldest:
+            for other in sorted(unused, key=lambda one: (self._held[one].trusted, self._held[one].used)):
                 if free >= 0:
                     break
-                free += self._held.pop(key).size
-                gone.append(key)
-        if free < 0:
-            raise ClusterError(f"the cache of {self.most_bytes:,} bytes is full of shards that are in use")
-        for key in gone:
-            self._delete(key)
-        self._sweep()
+                free += self._held[other].size
+                gone.append(other)
+            if free < 0:
+                raise ClusterError(f"the cache of {self.most_bytes:,} bytes is full of shards that are in use")
+            for other in gone:
+                del self._held[other]
+            self._coming[key] = size
+        if gone:
+            # What is mapped takes disk until it is let go of.
+            self.gone(gone)
+            for other in gone:
+                with self._lock_of(other):
+                    if other not in self._held:  # somebody may have asked for it again meanwhile
+                        self._delete(other)
+            self._sweep()
 
     def _delete(self, key: str) -> None:
         (self.folder / "ready" / key).unlink(missing_ok=True)

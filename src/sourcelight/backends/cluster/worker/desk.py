@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import Any
 
-from sourcelight import __version__
 from sourcelight.backends.cluster.messages import (
     CALL,
     PROTOCOL,
@@ -18,6 +17,7 @@ from sourcelight.backends.cluster.messages import (
     TELL,
     Order,
     fault_to_plain,
+    versions,
 )
 from sourcelight.backends.cluster.storage.objects import Storage
 from sourcelight.backends.cluster.worker.cache import ShardCache
@@ -59,7 +59,7 @@ class WorkerDesk:
         """Versions and formats, and the shards that are here."""
         return {
             "protocol": PROTOCOL,
-            "version": __version__,
+            "versions": versions(),
             "formats": formats(),
             "shards": sorted(self.cache.held()),
             "process": os.getpid(),
@@ -125,12 +125,12 @@ class WorkerDesk:
             if order.counts:
                 return self._count(order, engine, missing, cancellation)
             if missing:
-                outbox.put(Failed(dict(missing)))
+                outbox.put(Failed(dict(missing), unfit=True))
             search = shard_search(engine, order, cancellation)
             for piece in search.pieces(order.limit):
                 outbox.put(piece, piece.batch.nbytes if isinstance(piece, Piece) else 0)
             outcome = search.outcome
-            outcome.failed |= missing
+            outcome.unfit = dict(missing)
             for name in outcome.failed:
                 self.cache.distrust(name)
             return {"kind": "end", "outcome": asdict(outcome)}

@@ -1,4 +1,4 @@
-"""The engines of one worker: one for each generation that is asked for, all over the same shards on disk."""
+"""The engines of one worker: one for each set of shards that is asked for, kept for the next time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import contextlib
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 from sourcelight.backends.cluster.storage.generation import Generation, ShardEntry, read_generation
 from sourcelight.backends.cluster.storage.objects import Storage
@@ -18,9 +19,10 @@ from sourcelight.engines.history.store.local import LocalHistoryStore
 from sourcelight.engines.search import IndexStore
 from sourcelight.engines.search.index.sections import FORMAT as INDEX_FORMAT
 from sourcelight.engines.symbols import version as symbols_version
-from sourcelight.repos import Catalog
+from sourcelight.repos import Catalog, Repository
 
 _MOST_GENERATIONS = 3
+_MOST_ENGINES = 8
 
 
 def formats() -> str:
@@ -48,7 +50,9 @@ class Engines:
         self._store = IndexStore(os.fspath(cache.index_folder))
         self._histories = LocalHistoryStore(f"{cache.index_folder}-history")
         self._generations: OrderedDict[str, tuple[Generation, Mapping[str, ShardEntry]]] = OrderedDict()
+        self._engines: OrderedDict[tuple[str, tuple[str, ...]], Engine] = OrderedDict()
         self._guard = threading.Lock()
+        cache.gone = self._forget
 
     @contextlib.contextmanager
     def over(
@@ -71,9 +75,31 @@ class Engines:
             else:
                 failed[name] = f"its shard has {entry.formats or 'no format'}; this worker reads {formats()}"
         with self.cache.pinned(readable, cancellation.check) as (repositories, missing):
-            catalog = Catalog.listed(repositories, contexts=read.contexts)
-            # What bounds a search is decided by whoever asks.
-            yield Engine(catalog, self._store, limits=Limits(), history=self._histories), failed | missing
+            yield self._engine(generation, repositories, read.contexts), failed | missing
+
+    def _engine(self, generation: str, repositories: Sequence[Repository], contexts: Mapping[str, Any]) -> Engine:
+        """The engine over these shards: that of an earlier request, with all that it remembers, if it is still here."""
+        place = generation, tuple(repository.key for repository in repositories)
+        with self._guard:
+            found = self._engines.get(place)
+            if found is None:
+                catalog = Catalog.listed(repositories, contexts=contexts)
+                # What bounds a search is decided by whoever asks.
+                found = Engine(catalog, self._store, limits=Limits(), history=self._histories)
+                self._engines[place] = found
+            self._engines.move_to_end(place)
+            while len(self._engines) > _MOST_ENGINES:
+                self._engines.popitem(last=False)
+        return found
+
+    def _forget(self, keys: Collection[str]) -> None:
+        """Let go of files of shards that are no longer here, or are fetched again."""
+        with self._guard:
+            gone = set(keys)
+            for place in [place for place in self._engines if gone.intersection(place[1])]:
+                del self._engines[place]
+        self._store.forget(keys)
+        self._histories.forget(keys)
 
     def _read(self, generation: str) -> tuple[Generation, Mapping[str, ShardEntry]]:
         """A generation, and its shards by the names of their repositories."""
@@ -87,5 +113,7 @@ class Engines:
         with self._guard:
             self._generations[generation] = found
             while len(self._generations) > _MOST_GENERATIONS:
-                self._generations.popitem(last=False)
+                former, _ = self._generations.popitem(last=False)
+                for place in [place for place in self._engines if place[0] == former]:
+                    del self._engines[place]
         return found

@@ -86,6 +86,13 @@ class LocalHistoryStore:
                 incomplete[name] = update.manifest.unread
         return HistoryReport(tuple(built), tuple(current), failures, incomplete, added, cancelled)
 
+    def forget(self, keys: Collection[str]) -> None:
+        """Let go of all that is known of these: their folders are gone, or are others by now."""
+        with self._guard:
+            for key in keys:
+                self._open.pop(key, None)
+                self._damaged.discard(key)
+
     def is_current(self, repository: Repository, revision: str = "") -> bool:
         """Tell whether the history behind `revision` (empty: HEAD, as it stands now) is all there; cheap."""
         try:

@@ -1,0 +1,168 @@
+"""Storage that fails, is slow or has lost something, and shards that are harmed: what can't be told is named."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import fsspec
+import pytest
+from fsspec.implementations.local import LocalFileSystem
+
+from cluster.desks import DeskCell
+from cluster.questions import QUERY, Line, searched
+from sourcelight.backends.cluster.engine import ClusterEngine
+from sourcelight.backends.cluster.fleet import Fleet
+from sourcelight.backends.cluster.storage import Storage, read_current
+from sourcelight.backends.cluster.storage.generation import write_generation
+from sourcelight.backends.cluster.storage.shard import ShardFiles
+from sourcelight.backends.cluster.worker import engines
+
+pytestmark = pytest.mark.timeout(120)
+
+
+class HarmedFileSystem(LocalFileSystem):  # type: ignore[misc]  # fsspec has no types
+    """A folder whose files can be made to fail when they are opened."""
+
+    protocol = "harmed"
+    harm: ClassVar[Callable[[str], None]]
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return str(LocalFileSystem._strip_protocol(str(path).removeprefix("harmed://")))
+
+    def _open(self, path: str, *arguments: Any, **options: Any) -> Any:
+        type(self).harm(path)
+        return super()._open(path, *arguments, **options)
+
+
+fsspec.register_implementation("harmed", HarmedFileSystem)
+
+
+@pytest.fixture(autouse=True)
+def unharmed() -> Iterator[None]:
+    """No file fails before a test says so, nor after it."""
+    HarmedFileSystem.harm = staticmethod(lambda _: None)
+    yield
+    HarmedFileSystem.harm = staticmethod(lambda _: None)
+
+
+@contextmanager
+def asked(storage: str, folder: Path, *names: str) -> Iterator[tuple[ClusterEngine, DeskCell]]:
+    """Workers without any shard yet, and an engine that asks them."""
+    cell = DeskCell(storage, folder, names or ("w1", "w2", "w3"))
+    try:
+        engine = ClusterEngine(Fleet([cell.address], storage, silence_s=100.0))
+        try:
+            yield engine, cell
+        finally:
+            engine.close()
+    finally:
+        cell.close()
+
+
+@pytest.fixture
+def own(shards: str, tmp_path: Path) -> Path:
+    """A copy of the shards, to be harmed."""
+    return Path(shutil.copytree(shards, tmp_path / "storage"))
+
+
+def test_storage_that_fails_is_named_and_what_is_missing_comes_when_it_is_back(
+    shards: str, tmp_path: Path, whole: list[Line]
+) -> None:
+    with asked(f"harmed://{shards}", tmp_path) as (engine, _):
+
+        def no_route(path: str) -> None:
+            raise OSError(f"no route to {path}")
+
+        HarmedFileSystem.harm = staticmethod(no_route)
+        found, search = searched(engine, QUERY)
+        assert not found
+        assert search.accounting.skipped is not None
+        assert search.accounting.skipped.keys() == search.accounting.planned
+        assert all("no route" in one.reason for tried in search.accounting.skipped.values() for one in tried)
+        HarmedFileSystem.harm = staticmethod(lambda _: None)
+        assert searched(engine, QUERY)[0] == whole
+
+
+def test_only_what_storage_lost_is_missing_and_workers_go_on_with_what_they_hold(own: Path, tmp_path: Path) -> None:
+    generation = read_current(Storage(str(own)))
+    assert generation is not None
+    lost, changed, *_ = sorted(generation.searchable, key=lambda entry: -entry.size)
+    (own / "shards" / f"{lost.shard}.parquet").unlink()
+    file = max(ShardFiles.read(Storage(str(own)), changed.shard).files, key=lambda one: one.size)
+    object_ = own / "objects" / file.digest[:2] / file.digest
+    object_.write_bytes(object_.read_bytes()[:-1] + b"?")
+    with asked(str(own), tmp_path / "caches") as (engine, _):
+        _, search = searched(engine, QUERY)
+        assert set(search.accounting.skipped or {}) == {lost.name, changed.name}
+        assert search.accounting.skipped is not None
+        assert "does not have it" in search.accounting.skipped[lost.name][0].reason
+        assert "another content" in search.accounting.skipped[changed.name][0].reason
+        shutil.rmtree(own / "objects")
+        assert set(searched(engine, QUERY)[1].accounting.skipped or {}) == {lost.name, changed.name}
+
+
+def test_slow_storage_holds_up_nobody_beyond_the_time_that_is_allowed(shards: str, tmp_path: Path) -> None:
+    there = threading.Event()
+
+    def slow(path: str) -> None:
+        if "/objects/" in path:
+            there.wait(30)
+
+    with asked(f"harmed://{shards}", tmp_path) as (engine, _):
+        HarmedFileSystem.harm = staticmethod(slow)
+        try:
+            _, search = searched(engine, f"{QUERY} timeout:200ms")
+            assert not there.is_set()
+            assert search.accounting.skipped
+        finally:
+            there.set()
+
+
+def test_a_shard_that_is_harmed_on_a_disk_costs_no_row_and_is_fetched_again(
+    shards: str, tmp_path: Path, whole: list[Line]
+) -> None:
+    with asked(shards, tmp_path) as (engine, _):
+        assert searched(engine, QUERY)[0] == whole
+    harmed = 0
+    for path in (tmp_path / "w1" / "index").rglob("*"):
+        if path.is_file() and path.stat().st_size > 64:
+            path.chmod(0o600)
+            content = path.read_bytes()
+            path.write_bytes(content[: len(content) // 2])
+            harmed += 1
+    assert harmed
+    with asked(shards, tmp_path) as (engine, cell):
+        found, search = searched(engine, QUERY)
+        assert found == whole
+        assert not search.accounting.skipped
+        cell.vanish("w2")
+        cell.vanish("w3")
+        for _ in range(2):  # what one worker alone finds harmed is named once, and fetched for the next
+            found, search = searched(engine, QUERY)
+        assert found == whole
+        assert not search.accounting.skipped
+
+
+def test_a_shard_of_formats_that_no_worker_reads_is_named_and_the_others_are_told(
+    own: Path, tmp_path: Path, whole: list[Line]
+) -> None:
+    storage = Storage(str(own))
+    generation = read_current(storage)
+    assert generation is not None
+    first = generation.searchable[0]
+    old = [replace(entry, formats="index 0") if entry is first else entry for entry in generation.entries]
+    write_generation(storage, replace(generation, entries=tuple(old)), generation.id)
+    with asked(str(own), tmp_path / "caches") as (engine, _):
+        found, search = searched(engine, QUERY)
+        assert set(search.accounting.skipped or {}) == {first.name}
+        tried = (search.accounting.skipped or {})[first.name]
+        assert {one.worker for one in tried} == {"w1", "w2", "w3"}
+        assert all("index 0" in one.reason and engines.formats() in one.reason for one in tried)
+        assert found == [line for line in whole if line[0] != first.name]
