@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from sourcelight.backends.cluster.asking.calls import ask_one
+from sourcelight.backends.cluster.asking.calls import NoAnswer, ask_one
 from sourcelight.backends.cluster.asking.members import Member
-from sourcelight.backends.cluster.messages import CALL, SEARCH, Order, answer_from_plain
-from sourcelight.backends.cluster.parts import Call, in_parts, ranked, waited
+from sourcelight.backends.cluster.messages import CALL, REST, SEARCH, Order, answer_from_plain
+from sourcelight.backends.cluster.parts import Call, accounted, in_parts, left_out, ranked, waited
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.batches.answers import Answer
 from sourcelight.core.errors import ClusterError
@@ -62,19 +63,31 @@ def delegated(engine: ClusterEngine, name: str, arguments: Mapping[str, Any], co
 
 def _gathered(call: Call, needed: tuple[Repository, ...]) -> Answer:
     """Answer a call on one worker that has all shards which it needs."""
-    engine, context = call.engine, call.context
+    engine = call.engine
     total = size_of(engine, needed)
     if total > GATHER_BYTES:
         raise ClusterError(
             f"{call.name} over {len(needed):,} repositories needs {total:,} bytes of shards on one worker, and "
             f"{GATHER_BYTES:,} is the most: name fewer repositories"
         )
-    order = call.order([repository.name for repository in needed])
-    candidates = candidates_of(engine, call.arguments.get("repo", ""), needed)
-    fleet = engine.fleet
+    names = [repository.name for repository in needed]
+    repo = str(call.arguments.get("repo", ""))
+    try:
+        return _asked(call, call.order(names), candidates_of(engine, repo, needed))
+    except NoAnswer:
+        waited(engine, engine.fleet.members.look(), call.context.cancellation)
+    # Other workers may hold them now; where none can have all, one answers with what it can have.
+    order = call.order(names, "" if len(names) == 1 else REST)
+    answer = _asked(call, order, candidates_of(engine, repo, needed))
+    facts = dict(answer.attributes)
+    lost = {name: left_out(name, why) for name, why in sorted(facts.pop("missing", {}).items())}
+    return accounted(replace(answer, attributes=facts, notices=(*answer.notices, *lost.values())), lost)
+
+
+def _asked(call: Call, order: Order, candidates: Sequence[Member]) -> Answer:
+    fleet = call.engine.fleet
     work = ask_one(fleet.members, CALL, order, candidates, what=call.name, silence_s=fleet.silence_s, heard=call.heard)
-    message = waited(engine, work, context.cancellation)
-    return answer_from_plain(message["answer"])
+    return answer_from_plain(waited(call.engine, work, call.context.cancellation)["answer"])
 
 
 def counted(

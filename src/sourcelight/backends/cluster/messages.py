@@ -18,7 +18,7 @@ SEARCH, CALL, HELLO = "sourcelight_search", "sourcelight_call", "sourcelight_hel
 TELL = "sourcelight_tell"
 """Operations of a worker."""
 
-PART, RANK, EXPLAIN, RESEARCH = "part", "rank", "explain", "research"
+PART, REST, RANK, EXPLAIN, RESEARCH = "part", "rest", "rank", "explain", "research"
 """What a worker does of a call that is not carried out there from its beginning to its end."""
 
 
@@ -43,7 +43,8 @@ class Order:
     tool, arguments, served, base_url
         A call of a tool or an analysis.
     step
-        Of a call: empty for all of it, `PART` for what these repositories give, `RANK` for ranking them as a part of
+        Of a call: empty for all of it, `PART` for what these repositories give, `REST` for all of it with
+        those of them that can be had, `RANK` for ranking them as a part of
         all that are asked, `EXPLAIN` for what their indexes leave to be read, `RESEARCH` for a step of deep search.
     token
         By which numbers reach a ranking that waits for those of all.

@@ -85,7 +85,7 @@ def in_parts(call: Call, steps: Parted, needed: Sequence[Repository]) -> Answer:
     part.check_revisions()
     for name, said in skipped.items():
         part.lack("answer", name, said)
-    return _accounted(steps.join(call.arguments, call.context, part), skipped)
+    return accounted(steps.join(call.arguments, call.context, part), skipped)
 
 
 def ranked(call: Call) -> Answer:
@@ -101,7 +101,7 @@ def ranked(call: Call) -> Answer:
     messages = waited(call.engine, asking.together(), call.context.cancellation)
     skipped = _skipped(call.name, asking, messages)
     parts = [message["answer"]["attributes"]["ranked"] for message in messages]
-    return _accounted(answer_of_parts(text, parts, skipped, call.context), skipped)
+    return accounted(answer_of_parts(text, parts, skipped, call.context), skipped)
 
 
 def chosen(call: Call, text: str) -> list[str]:
@@ -136,11 +136,15 @@ def _skipped(name: str, asking: Holders, messages: Sequence[Any]) -> dict[str, s
 
 def sentence(name: str, tried: Sequence[Tried]) -> str:
     """What is said of a repository that no worker answered for."""
-    asked = "; ".join(f"{one.worker}: {one.reason}" for one in tried) or "no worker that holds it answers"
+    return left_out(name, "; ".join(f"{one.worker}: {one.reason}" for one in tried) or "no worker that holds it")
+
+
+def left_out(name: str, asked: str) -> str:
+    """What is said of a repository that is not in an answer; `asked` are the workers, and why each has it not."""
     return f"{name} did not answer and is left out. Asked: {asked}. Ask again in a moment."
 
 
-def _accounted(answer: Answer, skipped: Mapping[str, str]) -> Answer:
+def accounted(answer: Answer, skipped: Mapping[str, str]) -> Answer:
     """The answer with a row for each repository that nobody answered for."""
     if not skipped:
         return answer

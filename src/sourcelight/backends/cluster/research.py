@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,7 @@ def carried_out(engine: ClusterEngine, step: str, asked: Any, context: Any, hear
     call = Call(engine, step, {}, context)
     if step == PIN:
         return Found(_pinned(call, asked))
-    needed = _needed(call, step, [pin.repository for pin in asked.pins])
+    needed = _needed(call, step, asked)
     order = call.order([one.name for one in needed], RESEARCH, {"asked": pickle.dumps(asked)})
 
     def told(message: Mapping[str, Any]) -> None:
@@ -59,10 +59,15 @@ def _pinned(call: Call, asked: Any) -> Any:
     return replace(found, failed=(*found.failed, *lost))
 
 
-def _needed(call: Call, step: str, names: Sequence[str]) -> tuple[Repository, ...]:
-    """The repositories that a worker has to have: all that the viewer may see, or the question's alone."""
+def _needed(call: Call, step: str, asked: Any) -> tuple[Repository, ...]:
+    """The repositories that a worker has to have: all that the viewer may see, or the question's alone.
+
+    Without those that could not be pinned, which the answer names.
+    """
     engine, viewer = call.engine, call.context.viewer
-    visible = engine.catalog.visible(viewer)
+    names = [pin.repository for pin in asked.pins]
+    unpinned = dict(asked.failed).keys() - set(names)
+    visible = tuple(one for one in engine.catalog.visible(viewer) if one.name not in unpinned)
     if step not in _OWN and size_of(engine, visible) <= GATHER_BYTES:
         return visible
     own = tuple(engine.catalog.get(name, viewer) for name in dict.fromkeys(names))

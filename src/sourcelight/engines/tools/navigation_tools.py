@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -263,7 +264,7 @@ def _render_references(answer: Answer, context: CallContext) -> tuple[dict[str, 
     references, texts = [], []
     for (name, commit, path), grouped in groupby(rows, key=itemgetter("repository", "commit", "path")):
         held = list(grouped)
-        text = _text_of(workspace, name, commit, path)
+        text = _text_of(context, workspace, name, commit, path)
         chunks = []
         for row in held:
             number = row["line_number"]
@@ -295,7 +296,12 @@ def _shortened(lines: list[str], own: int, line: str) -> list[str]:
     return [line if at == own and len(one) > len(line) else shown[at] for at, one in enumerate(lines)]
 
 
-def _text_of(workspace: Workspace, name: str, commit: str, path: str) -> list[str]:
+def _text_of(context: CallContext, workspace: Workspace, name: str, commit: str, path: str) -> list[str]:
+    reading = replace(context, served=False, observer=None)
+    elsewhere = context.engine.delegate("read_file", {"repo": name, "path": path, "revision": commit}, reading)
+    if elsewhere is not None:
+        lines: list[str] = elsewhere.table.column("line").to_pylist()
+        return lines
     project = next((one for one in workspace.opened(name) if one.commit == commit), None)
     project = project or workspace.project(name, commit)
     document = project.document(path.encode())

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from sourcelight.backends.cluster.messages import EXPLAIN, PART, RANK, RESEARCH, Order, answer_to_plain
+from sourcelight.backends.cluster.messages import EXPLAIN, PART, RANK, RESEARCH, REST, Order, answer_to_plain
 from sourcelight.backends.cluster.worker.exchanging import Meeting, Posts
 from sourcelight.backends.cluster.worker.outbox import Outbox
 from sourcelight.backends.cluster.worker.search import viewer_of
@@ -42,7 +43,7 @@ def called(
     context = tools.CallContext(
         engine, viewer_of(order), cancellation, observe, served=order.served, base_url=order.base_url
     )
-    work = {PART: _part, RANK: _ranked, EXPLAIN: _explained, RESEARCH: _researched}.get(order.step, _whole)
+    work = {PART: _part, REST: _rest, RANK: _ranked, EXPLAIN: _explained, RESEARCH: _researched}.get(order.step, _whole)
     try:
         answer = work(order, context, missing, outbox, posts)
     except IndexFault as fault:
@@ -51,7 +52,7 @@ def called(
         raise ClusterError(str(fault)) from fault
     if cancellation.cancelled:
         raise Cancelled("stopped on request")
-    return {"kind": "end", "answer": answer_to_plain(answer), "failed": dict(missing)}
+    return {"kind": "end", "answer": answer_to_plain(answer), "failed": {} if order.step == REST else dict(missing)}
 
 
 def _whole(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: Posts) -> Answer:
@@ -59,6 +60,15 @@ def _whole(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbo
 
     del outbox, posts
     return _carried("", None) if missing else tools.call(order.tool, order.arguments, context)
+
+
+def _rest(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: Posts) -> Answer:
+    """All of a call about one repository, without others that can't be had; these are told as ``missing``."""
+    asked = str(order.arguments.get("repo", "")).strip("/")
+    if asked in missing or len(missing) == len(order.names):
+        raise ClusterError(missing.get(asked) or next(iter(missing.values())))
+    answer = _whole(order, context, {}, outbox, posts)
+    return replace(answer, attributes={**answer.attributes, "missing": dict(missing)})
 
 
 def _part(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: Posts) -> Answer:

@@ -49,7 +49,7 @@ def count(inquiry: Inquiry, draft: Draft, emit: Emit) -> bool:
     counted = counted_query(inquiry.question)
     if counted is None:
         return False
-    tally = _Tally()
+    tally = _Tally(notes=[f"{name}: {why}" for name, why in sorted(inquiry.pins.failed.items())])
     for pin in inquiry.pins:
         inquiry.context.cancellation.check()
         _add(pin, counted, inquiry, tally)

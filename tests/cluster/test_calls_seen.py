@@ -1,0 +1,119 @@
+"""What a viewer may not see leaves no trace in any call over a cluster, and is never asked of a worker."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from typing import Any
+
+import pytest
+
+import sourcelight as sl
+from cluster.test_calls import CALLS, HANDBOOK, HUB, PYTIDE, ids
+from sourcelight.backends.cluster.wiring import Connections
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines import tools
+from sourcelight.engines.deepsearch.conversations import Desk
+from sourcelight.repos import Viewer
+from sourcelight.repos.state import State
+
+SEEN = (HUB, PYTIDE)
+STRANGER = Viewer(Viewer.owner().name, sees_private=True, only=frozenset(SEEN))
+UNSEEN = ("gauge", "handbook", "board", "sol/hub")
+pytestmark = pytest.mark.timeout(240)
+
+
+class Recording(Connections):
+    """Connections that remember what was asked of workers."""
+
+    orders: list[Mapping[str, Any]]
+
+    def ask(
+        self, address: str, operation: str, order: Mapping[str, Any] | None = None
+    ) -> AsyncGenerator[dict[str, Any]]:
+        """As always, remembering the order."""
+        self.orders.append(order or {})
+        return super().ask(address, operation, order)
+
+
+@pytest.fixture
+def asked(clustered: sl.Client) -> Iterator[list[Mapping[str, Any]]]:
+    """The orders that workers got in a test."""
+    members = clustered.backend.engine.fleet.members  # type: ignore[attr-defined]
+    former = members.connections
+    recording = Recording()
+    recording.orders = []
+    members.connections = recording
+    try:
+        yield recording.orders
+    finally:
+        members.connections = former
+        clustered.backend.engine.fleet.run(recording.close())  # type: ignore[attr-defined]
+
+
+def context_of(client: sl.Client, desk: Desk | None = None) -> tools.CallContext:
+    engine = client.backend.engine  # type: ignore[attr-defined]
+    return tools.CallContext(engine, STRANGER, conversations=desk)
+
+
+def told(answer: Any) -> str:
+    return f"{answer.table.to_pylist()} {dict(answer.attributes)} {answer.notices}"
+
+
+def without_trace(text: str, asked: list[Mapping[str, Any]]) -> None:
+    assert not [name for name in UNSEEN if f"/{name}" in text]
+    names = {name for order in asked for name in order.get("names", ())}
+    assert names <= set(SEEN)
+    assert not [name for name in UNSEEN if f"/{name}" in str(asked)]
+
+
+@pytest.mark.parametrize(("name", "arguments"), CALLS, ids=ids(CALLS))
+def test_a_call_shows_and_asks_nothing_of_what_is_not_seen(
+    clustered: sl.Client,
+    embedded: sl.Client,
+    asked: list[Mapping[str, Any]],
+    name: str,
+    arguments: Mapping[str, Any],
+) -> None:
+    if "repos" in arguments:
+        arguments = {**arguments, "repos": [one for one in arguments["repos"] if one in SEEN]}
+    ours, theirs = (tools.call(name, arguments, context_of(client)) for client in (clustered, embedded))
+    without_trace(told(ours), asked)
+    assert told(ours) == told(theirs)
+
+
+@pytest.mark.parametrize("name", ["commit_search", "diff_search", "contributors", "churn", "hotspots", "identities"])
+def test_naming_what_is_not_seen_is_naming_nothing(
+    clustered: sl.Client, asked: list[Mapping[str, Any]], name: str
+) -> None:
+    more = {"pattern": "e"} if name == "diff_search" else {}
+    for repos in ([HANDBOOK], [HUB, HANDBOOK]):
+        with pytest.raises(sl.RepositoryNotFound) as unseen:
+            tools.call(name, {"repos": repos, **more}, context_of(clustered))
+        with pytest.raises(sl.RepositoryNotFound) as absent:
+            tools.call(name, {"repos": ["example.org/absent"], **more}, context_of(clustered))
+        assert str(unseen.value).replace(HANDBOOK, "x") == str(absent.value).replace("example.org/absent", "x")
+    assert not asked
+
+
+def test_a_question_and_an_explanation_keep_to_what_is_seen(
+    clustered: sl.Client, embedded: sl.Client, asked: list[Mapping[str, Any]], tmp_path: Any
+) -> None:
+    desk = Desk(State(str(tmp_path / "state.sqlite")))
+    try:
+        question = {"question": "How many repositories mention tide?"}
+        ours, theirs = (
+            tools.call("deepsearch", question, context_of(client, desk)).attributes["answer"]
+            for client in (clustered, embedded)
+        )
+    finally:
+        desk.close()
+    assert ours == theirs
+    request = SearchRequest("e fork:yes archived:yes")
+    explained = clustered.backend.engine.explain(request, STRANGER, Cancellation())  # type: ignore[attr-defined]
+    assert explained.alternatives[0].names == SEEN
+    steps = [order["arguments"]["asked"] for order in asked if "asked" in order.get("arguments", {})]
+    sent = [pickle.loads(step) for step in steps]  # noqa: S301 - what this very process sent
+    assert sent
+    without_trace(f"{ours} {explained} {sent}", asked)
