@@ -24,7 +24,7 @@ async def main():
         await scheduler.finished()
 asyncio.run(main())
 """
-_CLI = "import sys; from sourcelight.cli import main; sys.exit(main())"
+CLI = "import sys; from sourcelight.cli import main; sys.exit(main())"
 
 
 class Cell:
@@ -34,7 +34,7 @@ class Cell:
         self.storage = storage
         self.folder = folder
         self.workers: dict[str, subprocess.Popen[str]] = {}
-        self.scheduler = _process(["-c", _SCHEDULER])
+        self.scheduler = start(["-c", _SCHEDULER])
         self.address = said(self.scheduler, r"at (tcp://\S+)")
         for name in names:
             self.start(name)
@@ -46,7 +46,7 @@ class Cell:
             former.stdout.close()
         cache = self.folder / name.replace("/", "-")
         arguments = ["worker", "--scheduler", self.address, "--storage", self.storage, "--cache", str(cache)]
-        self.workers[name] = _process(["-c", _CLI, *arguments, "--name", name])
+        self.workers[name] = start(["-c", CLI, *arguments, "--name", name])
 
     def kill(self, name: str, number: int = signal.SIGKILL) -> None:
         """Send a signal to a worker; one that is killed is waited for."""
@@ -94,7 +94,8 @@ def _read(pipe: IO[str], lines: queue.Queue[str]) -> None:
     lines.put("")
 
 
-def _process(arguments: list[str]) -> subprocess.Popen[str]:
+def start(arguments: list[str]) -> subprocess.Popen[str]:
+    """Start this Python with arguments."""
     return subprocess.Popen(
         [sys.executable, *arguments],
         env={**os.environ, "DASK_LOGGING__DISTRIBUTED": "error"},

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from sourcelight.backends.cluster.storage.generation import ShardEntry
+from sourcelight.backends.cluster.storage.generation import ShardEntry, built_before, note_built
 from sourcelight.backends.cluster.storage.objects import Storage
 from sourcelight.backends.cluster.storage.shard import HISTORY, INDEX, ShardFiles, fetch, publish
 from sourcelight.backends.cluster.worker.engines import formats
@@ -48,7 +48,8 @@ def build_shard(
 ) -> ShardEntry:
     """Index a repository with all that goes with it, and put it into storage; gives its entry.
 
-    What a former shard has is fetched first, so that only what is new is read.
+    What a former shard has is fetched first, so that only what is new is read. A shard that an earlier build made of
+    the same state is taken as it is, also when that build was killed before its end.
 
     Raises
     ------
@@ -65,6 +66,9 @@ def build_shard(
     source = source_of(repository, max_file_size)
     if former is not None and former.shard and former.source == source:
         return replace(former, facts=repository.facts, problem="")
+    before = built_before(storage, repository.name, source)
+    if before is not None:
+        return replace(before, facts=repository.facts, problem="")
     own = replace(repository, key=_key(repository.name), worktree="")
     store = IndexStore(os.fspath(folder / "index"), max_file_size=max_file_size, workers=1)
     histories = LocalHistoryStore(folder / "index-history", workers=1)
@@ -96,7 +100,7 @@ def build_shard(
     view = store.repository_folder(own.key).manifest().view_of(repository.facts.commit)
     if view is None:
         raise IndexFault(os.fspath(index), "the commit moved while it was indexed")
-    return ShardEntry(
+    entry = ShardEntry(
         repository.facts,
         files.keep(storage),
         files.size,
@@ -106,6 +110,8 @@ def build_shard(
         repository.incomplete,
         source=source,
     )
+    note_built(storage, entry)
+    return entry
 
 
 def _begin_with(former: ShardEntry, storage: Storage, folder: Path, key: str) -> None:

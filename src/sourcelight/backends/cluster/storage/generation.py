@@ -154,6 +154,27 @@ def write_generation(storage: Storage, generation: Generation, former: str) -> G
     return replace(generation, number=number, id=made)
 
 
+def note_built(storage: Storage, entry: ShardEntry) -> None:
+    """Remember a shard that is whole in storage, for builds that come before a generation names it."""
+    row = {**asdict(entry), "facts": json.dumps(asdict(entry.facts))}
+    storage.write(_noted(entry.name, entry.source), json.dumps(row).encode())
+
+
+def built_before(storage: Storage, name: str, source: str) -> ShardEntry | None:
+    """Give the shard that was made of a repository in this state; None when there is none. Raises `StorageError`."""
+    content = storage.read(_noted(name, source))
+    try:
+        found = None if content is None else _entry(json.loads(content))
+    except (ValueError, KeyError, TypeError):
+        return None
+    return found if found is not None and (found.name, found.source) == (name, source) else None
+
+
+def _noted(name: str, source: str) -> str:
+    digest = hashlib.sha256(f"{name}\0{source}".encode("utf-8", "surrogateescape")).hexdigest()
+    return f"built/{digest}.json"
+
+
 def _name(generation: str) -> str:
     return f"generations/{generation}.parquet"
 
