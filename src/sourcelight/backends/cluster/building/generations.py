@@ -21,14 +21,17 @@ from sourcelight.backends.cluster.storage.generation import (
 from sourcelight.backends.cluster.storage.objects import Storage
 from sourcelight.backends.cluster.wiring import dask_client
 from sourcelight.core.batches import Cancellation
-from sourcelight.core.errors import Cancelled, SourcelightError
+from sourcelight.core.errors import Cancelled, ClusterError, SourcelightError
 from sourcelight.engines.search.model import DEFAULT_MAX_FILE_SIZE
 from sourcelight.repos import Catalog, Repository
 
 DEATHS = 3
 """Workers that may die with a repository in hand before it is set aside."""
 
-_LOOK_S = 0.1
+NO_WORKER_S = 60.0
+"""Seconds without any worker after which a build ends: Dask itself would wait for ever."""
+
+_LOOK_S, _COUNT_S = 0.1, 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,7 @@ def build_generation(
     Raises
     ------
     ClusterError
-        When storage or the cluster can't be used.
+        When storage or the cluster can't be used, or the cluster has no worker for `NO_WORKER_S` seconds.
     Cancelled
         After ``cancellation.cancel()``.
     """
@@ -193,8 +196,10 @@ def _on_cluster(scheduler: str, tls: Mapping[str, str] | None) -> Any:
                     pure=False,
                 )
                 waiting[repository.name] = future
+            present = _Present(client, scheduler)
             while waiting:
                 stop.check()
+                present.check()
                 for name in [name for name, future in waiting.items() if future.done()]:
                     future = waiting.pop(name)
                     try:
@@ -215,6 +220,34 @@ def _on_cluster(scheduler: str, tls: Mapping[str, str] | None) -> Any:
             client.close()
 
     return run
+
+
+class _Present:
+    """Looks from time to time whether a cluster has any worker."""
+
+    def __init__(self, client: Any, scheduler: str) -> None:
+        self._client = client
+        self._scheduler = scheduler
+        self._seen = time.monotonic()
+        self._looked = 0.0
+
+    def check(self) -> None:
+        """Raise `ClusterError` when there was none for `NO_WORKER_S` seconds."""
+        now = time.monotonic()
+        if now - self._looked < _COUNT_S:
+            return
+        try:
+            there = bool(self._client.nthreads())
+        except (OSError, TimeoutError):  # its scheduler does not answer
+            there = False
+        self._looked = time.monotonic()
+        if there:
+            self._seen = self._looked
+        elif now - self._seen > NO_WORKER_S:
+            raise ClusterError(
+                f"the cluster at {self._scheduler} has no worker: start some with "
+                f"`sourcelight worker --scheduler {self._scheduler} --storage … --cache … --name …`"
+            )
 
 
 def _set_aside(repository: Repository, known: Mapping[str, ShardEntry], problem: str) -> ShardEntry:

@@ -1,0 +1,412 @@
+"""A cluster of processes on this machine, beside the engine of one process.
+
+    benchmarks/cluster.py --corpus FOLDER --home FOLDER [--part rare|rows|endpoints|sizes|build]... [--rounds N]
+
+FOLDER of the corpus holds git repositories, bare or not; that of `home` keeps shards, and a cache of them, between
+runs.
+Parts, in one run each, all of them without ``--part``:
+
+- ``rare``: a query with few matches over four workers, the same in this process, and an empty fan-out to the same
+  workers (their shortest answer), in turns;
+- ``rows``: a query with very many matches to record batches, over four workers and in this process, in turns;
+- ``endpoints``: what a search costs the client and the scheduler over 4, 25, 100 and 400 workers. They are simulated:
+  Dask's workers in four processes, which answer each search at once with nothing found;
+- ``sizes``: memory, start and searches per second of workers, and bytes of shards;
+- ``build``: all shards built by three workers, and again while the one with most work in hand is killed.
+
+Gates are ratios within one run. CPU time of other processes is counted in ticks of 10 ms, so over many searches, and
+without what they use at rest.
+It exits with 1 if a gate is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import cluster_processes
+from cluster_processes import Cell, memory_mb, wait_until
+from corpus import cpu_s, machine, markdown, timed
+
+from sourcelight.backends.cluster.building.generations import BuildProgress, BuildReport, build_generation
+from sourcelight.backends.cluster.engine import ClusterEngine
+from sourcelight.backends.cluster.fleet import Fleet
+from sourcelight.backends.cluster.messages import HELLO
+from sourcelight.backends.cluster.storage.generation import Generation, ShardEntry, read_current, write_generation
+from sourcelight.backends.cluster.storage.objects import Storage
+from sourcelight.backends.cluster.worker.cache import ShardCache
+from sourcelight.backends.cluster.worker.engines import Engines
+from sourcelight.core.batches import Cancellation, MatchBatch, RepositoryFacts
+from sourcelight.core.errors import WorkersUnreachable
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.engine import Engine
+from sourcelight.repos import Catalog, Viewer
+
+WORKERS = ("a", "b", "c", "d")
+RARE = ("ThreadPoolExecutorFactoryBean count:all", "segmentation fault count:all", "ThreadPoolExecutor count:all")
+MANY = "return case:yes count:all"
+ENDPOINTS = (4, 25, 100, 400)
+PER_ENDPOINT = 5
+FIRST_MS, ROWS_TIMES, BUILD_TIMES = 20.0, 1.3, 1.5
+IN_FLIGHT, SECONDS = 16, 8.0
+EVERYTHING = Viewer("", sees_private=True)
+
+
+class Bench:
+    """What was measured, and whether a gate was missed."""
+
+    def __init__(self, chosen: argparse.Namespace) -> None:
+        self.rounds = chosen.rounds
+        self.home = Path(chosen.home)
+        self.folder = chosen.corpus
+        self.storage = str(self.home / "shards")
+        self.missed = False
+
+    def gate(self, *, met: bool) -> str:
+        """How a cell ends."""
+        self.missed = self.missed or not met
+        return "" if met else " **missed**"
+
+
+def answered(engine: Engine, query: str) -> tuple[int, float]:
+    """Search to the end; rows, and seconds until the first ones."""
+    began = time.perf_counter()
+    first = 0.0
+    rows = 0
+    last: Any = None
+    for event in engine.stream(SearchRequest(query), EVERYTHING, Cancellation()):
+        last = event
+        if isinstance(event, MatchBatch):
+            first = first or time.perf_counter() - began
+            rows += event.batch.num_rows
+    if type(last).__name__ != "Done":
+        sys.exit(f"{query}: the search did not end")
+    return rows, first
+
+
+def fan_out(fleet: Fleet) -> None:
+    """Ask every worker for its shortest answer, at once, and wait for all."""
+    import asyncio
+
+    async def ask(address: str) -> None:
+        with suppress(WorkersUnreachable):  # a busy machine takes no connection in time; the next turn asks again
+            async for _ in fleet.members.connections.ask(address, HELLO):
+                pass
+
+    async def every() -> None:
+        await asyncio.gather(*(ask(member.address) for member in fleet.members.live))
+
+    fleet.run(every())
+
+
+def shards(bench: Bench) -> Generation:
+    """The generation of the corpus; built here if there is none."""
+    found = read_current(Storage(bench.storage))
+    if found is None:
+        report = build_generation(Catalog.open([bench.folder]), Storage(bench.storage), workers=2)
+        if report.failures:
+            sys.exit(f"not built: {dict(report.failures)}")
+        found = report.generation
+    return found
+
+
+@contextmanager
+def one_process(bench: Bench) -> Iterator[Engine]:
+    """The engine of this process over the same shards, all of them on its disk."""
+    generation = shards(bench)
+    storage = Storage(bench.storage)
+    cache = ShardCache(storage, bench.home / "cache")
+    try:
+        names = [entry.name for entry in generation.searchable]
+        with Engines(storage, cache).over(generation.id, names, Cancellation()) as (engine, failed):
+            if failed:
+                sys.exit(f"not opened: {failed}")
+            for query in (*RARE, MANY):
+                answered(engine, query)
+            yield engine
+    finally:
+        cache.close()
+
+
+@contextmanager
+def clustered(bench: Bench) -> Iterator[tuple[Cell, ClusterEngine]]:
+    """Four workers that hold the corpus, each shard opened once."""
+    with cluster_processes.cell(bench.storage) as cell:
+        cell.start(*WORKERS)
+        engine = ClusterEngine(Fleet([cell.address], bench.storage))
+        try:
+            wait_until(lambda: len(engine.cluster.workers) == len(WORKERS), "workers join")
+            engine.fleet.holders()
+            for query in (*RARE, MANY):
+                answered(engine, query)
+            yield cell, engine
+        finally:
+            engine.close()
+
+
+def cpu_of(work: Callable[[], Any], times: int, cell: Cell) -> tuple[float, float, float]:
+    """CPU milliseconds of one turn of `work`: of this process, of the scheduler, of the workers.
+
+    What Dask's processes use at rest is taken off: heartbeats and watching themselves, however long a turn takes.
+    """
+    rest_s = 2.0
+    before = cell.cpu_s()
+    time.sleep(rest_s)
+    began, start = time.monotonic(), cell.cpu_s()
+    rest = [(now - then) / rest_s for now, then in zip(start, before, strict=True)]
+    own = cpu_s()
+    for _ in range(times):
+        work()
+    own = cpu_s() - own
+    wall = time.monotonic() - began
+    used = [now - then - idle * wall for now, then, idle in zip(cell.cpu_s(), start, rest, strict=True)]
+    scheduler, workers = (max(value, 0.0) / times * 1e3 for value in used)
+    return own / times * 1e3, scheduler, workers
+
+
+def rare(bench: Bench) -> None:
+    """A query with few matches."""
+    rows = []
+    with one_process(bench) as alone, clustered(bench) as (cell, engine):
+        for query in RARE:
+            times: dict[str, list[float]] = {"one": [], "empty": [], "cluster": []}
+            found = {answered(one, query)[0] for one in (alone, engine)}
+            if len(found) != 1:
+                sys.exit(f"{query}: {found} rows")
+            for _ in range(bench.rounds):
+                times["one"].append(timed(lambda query=query: answered(alone, query))[1])  # type: ignore[misc]
+                times["empty"].append(timed(lambda: fan_out(engine.fleet))[1])
+                times["cluster"].append(timed(lambda query=query: answered(engine, query))[1])  # type: ignore[misc]
+            one, empty, ours = (statistics.median(times[name]) * 1e3 for name in times)
+            best = [min(times[name]) * 1e3 for name in times]
+            allowed = one + 2 * empty
+            own, _, _ = cpu_of(lambda query=query: answered(alone, query), bench.rounds, cell)  # type: ignore[misc]
+            cpu = cpu_of(lambda query=query: answered(engine, query), bench.rounds, cell)  # type: ignore[misc]
+            nothing = cpu_of(lambda: fan_out(engine.fleet), bench.rounds, cell)
+            rows.append(
+                [f"`{query.removesuffix(' count:all')}`", f"{found.pop():,}"]
+                + [f"{value:.1f} ({low:.1f})" for value, low in zip((one, empty, ours), best, strict=True)]
+                + [f"{ours / allowed:.2f}{bench.gate(met=ours <= allowed)}", f"{best[2] / (best[0] + 2 * best[1]):.2f}"]
+                + [f"{own:.1f}", f"{nothing[0]:.1f} + {nothing[2]:.1f}", f"{cpu[0]:.1f} + {cpu[2]:.1f}"]
+            )
+    head = ["query", "rows", "one process ms", "empty fan-out ms", "cluster ms"]
+    head += ["÷ (one + 2 x empty)", "of the quickest", "CPU ms: one", "empty", "cluster"]
+    print(markdown(head, rows))
+
+
+def many(bench: Bench) -> None:
+    """A query with very many matches."""
+    rows = []
+    with one_process(bench) as alone, clustered(bench) as (cell, engine):
+        found: dict[str, list[tuple[float, float, float, float]]] = {"one process": [], "cluster": []}
+        counts = set()
+        for _ in range(max(bench.rounds // 8, 3)):
+            for name, one in (("one process", alone), ("cluster", engine)):
+                workers = cell.cpu_s()[1]
+                cpu, wall, (count, first) = timed(lambda one=one: answered(one, MANY))  # type: ignore[misc]
+                found[name].append((wall, first, cpu, cell.cpu_s()[1] - workers))
+                counts.add(count)
+        if len(counts) != 1:
+            sys.exit(f"{MANY}: {counts} rows")
+        for name, measured in found.items():
+            wall, first, own, others = (statistics.median(column) for column in zip(*measured, strict=True))
+            best, first_best, _, _ = (min(column) for column in zip(*measured, strict=True))
+            rows.append(
+                [
+                    name,
+                    f"{counts.copy().pop():,}",
+                    f"{first * 1e3:.1f} ({first_best * 1e3:.1f})",
+                    f"{wall:.2f} ({best:.2f})",
+                    f"{own:.2f}",
+                    f"{others:.2f}",
+                ]
+            )
+        medians = {name: statistics.median(one[0] for one in measured) for name, measured in found.items()}
+        ratio = medians["cluster"] / medians["one process"]
+        first = statistics.median(one[1] for one in found["cluster"]) * 1e3
+    print(markdown(["where", "rows", "first batch ms", "all s", "CPU s, this process", "CPU s, workers"], rows))
+    print(f"\ncluster ÷ one process: {ratio:.2f} (at most {ROWS_TIMES}){bench.gate(met=ratio <= ROWS_TIMES)}", end="; ")
+    print(f"first batch: {first:.1f} ms (below {FIRST_MS:.0f}){bench.gate(met=first < FIRST_MS)}")
+
+
+def endpoints(bench: Bench) -> None:
+    """What a search over many workers costs the client and the scheduler."""
+    rows = []
+    for count in ENDPOINTS:
+        with tempfile.TemporaryDirectory() as folder:
+            names = [f"example.org/o/r{number}" for number in range(count * PER_ENDPOINT)]
+            entries = tuple(ShardEntry(RepositoryFacts(name), f"{at:064x}", 10**8) for at, name in enumerate(names))
+            write_generation(Storage(folder), Generation(entries=entries), "")
+            rows.append(_endpoints(bench, folder, count))
+            print(" | ".join(rows[-1]), file=sys.stderr, flush=True)
+    head = ["endpoints", "repositories", "empty fan-out ms p50/p95", "search ms p50/p95", "CPU ms, client: fan-out"]
+    head += ["search", "CPU ms, scheduler, for a search", "scheduler at rest, ms in a second", "placed in s"]
+    print(markdown(head, rows))
+
+
+def _endpoints(bench: Bench, storage: str, count: int) -> list[str]:
+    query = "zzqqxxyy_absent OR xq count:1"  # two alternatives: no hint is looked for when nothing is found
+    with cluster_processes.cell(storage) as cell:
+        cell.simulate(count, min(count, 4))
+        engine = ClusterEngine(Fleet([cell.address], storage))
+        try:
+            wait_until(lambda: len(engine.cluster.workers) == count, "endpoints join")
+            _, placed_s, holders = timed(engine.fleet.holders)
+            asked = len({members[0] for members in holders.values()})
+            for _ in range(3):
+                answered(engine, query)
+                fan_out(engine.fleet)
+            times: list[list[float]] = [[], []]
+            for _ in range(bench.rounds):
+                times[0].append(timed(lambda: fan_out(engine.fleet))[1] * 1e3)
+                times[1].append(timed(lambda: answered(engine, query))[1] * 1e3)
+            empty = cpu_of(lambda: fan_out(engine.fleet), bench.rounds, cell)
+            search = cpu_of(lambda: answered(engine, query), bench.rounds * 2, cell)
+            before, began = cell.cpu_s()[0], time.monotonic()
+            time.sleep(5)
+            rest = (cell.cpu_s()[0] - before) / (time.monotonic() - began) * 1e3
+        finally:
+            engine.close()
+    return [
+        f"{count} ({asked} asked)",
+        f"{count * PER_ENDPOINT:,}",
+        *(f"{statistics.median(one):.1f}/{statistics.quantiles(one, n=20)[-1]:.1f}" for one in times),
+        f"{empty[0]:.1f}",
+        f"{search[0]:.1f}",
+        f"{search[1]:.2f}",
+        f"{rest:.1f}",
+        f"{placed_s:.2f}",
+    ]
+
+
+def sizes(bench: Bench) -> None:
+    """Bytes, memory, start, and searches per second."""
+    generation = shards(bench)
+    text = sum(entry.text_bytes for entry in generation.searchable)
+    size = sum(entry.size for entry in generation.searchable)
+    rows = [
+        ["shards", f"{len(generation.searchable)} of {text / 1e6:.0f} MB of text in {size / 1e6:.0f} MB"],
+        ["bytes of a shard ÷ its text", f"{size / text:.2f}"],
+    ]
+    with cluster_processes.cell(bench.storage) as cell:
+        began = time.monotonic()
+        cell.start("first")
+        engine = ClusterEngine(Fleet([cell.address], bench.storage))
+        try:
+            wait_until(lambda: engine.cluster.workers, "a worker joins")
+            rows.append(["start of a worker until it joined, s", f"{time.monotonic() - began:.1f}"])
+            pid = cell.workers["first"].pid
+            rows.append(["memory of a worker without shards, MB (of its own)", _memory(pid)])
+            rows.append(["memory of the scheduler, MB (of its own)", _memory(cell.scheduler.pid)])
+            _, wall, _ = timed(lambda: answered(engine, RARE[0]))
+            rows.append([f"first search: all {len(generation.searchable)} shards fetched and opened, s", f"{wall:.1f}"])
+            rows.append(["memory after it, MB (of its own)", _memory(pid)])
+            for query in (*RARE[1:], "type:symbol decode count:all", MANY):
+                answered(engine, query)
+            rows.append(["memory after larger ones, MB (of its own)", _memory(pid)])
+        finally:
+            engine.close()
+    with clustered(bench) as (cell, engine):
+        for query in (RARE[0], "fmt.Errorf count:all"):
+            rate, own, others = _rate(engine, query, cell)
+            rows.append(
+                [
+                    f"`{query}`, four workers, {IN_FLIGHT} at once: searches a second",
+                    f"{rate:.0f} ({own:.1f} ms of CPU of the service and {others:.1f} ms of the workers for each)",
+                ]
+            )
+    print(markdown(["what", "figure"], rows))
+
+
+def _memory(pid: int) -> str:
+    whole, own = memory_mb(pid)
+    return f"{whole:.0f} ({own:.0f})"
+
+
+def _rate(engine: ClusterEngine, query: str, cell: Cell) -> tuple[float, float, float]:
+    counts = [0] * IN_FLIGHT
+    ends = time.monotonic() + SECONDS
+
+    def run(at: int) -> None:
+        while time.monotonic() < ends:
+            answered(engine, query)
+            counts[at] += 1
+
+    workers, own, began = cell.cpu_s()[1], cpu_s(), time.monotonic()
+    threads = [threading.Thread(target=run, args=(at,)) for at in range(IN_FLIGHT)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    done = sum(counts)
+    return (
+        done / (time.monotonic() - began),
+        (cpu_s() - own) / done * 1e3,
+        (cell.cpu_s()[1] - workers) / done * 1e3,
+    )
+
+
+def build(bench: Bench) -> None:
+    """All shards built on three workers, and with one of them killed."""
+    rows, took = [], []
+    for killed in (False, True):
+        cpu, wall, report, again = _built(bench.folder, killed=killed)
+        took.append(wall)
+        name = "one worker killed when a third was built" if killed else "undisturbed"
+        rows.append([name, f"{len(report.built)}", f"{len(report.failures)}", f"{wall:.0f}", f"{cpu:.0f}", again])
+    print(markdown(["build", "shards", "failed", "wall s", "CPU s of workers that lived", "the same again, s"], rows))
+    ratio = took[1] / took[0]
+    print(f"\nkilled ÷ undisturbed: {ratio:.2f} (at most {BUILD_TIMES}){bench.gate(met=ratio <= BUILD_TIMES)}")
+
+
+def _built(folder: str, *, killed: bool) -> tuple[float, float, BuildReport, str]:
+    catalog = Catalog.open([folder])
+    with tempfile.TemporaryDirectory() as storage, cluster_processes.cell(storage) as cell:
+        cell.start(*WORKERS[:3])
+        from distributed import Client
+
+        with Client(cell.address, set_as_default=False) as client:
+            wait_until(lambda: len(client.nthreads()) == 3, "workers join")
+
+        def heard(progress: BuildProgress) -> None:
+            if killed and len(cell.workers) == 3 and progress.done >= progress.total // 3:
+                cell.kill(WORKERS[0])
+
+        own = {"cluster": cell.address, "progress": heard}
+        _, wall, report = timed(lambda: build_generation(catalog, Storage(storage), **own))  # type: ignore[arg-type]
+        cpu = cell.cpu_s()[1]
+        _, again, second = timed(lambda: build_generation(catalog, Storage(storage), cluster=cell.address))
+        if len(second.current) != len(catalog.repositories):
+            sys.exit(f"built again: {second.built}, failed: {dict(second.failures)}")
+    return cpu, wall, report, f"{again:.1f}"
+
+
+PARTS = {"rare": rare, "rows": many, "endpoints": endpoints, "sizes": sizes, "build": build}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--corpus", required=True)
+    parser.add_argument("--home", required=True)
+    parser.add_argument("--part", action="append", choices=list(PARTS))
+    parser.add_argument("--rounds", type=int, default=40)
+    chosen = parser.parse_args()
+    bench = Bench(chosen)
+    for name in chosen.part or PARTS:
+        print(f"\n### {name}\n", flush=True)
+        PARTS[name](bench)
+    print(f"\n{machine()}")
+    sys.exit(bench.missed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""A cluster of real processes for a benchmark: scheduler, workers, and endpoints that answer without searching."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from corpus import used_cpu_s
+
+START_S = 120.0
+_SCHEDULER = """
+import asyncio
+from distributed import Scheduler
+async def main():
+    async with Scheduler(host="tcp://127.0.0.1:0", dashboard=False, dashboard_address=None) as scheduler:
+        print("at", scheduler.address, flush=True)
+        await scheduler.finished()
+asyncio.run(main())
+"""
+_CLI = "import sys; from sourcelight.cli import main; sys.exit(main())"
+_ENDPOINTS = """
+import asyncio, sys
+from distributed import Worker
+from sourcelight.backends.cluster.wiring import serve_orders
+from sourcelight.backends.cluster.worker.search import Outcome
+from dataclasses import asdict
+
+class Empty:
+    def hello(self):
+        return {"protocol": 0}
+    async def messages(self, operation, order):
+        yield {"kind": "end", "outcome": asdict(Outcome(done=list(order["names"]), targets=len(order["names"])))}
+
+async def main(scheduler, first, last):
+    workers = []
+    for number in range(first, last):
+        name = f"endpoint-{number}"
+        worker = await Worker(scheduler, name=name, nthreads=1, host="tcp://127.0.0.1:0", dashboard=False)
+        serve_orders(worker, Empty())
+        workers.append(worker)
+    print("ready", flush=True)
+    await workers[0].finished()
+
+asyncio.run(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))
+"""
+
+
+class Cell:
+    """A scheduler on loopback, and workers or empty endpoints; `close` ends them all.
+
+    Parameters
+    ----------
+    storage
+        Of the shards.
+    folder
+        Below which each worker has its cache.
+    """
+
+    def __init__(self, storage: str, folder: Path) -> None:
+        self.storage = storage
+        self.folder = folder
+        self.workers: dict[str, subprocess.Popen[str]] = {}
+        self.endpoints: list[subprocess.Popen[str]] = []
+        self.scheduler = _process(["-c", _SCHEDULER])
+        self.address = _said(self.scheduler, r"at (tcp://\S+)")
+
+    def start(self, *names: str) -> None:
+        """Start workers by the command that operators use; they join by and by."""
+        for name in names:
+            cache = os.fspath(self.folder / name)
+            arguments = ["worker", "--scheduler", self.address, "--storage", self.storage, "--cache", cache]
+            self.workers[name] = _process(["-c", _CLI, *arguments, "--name", name])
+
+    def simulate(self, endpoints: int, processes: int) -> None:
+        """Start Dask workers that answer every search at once with nothing found, many of them in each process."""
+        cuts = [endpoints * at // processes for at in range(processes + 1)]
+        for first, last in itertools.pairwise(cuts):
+            self.endpoints.append(_process(["-c", _ENDPOINTS, self.address, str(first), str(last)]))
+        for process in self.endpoints:
+            _said(process, r"(ready)")
+
+    def kill(self, name: str) -> None:
+        """Kill a worker: it has no time to say goodbye."""
+        process = self.workers.pop(name)
+        process.kill()
+        process.wait(10)
+
+    def cpu_s(self) -> tuple[float, float]:
+        """CPU seconds so far: of the scheduler, and of all workers and endpoints."""
+        others = [*self.workers.values(), *self.endpoints]
+        return used_cpu_s(self.scheduler.pid), sum(used_cpu_s(process.pid) for process in others)
+
+    def close(self) -> None:
+        """End all processes."""
+        every = [*self.workers.values(), *self.endpoints, self.scheduler]
+        for process in every:
+            process.kill()
+        for process in every:
+            process.wait(10)
+            if process.stdout is not None:
+                process.stdout.close()
+
+
+@contextmanager
+def cell(storage: str) -> Iterator[Cell]:
+    """A cell whose caches are in a temporary folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        found = Cell(storage, Path(folder))
+        try:
+            yield found
+        finally:
+            found.close()
+
+
+def wait_until(holds: Callable[[], Any], what: str, within_s: float = START_S) -> float:
+    """Wait for what other processes do; give the seconds that took."""
+    began = time.monotonic()
+    while not holds():
+        if time.monotonic() - began > within_s:
+            sys.exit(f"{what}: not within {within_s:g} s")
+        time.sleep(0.01)
+    return time.monotonic() - began
+
+
+def memory_mb(pid: int) -> tuple[float, float]:
+    """Resident memory of a process, and the part of it that is its own and no mapped file (Linux only)."""
+    lines = Path(f"/proc/{pid}/status").read_text("utf-8").splitlines()
+    values = {line.partition(":")[0]: line.split()[1] for line in lines if line.startswith("Rss") or "VmRSS" in line}
+    return int(values["VmRSS"]) / 1024, int(values["RssAnon"]) / 1024
+
+
+def _said(process: subprocess.Popen[str], pattern: str) -> str:
+    """What a process prints, once it fits."""
+    for line in process.stdout or ():
+        if match := re.search(pattern, line):
+            return match[1]
+    sys.exit("a process of the cluster ended")
+
+
+def _process(arguments: list[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, *arguments],
+        env={**os.environ, "DASK_LOGGING__DISTRIBUTED": "error"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
