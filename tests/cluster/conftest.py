@@ -26,9 +26,9 @@ def shards(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(storage)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def cell(shards: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cell]:
-    """A scheduler with three workers."""
+    """A scheduler with three workers; tests that harm theirs have one of their own."""
     cell = Cell(shards, tmp_path_factory.mktemp("caches"))
     try:
         yield cell
@@ -39,6 +39,14 @@ def cell(shards: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cell
 @pytest.fixture
 def clustered(cell: Cell, shards: str) -> Iterator[sl.Client]:
     """Client over the cluster, once all its workers are there."""
+    with sl.open(cluster=cell.address, storage=shards) as client:
+        wait_until(lambda: len(client.cluster.workers) == len(cell.workers), "workers join")
+        yield client
+
+
+@pytest.fixture(scope="session")
+def calm(cell: Cell, shards: str) -> Iterator[sl.Client]:
+    """Client over the cluster that no test harms, for many tests."""
     with sl.open(cluster=cell.address, storage=shards) as client:
         wait_until(lambda: len(client.cluster.workers) == len(cell.workers), "workers join")
         yield client

@@ -23,6 +23,7 @@ from sourcelight.core.wire.request import SearchRequest
 from sourcelight.repos import Viewer
 
 HUB = "example.org/tidewatch/hub"
+PYTIDE = "example.org/tidewatch/pytide"
 SECRET = "example.org/tidewatch/handbook"
 QUERIES = (
     "tide count:all",
@@ -135,6 +136,12 @@ def test_a_service_over_a_cluster_gives_the_same_rows(
             for query in QUERIES[:3]:
                 assert sorted(rows(remote.search(query))) == sorted(rows(embedded.search(query)))
             assert list(remote.list_files(HUB)["path"]) == list(embedded.list_files(HUB)["path"])
+            keys = ["repository", "path", "line_number"]
+            found = (one.find_references(PYTIDE, "src/pytide/client.py", "Hub") for one in (remote, embedded))
+            ours, theirs = (sorted(map(tuple, one[keys].astype(str).to_numpy())) for one in found)
+            assert ours == theirs
+            ours, theirs = (list(one.commit_search(repos=[HUB, PYTIDE])["commit"]) for one in (remote, embedded))
+            assert ours == theirs
     finally:
         server.terminate()
         server.wait(15)

@@ -80,9 +80,9 @@ def known(embedded: sl.Client) -> None:
 
 @pytest.mark.parametrize(("name", "arguments"), CALLS, ids=ids(CALLS))
 def test_a_call_gives_what_one_machine_gives(
-    clustered: sl.Client, embedded: sl.Client, name: str, arguments: Mapping[str, Any]
+    calm: sl.Client, embedded: sl.Client, name: str, arguments: Mapping[str, Any]
 ) -> None:
-    ours, theirs = frame(clustered, name, arguments), frame(embedded, name, arguments)
+    ours, theirs = frame(calm, name, arguments), frame(embedded, name, arguments)
     assert_frame_equal(ours, theirs, check_categorical=False, check_exact=True)
     assert [str(kind) for kind in ours.dtypes] == [str(kind) for kind in theirs.dtypes]
     assert ours.attrs == theirs.attrs
@@ -98,9 +98,9 @@ QUESTIONS = [
 
 @pytest.mark.parametrize(("question", "repos"), QUESTIONS, ids=["how", "who", "count", "nothing"])
 def test_deep_search_gives_what_one_machine_gives(
-    clustered: sl.Client, embedded: sl.Client, question: str, repos: list[str] | None
+    calm: sl.Client, embedded: sl.Client, question: str, repos: list[str] | None
 ) -> None:
-    ours, theirs = (one.deepsearch(question, repos=repos, cache=False) for one in (clustered, embedded))
+    ours, theirs = (one.deepsearch(question, repos=repos, cache=False) for one in (calm, embedded))
     assert (ours.status, ours.text) == ("complete", theirs.text)
     assert_frame_equal(ours.sources, theirs.sources)
     assert ours.followups == theirs.followups
@@ -114,6 +114,6 @@ EXPLAINED = ["tide", "repo:hub lang:go file:api retry OR alarm", "type:symbol e"
 
 
 @pytest.mark.parametrize("query", EXPLAINED)
-def test_a_query_is_explained_as_on_one_machine(clustered: sl.Client, embedded: sl.Client, query: str) -> None:
+def test_a_query_is_explained_as_on_one_machine(calm: sl.Client, embedded: sl.Client, query: str) -> None:
     request = SearchRequest(query)
-    assert call(clustered.backend.explain, request) == call(embedded.backend.explain, request)
+    assert call(calm.backend.explain, request) == call(embedded.backend.explain, request)

@@ -38,9 +38,9 @@ class Recording(Connections):
 
 
 @pytest.fixture
-def asked(clustered: sl.Client) -> Iterator[list[Mapping[str, Any]]]:
+def asked(calm: sl.Client) -> Iterator[list[Mapping[str, Any]]]:
     """The orders that workers got in a test."""
-    members = clustered.backend.engine.fleet.members  # type: ignore[attr-defined]
+    members = calm.backend.engine.fleet.members  # type: ignore[attr-defined]
     former = members.connections
     recording = Recording()
     recording.orders = []
@@ -49,7 +49,7 @@ def asked(clustered: sl.Client) -> Iterator[list[Mapping[str, Any]]]:
         yield recording.orders
     finally:
         members.connections = former
-        clustered.backend.engine.fleet.run(recording.close())  # type: ignore[attr-defined]
+        calm.backend.engine.fleet.run(recording.close())  # type: ignore[attr-defined]
 
 
 def context_of(client: sl.Client, desk: Desk | None = None) -> tools.CallContext:
@@ -70,7 +70,7 @@ def without_trace(text: str, asked: list[Mapping[str, Any]]) -> None:
 
 @pytest.mark.parametrize(("name", "arguments"), CALLS, ids=ids(CALLS))
 def test_a_call_shows_and_asks_nothing_of_what_is_not_seen(
-    clustered: sl.Client,
+    calm: sl.Client,
     embedded: sl.Client,
     asked: list[Mapping[str, Any]],
     name: str,
@@ -78,40 +78,38 @@ def test_a_call_shows_and_asks_nothing_of_what_is_not_seen(
 ) -> None:
     if "repos" in arguments:
         arguments = {**arguments, "repos": [one for one in arguments["repos"] if one in SEEN]}
-    ours, theirs = (tools.call(name, arguments, context_of(client)) for client in (clustered, embedded))
+    ours, theirs = (tools.call(name, arguments, context_of(client)) for client in (calm, embedded))
     without_trace(told(ours), asked)
     assert told(ours) == told(theirs)
 
 
 @pytest.mark.parametrize("name", ["commit_search", "diff_search", "contributors", "churn", "hotspots", "identities"])
-def test_naming_what_is_not_seen_is_naming_nothing(
-    clustered: sl.Client, asked: list[Mapping[str, Any]], name: str
-) -> None:
+def test_naming_what_is_not_seen_is_naming_nothing(calm: sl.Client, asked: list[Mapping[str, Any]], name: str) -> None:
     more = {"pattern": "e"} if name == "diff_search" else {}
     for repos in ([HANDBOOK], [HUB, HANDBOOK]):
         with pytest.raises(sl.RepositoryNotFound) as unseen:
-            tools.call(name, {"repos": repos, **more}, context_of(clustered))
+            tools.call(name, {"repos": repos, **more}, context_of(calm))
         with pytest.raises(sl.RepositoryNotFound) as absent:
-            tools.call(name, {"repos": ["example.org/absent"], **more}, context_of(clustered))
+            tools.call(name, {"repos": ["example.org/absent"], **more}, context_of(calm))
         assert str(unseen.value).replace(HANDBOOK, "x") == str(absent.value).replace("example.org/absent", "x")
     assert not asked
 
 
 def test_a_question_and_an_explanation_keep_to_what_is_seen(
-    clustered: sl.Client, embedded: sl.Client, asked: list[Mapping[str, Any]], tmp_path: Any
+    calm: sl.Client, embedded: sl.Client, asked: list[Mapping[str, Any]], tmp_path: Any
 ) -> None:
     desk = Desk(State(str(tmp_path / "state.sqlite")))
     try:
         question = {"question": "How many repositories mention tide?"}
         ours, theirs = (
             tools.call("deepsearch", question, context_of(client, desk)).attributes["answer"]
-            for client in (clustered, embedded)
+            for client in (calm, embedded)
         )
     finally:
         desk.close()
     assert ours == theirs
     request = SearchRequest("e fork:yes archived:yes")
-    explained = clustered.backend.engine.explain(request, STRANGER, Cancellation())  # type: ignore[attr-defined]
+    explained = calm.backend.engine.explain(request, STRANGER, Cancellation())  # type: ignore[attr-defined]
     assert explained.alternatives[0].names == SEEN
     steps = [order["arguments"]["asked"] for order in asked if "asked" in order.get("arguments", {})]
     sent = [pickle.loads(step) for step in steps]  # noqa: S301 - what this very process sent
