@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from datetime import datetime
 
 from sourcelight.core.errors import QueryError
@@ -15,6 +17,10 @@ from sourcelight.core.query.validate import Validator
 
 PATTERN_TYPES = ("keyword", "standard", "regexp", "literal")
 MAX_QUERY_BYTES = 1_000_000
+
+_SHORT = 500
+"""Characters up to which the last 256 queries are not read again: each part of a page asks the same."""
+_DATED = re.compile(r"(?i)before|after|since|until|at\.time")
 
 _REQUESTED = {**{name: name for name in PATTERN_TYPES}, "lucky": "standard"}
 _IN_QUERY = {**_REQUESTED, "regex": "regexp"}
@@ -52,6 +58,17 @@ def parse(
     >>> parse("foo bar", "keyword").root == parse("foo and bar", "keyword").root
     True
     """
+    if now is None and len(text) <= _SHORT and not _DATED.search(text):
+        return _known(text, pattern_type, version)
+    return _parsed(text, pattern_type, version, now)
+
+
+@functools.lru_cache(maxsize=256)
+def _known(text: str, pattern_type: str | None, version: str) -> Query:
+    return _parsed(text, pattern_type, version, None)
+
+
+def _parsed(text: str, pattern_type: str | None, version: str, now: datetime | None) -> Query:
     requested = _requested_type(text, pattern_type, version)
     _check_text(text)
     effective = _type_in_query(text) or requested
