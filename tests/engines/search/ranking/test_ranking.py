@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -314,6 +315,34 @@ def test_limits_take_chunks_one_by_one(tmp_path: Path) -> None:
         request = RankRequest("close the ledger period", limit=most, files=most_files, per_file=per_file)
         found = rank(engine, request, Viewer.owner(), Cancellation())
         assert [(chunk.path, chunk.begin_line) for chunk in found.chunks] == wanted, limits
+
+
+def test_few_are_the_first_of_all(tmp_path: Path) -> None:
+    """With a limit only files that can hold the best chunks are looked at: chunks, scores and counts are the same."""
+    repo = RepositoryBuilder(tmp_path / "wide")
+    words = ("ledger", "period", "account", "balance")
+    repo.commit(
+        {
+            f"{'tests' if at % 3 == 0 else 'src'}/part{at % 7}/{words[at % 4]}_{at}.py": "".join(
+                f"def close_{at}_{part}():\n"
+                + f"    {words[(at * part) % 4]} = {words[at % 3]}\n" * (1 + at * part % 11)
+                for part in range(1 + at % 5)
+            )
+            for at in range(400)
+        }
+    )
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    for question in ("close the ledger period", "balance", "`close_7_1` of ledger_10.py", "account period test"):
+        whole = ask(engine, question)
+        scores = {file.path: (file.score, file.lists) for file in whole.files}
+        for limit in (1, 10, 40):
+            few = ask(engine, question, limit=limit)
+            assert few.chunks == tuple(
+                replace(chunk, file=few.chunks[at].file) for at, chunk in enumerate(whole.chunks[:limit])
+            )
+            assert {file.path: (file.score, file.lists) for file in few.files}.items() <= scores.items()
+            assert (few.matched_files, few.matched_chunks) == (whole.matched_files, whole.matched_chunks)
+            assert (few.coverage, few.unknown) == (whole.coverage, whole.unknown)
 
 
 def test_first_use_tells_how_far_it_is_and_can_be_stopped(builder: RepositoryBuilder, tmp_path: Path) -> None:

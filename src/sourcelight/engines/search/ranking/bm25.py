@@ -1,4 +1,4 @@
-"""BM25F over the chunks of a space, and BM25 over its files, in one pass over the entries of each term.
+"""BM25F over the chunks of a space, in one pass over the entries of each term; BM25 over files, for some of them.
 
 Term frequency is body / (1 - b + b · length / mean) + WD · definitions + WP · path, saturated once
 (Robertson, Zaragoza, Taylor: Simple BM25 extension to multiple weighted fields, 2004).
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.batches import Cancellation
+from sourcelight.engines.search.ranking.room import Room
 from sourcelight.engines.search.ranking.space import Numbers, Space
 
 Floats = NDArray[np.float64]
@@ -30,32 +31,70 @@ class Weights:
     path: float = 2.0
 
 
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """Where one term of a question is.
+
+    Attributes
+    ----------
+    factor
+        What the term counts, by its weight in the question and by how rare it is.
+    numbers
+        The chunks, ascending, whose text has it, or where a definition bears it.
+    often
+        How often each has it.
+    files
+        The files, ascending, in whose path it counts.
+    """
+
+    factor: float
+    numbers: Numbers
+    often: NDArray[np.uint8]
+    files: Numbers
+
+
 @dataclass(frozen=True)
 class WordScores:
-    """Scores of chunks and of files.
+    """Scores of chunks.
 
     Attributes
     ----------
     space
-        What they are the chunks and files of.
-    chunks, files
+        What they are the chunks of.
+    weights
+        What they were reckoned with.
+    chunks
         A score for each.
     idf
         Of each term that occurs.
-    holders
-        The chunks, ascending, whose text has a term, and the files, ascending, in whose path it counts.
+    postings
+        Where each term is that occurs.
     """
 
     space: Space
+    weights: Weights
     chunks: Floats
-    files: Floats
     idf: Mapping[str, float]
-    holders: Mapping[str, tuple[Numbers, Numbers]]
+    postings: Mapping[str, Posting]
 
     @cached_property
     def matched(self) -> int:
         """How many chunks have a score."""
-        return int(np.count_nonzero(self.chunks > 0.0))
+        return int(self._up_to[-1]) if len(self._up_to) else 0
+
+    @cached_property
+    def reached(self) -> NDArray[np.bool_]:
+        """Of each file, whether one of its chunks has a score."""
+        if not len(self._up_to):
+            return np.zeros(0, dtype=np.bool_)
+        last = self._up_to.take(self.space.first[1:] - 1)
+        found: NDArray[np.bool_] = np.diff(last, prepend=0, append=self.matched) > 0
+        return found
+
+    @cached_property
+    def _up_to(self) -> NDArray[np.int32]:
+        """How many chunks up to each one have a score."""
+        return np.cumsum(self.chunks > 0.0, dtype=np.int32)
 
     @cached_property
     def held(self) -> Numbers:
@@ -67,49 +106,63 @@ class WordScores:
         """The file of each chunk with a score."""
         return self.space.file_of.take(self.held)
 
-    @cached_property
-    def tops(self) -> Floats:
-        """The best score of the chunks of each file."""
-        if self.matched * 5 > len(self.chunks) > 0:
-            whole: Floats = np.maximum.reduceat(self.chunks, self.space.first)
-            return whole
-        found: Floats = np.zeros(len(self.files))
-        if self.matched:
-            first = starts(self.file)
-            found[self.file.take(first)] = np.maximum.reduceat(self.chunks.take(self.held), first)
-        return found
-
     def held_of(self, files: Numbers) -> tuple[Numbers, Numbers]:
         """Give the chunks with a score of some files, ascending as these are, and the file of each of them."""
         numbers = chunks_of(self.space, files)
         numbers = numbers[self.chunks.take(numbers) > 0.0]
         return numbers, self.space.file_of.take(numbers)
 
+    def next_best(self, files: Numbers) -> tuple[Floats, Floats]:
+        """Give the second and the third best score of the chunks of some files, ascending; each has one."""
+        space = self.space
+        scores = self.chunks.take(chunks_of(space, files))
+        sizes = space.counts.take(files)
+        first = sizes.cumsum() - sizes
+        found = []
+        for _ in range(2 if len(files) else 0):
+            tops = np.maximum.reduceat(scores, first)
+            # Of each file, the first chunk with the best score is taken out.
+            top = (scores == tops.repeat(sizes)).nonzero()[0]
+            owner = np.searchsorted(first, top, side="right")
+            scores[top[starts(owner)]] = 0.0
+            found.append(np.maximum.reduceat(scores, first))
+        return (found[0], found[1]) if found else (scores, scores)
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """How many chunks have a term, in their text or path, and how many files in their text."""
+    def whole(self, files: Numbers) -> Floats:
+        """Score some files, ascending, as if each were one text: BM25 with the counts of all their chunks."""
+        space, k1 = self.space, self.weights.k1
+        found: Floats = np.zeros(len(files))
+        begin = space.first.take(files)
+        end = begin + space.counts.take(files)
+        norm = space.norms(self.weights.b)[1].take(files)
+        for posting in self.postings.values():
+            low = posting.numbers.searchsorted(begin)
+            counts = posting.numbers.searchsorted(end) - low
+            some = counts.nonzero()[0]
+            if not len(some):
+                continue
+            low, counts = low.take(some), counts.take(some)
+            first = counts.cumsum() - counts
+            often = posting.often.take(np.arange(int(counts.sum())) + (low - first).repeat(counts))
+            times = np.add.reduceat(often, first, dtype=np.float64) / norm.take(some)
+            found[some] += posting.factor * times / (k1 + times)
+        return found
 
-    chunks: int = 0
-    files: int = 0
 
-
-def held_by(space: Space, terms: Iterable[str], weights: Weights, cancellation: Cancellation) -> dict[str, Held]:
-    """Count who has each term; raises `Cancelled`."""
+def held_by(space: Space, terms: Iterable[str], weights: Weights, cancellation: Cancellation) -> dict[str, int]:
+    """Count the chunks that have each term, in their text or path; raises `Cancelled`."""
     found = {}
     for term in terms:
         cancellation.check()
         entries = space.entries(term)
-        path = space.path_weights(term) if weights.path else None
+        paths = space.in_paths(term) if weights.path else None
         numbers = _NONE if entries is None else entries[0]
-        file = space.file_of.take(numbers)
-        held = len(numbers)
-        if path is not None:
-            held += int(space.counts.take((path > 0.0).nonzero()[0]).sum()) - int(np.count_nonzero(path.take(file)))
-        files = 0
-        if entries is not None and len(numbers):
-            files = int(np.count_nonzero(np.add.reduceat(entries[1], starts(file)) > 0.0))
-        found[term] = Held(held, files)
+        found[term] = len(numbers)
+        if paths is not None:
+            below = chunks_of(space, paths[0])
+            at = numbers.searchsorted(below)
+            both = np.count_nonzero(numbers.take(at, mode="clip") == below) if len(numbers) else 0
+            found[term] += len(below) - int(both)
     return found
 
 
@@ -118,86 +171,68 @@ def score(
     terms: Mapping[str, float],
     weights: Weights,
     cancellation: Cancellation,
-    known: Mapping[str, Held] | None = None,
+    room: Room | None = None,
+    *,
+    known: Mapping[str, int] | None = None,
 ) -> WordScores:
-    """Score all chunks and files for weighted terms; raises `Cancelled`.
+    """Score all chunks for weighted terms; raises `Cancelled`.
 
-    `known` says of a part of all chunks who has each term among all of them.
+    What is given stands in `room`, and holds until that is used again; None: in memory of its own. `known` says of a
+    part of all chunks how many of all of them have each term.
     """
-    chunks, files, by_path = np.zeros(space.chunks), np.zeros(space.files), np.zeros(space.files)
-    norm, file_norm = space.norms(weights.b)
-    gain, k1, of_all = weights.k1 + 1.0, weights.k1, space.of_all
+    cancellation.check()
+    entries = {term: space.find(term) for term in terms}
+    sizes = [found.size for found in entries.values()]
+    room = room or Room(space.chunks)
+    room.clear(sum(sizes), max(sizes, default=0))
+    chunks, in_path, by_path = room.scores, room.marks, np.zeros(space.files)
+    norm = space.norms(weights.b)[0]
+    gain, k1, of_all = weights.k1 + 1.0, weights.k1, space.of_all[0]
     idf: dict[str, float] = {}
-    holders: dict[str, tuple[Numbers, Numbers]] = {}
-    room = _Room()
+    postings: dict[str, Posting] = {}
     for term, weight in terms.items():
         cancellation.check()
-        entries = space.entries(term)
-        path = space.path_weights(term) if weights.path else None
-        if entries is None and path is None:
+        paths = space.in_paths(term) if weights.path else None
+        found = entries[term]
+        if not found.size and paths is None:
             continue
-        numbers, often, defined = _NO_ENTRIES if entries is None else entries
-        file, times, further = room.of(len(numbers))
-        space.file_of.take(numbers, out=file, mode="clip")
+        numbers, often, defined = room.entries(found.size)
+        found.write(numbers, often, defined)
+        times, further = room.floats(found.size)
+        files, in_path_of = _NO_PATHS if paths is None else paths
         norm.take(numbers, out=times, mode="clip")
         np.divide(often, times, out=times)
         some = (defined > 0).nonzero()[0]
-        times[some] += (weights.definition / 2.0) * defined[some]
-        held, of_files = len(numbers), _NONE
-        alone: Floats | None = None
-        if path is not None:
-            of_files = (path > 0.0).nonzero()[0]
-            here = path.take(file, out=further, mode="clip")
-            held += int(space.counts.take(of_files).sum()) - int(np.count_nonzero(here))
-            here *= weights.path
-            times += here
-            given = weights.path * path.take(of_files)
-            alone = given / (k1 + given)
-            path[of_files] = alone
-        if not held:
-            continue
-        holders[term] = numbers, of_files
-        of_term = Held(held) if known is None else known[term]
-        inverse = idf[term] = idf_of(of_all[0], of_term.chunks)
+        times[some] += (weights.definition / 2.0) * defined.take(some)
+        held, named, given = len(numbers), _NONE, _NONE
+        if len(files):
+            # Looked up by chunk, since to find the file of each entry costs as much as all the rest.
+            below = chunks_of(space, files)
+            in_path[below] = True
+            named = in_path.take(numbers).nonzero()[0]
+            in_path[below] = False
+            given = files.searchsorted(space.file_of.take(numbers.take(named)))
+            times[named] += weights.path * in_path_of.take(given)
+            held += len(below) - len(named)
+        inverse = idf[term] = idf_of(of_all, held if known is None else known[term])
+        factor = weight * inverse * gain
+        postings[term] = Posting(factor, numbers, often, files)
         np.add(times, k1, out=further)
         gained = np.divide(times, further, out=times)
-        if path is not None and alone is not None:
+        if len(files):
             # What a path gives is added below for all chunks of a file at once; here, what the text adds to it.
-            np.add.at(by_path, of_files, weight * inverse * gain * alone)
-            gained -= path.take(file, out=further, mode="clip")
-        gained *= weight * inverse * gain
+            alone = weights.path * in_path_of
+            alone /= k1 + alone
+            by_path[files] += factor * alone
+            gained[named] -= alone.take(given)
+        gained *= factor
         np.add.at(chunks, numbers, gained)
-        if len(numbers):
-            first = starts(file)
-            sums, places = np.add.reduceat(often, first), file.take(first)
-            inverse_file = idf_of(of_all[1], of_term.files if known else int(np.count_nonzero(sums > 0.0)))
-            sums /= file_norm.take(places)
-            np.add.at(files, places, weight * inverse_file * gain * sums / (k1 + sums))
-    _add_to_files(chunks, by_path, space)
-    elsewhere = {} if known is None else {t: idf_of(of_all[0], each.chunks) for t, each in known.items() if each.chunks}
-    return WordScores(space, chunks, files, elsewhere or idf, holders)
-
-
-class _Room:
-    """Arrays that the terms use one after another: to get fresh memory for each costs more than to reckon in it."""
-
-    def __init__(self) -> None:
-        self._file: Numbers = np.zeros(0, dtype=np.int64)
-        self._floats: tuple[Floats, Floats] = np.zeros(0), np.zeros(0)
-
-    def of(self, size: int) -> tuple[Numbers, Floats, Floats]:
-        """Give room for as many files, and twice for as many numbers."""
-        if size > len(self._file):
-            self._file, self._floats = np.empty(size, dtype=np.int64), (np.empty(size), np.empty(size))
-        return self._file[:size], self._floats[0][:size], self._floats[1][:size]
-
-
-def _add_to_files(chunks: Floats, by_path: Floats, space: Space) -> None:
-    """Add to each chunk what its file has; only chunks of files that have something are touched."""
     files = (by_path > 0.0).nonzero()[0]
-    if not len(files):
-        return
-    np.add.at(chunks, chunks_of(space, files), by_path.take(files).repeat(space.counts.take(files)))
+    if len(files):
+        chunks[chunks_of(space, files)] += by_path.take(files).repeat(space.counts.take(files))
+    if known is not None:
+        idf = {term: idf_of(of_all, held) for term, held in known.items() if held}
+    return WordScores(space, weights, chunks, idf, postings)
 
 
 def chunks_of(space: Space, files: Numbers) -> Numbers:
@@ -222,4 +257,4 @@ def starts(values: Numbers) -> Numbers:
 
 
 _NONE = np.zeros(0, dtype=np.int64)
-_NO_ENTRIES = _NONE, np.zeros(0), np.zeros(0, dtype=np.uint8)
+_NO_PATHS = _NONE, np.zeros(0)

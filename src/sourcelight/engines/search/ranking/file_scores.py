@@ -53,31 +53,63 @@ BODILESS = 0.25
 """What a file counts that only declares a name, or defines it in one line: constants, fields, prototypes."""
 
 
+NEAR = 0.5
+"""Share of the best file's best chunk, each with its kind's factor, from which more of a file is looked at than its
+best chunk: the next two, and the whole."""
+
+
 @dataclass(slots=True)
 class FileLists:
-    """Lists of scores of all files of a space, by name, weighed.
+    """Lists of scores of the files of a space, by name, weighed.
 
     Attributes
     ----------
-    kind
-        The factor of each file.
+    space
+        What they are the files of.
+    factors
+        The factor of each kind of files.
+    top
+        The best score of a chunk.
+    files
+        The files, ascending, that are ranked: all, or those that can hold the best chunks.
+    best
+        Of each of `files`, the best score of its chunks.
+    named
+        The files that have a score for something else than their words.
     lists
-        A score for each file.
-    settled
-        The files, ascending, whose scores are whole: those that can hold one of the chunks asked for. Others may
-        lack what their second and third chunk give. None: all.
+        A score for each file of the space; those for words only of `files`.
     """
 
-    kind: Floats
+    space: Space
+    factors: Floats
+    top: float
+    files: Numbers
+    best: Floats
+    named: Numbers
     lists: dict[str, Floats] = field(default_factory=dict)
-    settled: Numbers | None = None
+
+    def kind(self, files: Numbers) -> Floats:
+        """Give the factor of some files."""
+        return self.factors.take(self.space.kinds.take(files))
+
+    def add(self, name: str, scores: Floats) -> None:
+        """Add a list."""
+        self.lists[name] = scores
+        self.named = np.union1d(self.named, scores.nonzero()[0])
 
     def total(self) -> Floats:
-        """Give the score of each file."""
-        total = np.zeros(len(self.kind))
+        """Give the score of each of `files`."""
+        total = np.zeros(len(self.files))
         for values in self.lists.values():
-            total += values
-        return total * self.kind
+            total += values.take(self.files)
+        return total * self.kind(self.files)
+
+    def tops(self, scores: Floats) -> Floats:
+        """Give what the best chunk of each of `files` has beside others, from the `scores` of these; 0 without one."""
+        found = (CHUNK / (self.top or 1.0)) * self.best * self.kind(self.files)
+        found += FILE * scores
+        found *= self.best > 0.0
+        return found
 
 
 def file_lists(
@@ -97,142 +129,92 @@ def file_lists(
     space, words, question, weights
         What they are made of.
     most
-        Only so many chunks are wanted; None: all.
+        Only the files that hold that many of the best chunks are wanted; None: all.
     defined
         For each name of the question the files of all parts that define it; None: there is no other part.
     exchange
-        Gives the greatest scores of all parts.
+        Gives the greatest scores of all parts; then `most` must be None.
     """
-    found = FileLists(weights.of_kinds(question).take(space.kinds))
     exact, mentioned = np.zeros(space.files), np.zeros(space.files)
+    named: set[int] = set()
     for at, name in enumerate(question.names):
         defining = defining_files(space, name)
         count = len(defining) if defined is None else defined[at]
         if count <= MOST_DEFINING:
+            named |= defining.keys()
             for file, share in sorted(defining.items()):
-                exact[file] += share / count
+                exact[file] += weights.exact * share / count
     for file in _mentioned(space, question):
-        mentioned[file] = 1.0
-    exact *= weights.exact
-    mentioned *= weights.mentioned
-    total = None
-    if most is not None and space.files > _FIRST_TRIED:
-        total, found.settled = _of_likely(words, weights, found.kind, exact + mentioned, most)
-    if total is None:
-        total = np.zeros(space.files)
-        tops = _three_best(space, words)
-        lists = (*tops, words.files)
-        greatest = exchange.most([_greatest(values) for values in lists])
-        factors = weights.best, weights.second, weights.third, weights.whole
-        for weight, values, top in zip(factors, lists, greatest, strict=True):
-            total += weight * _scaled(values, top)
-    found.lists["words"] = _scaled(total, *exchange.most([_greatest(total)]))
-    found.lists["definitions"] = exact
-    found.lists["mentioned"] = mentioned
+        named.add(file)
+        mentioned[file] = weights.mentioned
+    factors, further = weights.of_kinds(question), np.array(sorted(named), dtype=np.int64)
+    (top,) = exchange.most([float(words.chunks.max(initial=0.0))])
+    for share in _SHARES if most is not None else (0.0,):
+        files, best = _with_chunks(words, share * top, further)
+        found = FileLists(space, factors, top, files, best, further)
+        scores, leader = _by_words(words, found, weights, exchange)
+        (greatest,) = exchange.most([float(scores.max(initial=0.0))])
+        by_words: Floats = np.zeros(space.files)
+        by_words[files] = scores / (greatest or 1.0)
+        found.lists = {"words": by_words, "definitions": exact, "mentioned": mentioned}
+        beyond = share * float(factors.max())
+        if most is None or not share * top:
+            break
+        if NEAR * leader >= beyond * top and _holds(found, most, beyond, weights.best / greatest):
+            break
     return found
 
 
-def _of_likely(
-    words: WordScores, weights: ListWeights, kind: Floats, given: Floats, most: int
-) -> tuple[Floats | None, Numbers | None]:
-    """Give the scores by words, whole for the files that can hold one of the `most` best chunks, and these files.
+_SHARES = 0.5, 0.25, 0.0
+"""Shares of the best score of a chunk down to which files are looked at, one after another, until that is enough."""
 
-    The second and third best chunk of a file are no better than its best one. From that follows the most a file can
-    have; what it has at least is without them. None: all files are needed to know the best second and third chunks.
-    """
-    files = ((words.tops > 0.0) | (given > 0.0)).nonzero()[0]
-    if len(files) <= _FIRST_TRIED:
-        return None, None
-    best, kind, given = words.tops.take(files), kind.take(files), given.take(files)
-    first = best.argpartition(len(files) - _FIRST_TRIED)[-_FIRST_TRIED:]
-    first.sort()
-    second, third = _next_best(words, files.take(first))
-    tops = float(best.max()), float(second.max()), float(third.max())
-    if not 0.0 < float(best.take(first).min()) <= tops[2]:
-        return None, None
-    by_whole = weights.whole * _scaled(words.files.take(files))
-    lower = (weights.best / tops[0]) * best
-    upper = lower + (weights.second / tops[1]) * np.minimum(best, tops[1])
-    upper += (weights.third / tops[2]) * np.minimum(best, tops[2])
-    lower += by_whole
-    upper += by_whole
-
-    def settle(some: Numbers) -> None:
-        """Find out what some files have."""
-        second, third = _next_best(words, files.take(some))
-        scores = weights.best * (best.take(some) / tops[0])
-        scores += weights.second * (second / tops[1])
-        scores += weights.third * (third / tops[2])
-        scores += by_whole.take(some)
-        lower[some] = upper[some] = scores
-
-    settle(first)
-    settle((upper >= _LESS * lower.max()).nonzero()[0])
-    most_words = float(lower.max())
-    least_all, most_all = kind * (lower / most_words + given), kind * (upper / most_words + given)
-    leaders = (most_all >= _LESS * least_all.max()).nonzero()[0]
-    settle(leaders)
-    best_file = float((kind.take(leaders) * (lower.take(leaders) / most_words + given.take(leaders))).max()) or 1.0
-    own, held = (CHUNK / tops[0]) * kind * best, best > 0.0
-    least_all *= FILE / best_file
-    least_all += own
-    least_all *= held
-    most_all *= FILE / best_file
-    most_all += own
-    beyond = len(files) - min(most, len(files))
-    limit = float(np.partition(least_all, beyond)[beyond])
-    settled = ((most_all >= _LESS * limit) & held).nonzero()[0]
-    settle(settled)
-    total = np.zeros(len(words.files))
-    total[files] = lower
-    return total, files.take(settled)
+LESS = 1.0 - 1e-9
+"""What a bound is taken times before it is compared, since sums are rounded."""
 
 
-_FIRST_TRIED = 256
-_LESS = 1.0 - 1e-9
-
-
-def _next_best(words: WordScores, files: Numbers) -> tuple[Floats, Floats]:
-    """Give the second and third best score of the chunks of some files, ascending; all have chunks."""
+def _with_chunks(words: WordScores, least: float, further: Numbers) -> tuple[Numbers, Floats]:
+    """Give the files with a chunk of a score of at least `least`, and some further ones, each with its best score."""
     space = words.space
-    scores = words.chunks.take(chunks_of(space, files))
+    if least <= 0.0:
+        whole: Floats = np.maximum.reduceat(words.chunks, space.first) if space.chunks else words.chunks
+        return np.arange(space.files), whole
+    file = space.file_of.take((words.chunks >= least).nonzero()[0])
+    files = file.take(starts(file))
+    if len(further):
+        files = np.union1d(files, further)
     sizes = space.counts.take(files)
-    first = sizes.cumsum() - sizes
-    found = []
-    for _ in range(2):
-        tops = np.maximum.reduceat(scores, first)
-        top = (scores == tops.repeat(sizes)).nonzero()[0]
-        owner = np.searchsorted(first, top, side="right")
-        scores[top[starts(owner)]] = 0.0
-        found.append(np.maximum.reduceat(scores, first))
-    return found[0], found[1]
+    best = np.maximum.reduceat(words.chunks.take(chunks_of(space, files)), sizes.cumsum() - sizes)
+    return files, best
 
 
-def _greatest(values: Floats) -> float:
-    return float(values.max()) if len(values) else 0.0
+def _by_words(words: WordScores, found: FileLists, weights: ListWeights, exchange: Exchange) -> tuple[Floats, float]:
+    """Give what files have for their words, and the best chunk of a file times the factor of its kind."""
+    files, best = found.files, found.best
+    scores = best * (weights.best / (found.top or 1.0))
+    values = found.kind(files) * best
+    (leader,) = exchange.most([float(values.max(initial=0.0))])
+    near = ((values >= NEAR * leader) & (best > 0.0)).nonzero()[0]
+    some = files.take(near)
+    lists = (*words.next_best(some), words.whole(some))
+    greatest = exchange.most([float(each.max(initial=0.0)) for each in lists])
+    factors = weights.second, weights.third, weights.whole
+    for weight, each, of_all in zip(factors, lists, greatest, strict=True):
+        scores[near] += each * (weight / (of_all or 1.0))
+    return scores, leader
 
 
-def _scaled(values: Floats, most: float | None = None) -> Floats:
-    most = _greatest(values) if most is None else most
-    return values / most if most > 0.0 else values
+def _holds(found: FileLists, most: int, beyond: float, by_words: float) -> bool:
+    """Tell whether the `most` best chunks are all in the files found.
 
-
-def _three_best(space: Space, words: WordScores) -> list[Floats]:
-    """Give the best, second and third best score of the chunks of each file."""
-    found = [np.zeros(space.files) for _ in range(3)]
-    scores, file = words.chunks.take(words.held), words.file
-    if not len(scores):
-        return found
-    first = starts(file)
-    sizes, files = np.diff(first, append=len(file)), file[first]
-    for best in found:
-        tops = np.maximum.reduceat(scores, first)
-        best[files] = tops
-        if best is not found[2]:
-            # Of each file, the first chunk with the best score is taken out.
-            top = (scores == tops.repeat(sizes)).nonzero()[0]
-            scores[top[starts(file[top])]] = 0.0
-    return found
+    `beyond`: no other file's best chunk has as much, as a share of the best of all and with its kind's factor.
+    `by_words`: what a file has for a best chunk as good as the best of all and no further ones.
+    """
+    total = found.total()
+    top = float(total.max())
+    tops = found.tops(total / top)
+    if not 0 < most <= len(tops):
+        return False
+    return float(np.partition(tops, len(tops) - most)[-most]) * LESS > beyond * (CHUNK + FILE * by_words / top)
 
 
 def defining_files(space: Space, name: str) -> dict[int, float]:
@@ -270,36 +252,16 @@ def with_symbols(space: Space) -> Iterator[tuple[int, Piece, SymbolTable]]:
 
 def _mentioned(space: Space, question: Question) -> Iterator[int]:
     """Give the files whose path, or whose name without its extension, the question has."""
-    endings = [file.strip("/").encode() for file in question.files]
-    stems = [name.encode() for name in question.names]
-    asked = [*(file.strip("/") for file in question.files), *question.names]
-    if not asked:
-        return
-    for target, opened in enumerate(space.opened):
-        view = opened.snapshot.view
-        words = space.words[target]
-        if not any(words.may_name(name.rpartition("/")[2]) for name in asked):
-            continue
-        text = bytes(view.path_text)
-        starts = []
-        for wanted in endings:
-            starts += [*_found(text, b"/" + wanted + b"\n"), *_found(text, b"\n" + wanted + b"\n")]
-        for wanted in stems:
-            for at in (*_found(text, b"/" + wanted + b"."), *_found(text, b"\n" + wanted + b".")):
-                if text.find(b"/", at + 1, text.find(b"\n", at + 1)) < 0:
-                    starts.append(at)
-        places = np.array(starts, dtype=np.int64) + 1
-        files = np.unique(np.searchsorted(view.path_start.astype(np.int64), places, side="right") - 1)
-        for number, piece in enumerate(space.pieces):
-            if piece.target == target:
-                yield from (space.file_base[number] + np.flatnonzero(np.isin(piece.files, files))).tolist()
-
-
-def _found(text: bytes, wanted: bytes) -> Iterator[int]:
-    at = text.find(wanted)
-    while at >= 0:
-        yield at
-        at = text.find(wanted, at + 1)
+    asked = [file.strip("/") for file in question.files]
+    for target, opened in enumerate(space.opened if asked or question.names else ()):
+        words, view = space.words[target], opened.snapshot.view
+        files = [file for path in asked for file in words.named(path.rpartition("/")[2])
+                 if f"/{view.path(file)}".endswith(f"/{path}")]  # fmt: skip
+        files += [file for stem in question.names for file in words.with_stem(stem)
+                  if view.path(file).rpartition("/")[2].startswith(f"{stem}.")]  # fmt: skip
+        for number in space.pieces_of[target] if files else ():
+            held = np.isin(space.pieces[number].files, files).nonzero()[0]
+            yield from (space.file_base[number] + held).tolist()
 
 
 def by_target(space: Space, scores: Floats) -> Sequence[NDArray[np.float64]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,39 +85,25 @@ class PathWords:
     ----------
     kind
         For each file, a place in `KINDS`.
-    names
-        The files in whose base name a term is.
-    folders
-        The folders in whose path a term is.
-    folder_of
-        The folder of each file.
-    folder_count
-        How many folders there are.
+    terms
+        For each term, the files in whose path it is, ascending, and what it counts in each.
+    whole, stems
+        Of each file's name, and of what stands before the first dot of it, a number that equal texts share.
     """
 
     kind: NDArray[np.uint8]
-    names: dict[str, NDArray[np.int64]]
-    folders: dict[str, NDArray[np.int64]]
-    folder_of: NDArray[np.int64]
-    folder_count: int
+    terms: Mapping[str, tuple[NDArray[np.int32], NDArray[np.float32]]]
+    whole: NDArray[np.int64]
+    stems: NDArray[np.int64]
 
-    def may_name(self, name: str) -> bool:
-        """Tell whether a file's name may have in it what stands in another; False only where none has."""
-        return all(term in self.names for term in _terms(name, {}))
+    def named(self, name: str) -> Sequence[int]:
+        """Give the files that may bear a name: all that do, and seldom another."""
+        found: list[int] = (self.whole == hash(name)).nonzero()[0].tolist()
+        return found
 
-    def weights(self, term: str) -> NDArray[np.float64] | None:
-        """Give what a term in the path of each file counts; None when no path has it."""
-        named, held = self.names.get(term), self.folders.get(term)
-        if held is not None:
-            folders = np.zeros(self.folder_count)
-            folders[held] = FOLDER
-            found = folders.take(self.folder_of)
-        elif named is not None:
-            found = np.zeros(len(self.kind))
-        else:
-            return None
-        if named is not None:
-            found[named] += BASENAME
+    def with_stem(self, stem: str) -> Sequence[int]:
+        """Give the files whose name up to its first dot may be `stem`: all where it is, and seldom another."""
+        found: list[int] = (self.stems == hash(stem)).nonzero()[0].tolist()
         return found
 
 
@@ -129,33 +116,44 @@ def _read(snapshot: Snapshot) -> PathWords:
     view = snapshot.view
     text = bytes(view.path_text).decode("utf-8", "replace")
     paths = text.split("\n")[1 : view.files + 1]
-    numbers: dict[str, int] = {}
-    facts: list[tuple[bool, bool, bool, bool]] = []
-    folder_of = np.zeros(view.files, dtype=np.int64)
+    folders: dict[str, list[int]] = {}
+    facts: dict[str, tuple[bool, bool, bool, bool]] = {}
     by_name: dict[str, list[int]] = {}
     known: dict[str, tuple[str, ...]] = {}
     kind = np.zeros(view.files, dtype=np.uint8)
+    whole, stems = np.zeros(view.files, dtype=np.int64), np.zeros(view.files, dtype=np.int64)
     for file, path in enumerate(paths):
         folder, _, name = path.rpartition("/")
-        number = numbers.get(folder)
-        if number is None:
-            number = numbers[folder] = len(facts)
-            facts.append(_folder_kinds(folder))
-        folder_of[file] = number
-        kind[file] = _kind(facts[number], name)
+        files = folders.get(folder)
+        if files is None:
+            files = folders[folder] = []
+            facts[folder] = _folder_kinds(folder)
+        files.append(file)
+        kind[file] = _kind(facts[folder], name)
+        whole[file], stems[file] = hash(name), hash(name.partition(".")[0])
         for term in _terms(name, known):
             by_name.setdefault(term, []).append(file)
-    by_folder: dict[str, list[int]] = {}
-    for folder, number in numbers.items():
+    by_folder: dict[str, list[NDArray[np.int32]]] = {}
+    for folder, files in folders.items():
+        held = np.array(files, dtype=np.int32)
         for term in dict.fromkeys(term for part in folder.split("/") for term in _terms(part, known)):
-            by_folder.setdefault(term, []).append(number)
-    return PathWords(
-        kind,
-        {term: np.array(files, dtype=np.int64) for term, files in by_name.items()},
-        {term: np.array(held, dtype=np.int64) for term, held in by_folder.items()},
-        folder_of,
-        len(facts),
-    )
+            by_folder.setdefault(term, []).append(held)
+    terms = {term: _counted(by_name.get(term, ()), by_folder.get(term, ())) for term in by_name.keys() | by_folder}
+    return PathWords(kind, terms, whole, stems)
+
+
+def _counted(named: Sequence[int], below: Sequence[NDArray[np.int32]]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Give the files with a term in their name or in a folder above, and what it counts in each."""
+    names = np.array(named, dtype=np.int32)
+    if not len(below):
+        return names, np.full(len(names), BASENAME, dtype=np.float32)
+    files = np.concatenate([names, *below])
+    counts = np.full(len(files), FOLDER, dtype=np.float32)
+    counts[: len(names)] = BASENAME
+    order = files.argsort(kind="stable")
+    files, counts = files[order], counts[order]
+    first = np.append(True, files[1:] != files[:-1]).nonzero()[0]
+    return files[first], np.add.reduceat(counts, first)
 
 
 _WORD = re.compile(r"\w+")

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from sourcelight.core.batches import Cancellation
-from sourcelight.engines.search.ranking.bm25 import Floats, Held, Weights, WordScores, held_by, score, starts
+from sourcelight.engines.search.ranking.bm25 import Floats, Weights, WordScores, held_by, score, starts
 from sourcelight.engines.search.ranking.exchange import ALONE, COVERING, coverage
 from sourcelight.engines.search.ranking.file_scores import (
     CHUNK,
     FILE,
+    LESS,
     FileLists,
     ListWeights,
     by_target,
@@ -31,6 +32,7 @@ from sourcelight.engines.search.ranking.model import (
 )
 from sourcelight.engines.search.ranking.paths import KINDS
 from sourcelight.engines.search.ranking.question import Question
+from sourcelight.engines.search.ranking.room import Room
 from sourcelight.engines.search.ranking.space import Mask, Numbers, Piece, Space, make_space
 from sourcelight.engines.search.ranking.terms_files import Opened
 
@@ -69,15 +71,22 @@ class Ranker:
             return self._rank_part(space, question, limits, cancellation)
         if not space.chunks:
             return Ranking(question, unknown=_unknown(question, {}))
-        most = limits.chunks if limits.files is None and limits.per_file is None else None
-        order = self._order(space, question, cancellation, None if most is None else max(most, COVERING))
+        with space.rooms.one() as room:
+            return self._ranked(space, question, limits, cancellation, room)
+
+    def _ranked(
+        self, space: Space, question: Question, limits: Limits, cancellation: Cancellation, room: Room
+    ) -> Ranking:
+        wanted = [most for most in (limits.chunks, limits.files) if most is not None]
+        order = self._order(space, question, cancellation, room, max(min(wanted), COVERING) if wanted else None)
         words = order.words
         numbers, files = order.best(limits)
+        described = order.files(files)
         return Ranking(
             question,
-            tuple(order.chunks(numbers, files)),
-            tuple(order.files(files)),
-            int(np.count_nonzero(order.file_scores > 0.0)),
+            tuple(order.chunks(numbers, files, described)),
+            tuple(described),
+            order.matched_files,
             words.matched,
             space.files,
             _coverage(question, space, words, order.first(COVERING)),
@@ -94,26 +103,27 @@ class Ranker:
         held = held_by(space, question.terms, self.weights, cancellation)
         counts = [space.chunks, space.files, space.length]
         counts += [len(defining_files(space, name)) for name in question.names]
-        counts += [number for each in held.values() for number in (each.chunks, each.files)]
+        counts += held.values()
         chunks, files, length, *rest = self.exchange.add(counts)
-        defined, of_terms = rest[: len(question.names)], iter(rest[len(question.names) :])
-        known = {term: Held(count, next(of_terms)) for term, count in zip(held, of_terms, strict=False)}
+        defined, of_terms = rest[: len(question.names)], rest[len(question.names) :]
         part = space.part_of(chunks, files, length)
-        words = score(part, question.terms, self.weights, cancellation, known)
+        known = dict(zip(held, of_terms, strict=True))
+        words = score(part, question.terms, self.weights, cancellation, known=known)
         lists = file_lists(part, words, question, self.lists, defined=defined, exchange=self.exchange)
-        order = _Order(part, words, lists, self.exchange)
+        order = _Order(part, words, lists, exchange=self.exchange)
         numbers, best_files = order.best(limits)
+        described = order.files(best_files)
         first = order.first(COVERING)
         share = Share(
-            tuple(float(order.file_scores[file]) for file in best_files),
+            tuple(order.score_of(file) for file in best_files),
             order.unscaled(),
             tuple(order.covering(chunk, value) for chunk, value in first),
         )
         return Ranking(
             question,
-            tuple(order.chunks(numbers, best_files)),
-            tuple(order.files(best_files)),
-            int(np.count_nonzero(order.file_scores > 0.0)),
+            tuple(order.chunks(numbers, best_files, described)),
+            tuple(described),
+            order.matched_files,
             words.matched,
             part.files,
             unknown=_unknown(question, words.idf),
@@ -134,17 +144,22 @@ class Ranker:
         space = make_space(opened, masks)
         if not space.chunks:
             return []
-        order = self._order(space, question, cancellation)
-        return order.files(order.best_files(most))
+        with space.rooms.one() as room:
+            order = self._order(space, question, cancellation, room)
+            return order.files(order.best_files(most))
 
-    def _order(self, space: Space, question: Question, cancellation: Cancellation, most: int | None = None) -> _Order:
+    def _order(
+        self, space: Space, question: Question, cancellation: Cancellation, room: Room, most: int | None = None
+    ) -> _Order:
         """Score; of only the `most` best chunks, where so many are wanted and no scorer has to see all files."""
-        words = score(space, question.terms, self.weights, cancellation)
-        lists = file_lists(space, words, question, self.lists, None if self.scorers else most)
+        words = score(space, question.terms, self.weights, cancellation, room)
+        if self.scorers:
+            most = None
+        lists = file_lists(space, words, question, self.lists, most)
         for scorer in self.scorers:
             cancellation.check()
             self._add(scorer, _Order(space, words, lists), question, cancellation)
-        return _Order(space, words, lists)
+        return _Order(space, words, lists, most)
 
     def _add(self, scorer: Scorer, order: _Order, question: Question, cancellation: Cancellation) -> None:
         space = order.space
@@ -154,35 +169,54 @@ class Ranker:
                 question,
                 [each.target for each in space.opened],
                 [each.snapshot for each in space.opened],
-                by_target(space, order.file_scores),
-                order.chunks(numbers, files),
+                by_target(space, order.scores),
+                order.chunks(numbers, files, order.files(files)),
             ),
             cancellation,
         )
         if found is not None:
-            order.lists.lists[scorer.name] = scorer.weight * of_targets(space, found)
+            order.lists.add(scorer.name, scorer.weight * of_targets(space, found))
 
 
 class _Order:
     """Files and chunks by their scores."""
 
-    def __init__(self, space: Space, words: WordScores, lists: FileLists, exchange: Exchange = ALONE) -> None:
+    def __init__(
+        self, space: Space, words: WordScores, lists: FileLists, most: int | None = None, exchange: Exchange = ALONE
+    ) -> None:
         self.space, self.words, self.lists, self._exchange = space, words, lists, exchange
         total = lists.total()
-        greatest, most = exchange.most([float(total.max(initial=0.0)), float(words.tops.max(initial=0.0))])
+        (greatest,) = exchange.most([float(total.max(initial=0.0))])
         self._most = greatest or 1.0
-        self.file_scores: Floats = total / self._most
+        self.scores: Floats = total / self._most
         self._seen: list[tuple[int, float]] | None = None
         self._unscaled: tuple[float, ...] = ()
-        if lists.settled is None:
-            self._held, file = words.held, words.file
+        if most is None:
+            self._held, self._files = words.held, words.file
         else:
-            self._held, file = words.held_of(lists.settled)
-        self._files = file
+            tops = lists.tops(self.scores)
+            least = float(np.partition(tops, len(tops) - most)[-most]) if 0 < most < len(tops) else 0.0
+            some = (tops >= LESS * least).nonzero()[0]
+            self._held, self._files = words.held_of(lists.files.take(some))
         self._scores = words.chunks.take(self._held)
-        self._scores *= CHUNK / (most or 1.0)
-        self._scores *= lists.kind.take(file)
-        self._scores += (FILE * self.file_scores).take(file)
+        self._scores *= CHUNK / (lists.top or 1.0)
+        self._scores *= lists.kind(self._files)
+        self._scores += (FILE * self.scores).take(self._places(self._files))
+
+    def _places(self, files: Numbers) -> Numbers:
+        """Give where files stand among those of the lists."""
+        known = self.lists.files
+        return files if len(known) == self.space.files else known.searchsorted(files)
+
+    def score_of(self, file: int) -> float:
+        """Give the score of a file that the lists have."""
+        return float(self.scores[self._places(np.array([file]))[0]])
+
+    @property
+    def matched_files(self) -> int:
+        """How many files have a score."""
+        others = self.lists.named
+        return int(np.count_nonzero(self.words.reached)) + int(np.count_nonzero(~self.words.reached.take(others)))
 
     def _place(self, chunk: int) -> tuple[int, int, int]:
         """Give the piece of a chunk, its number there, and the number of its file."""
@@ -214,7 +248,7 @@ class _Order:
         (most,) = self._exchange.most([float(self._scores.max(initial=0.0))])
         most = most or 1.0
         files = dict.fromkeys(self._place(chunk)[2] for chunk, _ in chosen)
-        ordered = sorted(files, key=lambda file: (-self.file_scores[file], self._name(file)))
+        ordered = sorted(files, key=lambda file: (-self.score_of(file), self._name(file)))
         self._unscaled = tuple(value for _, value in chosen)
         return [(chunk, value / most) for chunk, value in chosen], ordered
 
@@ -235,12 +269,13 @@ class _Order:
 
     def best_files(self, most: int) -> list[int]:
         """Give the best files by their own scores; of equal ones by repository and path."""
-        scores = self.file_scores
-        some = np.flatnonzero(scores > 0.0)
+        some = (self.scores > 0.0).nonzero()[0]
+        scores = self.scores.take(some)
         if most < len(some):
-            least = np.partition(scores[some], len(some) - most)[len(some) - most]
-            some = some[scores[some] >= least]
-        return sorted(some.tolist(), key=lambda file: (-scores[file], self._name(file)))[:most]
+            held = scores >= np.partition(scores, len(some) - most)[len(some) - most]
+            some, scores = some[held], scores[held]
+        pairs = zip(self.lists.files.take(some).tolist(), scores.tolist(), strict=True)
+        return [file for file, _ in sorted(pairs, key=lambda pair: (-pair[1], self._name(pair[0])))[:most]]
 
     def _sorted(self, count: int) -> list[tuple[int, float]]:
         """Give the `count` best chunks and those as good as the last, in order."""
@@ -304,17 +339,18 @@ class _Order:
         for file in files:
             piece, at = self._file(file)
             kind = KINDS[int(self.space.words[piece.target].kind[piece.files[at]])]
-            factor = float(self.lists.kind[file]) / self._most
+            factor = float(self.lists.factors[self.space.kinds[file]]) / self._most
             shares = {name: float(values[file]) * factor for name, values in self.lists.lists.items()}
             target = self.space.opened[piece.target].target
             target = replace(target, commit=self.space.opened[piece.target].commit)
-            found.append(RankedFile(target, self._path(piece, at), float(self.file_scores[file]), kind, shares))
+            found.append(RankedFile(target, self._path(piece, at), self.score_of(file), kind, shares))
         return found
 
-    def chunks(self, chosen: Sequence[tuple[int, float]], files: Sequence[int]) -> list[RankedChunk]:
-        """Describe chunks."""
+    def chunks(
+        self, chosen: Sequence[tuple[int, float]], files: Sequence[int], described: Sequence[RankedFile]
+    ) -> list[RankedChunk]:
+        """Describe chunks, whose files are described already."""
         places = {file: place for place, file in enumerate(files)}
-        described = self.files(files)
         found = []
         for chunk, value in chosen:
             number, within, file = self._place(chunk)
@@ -347,8 +383,8 @@ def held_terms(space: Space, words: WordScores, best: Sequence[tuple[int, float]
     """Give the terms that some chunks hold, in their text or path."""
     tops = np.array(sorted(chunk for chunk, _ in best), dtype=np.int64)
     files = space.file_of[tops]
-    holding = words.holders.items()
-    return frozenset(term for term, (chunks, paths) in holding if _any_of(tops, chunks) or _any_of(files, paths))
+    holding = words.postings.items()
+    return frozenset(term for term, at in holding if _any_of(tops, at.numbers) or _any_of(files, at.files))
 
 
 def _any_of(wanted: Numbers, numbers: Numbers) -> bool:

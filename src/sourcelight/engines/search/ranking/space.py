@@ -11,19 +11,21 @@ import operator
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.engines.search.ranking.paths import PathWords, path_words
+from sourcelight.engines.search.ranking.room import Rooms
 from sourcelight.engines.search.ranking.table import TermsTable
 from sourcelight.engines.search.ranking.terms_files import Opened
 
 Mask = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Entries = tuple[Numbers, NDArray[np.uint8], NDArray[np.uint8]]
+Entries = tuple[NDArray[Any], NDArray[np.uint8], NDArray[np.uint8]]
 _NONE = np.zeros(0, dtype=np.int64)
 _NONE_TWICE = _NONE, _NONE
 
@@ -55,6 +57,8 @@ class Piece:
         The first number of each chunk of the table, -1 where it is not here; None: the same number.
     copied, copies
         The chunks of the table that are here again, ascending, and the number that each has then.
+    twice
+        Of each chunk of the table, whether it is among `copied`.
     """
 
     target: int
@@ -67,8 +71,9 @@ class Piece:
     total_length: int
     file_length: Floats
     place: NDArray[np.int32] | None
-    copied: Numbers
+    copied: NDArray[np.uint32]
     copies: Numbers
+    twice: Mask
 
     @property
     def chunks(self) -> int:
@@ -80,19 +85,21 @@ class Piece:
         """Place in `files` of each chunk's file."""
         return np.arange(len(self.files)).repeat(np.diff(self.first))
 
-    def entries(self, term: str) -> Entries | None:
-        """Give the chunks that hold a term, ascending, how often, and the weight of definitions (in halves)."""
-        held = self.table.entries(term)
-        if held is None:
-            return None
-        rows, often, defined = held
+    @property
+    def is_table(self) -> bool:
+        """Whether the chunks are those of the table, with the same numbers."""
+        return self.place is None and not len(self.copied)
+
+    def placed(self, entries: Entries) -> Entries:
+        """Turn entries of the table into entries of this piece, ascending."""
+        rows, often, defined = entries
         more = self._held_again(rows) if len(self.copied) else _NONE_TWICE
         if self.place is None:
-            found = rows.astype(np.int64), often, defined
+            found = rows, often, defined
         else:
             number = self.place.take(rows)
             some = (number >= 0).nonzero()[0]
-            found = number.take(some).astype(np.int64), often.take(some), defined.take(some)
+            found = number.take(some), often.take(some), defined.take(some)
         if not len(more[0]):
             return found
         numbers, at = more
@@ -104,19 +111,19 @@ class Piece:
 
     def _held_again(self, rows: NDArray[Any]) -> tuple[Numbers, Numbers]:
         """Give the further numbers of some chunks of the table, ascending, and where each stands among them."""
-        if len(self.copied) <= len(rows):
+        if len(self.copied) * 16 <= len(rows):
             at = rows.searchsorted(self.copied)
             some = (rows.take(at, mode="clip") == self.copied).nonzero()[0]
-            if not len(some):
-                return _NONE_TWICE
             numbers, at = self.copies.take(some), at.take(some)
         else:
-            low = self.copied.searchsorted(rows, side="left")
-            counts = self.copied.searchsorted(rows, side="right") - low
-            if not counts.any():
+            at = self.twice.take(rows).nonzero()[0]
+            if not len(at):
                 return _NONE_TWICE
+            held = rows.take(at)
+            low = self.copied.searchsorted(held, side="left")
+            counts = self.copied.searchsorted(held, side="right") - low
             some = np.arange(int(counts.sum())) + (low - (counts.cumsum() - counts)).repeat(counts)
-            numbers, at = self.copies.take(some), np.arange(len(rows)).repeat(counts)
+            numbers, at = self.copies.take(some), at.repeat(counts)
         order = numbers.argsort(kind="stable")
         return numbers.take(order), at.take(order)
 
@@ -146,14 +153,15 @@ def _piece(target: int, opened: Opened, shard: int, mask: Mask | None) -> Piece 
     if source is not None and single < table.chunks:
         place = np.full(table.chunks, -1, dtype=np.int32)
         place[source[:single]] = np.arange(single, dtype=np.int32)
-    copied = copies = _NONE
+    copied, copies, twice = _NONE.astype(np.uint32), _NONE, np.zeros(table.chunks if again.any() else 0, dtype=np.bool_)
     if source is not None:
         by_row = source[single:].argsort(kind="stable")
-        copied, copies = source[single:][by_row], single + by_row
+        copied, copies = source[single:][by_row].astype(np.uint32), single + by_row
+        twice[copied] = True
     length = table.length if source is None else table.length[source]
     total = int(length.sum(dtype=np.int64))
     lengths = np.add.reduceat(length, first[:-1], dtype=np.float64)
-    return Piece(target, table, files, documents, first, source, length, total, lengths, place, copied, copies)
+    return Piece(target, table, files, documents, first, source, length, total, lengths, place, copied, copies, twice)
 
 
 @dataclass(frozen=True)
@@ -239,35 +247,78 @@ class Space:
 
     def entries(self, term: str) -> tuple[Numbers, Floats, NDArray[np.uint8]] | None:
         """Give the chunks whose text has a term, ascending, how often, and the weight of definitions (in halves)."""
-        numbers: list[Numbers] = []
-        times: list[NDArray[np.uint8]] = []
-        defined: list[NDArray[np.uint8]] = []
-        for piece, base in zip(self.pieces, self.chunk_base, strict=False):
-            held = piece.entries(term)
-            if held is None:
-                continue
-            here = held[0]
-            if base:
-                here += base
-            numbers.append(here)
-            times.append(held[1])
-            defined.append(held[2])
+        found = self.find(term)
+        if not found.size:
+            return None
+        room = np.empty(found.size, dtype=np.int64), np.empty(found.size), np.empty(found.size, dtype=np.uint8)
+        found.write(*room)
+        return room
+
+    def find(self, term: str) -> Found:
+        """Find where the entries of a term are."""
+        wanted = term.encode()
+        parts: list[tuple[Entries, int]] = []
+        for bounds, entries, piece, base in self._tables:
+            low, high = bounds(wanted)
+            if low < high:
+                held = entries(low, high)
+                parts.append((held if piece is None else piece.placed(held), base))
+        return Found(parts, sum(len(held[0]) for held, _ in parts))
+
+    @cached_property
+    def rooms(self) -> Rooms:
+        """Where to reckon."""
+        return Rooms(self.chunks)
+
+    @cached_property
+    def _tables(self) -> Sequence[tuple[Any, Any, Piece | None, int]]:
+        """What finds a term in each piece, what gives the entries, the piece where these are not its own, its base."""
+        return [
+            (piece.table.bounds, piece.table.entries, None if piece.is_table else piece, base)
+            for piece, base in zip(self.pieces, self.chunk_base, strict=False)
+        ]
+
+    def in_paths(self, term: str) -> tuple[Numbers, Floats] | None:
+        """Give the files, ascending, in whose path a term counts, and how much; None when there are none."""
+        numbers, counts = [], []
+        for words, number_of in zip(self.words, self._file_numbers, strict=True):
+            held = words.terms.get(term)
+            if held is not None:
+                numbers.append(number_of.take(held[0]))
+                counts.append(held[1])
         if not numbers:
             return None
-        return _united(numbers), _united(times).astype(np.float64), _united(defined)
+        files, weights = _united(numbers), _united(counts)
+        order = files.argsort()
+        if len(order) and files[order[0]] < 0:
+            order = order[np.count_nonzero(files < 0) :]
+        return (files.take(order).astype(np.int64), weights.take(order).astype(np.float64)) if len(order) else None
 
-    def path_weights(self, term: str) -> Floats | None:
-        """Give what a term in the path of each file counts; None when no path has it."""
-        found: Floats | None = None
-        for target, words in enumerate(self.words):
-            weights = words.weights(term) if term in words.folders or term in words.names else None
-            if weights is not None:
-                if found is None:
-                    found = np.zeros(self.files)
-                for number in self.pieces_of[target]:
-                    here = found[self.file_base[number] : self.file_base[number + 1]]
-                    weights.take(self.pieces[number].files, out=here, mode="clip")
+    @cached_property
+    def _file_numbers(self) -> Sequence[NDArray[np.int32]]:
+        """The number of each file of each target's view, -1 for one that is not here."""
+        found = [np.full(opened.snapshot.view.files, -1, dtype=np.int32) for opened in self.opened]
+        for piece, base in zip(self.pieces, self.file_base, strict=False):
+            found[piece.target][piece.files] = np.arange(base, base + len(piece.files), dtype=np.int32)
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Entries of a term, piece by piece, each with what its numbers are moved by; and how many there are."""
+
+    parts: Sequence[tuple[Entries, int]]
+    size: int
+
+    def write(self, numbers: Numbers, times: NDArray[Any], defined: NDArray[np.uint8]) -> None:
+        """Write the chunks, how often each has the term, and the weight of definitions (in halves)."""
+        at = 0
+        for (here, often, weight), base in self.parts:
+            to = at + len(here)
+            np.add(here, base, out=numbers[at:to])
+            times[at:to] = often
+            defined[at:to] = weight
+            at = to
 
 
 def _united(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:

@@ -321,21 +321,25 @@ class TermsTable:
         pairs = zip(starts, self._start[1::_BLOCK].tolist(), strict=True)
         return [bytes(self._terms[low : high - 1]) for low, high in pairs], [*starts, int(self._start[-1])]
 
-    def number_of(self, term: str) -> int:
-        """Give the number of a term, -1 when no chunk has it."""
-        wanted = term.encode()
+    def bounds(self, term: bytes) -> tuple[int, int]:
+        """Give where the entries of a term begin and end; 0 and 0 when no chunk has it."""
         firsts, starts = self._blocks
-        block = bisect.bisect_right(firsts, wanted) - 1
+        block = bisect.bisect_right(firsts, term) - 1
         if block < 0:
-            return -1
-        text = b"\n" + bytes(self._terms[starts[block] : starts[block + 1]])
-        at = text.find(b"\n" + wanted + b"\n")
-        return block * _BLOCK + text.count(b"\n", 0, at) if at >= 0 else -1
+            return 0, 0
+        text = bytes(self._terms[starts[block] : starts[block + 1]])
+        if firsts[block] != term:
+            at = text.find(b"\n" + term + b"\n")
+            if at < 0:
+                return 0, 0
+            block = block * _BLOCK + text.count(b"\n", 0, at) + 1
+        else:
+            block *= _BLOCK
+        return int(self._first[block]), int(self._first[block + 1])
 
-    def entries(self, term: str) -> tuple[Array, Array, Array] | None:
-        """Give the chunks that hold a term, ascending, how often, and the weight of definitions (in halves)."""
-        number = self.number_of(term)
-        if number < 0:
-            return None
-        held = slice(int(self._first[number]), int(self._first[number + 1]))
-        return self._chunk[held], self._times[held], self._weight[held]
+    def entries(self, low: int, high: int) -> tuple[Array, Array, Array]:
+        """Give the chunks of some entries, how often each has the term, and the weight of definitions (in halves).
+
+        Chunks of one term ascend.
+        """
+        return self._chunk[low:high], self._times[low:high], self._weight[low:high]

@@ -1,0 +1,82 @@
+"""Memory in which one question after another is reckoned: to get it afresh each time costs more than to reckon."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class Room:
+    """Arrays for one question to a space of so many chunks.
+
+    Attributes
+    ----------
+    scores
+        A number for each chunk.
+    marks
+        A mark for each chunk; whoever sets one takes it away.
+    """
+
+    def __init__(self, chunks: int) -> None:
+        self.scores: Floats = np.zeros(chunks)
+        self.marks: NDArray[np.bool_] = np.zeros(chunks, dtype=np.bool_)
+        self._floats: tuple[Floats, Floats] = np.zeros(0), np.zeros(0)
+        self._numbers: Numbers = np.zeros(0, dtype=np.int64)
+        self._bytes: tuple[NDArray[np.uint8], NDArray[np.uint8]] = (np.zeros(0, np.uint8), np.zeros(0, np.uint8))
+        self._used = 0
+
+    def clear(self, entries: int, most: int) -> None:
+        """Make room for so many entries of all terms, of `most` for one term; what was there is lost."""
+        self.scores.fill(0.0)
+        self._used = 0
+        if entries > len(self._numbers):
+            self._numbers = np.empty(entries, dtype=np.int64)
+            self._bytes = np.empty(entries, dtype=np.uint8), np.empty(entries, dtype=np.uint8)
+        if most > len(self._floats[0]):
+            self._floats = np.empty(most), np.empty(most)
+
+    def entries(self, size: int) -> tuple[Numbers, NDArray[np.uint8], NDArray[np.uint8]]:
+        """Give room for the next entries: a chunk, and two small numbers of each."""
+        held = slice(self._used, self._used + size)
+        self._used += size
+        return self._numbers[held], self._bytes[0][held], self._bytes[1][held]
+
+    def floats(self, size: int) -> tuple[Floats, Floats]:
+        """Give room for as many numbers twice; the next caller gets the same."""
+        return self._floats[0][:size], self._floats[1][:size]
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is worth keeping: questions of many words need more than is good to hold."""
+        return len(self._numbers) <= _MOST_KEPT * len(self.scores)
+
+
+class Rooms:
+    """Rooms that are free, for a space of so many chunks. Safe to share between threads."""
+
+    def __init__(self, chunks: int) -> None:
+        self._chunks = chunks
+        self._free: list[Room] = []
+        self._guard = threading.Lock()
+
+    @contextmanager
+    def one(self) -> Iterator[Room]:
+        """Give a room to one caller until the end of the block; one in which something failed is thrown away."""
+        with self._guard:
+            room = self._free.pop() if self._free else None
+        room = room or Room(self._chunks)
+        yield room
+        with self._guard:
+            if room.is_small and len(self._free) < _FREE:
+                self._free.append(room)
+
+
+_FREE = 2
+_MOST_KEPT = 2

@@ -1,0 +1,100 @@
+"""A ranking of parts of the files, whose numbers are exchanged, is that of all of them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from sourcelight.backends.embed import open_engine
+from sourcelight.core.batches import Cancellation
+from sourcelight.engines.engine.natural import prepare
+from sourcelight.engines.search.ranking import Ranking
+from sourcelight.engines.search.ranking.exchange import joined
+from sourcelight.engines.search.ranking.question import analyse
+from sourcelight.engines.search.ranking.rank import Limits, Ranker
+from sourcelight.engines.search.ranking.terms_files import Opened
+from sourcelight.testing import RepositoryBuilder
+
+WORDS = ("ledger", "period", "account", "balance", "invoice")
+
+
+@dataclass
+class Table:
+    """Where parts meet: what each brings is there for all once all have come."""
+
+    parts: int
+    barrier: threading.Barrier = field(init=False)
+    brought: dict[int, Sequence[float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.barrier = threading.Barrier(self.parts, timeout=60.0)
+
+    def meet(self, part: int, numbers: Sequence[float]) -> list[Sequence[float]]:
+        """Bring numbers; give those of all."""
+        self.brought[part] = numbers
+        self.barrier.wait()
+        found = [self.brought[at] for at in range(self.parts)]
+        self.barrier.wait()
+        return found
+
+
+@dataclass(frozen=True)
+class Seat:
+    """One part's place at the table."""
+
+    table: Table
+    part: int
+
+    def add(self, numbers: Sequence[int]) -> list[int]:
+        """Sum what all bring."""
+        return [int(sum(each)) for each in zip(*self.table.meet(self.part, numbers), strict=True)]
+
+    def most(self, numbers: Sequence[float]) -> list[float]:
+        """Take the greatest of what all bring."""
+        return [max(each) for each in zip(*self.table.meet(self.part, numbers), strict=True)]
+
+
+def said(ranking: Ranking) -> object:
+    chunks = [(c.target.repository.name, c.path, c.begin_line, c.score, c.file, c.symbols) for c in ranking.chunks]
+    files = [(f.target.repository.name, f.path, f.score, f.kind, f.lists) for f in ranking.files]
+    return chunks, files, replace(ranking, chunks=(), files=(), share=None)
+
+
+def test_parts_rank_as_all_of_them(tmp_path: Path) -> None:
+    """Whatever the limits: the same chunks with the same scores, counts and coverage, also where a part has nothing."""
+    for name in range(4):
+        repo = RepositoryBuilder(tmp_path / "code" / f"books{name}", origin=f"https://example.org/team/books{name}.git")
+        repo.commit(
+            {
+                f"{('src', 'tests', 'docs')[at % 3]}/{WORDS[(at + name) % 5]}/part_{at}.py": "".join(
+                    f"def close_{WORDS[(at * part) % 5]}_{part}():\n"
+                    + f"    {WORDS[(name + at) % 4]} = {WORDS[part % 3]}\n" * (2 + at * part % 9)
+                    for part in range(1 + (at + name) % 4)
+                )
+                for at in range(12)
+            }
+            if name < 3
+            else {"notes.txt": "nothing of interest\n"}
+        )
+    engine = open_engine([tmp_path / "code"], index=tmp_path / "index", workers=1)
+    targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
+    assert prepare(engine, targets, Cancellation()) == {}
+    opened = [engine.terms.open(target) for target in targets]
+    for text in ("close the ledger period", "`close_account_2` in part_7.py", "test of the balance", "zebra"):
+        question = analyse(text)
+        for limits in (Limits(), Limits(files=3, per_file=2)):
+            whole = Ranker().rank(question, opened, [None] * 4, limits, Cancellation())
+            for held in ([opened[:2], opened[2:]], [opened[:3], opened[3:]]):
+                table = Table(len(held))
+
+                def part(at: int, some: list[Opened], table: Table = table, limits: Limits = limits) -> Ranking:
+                    ranker = Ranker(exchange=Seat(table, at))
+                    return ranker.rank(question, some, [None] * len(some), limits, Cancellation())  # noqa: B023 - over before the next
+
+                with ThreadPoolExecutor(len(held)) as pool:
+                    parts = list(pool.map(part, range(len(held)), held))
+                together, _ = joined(question, parts, limits.files, limits.per_file)
+                assert said(together) == said(whole), (text, limits)
