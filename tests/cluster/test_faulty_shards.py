@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import threading
 from collections.abc import Callable, Iterator
@@ -18,10 +19,15 @@ from cluster.desks import DeskCell
 from cluster.questions import QUERY, Line, searched
 from sourcelight.backends.cluster.engine import ClusterEngine
 from sourcelight.backends.cluster.fleet import Fleet
+from sourcelight.backends.cluster.messages import Order
 from sourcelight.backends.cluster.storage import Storage, read_current
 from sourcelight.backends.cluster.storage.generation import write_generation
 from sourcelight.backends.cluster.storage.shard import ShardFiles
-from sourcelight.backends.cluster.worker import engines
+from sourcelight.backends.cluster.worker.cache import ShardCache
+from sourcelight.backends.cluster.worker.engines import Engines, formats
+from sourcelight.backends.cluster.worker.search import shard_search
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.wire.request import SearchRequest
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -164,5 +170,78 @@ def test_a_shard_of_formats_that_no_worker_reads_is_named_and_the_others_are_tol
         assert set(search.accounting.skipped or {}) == {first.name}
         tried = (search.accounting.skipped or {})[first.name]
         assert {one.worker for one in tried} == {"w1", "w2", "w3"}
-        assert all("index 0" in one.reason and engines.formats() in one.reason for one in tried)
+        assert all("index 0" in one.reason and formats() in one.reason for one in tried)
         assert found == [line for line in whole if line[0] != first.name]
+
+
+def test_a_bounded_disk_is_free_again_when_shards_are_let_go_of(shards: str, tmp_path: Path) -> None:
+    storage = Storage(shards)
+    generation = read_current(storage)
+    assert generation is not None
+    *entries, largest = sorted(generation.searchable, key=lambda entry: entry.size)
+    room = entries[-1].size * 3 // 2
+    assert room < largest.size
+    assert room < sum(entry.size for entry in entries)
+    cache = ShardCache(storage, tmp_path / "cache", room)
+    own = Engines(storage, cache)
+    request = SearchRequest(QUERY)
+    try:
+        with cache.pinned([largest]) as (_, failed):
+            assert "does not fit" in failed[largest.name]
+        for entry in entries:
+            with own.over(generation.id, (entry.name,), Cancellation()) as (engine, failed):
+                assert not failed
+                order = Order(generation.id, (entry.name,), request=request, limit=10**9)
+                for _ in shard_search(engine, order, Cancellation()).pieces(order.limit):
+                    pass
+            del engine
+            on_disk = {path.stat().st_ino: path.stat().st_size for path in cache.folder.rglob("*") if path.is_file()}
+            assert sum(on_disk.values()) <= room + 4096 * len(entries)  # a few words on each shard beside
+        gc.collect()
+        assert not [path for path in mapped(tmp_path) if path.endswith("(deleted)")]
+    finally:
+        cache.close()
+
+
+def test_shards_that_are_fetched_at_once_keep_the_bound_together(shards: str, tmp_path: Path) -> None:
+    storage = Storage(f"harmed://{shards}")
+    generation = read_current(storage)
+    assert generation is not None
+    one, two, *_ = sorted(generation.searchable, key=lambda entry: -entry.size)
+    cache = ShardCache(storage, tmp_path / "cache", one.size + two.size - 1)
+    coming, go_on = threading.Event(), threading.Event()
+
+    def held(path: str) -> None:
+        if "/objects/" in path and not coming.is_set():
+            coming.set()
+            go_on.wait(30)
+
+    HarmedFileSystem.harm = staticmethod(held)
+    found: list[dict[str, str]] = []
+
+    def first() -> None:
+        with cache.pinned([one]) as (_, failed):
+            found.append(failed)
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    try:
+        assert coming.wait(30)
+        with cache.pinned([two]) as (repositories, failed):
+            assert not repositories
+            assert "in use" in failed[two.name]
+    finally:
+        go_on.set()
+        thread.join(30)
+    assert found == [{}]
+    with cache.pinned([two]) as (_, failed):
+        assert not failed
+    assert set(cache.held()) == {two.shard}
+    cache.close()
+
+
+def mapped(below: Path) -> list[str]:
+    """Files that this process has mapped, where the system tells."""
+    maps = Path("/proc/self/maps")
+    lines = maps.read_text().splitlines() if maps.exists() else []
+    return [line.partition("/")[1] + line.partition("/")[2] for line in lines if str(below) in line]
