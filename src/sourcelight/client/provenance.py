@@ -21,6 +21,8 @@ PROVENANCE = (
     "duration_ms", "version",
 )  # fmt: skip
 """Names that `attrs` may have of this module; which of them do depends on what gave the frame."""
+FEDERATION = "federation of "
+"""How the endpoint of several services begins; their names follow."""
 _LONGEST = 2_000
 
 _lock = threading.Lock()
@@ -74,6 +76,8 @@ def backend_of(attrs: Mapping[Any, Any]) -> Backend:
     if others:
         raise NoClient(f"what this frame came from is closed, and {len(others)} others are open: name one (client=…)")
     how = "sourcelight.open(…)" if endpoint == "embedded" else f"sourcelight.connect({str(endpoint)!r})"
+    if str(endpoint).startswith(FEDERATION):
+        how = "sourcelight.federate(…)"
     raise NoClient(
         f"what this frame came from ({endpoint}) is not open: keep the client of {how}, or name one (client=…)"
     )

@@ -326,6 +326,15 @@ def test_what_can_not_be_federated_is_refused() -> None:
             sl.federate(wrong)  # type: ignore[arg-type]  # that is the point
 
 
+def test_a_frame_knows_the_federation_that_it_is_of() -> None:
+    code = federation(left=backend([found("r1"), *ended()]), right=backend([found("r2"), *ended()]))
+    rows = code.search("x").matches
+    assert rows.attrs["endpoint"] == "federation of left, right"
+    code.close()
+    with pytest.raises(sl.NoClient, match=r"sourcelight\.federate\(…\)"):
+        rows.code.context()
+
+
 def test_closing_leaves_clients_open_that_were_passed_in() -> None:
     one = backend([found("r1"), *ended()])
     with sl.federate([sl.Client(one), "https://unasked.example"]) as code:

@@ -12,6 +12,7 @@ from sourcelight.client.federation.calling.calls import Calls
 from sourcelight.client.federation.explaining import explanation_of
 from sourcelight.client.federation.searching.merging import Merge
 from sourcelight.client.federation.service import Service
+from sourcelight.client.provenance import FEDERATION
 from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts, Services
 from sourcelight.core.batches.answers import Answer, CallObserver
 from sourcelight.core.wire.request import SearchRequest
@@ -44,7 +45,7 @@ class FederatedBackend:
     ) -> None:
         self.services = tuple(services)
         self.clients: Mapping[str, Any] = dict(clients or {})
-        self.name = f"federation of {', '.join(service.name for service in services)}"
+        self.name = f"{FEDERATION}{', '.join(service.name for service in services)}"
         self.local = all(service.backend.local for service in services)
         self.silence_s = silence_s
         self._close = close

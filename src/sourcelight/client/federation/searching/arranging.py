@@ -47,7 +47,9 @@ def labelled(batch: Any, name: str) -> Any:
     return batch.append_column(SERVICE.name, pa.DictionaryArray.from_arrays(codes, pa.array([name], pa.string())))
 
 
-def arranged(given: Sequence[Sequence[Any]], names: Sequence[str], *, whole: bool, most: int | None = None) -> Arranged:
+def arranged(
+    given: Sequence[Sequence[Any]], names: Sequence[str], *, whole: bool, most: int | None = None, repeated: bool = True
+) -> Arranged:
     """Bring the parts of an answer into order.
 
     Parameters
@@ -60,6 +62,8 @@ def arranged(given: Sequence[Sequence[Any]], names: Sequence[str], *, whole: boo
         Whether all there is was asked for.
     most
         Matches after which the answer is cut; None: it is not.
+    repeated
+        Whether several services may have given the same row.
     """
     known = Duplicates()
     kept: list[Any] = []
@@ -69,10 +73,10 @@ def arranged(given: Sequence[Sequence[Any]], names: Sequence[str], *, whole: boo
     for number, batches in enumerate(given):
         before = 0
         for batch in batches:
-            runs = files_of(Rows(batch))
-            files = np.repeat(np.arange(before, before + len(runs)), [stop - start for start, stop, _ in runs])
+            runs = np.array(files_of(Rows(batch)), np.int64).reshape(-1, 2)
+            files = np.repeat(np.arange(before, before + len(runs)), runs[:, 1] - runs[:, 0])
             before += len(runs)
-            fresh = known.fresh(number, batch)
+            fresh = known.fresh(number, batch) if repeated else np.ones(batch.num_rows, np.bool_)
             duplicates[number] += int((~fresh).sum())
             kept.append(batch if fresh.all() else batch.filter(pa.array(fresh)))
             file.append(files[fresh])

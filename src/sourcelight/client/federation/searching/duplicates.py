@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from sourcelight.core.batches.rows import Rows, boundaries
@@ -31,20 +32,28 @@ class Duplicates:
         """Which rows of `batch`, of the service with this number, no other service has given; notes them all."""
         rows = Rows(batch)
         keep = np.ones(len(rows), np.bool_)
-        for start, stop, key in files_of(rows):
+        if not len(rows):
+            return keep
+        runs = files_of(rows)
+        lines, named = rows.numbers("line_number"), None
+        for (start, stop), key in zip(runs, _keys(rows, [start for start, _ in runs]), strict=True):
             kind, repository, revision, commit, _ = key
             if kind in _OF_COMMITS:
                 if commit:
                     self._commits.setdefault((repository or "", revision or ""), {})[service] = commit
                 else:
                     key = (*key, str(service))  # noqa: PLW2901 - nobody else's
-            codes = _codes(rows.slice(start, stop), kind or "")
-            given = self._given.setdefault(key, [])
+            if kind not in _BY_LINE and named is None:
+                named = _named(rows, lines)
+            codes = (lines if kind in _BY_LINE or named is None else named)[start:stop]
+            given = self._given.get(key)
+            if given is None:
+                self._given[key] = [(service, codes.tobytes())]
+                continue
             others = [held for owner, held in given if owner != service]
             given.append((service, codes.tobytes()))
             if others:
-                known = np.frombuffer(b"".join(others), np.int64)
-                keep[start:stop] = ~np.isin(codes, known)
+                keep[start:stop] = ~np.isin(codes, np.frombuffer(b"".join(others), np.int64))
         return keep
 
     @property
@@ -53,20 +62,32 @@ class Duplicates:
         return {place: found for place, found in self._commits.items() if len(set(found.values())) > 1}
 
 
-def files_of(rows: Rows) -> list[tuple[int, int, _Key]]:
-    """The runs of rows of one file, with what tells the file from others."""
-    if not len(rows):
-        return []
-    runs = boundaries(len(rows), [rows.codes(name) for name in FILE])
-    starts = [start for start, _ in runs]
-    keys = zip(*(rows.texts(name, starts) for name in FILE), strict=True)
-    return [(start, stop, key) for (start, stop), key in zip(runs, keys, strict=True)]
+def files_of(rows: Rows) -> list[tuple[int, int]]:
+    """The runs of rows of one file, from and to; none for no rows."""
+    return boundaries(len(rows), [rows.codes(name) for name in FILE]) if len(rows) else []
 
 
-def _codes(rows: Rows, kind: str) -> NDArray[np.int64]:
-    """A number for each row of one file."""
-    lines = rows.numbers("line_number")
-    if kind in _BY_LINE:
-        return lines
+def _keys(rows: Rows, starts: list[int]) -> list[_Key]:
+    """What tells files from others, of the rows `starts`."""
+    return list(zip(*(_texts(rows, name, starts) for name in FILE), strict=True))
+
+
+def _texts(rows: Rows, name: str, at: list[int]) -> list[str | None]:
+    """Texts of some rows, each distinct one read once: a dictionary may hold those of the whole answer."""
+    if name not in rows:
+        return [None] * len(at)
+    column = rows.column(name)
+    if not pa.types.is_dictionary(column.type):
+        return rows.texts(name, at)
+    codes = rows.codes(name)[at]
+    distinct, place = np.unique(codes, return_inverse=True)
+    known = distinct[distinct >= 0]
+    values: list[str | None] = [None] * (len(distinct) - len(known))
+    values += column.dictionary.take(pa.array(known)).to_pylist()
+    return [values[one] for one in place.tolist()]
+
+
+def _named(rows: Rows, lines: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A number for each row that is the same for the same line, side and symbol."""
     places = zip(lines.tolist(), rows.texts("side"), rows.texts("symbol"), strict=True)
     return np.array([hash(place) for place in places], np.int64)

@@ -93,7 +93,8 @@ class Merge:
     def arrange(self) -> tuple[list[Any], Services]:
         """All rows in their order, and how the services ended; see `arranging`."""
         names = [part.name for part in self._parts]
-        made = arranged([p.batches for p in self._parts], names, whole=self._whole, most=self._most)
+        given, repeated = [part.batches for part in self._parts], any(part.duplicates for part in self._parts)
+        made = arranged(given, names, whole=self._whole, most=self._most, repeated=repeated)
         for at, part in enumerate(self._parts):
             part.matches, part.rows, part.duplicates = made.matches[at], made.rows[at], made.duplicates[at]
             part.batches.clear()
