@@ -225,6 +225,7 @@ sys.stdout.buffer.write(research(engine, "how is the checkout total of a `Cart` 
 """
 
 
+@pytest.mark.timeout(320)  # two processes that import and index: seconds, or minutes where many others run
 def test_processes_give_the_same_bytes(fleet: Fleet, tmp_path: Path) -> None:
     """The seed of hashes makes no difference, each with an index of its own."""
     root = Path(fleet[0].path).parent
@@ -235,7 +236,7 @@ def test_processes_give_the_same_bytes(fleet: Fleet, tmp_path: Path) -> None:
             env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             check=True,
-            timeout=60,
+            timeout=150,
         ).stdout
         for seed in ("1", "2")
     }

@@ -370,6 +370,7 @@ print([(c.path, c.begin_line, c.score.hex()) for c in found.chunks], [f.lists fo
 """
 
 
+@pytest.mark.timeout(320)  # two processes that import and index: seconds, or minutes where many others run
 def test_two_runs_give_the_same_bytes(builder: RepositoryBuilder, tmp_path: Path) -> None:
     """The seed of hashes makes no difference, with an index of each one's own."""
     outputs = set()
@@ -379,7 +380,7 @@ def test_two_runs_give_the_same_bytes(builder: RepositoryBuilder, tmp_path: Path
             env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             check=True,
-            timeout=60,
+            timeout=150,
         )
         outputs.add(done.stdout)
     assert len(outputs) == 1
