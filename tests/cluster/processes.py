@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import queue
 import re
@@ -10,16 +11,20 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO
 
 START_S = 60.0
 _SCHEDULER = """
-import asyncio
+import asyncio, json, sys
 from distributed import Scheduler
+from sourcelight.backends.cluster.wiring import security_of
 async def main():
-    async with Scheduler(host="tcp://127.0.0.1:0", dashboard=False, dashboard_address=None) as scheduler:
+    tls = json.loads(sys.argv[1])
+    more = {"security": security_of(tls)} if tls else {}
+    host = "tls://127.0.0.1:0" if tls else "tcp://127.0.0.1:0"
+    async with Scheduler(host=host, dashboard=False, dashboard_address=None, **more) as scheduler:
         print("at", scheduler.address, flush=True)
         await scheduler.finished()
 asyncio.run(main())
@@ -30,12 +35,20 @@ CLI = "import sys; from sourcelight.cli import main; sys.exit(main())"
 class Cell:
     """A scheduler and its workers on loopback."""
 
-    def __init__(self, storage: str, folder: Path, names: tuple[str, ...] = ("w1", "w2", "w3")) -> None:
+    def __init__(
+        self,
+        storage: str,
+        folder: Path,
+        names: tuple[str, ...] = ("w1", "w2", "w3"),
+        *,
+        tls: Mapping[str, str] | None = None,
+    ) -> None:
+        self.tls = tls or {}
         self.storage = storage
         self.folder = folder
         self.workers: dict[str, subprocess.Popen[str]] = {}
-        self.scheduler = start(["-c", _SCHEDULER])
-        self.address = said(self.scheduler, r"at (tcp://\S+)")
+        self.scheduler = start(["-c", _SCHEDULER, json.dumps(self.tls)])
+        self.address = said(self.scheduler, r"at (t\w\w://\S+)")
         for name in names:
             self.start(name)
 
@@ -46,6 +59,8 @@ class Cell:
             former.stdout.close()
         cache = self.folder / name.replace("/", "-")
         arguments = ["worker", "--scheduler", self.address, "--storage", self.storage, "--cache", str(cache)]
+        if self.tls:
+            arguments += ["--tls", str(Path(self.tls["ca"]).parent)]
         self.workers[name] = start(["-c", CLI, *arguments, "--name", name])
 
     def kill(self, name: str, number: int = signal.SIGKILL) -> None:

@@ -52,7 +52,7 @@ def build(
     if len(cluster) > 1:
         raise typer.BadParameter("one cluster builds; name one --cluster")
     for address in cluster:
-        check_address(address)
+        check_address(address, tls_files(tls))
     line = StatusLine()
 
     def paint(progress: BuildProgress) -> None:

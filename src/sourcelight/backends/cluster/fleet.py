@@ -59,7 +59,7 @@ class Fleet:
         if not schedulers:
             raise ConfigurationError("a cluster needs the address of its scheduler")
         for address in schedulers:
-            check_address(address)
+            check_address(address, tls)
         self.schedulers = tuple(schedulers)
         self.tls = tls
         self.storage = Storage(storage)

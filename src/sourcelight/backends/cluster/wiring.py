@@ -39,8 +39,8 @@ def require_distributed() -> None:
         raise MissingExtra("sourcelight[cluster]", "a cluster") from error
 
 
-def check_address(address: str) -> None:
-    """Raise `ConfigurationError` for an address that is none, or that is not encrypted and leaves this machine."""
+def check_address(address: str, tls: Mapping[str, str] | None) -> None:
+    """Raise `ConfigurationError` for an address that is none, is not encrypted off this machine, or wants files."""
     scheme, mark, rest = address.partition("://")
     if not mark or scheme not in {"tcp", "tls"} or not rest:
         raise ConfigurationError(
@@ -48,6 +48,8 @@ def check_address(address: str) -> None:
         )
     if scheme == "tcp" and not rest.startswith(_LOOPBACK):
         raise ConfigurationError(f"{address} is not encrypted: use tls:// with certificates for other machines")
+    if scheme == "tls" and not tls:
+        raise ConfigurationError(f"{address} wants certificates: name the files ca, cert and key")
 
 
 def security_of(tls: Mapping[str, str] | None) -> Any:

@@ -54,7 +54,7 @@ async def work(
         When the scheduler does not answer.
     """
     require_distributed()
-    check_address(scheduler)
+    check_address(scheduler, tls)
     import dask
     from distributed import Worker
 
