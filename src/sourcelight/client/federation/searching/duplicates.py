@@ -18,6 +18,7 @@ from sourcelight.core.batches.rows import Rows, boundaries
 FILE = ("type", "repository", "revision", "commit", "path")
 _OF_COMMITS = frozenset({"content", "path", "symbol"})
 _BY_LINE = frozenset({"content", "path", "repo"})
+_FEW = 64
 _Key = tuple[str | None, ...]
 
 
@@ -80,6 +81,9 @@ def _texts(rows: Rows, name: str, at: list[int]) -> list[str | None]:
     if not pa.types.is_dictionary(column.type):
         return rows.texts(name, at)
     codes = rows.codes(name)[at]
+    if len(column.dictionary) <= _FEW + len(at):
+        texts: list[str | None] = [*column.dictionary.to_pylist(), None]  # -1, for null, is the last
+        return [texts[code] for code in codes.tolist()]
     distinct, place = np.unique(codes, return_inverse=True)
     known = distinct[distinct >= 0]
     values: list[str | None] = [None] * (len(distinct) - len(known))
