@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pandas.testing import assert_frame_equal
 
 import sourcelight as sl
+from sourcelight.backends.cluster import calls, research
 from sourcelight.client.portal import call
+from sourcelight.core.errors import ClusterError
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.display.frames.answers import answer_frame
+from sourcelight.engines import tools
 
 NAMES = ["hub", "gauge", "pytide", "handbook", "board"]
 HUB, GAUGE, PYTIDE, HANDBOOK, BOARD = ALL = [f"example.org/tidewatch/{name}" for name in NAMES]
@@ -117,3 +121,20 @@ EXPLAINED = ["tide", "repo:hub lang:go file:api retry OR alarm", "type:symbol e"
 def test_a_query_is_explained_as_on_one_machine(calm: sl.Client, embedded: sl.Client, query: str) -> None:
     request = SearchRequest(query)
     assert call(calm.backend.explain, request) == call(embedded.backend.explain, request)
+
+
+def test_what_one_worker_can_not_have_is_refused_by_name(calm: sl.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "GATHER_BYTES", 1_000)
+    monkeypatch.setattr(research, "GATHER_BYTES", 1_000)
+    with pytest.raises(ClusterError, match=r"find_references over 7 repositories needs .* keyword_search"):
+        calm.find_references(PYTIDE, "src/pytide/client.py", "Hub")
+    answer = calm.deepsearch("How long is waited before a failed request is tried again?", cache=False)
+    assert answer.status == "failed"
+    assert "bytes of shards on one worker" in repr(answer)
+    assert len(calm.commit_search(repos=ALL)) > 0
+
+
+def test_the_page_says_of_every_call_where_it_runs() -> None:
+    page = Path(__file__).resolve().parent.parent.parent / "docs" / "cluster.md"
+    table = page.read_text().partition("## Which call runs where")[2].partition("\n## ")[0]
+    assert not [name for name in (*tools.TOOLS, *tools.ANALYSES) if f"`{name}`" not in table]

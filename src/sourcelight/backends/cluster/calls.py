@@ -66,9 +66,10 @@ def _gathered(call: Call, needed: tuple[Repository, ...]) -> Answer:
     engine = call.engine
     total = size_of(engine, needed)
     if total > GATHER_BYTES:
+        hint = "search for the name with keyword_search" if "symbol" in call.arguments else "name fewer repositories"
         raise ClusterError(
             f"{call.name} over {len(needed):,} repositories needs {total:,} bytes of shards on one worker, and "
-            f"{GATHER_BYTES:,} is the most: name fewer repositories"
+            f"{GATHER_BYTES:,} is the most: {hint}"
         )
     names = [repository.name for repository in needed]
     repo = str(call.arguments.get("repo", ""))
