@@ -322,3 +322,25 @@ def test_a_search_stops_within_its_time(engine: Engine) -> None:
     started = time.monotonic()
     run(engine, "retry", timeout_s=0.2)
     assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("query", "words", "proposed"),
+    [
+        ("filename:main retry", "did you mean file:main?", "file:main retry"),
+        ("ext:py retry", r"did you mean file:\.py$?", r"file:\.py$ retry"),
+        ("symbol:retry_all", "did you mean type:symbol retry_all?", "type:symbol retry_all"),
+        ("branch:main retry", "did you mean rev:main?", ""),
+        ("file:no-such-file retry", "a variant of it finds something", "retry"),
+        ("lang:rust retry", "a variant of it finds something", "retry"),
+    ],
+)
+def test_common_mistakes_come_with_a_query_that_finds(engine: Engine, query: str, words: str, proposed: str) -> None:
+    engine.store.update_symbols([engine.target_of(one) for one in engine.catalog.repositories])
+    for _ in range(20):  # a busy machine may not try a query out in time
+        (alert,) = [e for e in run(engine, query) if isinstance(e, Alert)]
+        assert words in alert.description
+        found = [q.query for q in alert.proposed_queries]
+        if proposed in found or not proposed:
+            return
+    raise AssertionError(found)

@@ -186,7 +186,10 @@ def test_plain_queries_are_left_alone(query: str, pattern_type: str) -> None:
 def test_a_search_without_results_proposes_what_finds(
     engine: Engine, query: str, pattern_type: str, proposed: list[str]
 ) -> None:
-    said = alert(run(engine, query, pattern_type=pattern_type))
+    for _ in range(20):  # a busy machine may not try a query out in time
+        said = alert(run(engine, query, pattern_type=pattern_type))
+        if said is not None and said.proposed_queries:
+            break
     assert said is not None
     assert (said.title, said.kind) == ("No results", "info")
     assert [q.query for q in said.proposed_queries] == proposed

@@ -38,6 +38,20 @@ _SELECTED = {
     "symbol": ("definitions", "type:symbol"),
     "commit": ("commits", "type:commit or type:diff"),
 }
+_ENDINGS = frozenset({"ext", "extension", "filetype"})
+_DEFINITIONS = frozenset({"sym", "symbol", "def", "function", "class"})
+_ELSEWHERE = {
+    "branch": "rev",
+    "tag": "rev",
+    "filename": "file",
+    "filepath": "file",
+    "dir": "file",
+    "folder": "file",
+    "org": "repo",
+    "user": "repo",
+    "project": "repo",
+}
+"""What other tools call a filter."""
 _MOST = 20
 
 
@@ -191,8 +205,7 @@ def _pattern(leaf: Pattern, query: Query, *, sensitive: bool) -> Iterator[Advice
     for word in leaf.value.split():
         found = _LIKE_FILTER.match(word)
         if found is not None:
-            near = difflib.get_close_matches(found[2].lower(), list(ALIASES), 1, 0.6)
-            meant = f"{found[1]}{near[0]}:{found[3]}" if near else ""
+            meant = _meant(found[1], found[2].lower(), found[3])
             yield Advice(
                 "filter-as-text",
                 f"`{word}` is read as text: there is no filter {found[2]}:",
@@ -201,6 +214,16 @@ def _pattern(leaf: Pattern, query: Query, *, sensitive: bool) -> Iterator[Advice
             )
         elif re.match(r"-\w", word):
             yield Advice("dash", f"`{word}` is read as text: a dash negates filters only", f"write NOT {word[1:]}")
+
+
+def _meant(dash: str, name: str, value: str) -> str:
+    """The filter that somebody means who writes ``name:value``, as other tools spell it or misspelt; empty: unknown."""
+    if name in _ENDINGS:
+        return rf"{dash}file:\.{re.escape(value.lstrip('.'))}$"
+    if name in _DEFINITIONS and not dash:
+        return f"type:symbol {value}"
+    near = [_ELSEWHERE[name]] if name in _ELSEWHERE else difflib.get_close_matches(name, list(ALIASES), 1, 0.6)
+    return f"{dash}{near[0]}:{value}" if near else ""
 
 
 def _regexp(leaf: Pattern, *, sensitive: bool) -> Iterator[Advice]:

@@ -16,6 +16,7 @@ LONGEST = 2_000
 """Characters of a query that is read once more for advice: longer ones take a while, and were made by a program."""
 
 _CASE = re.compile(r"(?i)(?<!\S)case:\S+\s*")
+_OF_FILES = re.compile(r'(?i)(?<!\S)-?(?:file|f|path|lang|language|l):(?:"[^"]*"|\'[^\']*\'|\S+)\s*')
 _SHOWN = frozenset({"quotes", "regexp-as-text", "filter-as-text", "contradiction", "dash", "operator-as-text", "never"})
 
 
@@ -28,7 +29,7 @@ def nothing_found(query: Query, finds: Callable[[str], bool]) -> Alert | None:
         return None
     found = advise(query)
     reasons = [advice for advice in found if advice.kind in _SHOWN]
-    said = [f"{advice.message[:1].upper()}{advice.message[1:]}: {advice.fix}." for advice in reasons]
+    said = [_sentence(advice) for advice in reasons]
     proposed = []
     for text, why in _candidates(query, found):
         if finds(text):
@@ -52,8 +53,11 @@ def without_effect(query: Query) -> Alert | None:
     found = [advice for advice in advise(query) if advice.kind == "no-effect"]
     if not found:
         return None
-    said = "\n".join(f"{advice.message[:1].upper()}{advice.message[1:]}: {advice.fix}." for advice in found)
-    return Alert("A filter has no effect", said, "warning")
+    return Alert("A filter has no effect", "\n".join(map(_sentence, found)), "warning")
+
+
+def _sentence(advice: Advice) -> str:
+    return f"{advice.message[:1].upper()}{advice.message[1:]}; {advice.fix}{'' if advice.fix.endswith('?') else '.'}"
 
 
 def _candidates(query: Query, found: Sequence[Advice]) -> Iterator[tuple[str, str]]:
@@ -77,3 +81,8 @@ def _variants(query: Query, found: Sequence[Advice]) -> Iterator[tuple[str, str]
     for advice in found:
         if advice.query and advice.kind in meanings:
             yield advice.query, meanings[advice.kind]
+    contradicting = any(advice.kind == "contradiction" and advice.query for advice in found)
+    if "(" not in query.text and len(query.plan) == 1 and query.plan[0].pattern is not None and not contradicting:
+        bare = _OF_FILES.sub("", query.text).strip()
+        if bare != query.text.strip():
+            yield bare, "in all files"
