@@ -11,6 +11,7 @@ import contextlib
 import logging
 import secrets
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -90,10 +91,16 @@ class Producer:
     _size: int = 0
     _room: threading.Condition = field(default_factory=threading.Condition)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
+    _quiet_until: float = 0.0
     _loop: asyncio.AbstractEventLoop | None = None
 
-    def start(self, threads: SearchThreads, ended: Callable[[], Any]) -> None:
-        """Start in one of `threads`; `ended` is called on the event loop once it is over."""
+    def start(self, threads: SearchThreads, ended: Callable[[], Any], *, quiet_s: float = 0.0) -> None:
+        """Start in one of `threads`; `ended` is called on the event loop once it is over.
+
+        For `quiet_s` seconds what is found wakes nobody before the search has ended: the first `take` must wait as
+        long. Two threads that take turns cost a short search more than its own work.
+        """
+        self._quiet_until = time.monotonic() + quiet_s
         self._loop = asyncio.get_running_loop()
         threads.run(lambda: self._run(ended))
 
@@ -185,11 +192,13 @@ class Producer:
         with self._room:
             self.cancellation.check()
             while self._size and self._size + size > self.buffer_bytes:
+                self.wake()
                 self._room.wait(1.0)
                 self.cancellation.check()
             self._items.append((item, size))
             self._size += size
-        self.wake()
+        if time.monotonic() >= self._quiet_until:
+            self.wake()
 
     def closing(self, ending: list[Event]) -> list[Event]:
         """What ends a stream that was stopped: the final progress, when the search had begun, and then `ending`."""

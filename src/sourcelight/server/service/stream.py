@@ -172,7 +172,7 @@ class SearchStream:
         pacer = Pacer(self._cadence, started=started, trace_url=url)
         wire.head({"X-Trace": trace.id, "X-Trace-URL": url} if trace is not None else {})
         self._running.add(producer)
-        producer.start(self._threads, lambda: self._running.discard(producer))
+        producer.start(self._threads, lambda: self._running.discard(producer), quiet_s=_SHORT_S)
         reader = _Reader(receive, producer)
         try:
             await self._pump(producer, pacer, wire, reader)
