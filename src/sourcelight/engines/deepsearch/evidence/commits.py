@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.history import History
-from sourcelight.engines.search.ranking.words import TOKEN, terms_of
+from sourcelight.engines.search.ranking.words import LONGEST_TOKEN, TOKEN, terms_of
 
 MOST_FILES = 30
 """Files beyond which a commit is a sweep that says nothing of any of them."""
@@ -110,25 +109,38 @@ class MessageIndex:
     @classmethod
     def of(cls, texts: Sequence[str], check: Callable[[], None]) -> MessageIndex:
         """Read texts."""
-        held: dict[str, list[tuple[int, int]]] = {}
-        lengths = np.zeros(len(texts))
-        known: dict[bytes, tuple[str, ...]] = {}
+        names: dict[bytes, int] = {}
+        tokens: list[int] = []
+        sizes = np.zeros(len(texts), dtype=np.int64)
         for number, text in enumerate(texts):
             if number % 1000 == 0:
                 check()
-            counts: Counter[str] = Counter()
-            for token in TOKEN.findall(text.encode()):
-                terms = known.get(token)
-                if terms is None:
-                    terms = known[token] = terms_of(token.decode("utf-8", "replace")) if len(token) <= 64 else ()
-                counts.update(terms)
-            lengths[number] = sum(count for term, count in counts.items() if not term.startswith("="))
-            for term, count in counts.items():
-                held.setdefault(term, []).append((number, count))
-        postings = {}
-        for term, pairs in held.items():
-            columns = np.array(pairs, dtype=np.int64)
-            postings[term] = columns[:, 0], columns[:, 1].astype(np.float64)
+            found = TOKEN.findall(text.encode())
+            sizes[number] = len(found)
+            tokens += [names.setdefault(token, len(names)) for token in found]
+        ids: dict[str, int] = {}
+        of_names = [
+            [ids.setdefault(term, len(ids)) for term in terms_of(token.decode("utf-8", "replace"))]
+            if len(token) <= LONGEST_TOKEN
+            else []
+            for token in names
+        ]
+        check()
+        counts = np.array([len(held) for held in of_names], dtype=np.int64)
+        flat = np.array([term for held in of_names for term in held], dtype=np.int64)
+        seen, owner = np.array(tokens, dtype=np.int64), np.arange(len(texts)).repeat(sizes)
+        size = counts[seen]
+        place = np.arange(int(size.sum())) + ((counts.cumsum() - counts)[seen] - (size.cumsum() - size)).repeat(size)
+        term, text_of = flat[place], owner.repeat(size)
+        plain = np.array([not name.startswith("=") for name in ids], dtype=np.bool_)
+        lengths = np.bincount(text_of[plain[term]], minlength=len(texts)).astype(np.float64)
+        keys, times = np.unique(term * max(len(texts), 1) + text_of, return_counts=True)
+        bounds = np.searchsorted(keys, np.arange(len(ids) + 1) * max(len(texts), 1))
+        where, often = keys % max(len(texts), 1), times.astype(np.float64)
+        postings = {
+            name: (where[low:high], often[low:high])
+            for name, low, high in zip(ids, bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
+        }
         return cls(lengths, postings)
 
     def scores(self, terms: Mapping[str, float], among: NDArray[np.bool_], k1: float = 1.2, b: float = 0.5) -> Floats:
