@@ -5,7 +5,8 @@ Run: ``python benchmarks/ranking_speed.py --corpus FOLDER [--index FOLDER] [--re
 FOLDER holds git repositories, all of which are ranked at once. The peer is BM25 over chunks, written as well as ours:
 the words of the question alone, one field, the same tables and the same fast steps, and the ten best chunks. CPU
 milliseconds of the thread, the best of ``--repeat`` runs for each question, mean of all questions; what is asked is
-general, and made up. It exits with 1 if ten chunks cost more than twice what the peer costs.
+general, and made up. It exits with 1 if ten chunks, or
+15 files with 3 chunks each, cost more than twice what the peer costs.
 """
 
 from __future__ import annotations
@@ -124,8 +125,8 @@ def main() -> None:
         rows = [["BM25 over the same chunks", f"{peer:.1f}", "1.0"]]
         rows += [[name, f"{took:.1f}", f"{took / peer:.1f}"] for name, took in ours.items()]
         print(markdown(["what", "CPU ms", "times BM25"], rows))
-        ratio = ours["ten chunks"] / peer
-        print(f"\nten chunks: {ratio:.2f} times BM25 (goal: {GOAL:.0f})")
+        ratio = max(ours["ten chunks"], ours["15 files, 3 chunks each"]) / peer
+        print(f"\nthe slower form of ranking: {ratio:.2f} times BM25 (goal: {GOAL:.0f})")
         sys.exit(0 if ratio <= GOAL else 1)
 
 
