@@ -35,7 +35,7 @@ NOT_RUN: Mapping[str, str] = {
     r"pip install .*": "installs from the network; that its extras exist is checked",
     r"sourcelight lab\b.*": "opens a browser; tests/cli has its parts, tests/browser JupyterLab",
     r"npx mcp-remote .*": "needs Node; stage clients of scripts/test",
-    r"dask scheduler .*|for n in 1 2 3; do sourcelight worker .*|sourcelight (index|serve) .*--cluster .*": (
+    r"dask scheduler .*|(for n in 1 2 3; do )?sourcelight worker .*|sourcelight (index|serve) .*--cluster .*": (
         "needs a scheduler and workers; tests/cluster starts them"
     ),
     r"sqlite3 .*": "a tool that is not everywhere; the same is done here by Python's sqlite3",
