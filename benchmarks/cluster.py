@@ -46,6 +46,7 @@ from sourcelight.backends.cluster.worker.cache import ShardCache
 from sourcelight.backends.cluster.worker.engines import Engines
 from sourcelight.core.batches import Cancellation, MatchBatch, RepositoryFacts
 from sourcelight.core.errors import WorkersUnreachable
+from sourcelight.core.wire.events import Progress
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine import Engine
 from sourcelight.repos import Catalog, Viewer
@@ -84,6 +85,10 @@ def answered(engine: Engine, query: str) -> tuple[int, float]:
     last: Any = None
     for event in engine.stream(SearchRequest(query), EVERYTHING, Cancellation()):
         last = event
+        if isinstance(event, Progress) and (
+            missing := [item.title for item in event.skipped if item.severity == "error"]
+        ):
+            print(f"{query}: {missing}", file=sys.stderr, flush=True)
         if isinstance(event, MatchBatch):
             first = first or time.perf_counter() - began
             rows += event.batch.num_rows
