@@ -27,8 +27,6 @@ _MOST_SPANS = _MOST // 480
 _MANY_SPANS, _SPAN_BYTES, _RANGE_BYTES = 100_000, 11, 90
 
 _OF_FILES = frozenset({"content", "path"})
-# The number of both kinds, where they are written together.
-_TOGETHER = -2
 
 
 def encode_matches(
@@ -65,10 +63,6 @@ def encode_matches(
     options = render.Options(chunk_text, chunk_matches, diff_type)
     rows = Rows(batch)
     kinds = rows.codes("type")
-    if not chunk_matches:
-        names, _ = render.coded(rows, "type", np.arange(len(rows)))
-        together = [number for number, name in names.items() if name in _OF_FILES]
-        kinds = np.where(np.isin(kinds, together), _TOGETHER, kinds)
     for start, stop in boundaries(len(kinds), [kinds]):
         yield from _of_one_kind(rows.slice(start, stop), facts, options)
 
