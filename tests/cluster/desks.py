@@ -28,6 +28,7 @@ class HarmedDesk:
         self.desk = desk
         self.harm: Harm | None = None
         self.asked = 0
+        self.busy = 0
         self.versions = ""
 
     def hello(self) -> Message:
@@ -35,6 +36,7 @@ class HarmedDesk:
 
     async def messages(self, operation: str, order: Mapping[str, Any]) -> Messages:
         self.asked += 1
+        self.busy += 1
         heard = {**order, "versions": self.versions} if self.versions else order
         said: Messages = self.desk.messages(operation, heard)
         if self.harm is not None:
@@ -44,6 +46,7 @@ class HarmedDesk:
                 yield message
         finally:
             await said.aclose()
+            self.busy -= 1
 
 
 class DeskCell:

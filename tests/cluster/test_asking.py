@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from cluster.desks import DeskCell, Harm, Messages
-from cluster.questions import Line, searched
+from cluster.processes import wait_until
+from cluster.questions import QUERY, Line, searched
+from sourcelight.backends.cluster.asking.slots import MOST_BYTES, Slots
 from sourcelight.backends.cluster.building.generations import build_generation
 from sourcelight.backends.cluster.engine import ClusterEngine
 from sourcelight.backends.cluster.fleet import Fleet
 from sourcelight.backends.cluster.messages import fault_to_plain
 from sourcelight.backends.cluster.search import ClusterSearch
 from sourcelight.backends.cluster.storage import Storage
+from sourcelight.backends.cluster.worker.outbox import BEAT_S
+from sourcelight.backends.cluster.worker.search import FILES, Piece
+from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import ClusterError, StorageError
-from sourcelight.repos import Catalog
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.repos import Catalog, Viewer
 from sourcelight.testing import RepositoryBuilder
 
 pytestmark = pytest.mark.timeout(120)
@@ -72,6 +80,13 @@ async def cut(said: Messages) -> Messages:
 async def silent(_: Messages) -> Messages:
     await asyncio.Event().wait()
     yield {}
+
+
+async def beating(_: Messages) -> Messages:
+    """A search that goes on and on."""
+    while True:
+        yield {"kind": "beat"}
+        await asyncio.sleep(BEAT_S)
 
 
 @pytest.mark.parametrize("harm", [as_dask_says, nonsense, cut, silent], ids=lambda harm: harm.__name__)
@@ -182,3 +197,35 @@ def test_workers_of_another_version_are_refused_by_name_and_left_out(
     for tried in search.accounting.skipped.values():
         assert "it runs sourcelight " in tried[0].reason
         assert "asked by sourcelight 0.0.1" in tried[0].reason
+
+
+def test_workers_stop_when_whoever_asked_goes_away(cell: DeskCell, engine: ClusterEngine) -> None:
+    harmed(cell, beating)
+    stop = Cancellation()
+
+    def ask() -> None:
+        for _ in engine.stream(SearchRequest(QUERY), Viewer.owner(), stop):
+            pass
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    wait_until(lambda: any(desk.busy for desk in cell.desks.values()), "a worker is asked")
+    stop.cancel()
+    thread.join(30)
+    assert not thread.is_alive()
+    wait_until(lambda: not any(desk.busy for desk in cell.desks.values()), "workers stop")
+    harmed(cell, lambda said: said)
+    assert searched(engine)[0]
+
+
+def test_a_reader_that_stops_is_sent_no_more_than_a_bounded_number_of_bytes() -> None:
+    slots = Slots(["a", "b"])
+    first, second = slots.open(["a"]), slots.open(["b"])
+    assert not slots.full(first)
+    slots.add(first, Piece(FILES, "a", pa.record_batch({"line": pa.array(["x" * MOST_BYTES])})))
+    assert slots.full(first)
+    assert slots.full(second)
+    slots.complete(first)
+    slots.complete(second)
+    assert sum(batch.num_rows for batch in slots.batches(lambda: False)) == 1
+    assert not slots.full(second)

@@ -50,6 +50,7 @@ def test_a_search_survives_a_worker_that_was_killed_before_it(
     assert rows(clustered.search(QUERY)) == whole
     cell.kill("w1")
     result = clustered.search(QUERY)
+    accounted(clustered, result)
     assert result.status == "complete"
     assert rows(result) == whole
 
@@ -62,6 +63,7 @@ def test_a_search_survives_a_worker_that_is_killed_in_it(cell: Cell, clustered: 
     results = [clustered.search(QUERY) for _ in range(3)]
     killer.join(10)
     for result in results:
+        accounted(clustered, result)
         assert result.status == "complete"
         assert rows(result) == whole
 
@@ -124,6 +126,7 @@ def test_a_second_cell_answers_when_the_scheduler_of_the_first_dies(
             cell.scheduler.kill()
             for _ in range(2):
                 result = client.search(QUERY)
+                accounted(client, result)
                 assert result.status == "complete"
                 assert rows(result) == whole
     finally:
