@@ -185,7 +185,7 @@ def test_calls_beyond_the_budget_are_refused(engine: Engine) -> None:
         ({"input_tokens": 500}, "tokens read"),
         ({"output_tokens": 30}, "tokens written"),
         ({"request_tokens": 500}, "tokens of one request"),
-        ({"cost": 0.004}, "dollars"),
+        ({"cost": 1e-6}, "dollars"),
     ],
     ids=["turns", "tokens read", "tokens written", "tokens of one request", "dollars"],
 )
@@ -195,7 +195,7 @@ def test_each_budget_ends_a_run_and_is_named(engine: Engine, limit: dict[str, An
     def looping(body: dict[str, Any]) -> Say | Use:
         return Use(READ.calls, tokens=(900, 20)) if body.get("tools") else Say("It sums [E1].")
 
-    # A name of the price list: 900 tokens read and 20 written cost 0.00245 dollars.
+    # A name of the price list of the library; whatever it says, a millionth of a dollar is less.
     found, server = ask(engine, [looping], budget=replace(Budget.of_model(), **limit), name="gpt-4o")
     assert found.draft.researcher == "model"
     assert "It sums [" in found.text
