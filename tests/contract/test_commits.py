@@ -33,8 +33,8 @@ def test_commits_are_the_same_from_both(embedded: sl.Client, other: sl.Client, q
     assert (here.status, here.match_count) == (there.status, there.match_count)
     keys = ["repository", "commit", "path", "side", "line_number"]
     frames = [r.matches.astype({"path": "str", "side": "str"}).sort_values(keys) for r in (here, there)]
-    one, other = (frame.reset_index(drop=True) for frame in frames)
-    assert_frame_equal(one, other, check_categorical=False, check_dtype=False)
+    mine, theirs = (frame.reset_index(drop=True) for frame in frames)
+    assert_frame_equal(mine, theirs, check_categorical=False, check_dtype=False)
     assert set(here.skipped["reason"]) == set(there.skipped["reason"])
 
 
