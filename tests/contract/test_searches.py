@@ -191,7 +191,6 @@ def test_counts_are_the_sums_of_the_rows(code: sl.Client, by: Any) -> None:
         "repo:a@b rev:c x",
         "context:nowhere x",
         "repo:has.commit.after(nonsense) x",
-        "type:diff file:has.content(x) x",
         "author:ada x",
     ],
 )
