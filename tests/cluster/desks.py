@@ -22,7 +22,10 @@ Harm = Callable[[Messages], Messages]
 
 
 class HarmedDesk:
-    """The desk of a worker, with `harm` between it and the wire; with `versions` the other side has others than it."""
+    """The desk of a worker, with `harm` between it and the wire; with `versions` the other side has others than it.
+
+    Unless it `keeps`, shards come when they are asked for, one after another, so that each can be harmed.
+    """
 
     def __init__(self, desk: WorkerDesk) -> None:
         self.desk = desk
@@ -30,6 +33,11 @@ class HarmedDesk:
         self.asked = 0
         self.busy = 0
         self.versions = ""
+        self.keeps = False
+
+    def keep(self, order: Mapping[str, Any]) -> None:
+        if self.keeps:
+            self.desk.keep(order)
 
     def hello(self) -> Message:
         return {**self.desk.hello(), **({"versions": self.versions} if self.versions else {})}

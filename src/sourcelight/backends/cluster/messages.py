@@ -15,7 +15,7 @@ from sourcelight.core.wire.request import SearchRequest
 
 PROTOCOL = 2
 SEARCH, CALL, HELLO = "sourcelight_search", "sourcelight_call", "sourcelight_hello"
-TELL = "sourcelight_tell"
+TELL, KEEP = "sourcelight_tell", "sourcelight_keep"
 """Operations of a worker."""
 
 PART, REST, RANK, EXPLAIN, RESEARCH = "part", "rest", "rank", "explain", "research"

@@ -12,7 +12,7 @@ import selectors
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
-from sourcelight.backends.cluster.messages import CALL, HELLO, SEARCH, TELL
+from sourcelight.backends.cluster.messages import CALL, HELLO, KEEP, SEARCH, TELL
 from sourcelight.backends.cluster.worker.search import Failed, Passed, Piece
 from sourcelight.core.errors import ConfigurationError, MissingExtra, WorkersUnreachable
 
@@ -88,9 +88,15 @@ def serve_orders(worker: Any, desk: Any) -> None:
         await comm.write(desk.hello())
         return Status.dont_reply
 
+    async def keep(comm: Any, order: Mapping[str, Any]) -> Any:
+        desk.keep(order)
+        await comm.write({"kind": "end"})
+        return Status.dont_reply
+
     worker.handlers[SEARCH] = handler(SEARCH)
     worker.handlers[CALL] = handler(CALL)
     worker.handlers[TELL] = handler(TELL)
+    worker.handlers[KEEP] = keep
     worker.handlers[HELLO] = hello
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sourcelight.backends.cluster.messages import HELLO, versions
+from sourcelight.backends.cluster.messages import HELLO, KEEP, Order, versions
 from sourcelight.backends.cluster.placement import REPLICAS, place
 from sourcelight.backends.cluster.storage.generation import Generation
 from sourcelight.backends.cluster.wiring import Connections
@@ -54,6 +54,7 @@ class Members:
     _dropped: set[str] = field(default_factory=set)
     _looked: float = 0.0
     _looking: asyncio.Task[None] | None = None
+    _telling: set[asyncio.Task[None]] = field(default_factory=set)
     _placed: dict[tuple[str, tuple[Member, ...]], dict[str, tuple[Member, ...]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -90,14 +91,39 @@ class Members:
         if found is None:
             found = self._places(generation, live)
             self._placed = {(generation.id, live): found}
+            self._tell_holders(generation, found)
         return found
 
     async def close(self) -> None:
-        """Stop looking."""
+        """Stop looking, and telling."""
+        for task in self._telling:
+            task.cancel()
+        await asyncio.gather(*self._telling, return_exceptions=True)
         if self._looking is not None:
             self._looking.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._looking
+
+    def _tell_holders(self, generation: Generation, places: dict[str, tuple[Member, ...]]) -> None:
+        """Let each worker fetch what it is to hold, what it is first for before the rest."""
+        names: dict[Member, list[str]] = {}
+        for replica in range(max(map(len, places.values()), default=0)):
+            for name, members in places.items():
+                if replica < len(members):
+                    names.setdefault(members[replica], []).append(name)
+        for member, own in names.items():
+            task = asyncio.get_running_loop().create_task(self._tell(member, Order(generation.id, tuple(own))))
+            self._telling.add(task)
+            task.add_done_callback(self._telling.discard)
+
+    async def _tell(self, member: Member, order: Order) -> None:
+        with contextlib.suppress(Exception):  # one that does not take it fetches when it is asked
+            async with (
+                asyncio.timeout(ANSWER_S),
+                contextlib.aclosing(self.connections.ask(member.address, KEEP, order.to_plain())) as said,
+            ):
+                async for _ in said:
+                    pass
 
     def _places(self, generation: Generation, live: tuple[Member, ...]) -> dict[str, tuple[Member, ...]]:
         sizes = {entry.shard: entry.size for entry in generation.searchable}

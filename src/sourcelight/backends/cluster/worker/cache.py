@@ -104,6 +104,20 @@ class ShardCache:
             with self._guard:
                 self._pinned.subtract(keys)
 
+    def keep(self, entry: ShardEntry, stop: Callable[[], None]) -> None:
+        """Have a shard here if there is room for it beside all others; `stop` is called between files and may raise.
+
+        Raises `ClusterError` and `OSError` when it can't be fetched.
+        """
+        key = key_of_shard(entry)
+        with self._guard:
+            taken = sum(one.size for one in self._held.values()) + sum(self._coming.values())
+            known = key in self._held
+        if known or (self.most_bytes is not None and taken + entry.size > self.most_bytes):
+            return
+        with self.pinned([entry], stop):
+            pass
+
     def distrust(self, name: str) -> None:
         """Fetch the shards of a repository again when they are asked for next: what is here can't be read."""
         with self._guard:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import threading
 from collections.abc import AsyncGenerator, Mapping
@@ -27,7 +28,7 @@ from sourcelight.backends.cluster.worker.exchanging import Posts
 from sourcelight.backends.cluster.worker.outbox import Outbox
 from sourcelight.backends.cluster.worker.search import Failed, Passed, Piece, shard_search, viewer_of
 from sourcelight.core.batches import Cancellation
-from sourcelight.core.errors import Cancelled
+from sourcelight.core.errors import Cancelled, ClusterError, SourcelightError
 
 Message = dict[str, Any]
 _THREADS = 32
@@ -51,6 +52,8 @@ class WorkerDesk:
         self._engines = Engines(storage, self.cache)
         self._posts = Posts()
         self._threads = ThreadPoolExecutor(_THREADS, "sourcelight-worker")
+        self._keeping = ThreadPoolExecutor(1, "sourcelight-keeping")
+        self._kept = Cancellation()
         self._running: set[Cancellation] = set()
         self._closed = False
         self._guard = threading.Lock()
@@ -64,6 +67,18 @@ class WorkerDesk:
             "shards": sorted(self.cache.held()),
             "process": os.getpid(),
         }
+
+    def keep(self, plain: Mapping[str, Any]) -> None:
+        """Fetch the shards of an order in the background, so that a replica is here before it is needed.
+
+        A newer order ends the work on an older one. Shards for which others would have to go are left where they are.
+        """
+        with self._guard:
+            if self._closed:
+                return
+            self._kept.cancel()
+            self._kept = cancellation = Cancellation()
+            self._keeping.submit(self._fetch_all, plain, cancellation)
 
     async def messages(self, operation: str, plain: Mapping[str, Any]) -> AsyncGenerator[Message]:
         """Carry out an order; closing the iterator stops the work at its next check.
@@ -115,10 +130,19 @@ class WorkerDesk:
         """Stop all that runs."""
         with self._guard:
             self._closed = True
-            for cancellation in self._running:
+            for cancellation in (*self._running, self._kept):
                 cancellation.cancel()
         self._threads.shutdown(wait=False, cancel_futures=True)
+        self._keeping.shutdown(wait=False, cancel_futures=True)
         self.cache.close()
+
+    def _fetch_all(self, plain: Mapping[str, Any], cancellation: Cancellation) -> None:
+        with contextlib.suppress(SourcelightError, OSError):  # another version asks, or storage fails
+            order = Order.from_plain(plain)
+            for entry in self._engines.readable(order.generation, order.names):
+                cancellation.check()
+                with contextlib.suppress(ClusterError, OSError):  # who asks for it is told why it is not here
+                    self.cache.keep(entry, cancellation.check)
 
     def _search(self, order: Order, cancellation: Cancellation, outbox: Outbox) -> Message:
         with self._engines.over(order.generation, order.names, cancellation) as (engine, missing):

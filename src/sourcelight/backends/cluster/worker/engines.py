@@ -77,6 +77,11 @@ class Engines:
         with self.cache.pinned(readable, cancellation.check) as (repositories, missing):
             yield self._engine(generation, repositories, read.contexts), failed | missing
 
+    def readable(self, generation: str, names: Sequence[str]) -> list[ShardEntry]:
+        """The shards of these repositories that this version reads; raises `ClusterError` where `over` does."""
+        _, known = self._read(generation)
+        return [known[name] for name in names if name in known and known[name].formats == formats()]
+
     def _engine(self, generation: str, repositories: Sequence[Repository], contexts: Mapping[str, Any]) -> Engine:
         """The engine over these shards: that of an earlier request, with all that it remembers, if it is still here."""
         place = generation, tuple(repository.key for repository in repositories)

@@ -1,0 +1,72 @@
+"""Workers fetch the shards that are placed on them before anybody asks, as far as they have room."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from cluster.desks import DeskCell
+from cluster.processes import wait_until
+from cluster.questions import QUERY, searched
+from sourcelight.backends.cluster.engine import ClusterEngine
+from sourcelight.backends.cluster.fleet import Fleet
+
+pytestmark = pytest.mark.timeout(120)
+
+
+@contextmanager
+def keeping(storage: str, folder: Path, most_bytes: int | None = None) -> Iterator[tuple[ClusterEngine, DeskCell]]:
+    """Workers that fetch what is placed on them, and an engine over them."""
+    cell = DeskCell(storage, folder)
+    for desk in cell.desks.values():
+        desk.keeps = True
+        desk.desk.cache.most_bytes = most_bytes
+    try:
+        engine = ClusterEngine(Fleet([cell.address], storage, silence_s=100.0))
+        try:
+            yield engine, cell
+        finally:
+            engine.close()
+    finally:
+        cell.close()
+
+
+def placed(engine: ClusterEngine) -> dict[str, set[str]]:
+    """By worker the shards that it is to hold."""
+    shards = {entry.name: entry.shard for entry in engine.generation.searchable}
+    found: dict[str, set[str]] = {}
+    for name, members in engine.holders().items():
+        for member in members:
+            found.setdefault(member.name, set()).add(shards[name])
+    return found
+
+
+def test_both_replicas_are_there_after_the_first_search_and_storage_may_go(shards: str, tmp_path: Path) -> None:
+    own = shutil.copytree(shards, tmp_path / "storage")
+    with keeping(str(own), tmp_path / "caches") as (engine, cell):
+        whole, _ = searched(engine, QUERY)
+        wanted = placed(engine)
+        assert sum(map(len, wanted.values())) == 2 * len(engine.generation.searchable)
+
+        def held() -> bool:
+            return all(cell.desks[name].desk.cache.held().keys() >= own for name, own in wanted.items())
+
+        wait_until(held, "replicas are fetched")
+        shutil.rmtree(own / "objects")
+        cell.vanish("w2")
+        assert searched(engine, QUERY)[0] == whole
+
+
+def test_what_has_no_room_is_left_until_it_is_asked_for(shards: str, tmp_path: Path) -> None:
+    with keeping(shards, tmp_path / "unbound") as (engine, _):
+        largest = max(entry.size for entry in engine.generation.searchable)
+    with keeping(shards, tmp_path / "bound", most_bytes=largest) as (engine, cell):
+        engine.holders()
+        for name in placed(engine):
+            cache = cell.desks[name].desk.cache
+            wait_until(lambda cache=cache: bool(cache.held()), "a shard is fetched")  # type: ignore[misc]  # bound now
+            assert sum(cache.held().values()) <= largest
