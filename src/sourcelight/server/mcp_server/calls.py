@@ -26,6 +26,7 @@ from sourcelight.core.errors import (
     RevisionNotFound,
 )
 from sourcelight.engines import tools
+from sourcelight.engines.deepsearch.safety import without_text
 from sourcelight.engines.engine import Engine
 from sourcelight.engines.tools import CallContext, Conversations, Tool
 from sourcelight.repos import Viewer
@@ -218,7 +219,11 @@ def _run(tool: Tool, arguments: Mapping[str, Any], context: CallContext) -> Said
     except Exception as fault:
         # The last stop: the caller gets an id, the log the fault.
         fault_id = secrets.token_hex(6)
-        log.exception("%s failed, id %s", tool.name, fault_id)
+        if tool.name.startswith("deepsearch"):
+            told = without_text(fault)
+            log.error("%s failed, id %s: %s", tool.name, fault_id, told)  # noqa: TRY400 - no text of questions in logs
+        else:
+            log.exception("%s failed, id %s", tool.name, fault_id)
         told = f"{tool.name}: internal error, id {fault_id}: the log of the service says more"
         raise ToolFailed(told) from fault
 

@@ -9,6 +9,7 @@ import hashlib
 import ipaddress
 import json
 import logging
+import re
 import secrets
 import time
 from collections.abc import Callable, Iterable
@@ -30,6 +31,7 @@ _SECURITY = (
     (b"cross-origin-resource-policy", b"same-origin"),
 )
 _KNOWN_HOSTS = 100
+_TOKEN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 
 access_log = logging.getLogger("sourcelight.access")
 
@@ -56,8 +58,9 @@ def notes_of(scope: Scope) -> Notes:
 class AccessLog:
     """Writes one JSON line per request, without query text, credentials or addresses' query strings.
 
-    A query appears as its length and a keyed hash: the same text has the same hash until the service restarts, and no
-    list of guesses can be tried against it.
+    A query, or a question, appears as its length and a keyed hash: the same text has the same hash until the service
+    restarts, and no list of guesses can be tried against it. A read token in a path, which opens what was shared,
+    appears as such a hash too.
     """
 
     def __init__(self, app: ASGIApp, *, write: Callable[[str], None] = access_log.info) -> None:
@@ -90,7 +93,7 @@ class AccessLog:
                 "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
                 "client": client[0] if client else "",
                 "method": scope["method"][:16],
-                "path": scope["path"][:200],
+                "path": _TOKEN.sub(lambda found: self._hash(found[0].lower()), scope["path"])[:200],
                 "status": status,
                 "bytes": size,
                 "duration_ms": round((time.monotonic() - started) * 1000),
@@ -98,12 +101,14 @@ class AccessLog:
             if notes.viewer:
                 line["viewer"] = notes.viewer
             if notes.query:
-                text = notes.query.encode("utf-8", "surrogatepass")
-                line["query_hash"] = hashlib.blake2b(text, key=self._key, digest_size=6).hexdigest()
+                line["query_hash"] = self._hash(notes.query)
                 line["query_length"] = len(notes.query)
             if notes.outcome:
                 line |= {"outcome": notes.outcome, "events": notes.events, "rows": notes.rows}
             self._write(json.dumps(line, separators=(",", ":")))
+
+    def _hash(self, text: str) -> str:
+        return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), key=self._key, digest_size=6).hexdigest()
 
 
 class HostCheck:

@@ -16,6 +16,7 @@ from sourcelight.engines.deepsearch.conversations.records import Event
 from sourcelight.engines.deepsearch.conversations.store import ConversationStore
 from sourcelight.engines.deepsearch.researchers import Happening, Inquiry, Previous, Researcher
 from sourcelight.engines.deepsearch.researchers.finish import finish
+from sourcelight.engines.deepsearch.safety import without_text
 from sourcelight.engines.tools import CallContext
 
 _log = logging.getLogger(__name__)
@@ -76,8 +77,8 @@ class Work:
         except SourcelightError as fault:
             name = type(fault).__name__
             self._end("error", {"kind": name, "title": "The question can't be answered", "message": str(fault)})
-        except Exception:  # noqa: BLE001 - a question must end, and its asker learns no internals
-            _log.exception("question %d failed", self.question)
+        except Exception as fault:  # noqa: BLE001 - a question must end, and its asker learns no internals
+            _log.error("question %d failed: %s", self.question, without_text(fault))
             self._end("error", _INTERNAL)
         finally:
             self.done.set()

@@ -22,6 +22,7 @@ from sourcelight.core.errors import CallError
 from sourcelight.engines.deepsearch.conversations import Event
 from sourcelight.server.service.deepsearch.asking import Asking, Door, Refused, apart, body_of, given, text_in
 from sourcelight.server.service.deepsearch.shapes import conversation_json, hides, question_json
+from sourcelight.server.service.guards import notes_of
 
 PREFIX = "/.api/deepsearch/v1"
 DEFAULT_PAGE, MOST_PAGE = 20, 100
@@ -66,7 +67,7 @@ class Api:
             cancellation.cancel()
 
     async def _open(self, request: Request, asking: Asking) -> Response:
-        text = text_in(await body_of(request), "question")
+        text = _question_in(request, await body_of(request))
 
         def work() -> Any:
             number = asking.desk.open(text, asking.context)
@@ -78,7 +79,7 @@ class Api:
     async def _ask(self, request: Request, asking: Asking) -> Response:
         number = _number(request, "id")
         body = await body_of(request)
-        text = text_in(body, "question")
+        text = _question_in(request, body)
         if body.get("conversation_id", number) != number:
             raise Refused(400, "conversation_id is not the one of the address.")
 
@@ -198,6 +199,13 @@ class Api:
 def _framed(event: Event, *, bare: bool) -> bytes:
     value = {"number": event.number, "at_ms": event.at_ms, **({} if bare else event.payload)}
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (event.number, event.kind.encode(), orjson.dumps(value))
+
+
+def _question_in(request: Request, body: dict[str, Any]) -> str:
+    """The question of a body; the access log gets its length and its hash."""
+    text = text_in(body, "question")
+    notes_of(request.scope).query = text
+    return text
 
 
 def _number(request: Request, name: str) -> int:

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from sourcelight.core.errors import CallError, QueryError
+from sourcelight.engines.deepsearch.safety import without_text
 from sourcelight.engines.tools import CallContext
 from sourcelight.server.identity import Authenticator, Principal, Refusal
 from sourcelight.server.service.guards import notes_of
@@ -101,9 +102,10 @@ class Door:
                 return told(fault.status, fault.text)
             except (CallError, QueryError) as fault:
                 return told(status_of(fault), str(fault))
-            except Exception:
+            except Exception as fault:  # noqa: BLE001 - the log has it, its text left out
                 number = secrets.token_hex(6)
-                log.exception("request failed, id %s", number)
+                said = without_text(fault)
+                log.error("request failed, id %s: %s", number, said)  # noqa: TRY400 - no text of questions in logs
                 return told(500, f"internal error, id {number}: the log of the service says more")
 
         return endpoint

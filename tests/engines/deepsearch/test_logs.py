@@ -1,0 +1,80 @@
+"""Logs have sizes and hashes: nothing that was asked, answered or read."""
+
+from __future__ import annotations
+
+import pytest
+
+from engines.deepsearch.asking import OPEN, desk_context
+from sourcelight.engines.deepsearch.conversations import Desk
+from sourcelight.engines.deepsearch.model.choice import ModelChoice
+from sourcelight.engines.deepsearch.model.researcher import ModelResearcher
+from sourcelight.engines.deepsearch.researchers import Budget, Draft, Emit, ExtractiveResearcher, Inquiry, Researcher
+from sourcelight.engines.deepsearch.safety import without_text
+from sourcelight.engines.engine import Engine
+from sourcelight.repos.state import State
+from sourcelight.testing.scripted_model import Fail, Say, ScriptedModel, Use
+
+pytestmark = pytest.mark.timeout(90)
+
+QUESTION = f"repo:^{OPEN}$ how is the checkout total of zebrawood carts computed"
+TEXTS = ("zebrawood", "how is the", "negative total", "sum(self", "Add up the prices", "hunter2", "A model said")
+
+
+class Careless:
+    """Fails with what it was asked and what it read in its messages."""
+
+    def research(self, inquiry: Inquiry, budget: Budget | None, emit: Emit) -> Draft:
+        del budget, emit
+        try:
+            return Draft(model=dict[str, str]()["sum(self.items.values())"])
+        except KeyError as cause:
+            raise ValueError(f"{inquiry.question}: Add up the prices") from cause
+
+
+def logged(engine: Engine, state: State, researcher: Researcher, caplog: pytest.LogCaptureFixture) -> tuple[str, str]:
+    """Ask; give the state of the question, and all that was logged as it is formatted for people."""
+    caplog.set_level("INFO")
+    caplog.set_level("DEBUG", logger="sourcelight")
+    desk = Desk(state, researcher)
+    facts = desk.ask(QUESTION, desk_context(engine, desk)).attributes
+    desk.close()
+    return facts["state"], caplog.text
+
+
+def test_a_question_and_its_answer_are_not_logged(
+    engine: Engine, state: State, caplog: pytest.LogCaptureFixture
+) -> None:
+    status, text = logged(engine, state, ExtractiveResearcher(), caplog)
+    assert status == "completed"
+    assert not [part for part in TEXTS if part in text]
+
+
+@pytest.mark.parametrize("good", [True, False], ids=["answers", "fails"])
+def test_what_goes_to_a_model_and_comes_from_it_is_not_logged(
+    engine: Engine, state: State, caplog: pytest.LogCaptureFixture, *, good: bool
+) -> None:
+    reading = Use([("read_file", {"repo": OPEN, "path": "shop/cart.py"})])
+    fault = Fail(400, {"error": {"message": "zebrawood: Add up the prices"}})
+    with ScriptedModel([reading, Say("A model said so [E1].") if good else fault]) as server:
+        researcher = ModelResearcher(ModelChoice("scripted", server.url))
+        status, text = logged(engine, state, researcher, caplog)
+        assert "zebrawood" in str(server.requests)
+    assert status == "completed"
+    assert not [part for part in TEXTS if part in text]
+
+
+def test_a_fault_is_logged_with_its_place_and_without_its_text(
+    engine: Engine, state: State, caplog: pytest.LogCaptureFixture
+) -> None:
+    status, text = logged(engine, state, Careless(), caplog)
+    assert status == "error"
+    assert not [part for part in TEXTS if part in text]
+    for said in ("question 1 failed: builtins.ValueError (", " characters) at work.py:", "> test_logs.py:"):
+        assert said in text
+    assert "; because of builtins.KeyError (" in text
+
+
+def test_causes_without_end_are_cut() -> None:
+    first, second = ValueError("one"), ValueError("two")
+    first.__cause__, second.__cause__ = second, first
+    assert without_text(first).count("ValueError (3 characters) at no frame") == 8
