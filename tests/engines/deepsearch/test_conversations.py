@@ -206,6 +206,15 @@ def test_identifiers_are_read_strictly(text: str, found: bool) -> None:  # noqa:
             parse_identifier(given, "https://code.example.org")
 
 
+def test_numbers_of_other_services_are_not_ours() -> None:
+    """Without an address of our own, a full address opens something by its token only: a number may mean another."""
+    token = read_token(b"secret", 1, 1)
+    assert parse_identifier(f"https://far.example.org/deepsearch/{token}") == Identifier(token=token)
+    assert parse_identifier("/deepsearch/7") == parse_identifier("7") == Identifier(number=7)
+    with pytest.raises(CallError, match="of a service"):
+        parse_identifier("https://far.example.org/deepsearch/7")
+
+
 def test_only_shared_conversations_are_read_by_others(engine: Engine, state: State, desk: Desk) -> None:
     """Absent, deleted and unshared ones are refused in the same words; a reset link opens nothing any more."""
     reader = add_account(state, "reader")

@@ -174,7 +174,7 @@ def test_other_questions_are_not_counted(question: str) -> None:
 def test_counts_keep_to_what_the_viewer_sees(engine: Engine) -> None:
     """A private repository adds nothing to the number, and its name is nowhere."""
     found = research(engine, "which repositories contain `checkout_total`?", viewer=Viewer.anonymous())
-    assert found.text.startswith("**1** repository")
+    assert found.text.startswith("**1** repository of 1 matches this query")
     assert SECRET not in found.text
 
 

@@ -32,7 +32,8 @@ def parse_identifier(text: str, base_url: str = "") -> Identifier:
     text
         An address, a relative address, a read token, or a number.
     base_url
-        Our own address; empty: no full address is ours to judge, so its host is not compared.
+        Our own address; empty: there is none to compare a full address with, so only one with a read token is taken,
+        which opens the same conversation wherever it stands.
 
     Raises
     ------
@@ -57,6 +58,8 @@ def parse_identifier(text: str, base_url: str = "") -> Identifier:
     if _UUID.fullmatch(whole):
         return Identifier(token=whole.lower())
     if _NUMBER.fullmatch(whole):
+        if "://" in given and not base_url:
+            raise _refused("that address is of a service, and this is none")
         return Identifier(number=int(whole))
     raise _refused("that is no identifier of a conversation")
 

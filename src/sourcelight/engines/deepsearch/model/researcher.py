@@ -123,6 +123,15 @@ def reason_of(fault: Exception) -> str:
         "UsageLimitExceeded": "its budget is used up",
         "RunTimedOut": "it took too long",
         "ModelConnectionError": "its server can't be reached",
+        "ModelTimeoutError": "its server took too long",
+        "ModelServerError": "its server failed",
+        "ModelUnavailableError": "its server is not available",
+        "ModelOverloadedError": "its server is overloaded",
+        "ModelRateLimitError": "its server takes no more requests for now",
+        "ModelQuotaExceededError": "its quota is used up",
+        "ModelAuthenticationError": "its server did not accept the key",
+        "ModelNotFoundError": "its server does not know it",
+        "ModelRequestRejectedError": "its server refused the request",
         "UnexpectedModelBehavior": "it answered with nothing that could be used",
         "ModelContextWindowExceededError": "what it was to read is more than it takes",
     }
@@ -309,7 +318,7 @@ class _Run:
         pins = list(self.inquiry.pins)
         shown = ", ".join(f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:10])
         more = f" and {len(pins) - 10:,} further repositories" if len(pins) > 10 else ""
-        lines = [f"- {shown}{more}, with {self.toolbox.calls} tool calls."]
+        lines = [f"- {shown}{more}, with {self.toolbox.calls} tool call{'' if self.toolbox.calls == 1 else 's'}."]
         if self.cut_short:
             lines.append(f"- The model was told to end: {self.cut_short}.")
         if self.toolbox.refused:

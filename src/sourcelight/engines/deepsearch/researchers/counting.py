@@ -122,8 +122,9 @@ def _write(counted: CountedQuery, query: str, tally: _Tally, inquiry: Inquiry, d
         if counted.unit != "repositories"
         else (f" of {len(inquiry.pins):,}")
     )
+    verb = "match" if many else "matches"
     draft.parts.append(
-        Paragraph(f"**{tally.total:,}** {plural}{where} match this query, all of them counted: {code(query)}")
+        Paragraph(f"**{tally.total:,}** {plural}{where} {verb} this query, all of them counted: {code(query)}")
     )
     if counted.calls and tally.total:
         draft.parts.append(Paragraph("Lines that define the name match this query as calls of it do."))
