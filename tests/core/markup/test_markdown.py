@@ -53,7 +53,8 @@ class _Seen(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag != "hr":
             self.open.append(tag)
-        allowed = {"a": {"href"}, "code": {"class"}, "th": {"scope"}, "ol": {"start"}}.get(tag, set())
+        of_tags = {"a": {"href"}, "code": {"class"}, "pre": {"tabindex"}, "th": {"scope"}, "ol": {"start"}}
+        allowed = of_tags.get(tag, set())
         if tag not in TAGS or {name for name, _ in attrs} - allowed:
             self.problems.append(f"{tag} {attrs}")
         for name, value in attrs:
@@ -169,7 +170,7 @@ def test_the_known_forms() -> None:
         "<ul>\n<li>x</li>\n<li>y\n<ol>\n<li>z</li>\n</ol></li>\n</ul>\n"
         '<table>\n<thead><tr><th scope="col">a</th><th scope="col"><code>p|q</code></th></tr></thead>\n<tbody>\n'
         "<tr><td>|</td><td>2</td></tr>\n</tbody>\n</table>\n"
-        '<pre><code class="language-py">&lt;x&gt;</code></pre>\n<blockquote>\n<p>q</p>\n</blockquote>\n'
+        '<pre tabindex="0"><code class="language-py">&lt;x&gt;</code></pre>\n<blockquote>\n<p>q</p>\n</blockquote>\n'
     )
     assert to_html("# x", lambda _: "", top=3) == "<h3>x</h3>\n"
 

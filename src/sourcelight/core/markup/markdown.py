@@ -93,7 +93,7 @@ class _Blocks:
         word = "".join(letter for letter in fence[2] if letter.isalnum() or letter in "+-_.#")[:30]
         name = f' class="language-{escape(word)}"' if word else ""
         body = "\n".join(lines[at + 1 : end])
-        out.append(f"<pre><code{name}>{code_html(body, word)}</code></pre>\n")
+        out.append(f'<pre tabindex="0"><code{name}>{code_html(body, word)}</code></pre>\n')
         return end + 1
 
     def _quotation(self, lines: Sequence[str], at: int, depth: int, out: list[str]) -> int:

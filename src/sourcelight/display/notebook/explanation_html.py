@@ -15,7 +15,7 @@ def explanation_html(data: Mapping[str, Any], note: str = "") -> str:
     """The whole view of the plain data of an explanation; `note` says what is not known."""
     pieces = [
         f"<div><code>{_text(data['query'])}</code> read as <b>{_text(data['pattern_type'])}</b></div>",
-        f'<pre style="text-align:left">{escape(str(data["tree_text"]))}</pre>',
+        f'<pre tabindex="0" style="text-align:left">{escape(str(data["tree_text"]))}</pre>',
     ]
     if parts := data.get("alternatives"):
         heads = "".join(f'<th scope="col" style="text-align:left">{head}</th>' for head in _HEADS)
