@@ -31,22 +31,23 @@ CALLS: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
 
 @pytest.fixture(scope="module")
 def without_board(shards: str, embedded: sl.Client, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
-    """Client over a cluster of two workers, of which the one that alone had the shard of one repository was killed."""
+    """Client over a cluster of three workers, of which the two that had the shard of one repository were killed."""
     embedded.search("type:symbol e count:all fork:yes archived:yes")
     folder = tmp_path_factory.mktemp("harmed")
     storage = folder / "storage"
     copytree(shards, storage)
-    cell = Cell(str(storage), folder, ("w1", "w2"))
+    cell = Cell(str(storage), folder, ("w1", "w2", "w3"))
     try:
         with sl.open(cluster=cell.address, storage=str(storage)) as client:
             wait_until(lambda: len(client.cluster.workers) == len(cell.workers), "workers join")
-            client.list_files(BOARD)  # its first worker fetches it
             names = {address: name for name, address in client.cluster.workers.items()}
-            holder = names[client.cluster.replicas(BOARD)[0]]
+            holders = [names[address] for address in client.cluster.replicas(BOARD)]
+            assert len(holders) == 2
             entries = client.backend.engine.generation.entries  # type: ignore[attr-defined]
             (shard,) = (entry.shard for entry in entries if entry.name == BOARD)
             _forget(storage, shard)
-            cell.kill(holder)
+            for holder in holders:
+                cell.kill(holder)
             yield client
     finally:
         cell.close()

@@ -10,6 +10,7 @@ import pytest
 
 import sourcelight as sl
 from cluster.test_calls import CALLS, HANDBOOK, HUB, PYTIDE, ids
+from sourcelight.backends.cluster.messages import KEEP
 from sourcelight.backends.cluster.wiring import Connections
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.wire.request import SearchRequest
@@ -32,8 +33,9 @@ class Recording(Connections):
     def ask(
         self, address: str, operation: str, order: Mapping[str, Any] | None = None
     ) -> AsyncGenerator[dict[str, Any]]:
-        """As always, remembering the order."""
-        self.orders.append(order or {})
+        """As always, remembering the order; what a worker is told to keep is nobody's call."""
+        if operation != KEEP:
+            self.orders.append(order or {})
         return super().ask(address, operation, order)
 
 
