@@ -56,7 +56,7 @@ make_environment() {
     fi
     if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
         echo "Installing sourcelight[$2] into it (a few minutes the first time) ..."
-        if ! environment_python "$1" -m pip install --quiet --disable-pip-version-check --no-compile -e "$ROOT[$2]"; then
+        if ! environment_python "$1" -m pip install --quiet --disable-pip-version-check -e "$ROOT[$2]"; then
             echo "pip could not install the packages that pyproject.toml names; its message stands above." >&2
             exit 1
         fi
