@@ -9,12 +9,11 @@ from sourcelight.backends.cluster.asking.calls import NoAnswer
 from sourcelight.backends.cluster.asking.holders import Holders
 from sourcelight.backends.cluster.messages import EXPLAIN, Order
 from sourcelight.backends.cluster.parts import sentence, waited
+from sourcelight.backends.cluster.planning import planned
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine.explain import Explanation, explained
 from sourcelight.engines.engine.notices.advice import Advice
-from sourcelight.engines.engine.plan import make_plan, unmade_plan
-from sourcelight.engines.engine.scopes.scope import Scoper
 from sourcelight.repos import Viewer
 
 if TYPE_CHECKING:
@@ -34,11 +33,7 @@ def explained_by_workers(
         When no worker answers for any repository.
     """
     query, scoped = engine.parsed(request)
-    scopes = Scoper(engine, viewer, cancellation).selected(scoped)
-    for scope in scopes:
-        make_plan(replace(scope, targets=()))  # what is wrong with a pattern is said here
-    plans = [unmade_plan(scope) for scope in scopes]
-    names = sorted({target.repository.name for plan in plans for target in plan.targets})
+    _, plans, names = planned(engine, viewer, cancellation, scoped)
     if not names:
         return None
     fleet = engine.fleet

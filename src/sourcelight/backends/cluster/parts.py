@@ -10,12 +10,11 @@ from sourcelight.backends.cluster.asking.calls import NoAnswer
 from sourcelight.backends.cluster.asking.holders import Holders
 from sourcelight.backends.cluster.asking.tried import Tried
 from sourcelight.backends.cluster.messages import PART, RANK, Order
+from sourcelight.backends.cluster.planning import planned
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.batches.answers import Answer, CallProgress
 from sourcelight.core.errors import Cancelled
-from sourcelight.engines.engine.plan import unmade_plan
 from sourcelight.engines.engine.scopes.contexts import scoped
-from sourcelight.engines.engine.scopes.scope import Scoper
 from sourcelight.repos import Repository, Viewer
 
 if TYPE_CHECKING:
@@ -90,11 +89,10 @@ def in_parts(call: Call, steps: Parted, needed: Sequence[Repository]) -> Answer:
 
 def ranked(call: Call) -> Answer:
     """Rank for a question over all workers; raises `NoAnswer` when none answers for any repository."""
-    from sourcelight.engines.engine.natural import split_filters
     from sourcelight.engines.tools.ranked import answer_of_parts, ranked_answer
 
     text = call.arguments["query"]
-    names = chosen(call, split_filters(text)[0])
+    names = chosen(call, text)
     if not names:
         return ranked_answer(text, call.nowhere())
     asking = call.holders(names, RANK)
@@ -111,10 +109,7 @@ def chosen(call: Call, text: str) -> list[str]:
     engine = call.engine
     query = filters_query(split_filters(text)[0])
     scopes = [item for part in query.plan for item in scoped(part, engine.catalog.contexts, query.text)]
-    plans = [
-        unmade_plan(scope) for scope in Scoper(engine, call.context.viewer, call.context.cancellation).selected(scopes)
-    ]
-    return sorted({target.repository.name for plan in plans for target in plan.targets})
+    return planned(engine, call.context.viewer, call.context.cancellation, scopes)[2]
 
 
 def _dated(call: Call) -> Mapping[str, Any]:

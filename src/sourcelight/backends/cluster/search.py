@@ -14,14 +14,16 @@ from sourcelight.backends.cluster.asking.slots import Slots
 from sourcelight.backends.cluster.asking.streams import Streams
 from sourcelight.backends.cluster.asking.tried import Tried
 from sourcelight.backends.cluster.messages import Order
+from sourcelight.backends.cluster.planning import planned
 from sourcelight.core.batches import Event
 from sourcelight.core.wire.events import Alert, Skipped
-from sourcelight.engines.engine.notices import hints, left_out
-from sourcelight.engines.engine.plan import Plan, make_plan, unmade_plan
+from sourcelight.engines.engine.notices import left_out
+from sourcelight.engines.engine.plan import Plan
+from sourcelight.engines.engine.results.gather import limit_of
 from sourcelight.engines.engine.results.ownership import Ownership
 from sourcelight.engines.engine.results.ranking import SCORE, Ranking
 from sourcelight.engines.engine.running import Search
-from sourcelight.engines.engine.scopes.scope import Scope, Scoper
+from sourcelight.engines.engine.scopes.scope import Scoper
 
 if TYPE_CHECKING:
     from sourcelight.backends.cluster.engine import ClusterEngine
@@ -59,13 +61,13 @@ class ClusterSearch(Search):
     _streams: Streams | None = None
     _owners: Ownership
     _searched: int = 0
+    _most_capped: int = 0
     _told_late: set[str]
 
     def events(self) -> Generator[Event, None, None]:
         """Events in the order of the wire: matches and progress, the final filters and progress, an alert, done."""
         engine = self.engine
-        plan = self.query.plan
-        limit = max((a.count_limit(engine.limits.matches) or sys.maxsize for a in plan), default=engine.limits.matches)
+        limit = limit_of(self.query.plan, engine.limits.matches)
         allowed_s = self._allowed_s()
         self.cancellation.limit(None if allowed_s is None else allowed_s - self.read_s)
         scoper, plans, names = self._planned()
@@ -92,9 +94,7 @@ class ClusterSearch(Search):
         """The repositories that the query names, of those the viewer may see, and what is asked of them."""
         engine: ClusterEngine = self.engine  # type: ignore[assignment]  # the one that made this search
         self.engine = engine.snapshot()
-        scoper = Scoper(self.engine, self.viewer, self.cancellation)
-        plans = [_checked(scope) for scope in scoper.selected(self.scoped)]
-        return scoper, plans, sorted({t.repository.name for p in plans for t in p.targets})
+        return planned(self.engine, self.viewer, self.cancellation, self.scoped)
 
     def _batches(self, plans: list[Plan], names: list[str], limit: int) -> Generator[Any, None, None]:
         """All rows, ranked where a search on one machine would rank them."""
@@ -152,6 +152,9 @@ class ClusterSearch(Search):
             self.histories.shallow |= _of(outcome.shallow, own)
             self._told_late |= own & set(outcome.late)
             self._owners.unknown |= own & set(outcome.unknown_owners)
+            self._owners.later |= own & set(outcome.later_owners)
+            self._owners.unowned.update(_of(outcome.unowned, own))
+            self._most_capped = max(self._most_capped, outcome.capped)
             self._searched += min(outcome.targets, len(own))
         done = {name for _, own in told for name in own}
         skipped = {} if streams is None else {n: tuple(streams.tried.get(n, ())) for n in names if n not in done}
@@ -170,7 +173,7 @@ class ClusterSearch(Search):
         yield from missing(self.accounting.skipped or {}, self.tally.repositories)
         problems = {e.name: e.problem for e in self._generation_entries() if e.problem and e.name in self.facts}
         yield from left_out.not_indexed(problems)
-        yield from left_out.unsearchable(scoper.unsearchable)
+        yield from left_out.unsearchable(scoper.unsearchable | scoper.invalid)
         yield from left_out.without_history(self.histories.failed)
         yield from left_out.unread_commits(self.histories.unread)
         yield from left_out.cut_histories(self.histories.shallow)
@@ -180,16 +183,15 @@ class ClusterSearch(Search):
         engine: Any = self.engine
         return engine.generation.entries
 
-    def _hint(self, searched: int, *, exhaustive: bool) -> Alert | None:
+    def _of_owners(self, searched: int) -> Alert | None:
         del searched  # workers know how many were
-        alert = self._owners.alert(self._searched)
-        if alert is not None or self.tally.matches or not exhaustive or self.accounting.skipped:
-            return alert
+        return self._owners.alert(self._searched)
 
-        def finds(text: str) -> bool:
-            return self.engine.finds(replace(self.request, query=text), self.viewer, hints.TRY_S)
+    def _capped(self) -> int:
+        return self._most_capped
 
-        return hints.nothing_found(self.query, finds)
+    def _whole(self) -> bool:
+        return not self.accounting.skipped
 
 
 def missing(skipped: dict[str, tuple[Tried, ...]], shown: set[str]) -> Iterator[Skipped]:
@@ -203,12 +205,6 @@ def missing(skipped: dict[str, tuple[Tried, ...]], shown: set[str]) -> Iterator[
             message=f"`{name}` was not searched to its end. {partly}Asked: {asked}. Run the search again in a moment.",
             severity="error",
         )
-
-
-def _checked(scope: Scope) -> Plan:
-    """A plan that names repositories; its patterns are compiled once, so that what is wrong with them is said here."""
-    make_plan(replace(scope, targets=()))
-    return unmade_plan(scope)
 
 
 def _of(said: Mapping[str, T], names: frozenset[str]) -> dict[str, T]:

@@ -214,7 +214,7 @@ class Search:
         late = self._late(plans, scoper) if self.cancellation.expired and not self.limit_hit else []
         late = sorted(self.cancellation.untold.union(late))
         skipped = list(self._left_out(plans, targets, scoper))
-        capped = limit if self.limit_hit else self.gathering.capped if self.gathering else 0
+        capped = limit if self.limit_hit else self._capped()
         if capped:
             skipped.append(limit_items.match_limit(capped))
         if late and self.tally.matches:
@@ -225,7 +225,7 @@ class Search:
             skipped.append(limit_items.archived_left_out(archived))
         if 0 <= self.request.display < self.tally.matches:
             skipped.append(limit_items.display_limit(self.request.display, self.tally.matches))
-        exhaustive = not (capped or late)
+        exhaustive = not (capped or late) and self._whole()
         yield from self._filters(plans, exhaustive=exhaustive)
         yield self._progress(done=True, skipped=skipped)
         alert = self._alert(plans, scoper, late, allowed_s, forks=bool(forks), archived=bool(archived))
@@ -261,10 +261,21 @@ class Search:
         if not engine.worktree:
             yield from left_out.changed(engine.changes.count(scoper.at_head(targets.values())))
 
+    def _capped(self) -> int:
+        """The largest ``count:`` of one alternative among several that was reached; 0: none."""
+        return self.gathering.capped if self.gathering else 0
+
+    def _whole(self) -> bool:
+        """Whether every repository that was to be searched answered."""
+        return True
+
+    def _of_owners(self, searched: int) -> Alert | None:
+        """What to say of owners that nobody wrote down; `searched` is how many repositories were."""
+        return None if self.gathering is None else self.gathering.ownership.alert(searched)
+
     def _hint(self, searched: int, *, exhaustive: bool) -> Alert | None:
         """What to say of owners that nobody wrote down, or of a search that found nothing."""
-        alert = None if self.gathering is None else self.gathering.ownership.alert(searched)
-        alert = alert or hints.without_effect(self.query)
+        alert = self._of_owners(searched) or hints.without_effect(self.query)
         if alert is not None or self.tally.matches or not exhaustive:
             return alert
 

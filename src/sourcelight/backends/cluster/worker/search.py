@@ -71,7 +71,10 @@ class Outcome:
     shallow: dict[str, str] = field(default_factory=dict)
     targets: int = 0
     limit_hit: bool = False
+    capped: int = 0
     unknown_owners: list[str] = field(default_factory=list)
+    unowned: dict[str, int] = field(default_factory=dict)
+    later_owners: list[str] = field(default_factory=list)
 
 
 class ShardSearch(Search):
@@ -159,7 +162,11 @@ class ShardSearch(Search):
         outcome.without_history = dict(self.histories.failed)
         outcome.unread = dict(self.histories.unread)
         outcome.shallow = dict(self.histories.shallow)
-        outcome.unknown_owners = [] if self.gathering is None else sorted(self.gathering.ownership.unknown)
+        outcome.capped = self._capped()
+        if self.gathering is not None:
+            owners = self.gathering.ownership
+            outcome.unknown_owners, outcome.later_owners = sorted(owners.unknown), sorted(owners.later)
+            outcome.unowned = dict(owners.unowned)
         outcome.targets = len({t.repository.facts.name for p in plans for t in p.targets if p.searches})
 
 

@@ -55,7 +55,7 @@ class OwnerRows:
                 continue
             self._seen.add((key, revision, path))
             named = held.rules.named(path)
-            self.ownership.unowned += not named
+            self.ownership.unowned[target.repository.facts.name] += not named
             for owner in named:
                 if (key, revision, owner.name) not in self._given:
                     self._given.add((key, revision, owner.name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,16 +37,16 @@ ReadFile = Callable[[Target, str], bytes | None]
 class Ownership:
     """Reads the CODEOWNERS file of each searched commit once.
 
-    `unknown` holds the repositories that were asked about and have no such file, `unowned` counts files that have no
-    owner where owners were asked for, `later` holds repositories of which commits were asked about that have no such
-    file.
+    `unknown` holds the repositories that were asked about and have no such file, `unowned` counts by repository files
+    that have no owner where owners were asked for, `later` holds repositories of which commits were asked about that
+    have no such file.
     """
 
     def __init__(self, read: ReadFile) -> None:
         self._read = read
         self._known: dict[tuple[str, str, str], Owners | None] = {}
         self.unknown: set[str] = set()
-        self.unowned = 0
+        self.unowned: Counter[str] = Counter()
         self.later: set[str] = set()
 
     def of(self, target: Target) -> CodeOwners | None:
@@ -92,8 +93,8 @@ class Ownership:
                 f"{len(self.unknown):,} of {searched:,} searched repositories have no CODEOWNERS file (looked for at "
                 f"{', '.join(PLACES)}), so none of their files has an owner:\n{names(list(self.unknown))}"
             )
-        if self.unowned:
-            said.append(f"No rule of a CODEOWNERS file gives an owner to {self.unowned:,} of the files found.")
+        if unowned := self.unowned.total():
+            said.append(f"No rule of a CODEOWNERS file gives an owner to {unowned:,} of the files found.")
         if self.later:
             said.append(f"In these repositories some commits have no CODEOWNERS file yet:\n{names(list(self.later))}")
         if not said:
