@@ -11,6 +11,9 @@ from sourcelight.core.batches.events import Cancellation
 GRACE_S = 0.1
 """How long work may go on after its time limit to come to its end, or its next check, by itself."""
 
+AMPLE_S = 30.0
+"""Time to the limit that no single step takes up, so that none needs to be left behind, or a thread of its own."""
+
 _Result = TypeVar("_Result")
 
 

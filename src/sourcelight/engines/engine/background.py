@@ -8,12 +8,9 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
 from sourcelight.core.batches import Cancellation
-from sourcelight.core.batches.within import GRACE_S
+from sourcelight.core.batches.within import AMPLE_S, GRACE_S
 
 _Part = TypeVar("_Part")
-
-AMPLE_S = 30.0
-"""Time to the limit that no single step takes up, so that none needs to be left behind."""
 
 
 def on_time(

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from sourcelight.core.batches import Cancellation, MatchBatch, RepositoryFacts
 from sourcelight.core.batches import Event as EngineEvent
-from sourcelight.core.batches.within import Late, within
+from sourcelight.core.batches.within import AMPLE_S, Late, within
 from sourcelight.core.errors import BadParameter, Cancelled, PatternError, QueryError
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Event, Progress
 from sourcelight.core.wire.request import SearchRequest
@@ -36,8 +36,6 @@ EncodeBatch = Callable[[MatchBatch, Mapping[str, RepositoryFacts]], Iterator[byt
 _EVENT_BYTES = 16 * 1024
 # A batch of fewer bytes is encoded in some milliseconds; a line of megabytes may take seconds.
 _LARGE_BYTES = 4 * 1024 * 1024
-# With more time than this left it is encoded where it was found: passing it to another thread takes longer.
-_AMPLE_S = 30.0
 # Past the time limit: the engine may have ended its last step just now.
 _GRACE_S = 0.2
 
@@ -173,7 +171,7 @@ class Producer:
         """Put the matches of a batch; what there is no time to encode is told to the engine, which says so."""
         payloads = self.encode_batch(event, facts)
         remaining_s = self.cancellation.remaining_s
-        limited = event.batch.nbytes > _LARGE_BYTES and remaining_s is not None and remaining_s < _AMPLE_S
+        limited = event.batch.nbytes > _LARGE_BYTES and remaining_s is not None and remaining_s < AMPLE_S
         try:
             while (payload := self._next(payloads, limited=limited)) is not None:
                 self._put(EncodedMatches(payload), len(payload))
