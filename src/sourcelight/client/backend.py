@@ -49,3 +49,37 @@ class Backend(Protocol):
 
     async def aclose(self) -> None:
         """Give back connections, threads and files."""
+
+
+class Forwarding:
+    """What another backend answers; for backends that search in their own way and leave all else to that one.
+
+    Parameters
+    ----------
+    backend
+        What answers; closing this closes it.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.name, self.local = backend.name, backend.local
+
+    async def count(self, request: SearchRequest, by: Sequence[str]) -> Any | None:
+        """What the backend counts, which is never capped; None when it can't."""
+        return await self.backend.count(request, by)
+
+    async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:
+        """What the backend says."""
+        return await self.backend.explain(request)
+
+    async def repositories(self) -> tuple[RepositoryFacts, ...]:
+        """What the backend says."""
+        return await self.backend.repositories()
+
+    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> Answer:
+        """What the backend answers."""
+        return await self.backend.call(name, arguments, observer)
+
+    async def aclose(self) -> None:
+        """Close the backend."""
+        await self.backend.aclose()

@@ -6,15 +6,14 @@ import asyncio
 import re
 import time
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sourcelight.client.backend import Backend
+from sourcelight.client.backend import Backend, Forwarding
 from sourcelight.client.parts import Part, finds_names, seen_in
 from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
-from sourcelight.core.batches.answers import Answer, CallObserver
 from sourcelight.core.batches.schema import conform
 from sourcelight.core.errors import QueryError, SourcelightError, StreamBroken
 from sourcelight.core.query import And, Filter, Node, Predicate, Query, parse
@@ -75,7 +74,7 @@ def _untold(done: int, known: int, matches: int) -> None:
     del done, known, matches
 
 
-class Exhaustive:
+class Exhaustive(Forwarding):
     """A backend that answers in full over one that caps its answers; see `AsyncClient.search`.
 
     The rows of a part are given when the part is whole, so that no file is ever given in two states; until then they
@@ -96,9 +95,7 @@ class Exhaustive:
     def __init__(
         self, backend: Backend, *, told: Told | None = None, most_requests: int = MOST_REQUESTS, at_once: int = AT_ONCE
     ) -> None:
-        self.backend = backend
-        self.name = backend.name
-        self.local = backend.local
+        super().__init__(backend)
         self._told = told or _untold
         self._most_requests = most_requests
         self._at_once = at_once
@@ -121,26 +118,6 @@ class Exhaustive:
         async with aclosing(work.events()) as events:
             async for event in events:
                 yield event
-
-    async def count(self, request: SearchRequest, by: Sequence[str]) -> Any | None:
-        """What the backend counts by itself, which is never capped; None when it can't."""
-        return await self.backend.count(request, by)
-
-    async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:
-        """What the backend says."""
-        return await self.backend.explain(request)
-
-    async def repositories(self) -> tuple[RepositoryFacts, ...]:
-        """What the backend says."""
-        return await self.backend.repositories()
-
-    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> Answer:
-        """What the backend answers."""
-        return await self.backend.call(name, arguments, observer)
-
-    async def aclose(self) -> None:
-        """Close the backend."""
-        await self.backend.aclose()
 
 
 def check_unlimited(request: SearchRequest) -> Query:
@@ -279,6 +256,8 @@ class _Work:
         """Batches of an answer without files that were given before."""
         import pyarrow as pa
 
+        from sourcelight.core.batches.cut import match_count
+
         new: set[tuple[Any, ...]] = set()
         facts = [item for item in answer.facts if item.name not in self._known_facts]
         self._known_facts.update(item.name for item in facts)
@@ -290,7 +269,7 @@ class _Work:
             self._repeated |= not kind and not all(keep)
             fresh = batch if all(keep) else batch.filter(pa.array(keep, pa.bool_()))
             if fresh.num_rows:
-                self._matches += _matches(fresh)
+                self._matches += match_count(fresh)
                 yield MatchBatch(fresh, tuple(facts))
                 facts = []
         self._given |= new
@@ -324,10 +303,12 @@ class _Work:
 
 
 def _note(answer: _Answer, event: Event) -> None:
+    from sourcelight.core.batches.cut import match_count
+
     if isinstance(event, MatchBatch):
         answer.batches.append(event.batch)
         answer.facts.extend(event.repositories)
-        answer.matches += _matches(event.batch)
+        answer.matches += match_count(event.batch)
     elif isinstance(event, Progress):
         answer.progress = event
     elif isinstance(event, Filters):
@@ -336,13 +317,6 @@ def _note(answer: _Answer, event: Event) -> None:
         answer.alerts.append(event)
     elif isinstance(event, ErrorEvent):
         answer.errors.append(event.message)
-
-
-def _matches(batch: Any) -> int:
-    import pyarrow.compute as pc
-
-    index = batch.schema.get_field_index("match_count")
-    return int(pc.sum(batch.column(index)).as_py() or 0) if index >= 0 else int(batch.num_rows)
 
 
 def _listing(query: Query) -> str:

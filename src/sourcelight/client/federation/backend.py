@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
+from sourcelight.client.backend import Forwarding
 from sourcelight.client.federation.calling.asking import answers, ask_all, did_not_answer
 from sourcelight.client.federation.calling.calls import Calls
 from sourcelight.client.federation.explaining import explanation_of
@@ -113,7 +114,7 @@ class FederatedBackend:
             await self._close()
 
 
-class FederatedSearch:
+class FederatedSearch(Forwarding):
     """A federation for one search; calls go to the federation itself.
 
     Parameters
@@ -127,17 +128,17 @@ class FederatedSearch:
     """
 
     def __init__(self, backend: FederatedBackend, services: Sequence[Service], *, kept: bool) -> None:
-        self.backend = backend
+        super().__init__(backend)
         self.services = tuple(services)
         self._kept = kept
-        self.name, self.local = backend.name, backend.local
+        self._silence_s = backend.silence_s
         self.clients = backend.clients
         self.folder_of = backend.folder_of
         self._merge: Merge | None = None
 
     async def stream(self, request: SearchRequest) -> AsyncGenerator[Event, None]:
         """Events as they arrive."""
-        self._merge = Merge(self.services, request, silence_s=self.backend.silence_s, kept=self._kept)
+        self._merge = Merge(self.services, request, silence_s=self._silence_s, kept=self._kept)
         async with aclosing(self._merge.events()) as events:
             async for event in events:
                 yield event
@@ -151,23 +152,3 @@ class FederatedSearch:
     def held(self) -> list[MatchBatch]:
         """What had arrived for the newest search but was not given yet, when that was stopped."""
         return [] if self._merge is None else list(self._merge.held())
-
-    async def count(self, request: SearchRequest, by: Sequence[str]) -> Any | None:
-        """As the federation."""
-        return await self.backend.count(request, by)
-
-    async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:
-        """As the federation."""
-        return await self.backend.explain(request)
-
-    async def repositories(self) -> tuple[RepositoryFacts, ...]:
-        """As the federation."""
-        return await self.backend.repositories()
-
-    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> Answer:
-        """As the federation."""
-        return await self.backend.call(name, arguments, observer)
-
-    async def aclose(self) -> None:
-        """As the federation."""
-        await self.backend.aclose()

@@ -12,8 +12,9 @@ _SPANS = (("start", "end"), ("byte_start", "byte_end"))
 
 
 def match_count(batch: Any) -> int:
-    """How many matches a batch holds: ranges of content rows, one for each other row."""
-    return int(pc.sum(batch.column(batch.schema.get_field_index("match_count"))).as_py() or 0)
+    """How many matches a batch holds: ranges of content rows, one for each other row; its rows, where none says."""
+    index = batch.schema.get_field_index("match_count")
+    return int(pc.sum(batch.column(index)).as_py() or 0) if index >= 0 else int(batch.num_rows)
 
 
 def first_matches(batch: Any, most: int) -> Any:

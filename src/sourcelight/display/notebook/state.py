@@ -101,12 +101,10 @@ class SearchState:
             self.done = True
 
     def _count(self, event: MatchBatch) -> None:
-        import pyarrow.compute as pc
+        from sourcelight.core.batches.cut import match_count
 
-        batch = event.batch
-        self.rows += batch.num_rows
-        index = batch.schema.get_field_index("match_count")
-        self.matches += (pc.sum(batch.column(index)).as_py() or 0) if index >= 0 else batch.num_rows
+        self.rows += event.batch.num_rows
+        self.matches += match_count(event.batch)
         new = {f.name for f in event.repositories} - self.repositories
         if new:
             self.repositories |= new
