@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from display.batches_for_tests import lines, record_batch
-from sourcelight.client.federation.searching.arranging import arranged, labelled
+from sourcelight.client.federation.searching.arranging import arranged
 from sourcelight.client.federation.searching.duplicates import Duplicates
-from sourcelight.client.federation.service import distinct, short_name
+from sourcelight.client.federation.service import distinct, served, short_name
 from sourcelight.core.batches import arrow_type
 
 NAMES = ("a", "b", "c")
@@ -156,7 +156,7 @@ def test_every_row_stands_once(parts: list[list[tuple[str, str, set[int]]]], who
 
 
 def test_a_label_stands_in_every_row() -> None:
-    assert labelled(file("r", "f", 1, 2), "x").column("service").to_pylist() == ["x", "x"]
+    assert served(file("r", "f", 1, 2), "x").column("service").to_pylist() == ["x", "x"]
 
 
 def test_names_are_short_and_distinct() -> None:

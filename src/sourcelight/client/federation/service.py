@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 from sourcelight.client.backend import Backend
+from sourcelight.core.batches import SERVICE
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,13 @@ class Service:
         """Names of its repositories, where this process knows them without asking; else None."""
         known = getattr(self.backend, "names", None)
         return None if known is None else tuple(known())
+
+
+def served(rows: Any, name: str) -> Any:
+    """A table or a batch with the column ``service`` in front."""
+    from sourcelight.core.batches.columns import constant
+
+    return rows.add_column(0, SERVICE.name, constant(name, rows.num_rows))
 
 
 def short_name(endpoint: str) -> str:

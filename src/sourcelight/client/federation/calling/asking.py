@@ -61,14 +61,19 @@ def answers(told: Sequence[Told[T]]) -> list[tuple[Told[T], T]]:
         When nothing was: the fault of the first, with those of the others as its notes.
     """
     found = [(one, one.value) for one in told if one.value is not None]
-    faults = [one for one in told if one.fault is not None]
+    faults = [(one.service.name, one.fault) for one in told if one.fault is not None]
     if found or not faults:
         return found
-    first: SourcelightError = faults[0].fault  # type: ignore[assignment]  # chosen so
-    for one in faults[1:]:
-        if str(one.fault) != str(first):
-            first.add_note(f"{one.service.name}: {one.fault}")
-    raise first
+    raise first_of(faults)
+
+
+def first_of(faults: Sequence[tuple[str, SourcelightError]]) -> SourcelightError:
+    """The first of some services' faults, with the others that say something else as its notes."""
+    first = faults[0][1]
+    for name, fault in faults[1:]:
+        if str(fault) != str(first):
+            first.add_note(f"{name}: {fault}")
+    return first
 
 
 def did_not_answer(service: Service, fault: SourcelightError) -> str:

@@ -21,9 +21,9 @@ from sourcelight.client.federation.calling.asking import (
     repositories_at,
 )
 from sourcelight.client.federation.calling.pages import page_of
-from sourcelight.client.federation.calling.rules import Rule, served
+from sourcelight.client.federation.calling.rules import Rule
 from sourcelight.client.federation.calling.sums import RULES
-from sourcelight.client.federation.service import Service
+from sourcelight.client.federation.service import Service, served
 from sourcelight.core.batches.answers import Answer, CallObserver, CallProgress
 from sourcelight.core.errors import (
     CallError,

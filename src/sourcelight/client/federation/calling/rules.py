@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sourcelight.client.federation.service import served
 from sourcelight.core.batches import SERVICE
 
 Numbers = NDArray[np.int64]
@@ -44,13 +45,6 @@ def joined(parts: Parts, key: Sequence[str]) -> Joined:
         duplicates[name] = len(fresh) - sum(fresh)
         kept.append(served(table if all(fresh) else table.filter(pa.array(fresh, pa.bool_())), name))
     return Joined(pa.concat_tables(kept).unify_dictionaries(), duplicates)
-
-
-def served(table: Any, name: str) -> Any:
-    """The table with the column ``service`` in front."""
-    codes = pa.array(np.zeros(table.num_rows, np.int8))
-    column = pa.DictionaryArray.from_arrays(codes, pa.array([name], pa.string()))
-    return table.add_column(0, SERVICE.name, column)
 
 
 def _places(column: Any, arguments: Arguments) -> Numbers:

@@ -41,12 +41,6 @@ class Arranged:
     duplicates: list[int]
 
 
-def labelled(batch: Any, name: str) -> Any:
-    """A batch with the column ``service``."""
-    codes = pa.array(np.zeros(batch.num_rows, np.int8))
-    return batch.append_column(SERVICE.name, pa.DictionaryArray.from_arrays(codes, pa.array([name], pa.string())))
-
-
 def arranged(
     given: Sequence[Sequence[Any]], names: Sequence[str], *, whole: bool, most: int | None = None, repeated: bool = True
 ) -> Arranged:

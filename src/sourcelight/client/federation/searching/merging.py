@@ -12,11 +12,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from sourcelight.client.federation.searching.arranging import arranged, labelled
+from sourcelight.client.federation.calling.asking import first_of
+from sourcelight.client.federation.searching.arranging import arranged
 from sourcelight.client.federation.searching.duplicates import Duplicates
 from sourcelight.client.federation.searching.part import Part, services_of
 from sourcelight.client.federation.searching.summing import alerts_of, display_hit, filters_of, limit_hit
-from sourcelight.client.federation.service import Service
+from sourcelight.client.federation.service import Service, served
 from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts, Services
 from sourcelight.core.batches.cut import first_matches, match_count
 from sourcelight.core.errors import QueryError, SourcelightError, StreamBroken, TimedOut
@@ -82,7 +83,8 @@ class Merge:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        fault = self._fault()
+        faults = [(part.name, part.fault) for part in self._parts if part.fault is not None]
+        fault = first_of(faults) if len(faults) == len(self._parts) else None
         if not isinstance(fault, QueryError):
             yield services_of(self._parts, time.monotonic())
         if fault is not None:
@@ -145,37 +147,29 @@ class Merge:
             yield services_of(self._parts, now)
 
     def _rows(self, part: Part, event: MatchBatch) -> Iterator[Event]:
-        batch = event.batch
-        if self._kept and (self._most is None or part.found - match_count(batch) - part.repeated < self._most):
+        batch, sent = event.batch, match_count(event.batch)
+        if self._kept and (self._most is None or part.found - part.repeated < self._most):
             part.batches.append(batch)
+        part.found += sent
         self._facts += [one for one in event.repositories if one.name not in self._introduced]
         self._introduced.update(one.name for one in event.repositories)
-        fresh = self._given.fresh(part.number, batch)
+        fresh, matches = self._given.fresh(part.number, batch), sent
         if not fresh.all():
             part.duplicates += int((~fresh).sum())
             batch = batch.filter(pa.array(fresh))
-            part.repeated += match_count(event.batch) - match_count(batch)
-        self._found += match_count(batch)
-        if self._most is not None:
+            matches = match_count(batch)
+            part.repeated += sent - matches
+        self._found += matches
+        if self._most is not None and matches > self._most - self._shown:
             batch = first_matches(batch, self._most - self._shown)
+            matches = match_count(batch)
         if not batch.num_rows:
             return
-        matches = match_count(batch)
         self._shown += matches
         part.matches += matches
         part.rows += batch.num_rows
         facts, self._facts = tuple(self._facts), []
-        yield MatchBatch(labelled(batch, part.name), facts)
-
-    def _fault(self) -> SourcelightError | None:
-        """What is wrong when nothing came to its end."""
-        if any(part.fault is None for part in self._parts):
-            return None
-        first = self._parts[0].fault
-        for part in self._parts[1:]:
-            if first is not None and str(part.fault) != str(first):
-                first.add_note(f"{part.name}: {part.fault}")
-        return first
+        yield MatchBatch(served(batch, part.name), facts)
 
     def _closing(self) -> Iterator[Event]:
         capped = self._found >= self._limit

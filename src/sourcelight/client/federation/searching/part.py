@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sourcelight.client.federation.service import Service
-from sourcelight.core.batches import MatchBatch, Services, ServiceState
-from sourcelight.core.batches.cut import match_count
+from sourcelight.core.batches import Services, ServiceState
 from sourcelight.core.errors import SearchFailed, SourcelightError, TimedOut
 from sourcelight.core.wire.events import Alert, ErrorEvent, Filter, Filters, Progress, Skipped
 from sourcelight.display.frames.status import Status, faults, limits
@@ -63,10 +62,8 @@ class Part:
         return self.progress.skipped if self.progress else ()
 
     def note(self, event: Any) -> None:
-        """Take in what a service says."""
-        if isinstance(event, MatchBatch):
-            self.found += match_count(event.batch)
-        elif isinstance(event, Progress):
+        """Take in what a service says beside its matches."""
+        if isinstance(event, Progress):
             self.progress = event
         elif isinstance(event, Filters):
             self.filters = event.filters
