@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -25,10 +26,11 @@ from sourcelight.display.frames.tables import rows_table
 _PERIODS = frozenset({"day", "week", "month", "quarter", "year"})
 _PERSON = ("author", "author_email")
 _Row = dict[str, Any]
+_Folds = Mapping[str, Callable[[Any, Any], Any]]
 _APART = "each service looked among its own repositories: what leads from one service to another is not found"
 
 
-def _grouped(parts: Parts, keys: Sequence[str], folds: Mapping[str, Callable[[Any, Any], Any]]) -> list[_Row]:
+def _grouped(parts: Parts, keys: Sequence[str], folds: _Folds) -> list[_Row]:
     """Rows with equal keys as one, in the order of their first; the names of their services joined."""
     found: dict[tuple[Any, ...], _Row] = {}
     for name, table in parts:
@@ -51,22 +53,6 @@ def _table(columns: str, rows: Sequence[_Row]) -> Joined:
     return Joined(rows_table((SERVICE, *TABLES[columns]), told), {})
 
 
-def _add(one: Any, other: Any) -> Any:
-    return one + other
-
-
-def _least(one: Any, other: Any) -> Any:
-    return min(one, other)
-
-
-def _most(one: Any, other: Any) -> Any:
-    return max(one, other)
-
-
-def _either(one: Any, other: Any) -> Any:
-    return one or other
-
-
 def _united(one: list[str], other: list[str]) -> list[str]:
     return sorted({*one, *other})
 
@@ -79,7 +65,7 @@ def contributors(parts: Parts, arguments: Arguments) -> Joined:
     """People by period, bots last, most commits first."""
     del arguments
     counts = ("commits", "merges", "co_authored", "additions", "deletions", "files")
-    folds = {**dict.fromkeys(counts, _add), "first_date": _least, "last_date": _most, "bot": _either}
+    folds: _Folds = {**dict.fromkeys(counts, operator.add), "first_date": min, "last_date": max, "bot": operator.or_}
     rows = _grouped(parts, ("repository", "period", "period_end", *_PERSON), folds)
     rows.sort(key=lambda row: (_start(row), bool(row["bot"]), -row["commits"]))
     return _table("contributors", rows)
@@ -100,7 +86,7 @@ def churn(parts: Parts, arguments: Arguments) -> Joined:
     for _, table in parts:
         for row in table.to_pylist():
             people.setdefault(tuple(row[key] for key in keys), set()).add((row["author"], row["author_email"]))
-    rows = _grouped(parts, keys, dict.fromkeys(told, _add))
+    rows = _grouped(parts, keys, dict.fromkeys(told, operator.add))
     for row in rows:
         if not {"author", "repository"} & set(by):
             row["authors"] = len(people[tuple(row[key] for key in keys)])
@@ -112,7 +98,11 @@ def churn(parts: Parts, arguments: Arguments) -> Joined:
 def pickaxe(parts: Parts, arguments: Arguments) -> Joined:
     """Groups in the order of time, with the running total where time alone tells them apart."""
     by = list(arguments.get("by") or ["month"])
-    folds = {**dict.fromkeys(("added", "removed", "net", "commits"), _add), "first_date": _least, "last_date": _most}
+    folds: _Folds = {
+        **dict.fromkeys(("added", "removed", "net", "commits"), operator.add),
+        "first_date": min,
+        "last_date": max,
+    }
     rows = _grouped(parts, ("repository", "period", "period_end", *_PERSON), folds)
     rows.sort(key=lambda row: (_start(row), -(row["added"] + row["removed"])))
     total = 0
@@ -125,8 +115,8 @@ def pickaxe(parts: Parts, arguments: Arguments) -> Joined:
 def identities(parts: Parts, arguments: Arguments) -> Joined:
     """Identities, most commits first."""
     del arguments
-    counts = dict.fromkeys(("commits", "committed", "co_authored"), _add)
-    folds = {**counts, "first_date": _least, "last_date": _most, "repositories": _united, "bot": _either}
+    counts = dict.fromkeys(("commits", "committed", "co_authored"), operator.add)
+    folds: _Folds = {**counts, "first_date": min, "last_date": max, "repositories": _united, "bot": operator.or_}
     names = ("name", "email", "proper_name", "proper_email")
     rows = _grouped(parts, names, folds)
     rows.sort(key=lambda row: (-row["commits"], -row["committed"], *(row[name] for name in names)))
