@@ -20,7 +20,7 @@ from sourcelight.core.wire.request import SearchRequest
 from sourcelight.display.frames import NAME, SEARCHES
 from sourcelight.display.frames.tables import rows_table, to_pandas
 from sourcelight.display.frames.writers import MatchWriter
-from sourcelight.display.notebook.many_state import ManyState
+from sourcelight.display.notebook.many_state import ManyState, searches
 from sourcelight.display.notebook.views import Places
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class ManyResult(SearchResult):
     def __init__(self, results: Mapping[str, SearchResult], backend: str, state: ManyState) -> None:
         batches = tuple(batch for result in results.values() for batch in result._batches)  # noqa: SLF001 - its own kind
         facts = {item.name: item for result in results.values() for item in result._facts}  # noqa: SLF001
-        title = f"{_searches(len(results))}: {', '.join(results)}"
+        title = f"{searches(len(results))}: {', '.join(results)}"
         begun = min(result._asked_at for result in results.values())  # noqa: SLF001
         super().__init__(SearchRequest(title), backend, state, batches, tuple(facts.values()), asked_at=begun)
         self._source = next(iter(results.values()))._source  # noqa: SLF001
@@ -97,7 +97,7 @@ class ManyResult(SearchResult):
         writer.finish(metadata(self.attrs))
 
     def __repr__(self) -> str:
-        lines = [f"ManyResult: {self.match_count:,} matches of {_searches(len(self._results))}: {self.status}"]
+        lines = [f"ManyResult: {self.match_count:,} matches of {searches(len(self._results))}: {self.status}"]
         for row in self._told():
             why = f" ({one_line(row['reasons'], 2 * _WIDTH)})" if row["reasons"] else ""
             name, query = one_line(row["name"], _WIDTH), one_line(row["query"], _WIDTH)
@@ -201,7 +201,3 @@ class Many:
     def result(self) -> ManyResult:
         """What has arrived so far."""
         return ManyResult({name: run.result() for name, run in self.runs.items()}, self._backend, self.state)
-
-
-def _searches(count: int) -> str:
-    return "1 search" if count == 1 else f"{count:,} searches"

@@ -121,7 +121,7 @@ class ManyState:
         ended = sum(state.phase != "running" for state in self.states.values())
         doing = f": {', '.join(running[:_MOST_RUNNING])}" if running else ""
         return Snapshot(
-            title=f"{len(self.states):,} {'search' if len(self.states) == 1 else 'searches'}{doing}",
+            title=f"{searches(len(self.states))}{doing}",
             phase=self.phase,
             elapsed_s=elapsed,
             done=ended,
@@ -130,6 +130,11 @@ class ManyState:
             facts=(("matches", f"{self.matches:,}"), ("s", f"{elapsed:.1f}")),
             notes=tuple(("warning", reason) for reason in self.reasons) if self._over else (),
         )
+
+
+def searches(count: int) -> str:
+    """So many searches, in words."""
+    return "1 search" if count == 1 else f"{count:,} searches"
 
 
 def _added(one: ServiceState, other: ServiceState) -> ServiceState:
