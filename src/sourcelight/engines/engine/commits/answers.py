@@ -19,7 +19,7 @@ from sourcelight.engines.history.search.commits import changes_passing, find_com
 from sourcelight.engines.history.search.diffs import DiffHits, find_diffs, removed_rows
 from sourcelight.engines.history.search.matches import commit_matches, diff_matches
 from sourcelight.engines.history.search.model import AnyOf, CommitQuery, DiffQuery, Tree
-from sourcelight.engines.history.snapshot import Ints
+from sourcelight.engines.history.snapshot import Ints, Mask
 from sourcelight.engines.search import Target
 from sourcelight.repos import Repository, resolve
 
@@ -154,13 +154,11 @@ class HistoryAnswers:
         query = replace(query, shown=asked.side is not None)
         hits = find_diffs(history, query, lambda: self.cancellation.stopped)
         if asked.predicates:
-            hits = _of_changes(history, hits, self._passing(history, asked, place, hits.changes))
+            passing = self._passing(history, asked, place, hits.changes)
+            hits = _of_rows(history, hits, np.isin(hits.row_changes, passing), passing)
         if asked.side is None:
             return hits
-        kept = removed_rows(history, hits.rows) == (asked.side == "removed")
-        rows, changes = hits.rows[kept], hits.row_changes[kept]
-        commits = hits.commits[np.isin(hits.commits, history.changes.commit[changes])]
-        return DiffHits(commits, hits.patterns, lambda: (np.unique(changes), rows, changes))
+        return _of_rows(history, hits, removed_rows(history, hits.rows) == (asked.side == "removed"))
 
     def _commits(self, history: History, asked: Asked, place: Place, commits: Ints, query: CommitQuery) -> Ints:
         """Those of some commits that changed a file which passes the predicates, and the filters on files."""
@@ -192,10 +190,10 @@ class HistoryAnswers:
             self.shallow[place.repository.name] = history.shallow
 
 
-def _of_changes(history: History, hits: DiffHits, changes: Ints) -> DiffHits:
-    """What stands in some of the changes alone."""
-    kept = np.isin(hits.row_changes, changes)
+def _of_rows(history: History, hits: DiffHits, kept: Mask, changes: Ints | None = None) -> DiffHits:
+    """Some of the rows alone; `changes` names those that stay, which are else the ones of the rows."""
     rows, of_rows = hits.rows[kept], hits.row_changes[kept]
+    changes = np.unique(of_rows) if changes is None else changes
     commits = hits.commits[np.isin(hits.commits, history.changes.commit[changes])]
     return DiffHits(commits, hits.patterns, lambda: (changes, rows, of_rows))
 
