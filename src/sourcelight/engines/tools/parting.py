@@ -36,8 +36,8 @@ class Part:
         Names of the repositories, in the order of the call.
     found
         What was found in each that has something to say: numbers and Arrow tables.
-    facts
-        What is the same for all of them, such as how dates were understood.
+    echoed
+        How dates were understood.
     absent
         How many of `asked` do not have a revision.
     lacks
@@ -46,7 +46,7 @@ class Part:
 
     asked: tuple[str, ...]
     found: dict[str, Any] = field(default_factory=dict)
-    facts: dict[str, Any] = field(default_factory=dict)
+    echoed: dict[str, str] = field(default_factory=dict)
     absent: dict[str, int] = field(default_factory=dict)
     lacks: list[Lack] = field(default_factory=list)
 
@@ -57,7 +57,7 @@ class Part:
         found: dict[str, Any] = {}
         for part in parts:
             found |= part.found
-            whole.facts = whole.facts or part.facts
+            whole.echoed = whole.echoed or part.echoed
             whole.lacks += part.lacks
             for revision, count in part.absent.items():
                 whole.absent[revision] = whole.absent.get(revision, 0) + count

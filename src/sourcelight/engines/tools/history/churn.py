@@ -10,9 +10,9 @@ import pyarrow as pa
 from sourcelight.core.batches.answers import Answer
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.counting import Sums, chosen, facts_of, key_columns, keyed, together
-from sourcelight.engines.tools.history.filters import dates_of
+from sourcelight.engines.tools.history.filters import Dates
 from sourcelight.engines.tools.history.grouping import Numbers, People, count_distinct, group, period_of, total
-from sourcelight.engines.tools.history.opening import Opened, open_histories, revisions_of
+from sourcelight.engines.tools.history.opening import Opened, part_of
 from sourcelight.engines.tools.history.paths import directories
 from sourcelight.engines.tools.model import Arguments, CallContext
 from sourcelight.engines.tools.parting import Part, Parted
@@ -27,16 +27,10 @@ def _by(arguments: Arguments) -> list[str]:
 
 def _find(arguments: Arguments, context: CallContext) -> Part:
     period_of(CALL, _by(arguments))
-    after, before, echoed = dates_of(CALL, arguments)
-    histories = open_histories(CALL, context, arguments.get("repos", ()), *revisions_of(arguments))
-    found = {}
-    for opened in histories.opened:
-        context.cancellation.check()
-        found[opened.name] = _sums(opened, arguments, (after, before))
-    return histories.part(found, {"echoed": echoed})
+    return part_of(CALL, arguments, context, lambda opened, dates: _sums(opened, arguments, dates))
 
 
-def _sums(opened: Opened, arguments: Arguments, dates: tuple[int | None, int | None]) -> Sums:
+def _sums(opened: Opened, arguments: Arguments, dates: Dates) -> Sums:
     """Changed lines of one repository by author, period and place."""
     by = _by(arguments)
     people = People(CALL, arguments.get("mailmap"))

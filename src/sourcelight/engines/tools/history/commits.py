@@ -69,7 +69,7 @@ def _find(arguments: Arguments, context: CallContext) -> Part:
         opened.name: _Found(commit_rows(opened, numbers[:count]), len(numbers), list(opened.commits))
         for (opened, numbers), count in zip(found, counts, strict=True)
     }
-    return histories.part(rows, {"echoed": echoed})
+    return histories.part(rows, echoed)
 
 
 def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:
@@ -88,7 +88,7 @@ def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:
         "repositories": part.names,
         "total": total,
         "commits": {name: each.commits for name, each in part.found.items()},
-        **part.facts.get("echoed", {}),
+        **part.echoed,
     }
     return Answer("commits", table, facts, part.complete and not cut, tuple(notices))
 

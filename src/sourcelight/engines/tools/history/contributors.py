@@ -8,9 +8,9 @@ import pyarrow as pa
 from sourcelight.core.batches.answers import Answer
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.counting import Sums, chosen, facts_of, key_columns, keyed, together
-from sourcelight.engines.tools.history.filters import dates_of
+from sourcelight.engines.tools.history.filters import Dates
 from sourcelight.engines.tools.history.grouping import People, bounds, count_distinct, group, period_of, total
-from sourcelight.engines.tools.history.opening import Opened, open_histories, revisions_of
+from sourcelight.engines.tools.history.opening import Opened, part_of
 from sourcelight.engines.tools.model import Arguments, CallContext
 from sourcelight.engines.tools.parting import Part, Parted
 
@@ -21,19 +21,14 @@ _SUMMED = ("commits", "merges", "co_authored", "additions", "deletions", "files"
 
 def _find(arguments: Arguments, context: CallContext) -> Part:
     period = period_of(CALL, arguments.get("by", ()))
-    after, before, echoed = dates_of(CALL, arguments)
-    histories = open_histories(CALL, context, arguments.get("repos", ()), *revisions_of(arguments))
-    found = {}
-    for opened in histories.opened:
-        context.cancellation.check()
-        people = People(CALL, arguments.get("mailmap"))
-        found[opened.name] = _sums(opened, people, period, (after, before), context)
-    return histories.part(found, {"echoed": echoed})
+
+    def find(opened: Opened, dates: Dates) -> Sums:
+        return _sums(opened, People(CALL, arguments.get("mailmap")), period, dates, context)
+
+    return part_of(CALL, arguments, context, find)
 
 
-def _sums(
-    opened: Opened, people: People, period: str | None, dates: tuple[int | None, int | None], context: CallContext
-) -> Sums:
+def _sums(opened: Opened, people: People, period: str | None, dates: Dates, context: CallContext) -> Sums:
     """Commits and changed lines of one repository by author and period; co-authors beside."""
     history = opened.history
     commits = history.commits
@@ -71,7 +66,7 @@ def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # 
     rows = together(part, people)
     if not len(rows.person):
         table = columns.table("contributors", {}, 0)
-        return Answer("contributors", table, part.facts.get("echoed", {}), part.complete, tuple(part.notices))
+        return Answer("contributors", table, part.echoed, part.complete, tuple(part.notices))
     keys = [rows.person]
     keys += [rows.start] if period else []
     keys += [rows.repository] if "repository" in by else []

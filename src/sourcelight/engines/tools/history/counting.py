@@ -106,13 +106,12 @@ def facts_of(
     drill: dict[str, str],
 ) -> dict[str, Any]:
     """What was asked, and how a row leads to its commits."""
-    names, echoed = part.names, part.facts.get("echoed", {})
-    fixed: dict[str, Any] = {"repos": names, **echoed}
+    fixed: dict[str, Any] = {"repos": part.names, **part.echoed}
     if arguments.get("revisions"):
         fixed["revisions"] = list(arguments["revisions"])
     drill |= {"repos": "repository"} if "repository" in by else {}
     drill |= {"after": "period", "before": "period_end"} if period else {}
-    facts: dict[str, Any] = {"repositories": names, "by": list(by), **echoed}
+    facts: dict[str, Any] = {"repositories": part.names, "by": list(by), **part.echoed}
     if people.aliases:
         facts["aliases"] = people.aliases
     return {**facts, "drill_down": {"call": "commit_search", "arguments": fixed, "columns": drill}}

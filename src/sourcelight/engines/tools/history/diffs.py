@@ -98,7 +98,7 @@ def _find(arguments: Arguments, context: CallContext) -> Part:
             len(all_commits),
             list(_results(opened, changes, pattern, sides)) if context.served else [],
         )
-    return histories.part(of_each, {"echoed": echoed})
+    return histories.part(of_each, echoed)
 
 
 def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:
@@ -113,7 +113,7 @@ def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:
         "pattern": arguments["pattern"],
         "repositories": part.names,
         "total": total,
-        **part.facts.get("echoed", {}),
+        **part.echoed,
     }
     if context.served:
         facts["results"] = [result for each in chosen for result in each.results]

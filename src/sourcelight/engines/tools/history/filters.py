@@ -14,6 +14,9 @@ from sourcelight.core.query.globs import file_pattern
 from sourcelight.engines.history.search.model import Files, OneOf
 from sourcelight.engines.tools.model import Arguments
 
+Dates = tuple[int | None, int | None]
+"""Bounds of committer times in seconds, both exclusive."""
+
 
 def pattern_of(call: str, argument: str, text: str, *, regexp: bool, whole_text: bool = False) -> CompiledPattern:
     """Compile a text of the caller: literal without regard to case, or RE2.

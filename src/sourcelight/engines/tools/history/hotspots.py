@@ -17,9 +17,9 @@ from sourcelight.engines.history.search.commits import changes_passing
 from sourcelight.engines.history.search.model import Files
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.counting import chosen
-from sourcelight.engines.tools.history.filters import dates_of, files_of
+from sourcelight.engines.tools.history.filters import Dates, files_of
 from sourcelight.engines.tools.history.grouping import Numbers, bounds, count_distinct, total
-from sourcelight.engines.tools.history.opening import Opened, open_histories, revisions_of
+from sourcelight.engines.tools.history.opening import Opened, part_of
 from sourcelight.engines.tools.model import Arguments, CallContext
 from sourcelight.engines.tools.parting import Part, Parted
 from sourcelight.repos import ObjectReader, Tree
@@ -29,14 +29,12 @@ _LARGE = 30
 
 
 def _hot(arguments: Arguments, context: CallContext) -> Part:
-    after, before, echoed = dates_of(HOTSPOTS, arguments)
-    histories = open_histories(HOTSPOTS, context, arguments.get("repos", ()), *revisions_of(arguments))
     wanted = files_of(HOTSPOTS, arguments.get("files"), regexp=False)
-    found = {}
-    for opened in histories.opened:
-        context.cancellation.check()
-        found[opened.name] = _hot_files(opened, wanted, (after, before), arguments.get("limit"), context)
-    return histories.part(found, {"echoed": echoed})
+
+    def find(opened: Opened, dates: Dates) -> _Hot:
+        return _hot_files(opened, wanted, dates, arguments.get("limit"), context)
+
+    return part_of(HOTSPOTS, arguments, context, find)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +46,7 @@ class _Hot:
     total: int
 
 
-def _hot_files(
-    opened: Opened, wanted: Files, dates: tuple[int | None, int | None], limit: int | None, context: CallContext
-) -> _Hot:
+def _hot_files(opened: Opened, wanted: Files, dates: Dates, limit: int | None, context: CallContext) -> _Hot:
     history = opened.history
     changes = history.changes
     mask = chosen(opened, *dates)[changes.commit]
@@ -91,7 +87,6 @@ def _hot_files(
 
 def _join_hot(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # noqa: ARG001 - as all of them
     found: list[_Hot] = list(part.found.values())
-    echoed = part.facts.get("echoed", {})
     table = columns.joined("hotspots", [each.rows for each in found])
     scores = np.concatenate([np.zeros(0), *(each.scores for each in found)])
     most = float(scores.max()) if len(scores) and scores.max() > 0 else 1.0
@@ -100,7 +95,7 @@ def _join_hot(arguments: Arguments, context: CallContext, part: Part) -> Answer:
     order = np.argsort(-scores, kind="stable")
     limit = arguments.get("limit")
     notices = [*part.notices, "Merges and files that are gone are left out; renamed files keep their commits."]
-    facts = {**echoed, "total": sum(each.total for each in found), "drill_down": _drill(echoed)}
+    facts = {**part.echoed, "total": sum(each.total for each in found), "drill_down": _drill(part.echoed)}
     table = table.take(pa.array(order[:limit] if limit else order))
     return Answer("hotspots", table, facts, part.complete, tuple(notices))
 
@@ -110,18 +105,10 @@ hotspots = Parted(_hot, _join_hot)
 
 
 def _coupled(arguments: Arguments, context: CallContext) -> Part:
-    after, before, echoed = dates_of(COUPLING, arguments)
-    histories = open_histories(COUPLING, context, arguments.get("repos", ()), *revisions_of(arguments))
-    found = {}
-    for opened in histories.opened:
-        context.cancellation.check()
-        found[opened.name] = _pairs(opened, arguments, (after, before))
-    return histories.part(found, {"echoed": echoed})
+    return part_of(COUPLING, arguments, context, lambda opened, dates: _pairs(opened, arguments, dates))
 
 
-def _pairs(
-    opened: Opened, arguments: Arguments, dates: tuple[int | None, int | None]
-) -> tuple[list[tuple[Any, ...]], int]:
+def _pairs(opened: Opened, arguments: Arguments, dates: Dates) -> tuple[list[tuple[Any, ...]], int]:
     """Pairs of files of one repository, and how many commits have too many files to count."""
     least, degree = arguments.get("minCommits", 5), arguments.get("minDegree", 0.3)
     most = arguments.get("maxFiles", _LARGE)
@@ -170,8 +157,7 @@ def _join_coupled(arguments: Arguments, context: CallContext, part: Part) -> Ans
         f"Pairs need {least} commits together and a degree of {degree}; merges are left out.",
         f"{skipped:,} commits with more than {arguments.get('maxFiles', _LARGE)} files count for no pair.",
     ]
-    echoed = part.facts.get("echoed", {})
-    facts = {**echoed, "total": total_rows, "drill_down": _drill(echoed)}
+    facts = {**part.echoed, "total": total_rows, "drill_down": _drill(part.echoed)}
     return Answer("coupling", columns.table("coupling", table, len(rows)), facts, part.complete, tuple(notices))
 
 

@@ -9,8 +9,9 @@ import numpy as np
 from sourcelight.core.batches.answers import Answer
 from sourcelight.engines.history.identity import BOT_RULE, Usage, is_bot, suggest
 from sourcelight.engines.tools.history import columns
+from sourcelight.engines.tools.history.filters import Dates
 from sourcelight.engines.tools.history.grouping import Met, People
-from sourcelight.engines.tools.history.opening import Opened, open_histories
+from sourcelight.engines.tools.history.opening import Opened, part_of
 from sourcelight.engines.tools.model import Arguments, CallContext
 from sourcelight.engines.tools.parting import Part, Parted
 
@@ -47,12 +48,10 @@ class _Uses:
 
 
 def _find_identities(arguments: Arguments, context: CallContext) -> Part:
-    histories = open_histories(IDENTITIES, context, arguments.get("repos", ()))
-    found = {}
-    for opened in histories.opened:
-        context.cancellation.check()
-        found[opened.name] = _uses(opened, People(IDENTITIES, arguments.get("mailmap")), context)
-    return histories.part(found)
+    def find(opened: Opened, _: Dates) -> _Uses:
+        return _uses(opened, People(IDENTITIES, arguments.get("mailmap")), context)
+
+    return part_of(IDENTITIES, arguments, context, find)
 
 
 def _uses(opened: Opened, people: People, context: CallContext) -> _Uses:
@@ -135,10 +134,7 @@ class _Usages:
 
 
 def _find_usages(arguments: Arguments, context: CallContext) -> Part:
-    histories = open_histories(SUGGESTIONS, context, arguments.get("repos", ()))
-    found = {}
-    for opened in histories.opened:
-        context.cancellation.check()
+    def find(opened: Opened, _: Dates) -> _Usages:
         people = People(SUGGESTIONS, arguments.get("mailmap"))
         commits = opened.history.commits
         owners = people.of_identities(opened.history)[commits.author[opened.mask]]
@@ -147,8 +143,9 @@ def _find_usages(arguments: Arguments, context: CallContext) -> Part:
         for person in np.unique(owners).tolist():
             chosen = times[owners == person]
             rows.append((person, len(chosen), int(chosen.min()), int(chosen.max())))
-        found[opened.name] = _Usages(people.met, rows)
-    return histories.part(found)
+        return _Usages(people.met, rows)
+
+    return part_of(SUGGESTIONS, arguments, context, find)
 
 
 def _join_usages(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # noqa: ARG001 - as all of them

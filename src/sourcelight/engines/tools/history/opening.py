@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ from sourcelight.core.batches.answers import CallProgress
 from sourcelight.core.errors import CallError, IndexFault, RevisionNotFound
 from sourcelight.engines.history import History, HistoryProgress, HistoryStore
 from sourcelight.engines.history.snapshot import Mask
+from sourcelight.engines.tools.history.filters import Dates, dates_of
 from sourcelight.engines.tools.model import Arguments, CallContext
 from sourcelight.engines.tools.parting import Part
 from sourcelight.repos import Repository, resolve
@@ -62,10 +63,21 @@ class Histories:
         """Whether all of them are here and whole."""
         return self.told.complete
 
-    def part(self, found: dict[str, Any], facts: dict[str, Any] | None = None) -> Part:
+    def part(self, found: dict[str, Any], echoed: dict[str, str] | None = None) -> Part:
         """What was found in each of them, with what is missing or not whole."""
-        self.told.found, self.told.facts = found, facts or {}
+        self.told.found, self.told.echoed = found, echoed or {}
         return self.told
+
+
+def part_of(call: str, arguments: Arguments, context: CallContext, find: Callable[[Opened, Dates], Any]) -> Part:
+    """What `find` gives for each of the repositories of a call, between the dates of it; raises as `open_histories`."""
+    after, before, echoed = dates_of(call, arguments)
+    histories = open_histories(call, context, arguments.get("repos", ()), *revisions_of(arguments))
+    found = {}
+    for opened in histories.opened:
+        context.cancellation.check()
+        found[opened.name] = find(opened, (after, before))
+    return histories.part(found, echoed)
 
 
 def revisions_of(arguments: Arguments) -> tuple[list[str], list[str]]:

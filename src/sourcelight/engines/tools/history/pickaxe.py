@@ -17,9 +17,9 @@ from sourcelight.engines.history.search.model import Files
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.columns import line_numbers
 from sourcelight.engines.tools.history.counting import Sums, chosen, facts_of, key_columns, keyed, together
-from sourcelight.engines.tools.history.filters import dates_of, files_of, pattern_of
+from sourcelight.engines.tools.history.filters import Dates, files_of, pattern_of
 from sourcelight.engines.tools.history.grouping import People, bounds, count_distinct, group, period_of, total
-from sourcelight.engines.tools.history.opening import Opened, open_histories, revisions_of
+from sourcelight.engines.tools.history.opening import Opened, part_of
 from sourcelight.engines.tools.model import Arguments, CallContext
 from sourcelight.engines.tools.parting import Part, Parted
 
@@ -33,18 +33,17 @@ def _by(arguments: Arguments) -> list[str]:
 
 def _find(arguments: Arguments, context: CallContext) -> Part:
     period = period_of(CALL, _by(arguments))
-    after, before, echoed = dates_of(CALL, arguments)
     regexp = arguments.get("useRegex", False)
     pattern = pattern_of(CALL, "pattern", arguments["pattern"], regexp=regexp)
     if pattern.multi_line:
         raise CallError(f"{CALL}: pattern can match a newline; lines are looked at one by one", call=CALL)
-    histories = open_histories(CALL, context, arguments.get("repos", ()), *revisions_of(arguments))
     wanted = files_of(CALL, arguments.get("files"), regexp=regexp)
-    found = {}
-    for opened in histories.opened:
+
+    def find(opened: Opened, dates: Dates) -> Sums:
         people = People(CALL, arguments.get("mailmap"))
-        found[opened.name] = _sums(opened, people, _Asked(pattern, wanted, period, (after, before)), context)
-    return histories.part(found, {"echoed": echoed})
+        return _sums(opened, people, _Asked(pattern, wanted, period, dates), context)
+
+    return part_of(CALL, arguments, context, find)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ class _Asked:
     pattern: CompiledPattern
     files: Files
     period: str | None
-    dates: tuple[int | None, int | None]
+    dates: Dates
 
 
 def _sums(opened: Opened, people: People, asked: _Asked, context: CallContext) -> Sums:
