@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sourcelight.backends.cluster.asking.calls import NoAnswer
 from sourcelight.backends.cluster.asking.holders import Holders
+from sourcelight.backends.cluster.asking.turns import Turns
 from sourcelight.backends.cluster.messages import EXPLAIN, Order
 from sourcelight.backends.cluster.parts import sentence, waited
 from sourcelight.backends.cluster.planning import planned
@@ -45,10 +46,11 @@ def explained_by_workers(
         request=request,
         step=EXPLAIN,
     )
-    asking = Holders(fleet.members, engine.generation, order, engine.holders(), fleet.silence_s)
+    turns = Turns(fleet.members, engine.holders())
+    asking = Holders(turns, engine.generation, order, fleet.silence_s)
     messages = waited(engine, asking.each(), cancellation)
     if not messages:
-        raise NoAnswer("explain", [one for name in asking.skipped for one in asking.tried.get(name, ())])
+        raise NoAnswer("explain", [one for name in asking.skipped for one in turns.tried.get(name, ())])
     made = explained(engine, query, request, plans, [one["answer"]["attributes"]["explained"] for one in messages])
-    lost = [Advice("backend-missing", sentence(name, asking.tried.get(name, ()))) for name in sorted(asking.skipped)]
+    lost = [Advice("backend-missing", sentence(name, turns.tried.get(name, ()))) for name in sorted(asking.skipped)]
     return replace(made, warnings=(*made.warnings, *lost))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.backends.cluster.asking.calls import NoAnswer
 from sourcelight.backends.cluster.asking.holders import Holders
 from sourcelight.backends.cluster.asking.tried import Tried
+from sourcelight.backends.cluster.asking.turns import Turns
 from sourcelight.backends.cluster.messages import PART, RANK, Order
 from sourcelight.backends.cluster.planning import planned
 from sourcelight.core.batches import Cancellation
@@ -57,9 +58,8 @@ class Call:
         """The workers of some repositories; `arguments` in place of those of the call."""
         fleet = self.engine.fleet
         order = self.order(names, step, arguments)
-        return Holders(
-            fleet.members, self.engine.generation, order, self.engine.holders(), fleet.silence_s, heard=self.heard
-        )
+        turns = Turns(fleet.members, self.engine.holders())
+        return Holders(turns, self.engine.generation, order, fleet.silence_s, heard=self.heard)
 
     def nowhere(self) -> CallContext:
         """The context of somebody who may see nothing: what an answer over no repository is made with."""
@@ -123,7 +123,7 @@ def _dated(call: Call) -> Mapping[str, Any]:
 
 def _skipped(name: str, asking: Holders, messages: Sequence[Any]) -> dict[str, str]:
     """Repositories that nobody answered for, and what is said of each."""
-    tried = {one: tuple(asking.tried.get(one, ())) for one in asking.skipped}
+    tried = {one: tuple(asking.turns.tried.get(one, ())) for one in asking.skipped}
     if not messages:
         raise NoAnswer(name, [one for each in tried.values() for one in each])
     return {one: sentence(one, each) for one, each in sorted(tried.items())}

@@ -54,7 +54,7 @@ def _pinned(call: Call, asked: Any) -> Any:
     asking = call.holders(names, RESEARCH, {"asked": pickle.dumps(asked)})
     messages = waited(call.engine, asking.each(), call.context.cancellation)
     parts = [message["answer"]["attributes"]["found"].value for message in messages]
-    lost = tuple((name, sentence(name, asking.tried.get(name, ()))) for name in sorted(asking.skipped))
+    lost = tuple((name, sentence(name, asking.turns.tried.get(name, ()))) for name in sorted(asking.skipped))
     found = type(asked).joined(parts)
     return replace(found, failed=(*found.failed, *lost))
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sourcelight.backends.cluster.asking.slots import Slots
 from sourcelight.backends.cluster.asking.streams import Streams
 from sourcelight.backends.cluster.asking.tried import Tried
+from sourcelight.backends.cluster.asking.turns import Turns
 from sourcelight.backends.cluster.messages import Order
 from sourcelight.backends.cluster.planning import planned
 from sourcelight.core.batches import Event
@@ -114,7 +115,7 @@ class ClusterSearch(Search):
             limit=limit,
         )
         self._streams = Streams(
-            fleet.members, engine.generation, order, engine.holders(), self._slots, silence_s=fleet.silence_s
+            Turns(fleet.members, engine.holders()), engine.generation, order, self._slots, silence_s=fleet.silence_s
         )
         work: Future[None] = fleet.start(self._streams.run())
         ended = lambda: self.cancellation.stopped  # noqa: E731 - asked between units
@@ -157,7 +158,7 @@ class ClusterSearch(Search):
             self._most_capped = max(self._most_capped, outcome.capped)
             self._searched += min(outcome.targets, len(own))
         done = {name for _, own in told for name in own}
-        skipped = {} if streams is None else {n: tuple(streams.tried.get(n, ())) for n in names if n not in done}
+        skipped = {} if streams is None else {n: tuple(streams.turns.tried.get(n, ())) for n in names if n not in done}
         if self.limit_hit:
             skipped = {}
             done = set(names)

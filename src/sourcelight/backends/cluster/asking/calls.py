@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sourcelight.backends.cluster.asking.members import Member, Members
+from sourcelight.backends.cluster.asking.messages import messages_of
 from sourcelight.backends.cluster.asking.tried import GONE, RETRIED, Tried, poisoned
-from sourcelight.backends.cluster.messages import Order, fault_from_plain
+from sourcelight.backends.cluster.messages import Order
 from sourcelight.core.errors import ClusterError
 
 Message = Mapping[str, Any]
@@ -79,15 +79,13 @@ async def _asked(
     silence_s: float,
     heard: Callable[[Message], None],
 ) -> Message:
-    answers = members.connections.ask(member.address, operation, order.to_plain())
-    async with contextlib.aclosing(answers):
-        while True:
-            message = await asyncio.wait_for(anext(answers), silence_s)
-            if message["kind"] == "fault":
-                raise fault_from_plain(message)
-            if message["kind"] == "end":
-                if message.get("failed"):
-                    name, reason = next(iter(message["failed"].items()))
-                    raise ClusterError(f"{name}: {reason}")
+    async with contextlib.aclosing(messages_of(members, operation, order.to_plain(), member, silence_s)) as said:
+        async for message in said:
+            if message["kind"] != "end":
+                heard(message)
+            elif message.get("failed"):
+                name, reason = next(iter(message["failed"].items()))
+                raise ClusterError(f"{name}: {reason}")
+            else:
                 return message
-            heard(message)
+    raise AssertionError("an answer ends with its last message")

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sourcelight.backends.cluster.asking.members import Member, Members
-from sourcelight.backends.cluster.asking.tried import GONE, RETRIED, Tried, poisoned
-from sourcelight.backends.cluster.messages import CALL, TELL, Order, fault_from_plain
+from sourcelight.backends.cluster.asking.members import Member
+from sourcelight.backends.cluster.asking.messages import messages_of
+from sourcelight.backends.cluster.asking.tried import GONE, RETRIED, Tried
+from sourcelight.backends.cluster.asking.turns import Turns
+from sourcelight.backends.cluster.messages import CALL, TELL, Order
 from sourcelight.backends.cluster.storage.generation import Generation
 from sourcelight.core.errors import ClusterError
 
@@ -21,12 +23,12 @@ _ADD = "add"
 
 @dataclass(slots=True)
 class Holders:
-    """The workers of a call's repositories, and what became of asking them. On the event loop of `members`.
+    """The workers of a call's repositories, asked. On the event loop of `turns.members`.
 
     Parameters
     ----------
-    members, generation, holders
-        Who is there, and who holds what.
+    turns, generation
+        Who holds what.
     order
         What is asked of each worker, for its own repositories.
     silence_s
@@ -36,21 +38,16 @@ class Holders:
 
     Attributes
     ----------
-    tried
-        By repository the workers that did not answer for it, in the order in which they were asked.
     skipped
         Repositories that no worker answers for.
     """
 
-    members: Members
+    turns: Turns
     generation: Generation
     order: Order
-    holders: Mapping[str, tuple[Member, ...]]
     silence_s: float
     heard: Callable[[Message], None] = lambda _: None
-    tried: dict[str, list[Tried]] = field(default_factory=dict)
     skipped: list[str] = field(default_factory=list)
-    _asked: dict[str, set[str]] = field(default_factory=dict)
     _looked: bool = False
 
     async def each(self) -> list[Message]:
@@ -109,37 +106,26 @@ class Holders:
 
     async def _groups(self, names: Sequence[str]) -> dict[Member, list[str]]:
         """The next worker of each repository; those without one are skipped, once the schedulers were asked again."""
-        lost = [name for name in names if self._next(name) is None]
+        turns = self.turns
+        groups, lost = turns.groups(names)
         if lost and not self._looked:
             self._looked = True
-            await self.members.look()
-            self.holders = {**self.holders, **self.members.holding(self.generation)}
-        groups: dict[Member, list[str]] = {}
-        for name in names:
-            member = self._next(name)
-            if member is None:
-                self.skipped.append(name)
-            else:
-                groups.setdefault(member, []).append(name)
+            await turns.members.look()
+            turns.holders = {**turns.holders, **turns.members.holding(self.generation)}
+            groups, lost = turns.groups(names)
+        self.skipped += lost
         return groups
 
     def _left(self) -> list[str]:
         skipped = set(self.skipped)
         return [name for name in self.order.names if name not in skipped]
 
-    def _next(self, name: str) -> Member | None:
-        if poisoned(self.tried.get(name, ())):
-            return None
-        asked = self._asked.get(name, set())
-        live = {member.address for member in self.members.live}
-        return next((m for m in self.holders.get(name, ()) if m.address in live and m.address not in asked), None)
-
     def _failed(self, member: Member, names: Sequence[str], fault: BaseException) -> None:
         """Note why a worker did not answer; raises what another would say too."""
         if not isinstance(fault, RETRIED):
             raise fault
         if isinstance(fault, GONE):
-            self.members.drop(member)
+            self.turns.members.drop(member)
         for name in names:
             self._note(member, name, Tried.of(member.name, fault, self.silence_s))
 
@@ -150,30 +136,26 @@ class Holders:
         return list(message.get("failed", {}))
 
     def _note(self, member: Member, name: str, tried: Tried) -> None:
-        self._asked.setdefault(name, set()).add(member.address)
-        self.tried.setdefault(name, []).append(tried)
+        self.turns.ask(member, (name,))
+        self.turns.failed(name, tried)
 
     async def _follow(
         self,
         member: Member,
         names: Sequence[str],
         order: Order,
-        met: Callable[[Member, Message], Awaitable[None]] | None = None,
+        met: Callable[[Member, Message], Coroutine[Any, Any, None]] | None = None,
     ) -> Message:
-        order = replace(order, names=tuple(names))
-        answers = self.members.connections.ask(member.address, CALL, order.to_plain())
-        async with contextlib.aclosing(answers):
-            while True:
-                message = await asyncio.wait_for(anext(answers), self.silence_s)
-                kind = message["kind"]
-                if kind == "fault":
-                    raise fault_from_plain(message)
-                if kind == "end":
+        plain = replace(order, names=tuple(names)).to_plain()
+        async with contextlib.aclosing(messages_of(self.turns.members, CALL, plain, member, self.silence_s)) as said:
+            async for message in said:
+                if message["kind"] == "end":
                     return message
-                if kind == "share" and met is not None:
+                if message["kind"] == "share" and met is not None:
                     await met(member, message)
                 else:
                     self.heard(message)
+        raise AssertionError("an answer ends with its last message")
 
 
 class _Meeting:
@@ -195,6 +177,7 @@ class _Meeting:
             whole.set_result([join(column) for column in zip(*self._said, strict=True)])
             self._said, self._whole = [], asyncio.get_running_loop().create_future()
         told = {"token": self._token, "numbers": await whole}
-        answers = self._holders.members.connections.ask(member.address, TELL, told)
-        async with contextlib.aclosing(answers):
-            await asyncio.wait_for(anext(answers), self._holders.silence_s)
+        members = self._holders.turns.members
+        async with contextlib.aclosing(messages_of(members, TELL, told, member, self._holders.silence_s)) as said:
+            async for _ in said:
+                pass

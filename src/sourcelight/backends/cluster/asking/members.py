@@ -61,6 +61,11 @@ class Members:
         self._cells = [_Cell(address) for address in self.schedulers]
 
     @property
+    def addresses(self) -> frozenset[str]:
+        """Where the workers that answered are."""
+        return frozenset(one.address for one in self.live)
+
+    @property
     def live(self) -> tuple[Member, ...]:
         """The workers that answered when they were last asked, of all cells."""
         return tuple(one for cell in self._cells for one in cell.members if one.address not in self._dropped)

@@ -11,10 +11,12 @@ from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sourcelight.backends.cluster.asking.members import Member, Members
+from sourcelight.backends.cluster.asking.members import Member
+from sourcelight.backends.cluster.asking.messages import messages_of
 from sourcelight.backends.cluster.asking.slots import Copy, Slots
 from sourcelight.backends.cluster.asking.tried import ASKED_WRONG, GONE, Tried, poisoned
-from sourcelight.backends.cluster.messages import SEARCH, Order, fault_from_plain
+from sourcelight.backends.cluster.asking.turns import Turns
+from sourcelight.backends.cluster.messages import SEARCH, Order
 from sourcelight.backends.cluster.placement import REPLICAS, ranking
 from sourcelight.backends.cluster.storage.generation import Generation
 from sourcelight.backends.cluster.worker.outbox import BEAT_S
@@ -45,28 +47,23 @@ class _Stream:
 
 @dataclass(slots=True)
 class Streams:
-    """The streams of one search. On the event loop of `members`; what arrives is put into `slots`.
+    """The streams of one search. On the event loop of `turns.members`; what arrives is put into `slots`.
 
     Attributes
     ----------
     told
         What workers said beside their matches, each with the repositories that it told whole before others.
-    tried
-        By repository the workers that did not tell it whole, in the order in which they were asked.
     """
 
-    members: Members
+    turns: Turns
     generation: Generation
     order: Order
-    holders: Mapping[str, tuple[Member, ...]]
     slots: Slots
     silence_s: float = SILENCE_S
     told: list[tuple[Outcome, frozenset[str]]] = field(default_factory=list)
-    tried: dict[str, list[Tried]] = field(default_factory=dict)
     _running: set[asyncio.Task[None]] = field(default_factory=set)
     _open: list[_Stream] = field(default_factory=list)
     _durations: list[float] = field(default_factory=list)
-    _asked: dict[str, set[str]] = field(default_factory=dict)
     _looked: set[str] = field(default_factory=set)
     _gone: set[str] = field(default_factory=set)
     _fault: BaseException | None = None
@@ -92,19 +89,12 @@ class Streams:
         if self._fault is not None:
             reason = f"asking failed ({type(self._fault).__name__}: {self._fault})"
             for name in left:
-                self.tried.setdefault(name, []).append(Tried("service", reason))
+                self.turns.failed(name, Tried("service", reason))
         self.slots.give_up(left)
 
     def _assign(self, names: Sequence[str]) -> None:
         """Begin a stream at the next worker of each repository; give up those without one."""
-        groups: dict[Member, list[str]] = {}
-        lost = []
-        for name in names:
-            member = self._next(name)
-            if member is None:
-                lost.append(name)
-            else:
-                groups.setdefault(member, []).append(name)
+        groups, lost = self.turns.groups(names)
         if lost:
             self._spawn(self._last_try(lost))
         for member, own in groups.items():
@@ -112,40 +102,32 @@ class Streams:
 
     async def _last_try(self, names: Sequence[str]) -> None:
         """Ask once who is there now, and of those who can have these; give up what nobody can."""
-        again = [name for name in names if name not in self._looked and not poisoned(self.tried.get(name, ()))]
+        turns = self.turns
+        again = [name for name in names if name not in self._looked and not poisoned(turns.tried.get(name, ()))]
         self._looked.update(again)
         if again:
-            await self.members.look()
-            held = self.members.holding(self.generation)
+            await turns.members.look()
+            held = turns.members.holding(self.generation)
             shards = {entry.name: entry.shard for entry in self.generation.searchable}
             others = {name: self._others(name, shards[name], held.get(name, ())) for name in again}
-            self.holders = {**self.holders, **others}
-        found = [name for name in again if self._next(name) is not None]
+            turns.holders = {**turns.holders, **others}
+        found = [name for name in again if turns.next(name) is not None]
         self.slots.give_up([name for name in names if name not in found])
         if found:
             self._assign(found)
 
     def _others(self, name: str, shard: str, holders: Sequence[Member]) -> tuple[Member, ...]:
         """Who may be asked after all: who holds a repository by now, who was only busy, and who can fetch it."""
-        live = self.members.live
-        asked = self._asked.setdefault(name, set())
+        live = self.turns.members.live
+        asked = self.turns.asked.setdefault(name, set())
         # A worker that was gone and lives has answered in the meantime.
         asked -= self._gone.intersection(member.address for member in live)
         rank = {worker: place for place, worker in enumerate(ranking(shard, sorted({one.name for one in live})))}
         found = dict.fromkeys([*holders, *sorted(live, key=lambda one: rank[one.name])])
         return tuple([member for member in found if member.address not in asked][:REPLICAS])
 
-    def _next(self, name: str) -> Member | None:
-        """The next worker to ask; None when all were, or it is no use."""
-        if poisoned(self.tried.get(name, ())):
-            return None
-        asked = self._asked.get(name, set())
-        live = {member.address for member in self.members.live}
-        return next((m for m in self.holders.get(name, ()) if m.address in live and m.address not in asked), None)
-
     def _begin(self, member: Member, names: Sequence[str]) -> None:
-        for name in names:
-            self._asked.setdefault(name, set()).add(member.address)
+        self.turns.ask(member, names)
         now = time.monotonic()
         stream = _Stream(member, self.slots.open(names), now, now)
         self._open.append(stream)
@@ -170,7 +152,7 @@ class Streams:
         except Exception as error:  # noqa: BLE001 - another worker may not meet it; if it does, it is told
             if isinstance(error, GONE):
                 self._gone.add(stream.member.address)
-                self.members.drop(stream.member)
+                self.turns.members.drop(stream.member)
             self._retry(stream, list(stream.copies), Tried.of(stream.member.name, error, self.silence_s))
         finally:
             self._open.remove(stream)
@@ -178,16 +160,15 @@ class Streams:
         self._durations.append(time.monotonic() - stream.began)
 
     async def _read(self, stream: _Stream, order: Order) -> None:
-        answers = self.members.connections.ask(stream.member.address, SEARCH, order.to_plain())
-        async with contextlib.aclosing(answers):
-            while True:
+        said = messages_of(self.turns.members, SEARCH, order.to_plain(), stream.member, self.silence_s)
+        async with contextlib.aclosing(said):
+            async for message in said:
+                if self._take(stream, message):
+                    return
                 while self.slots.full(stream.copies):
                     stream.paused = True
                     await asyncio.sleep(_PAUSE_S)
                 stream.paused, stream.heard = False, time.monotonic()
-                message = await asyncio.wait_for(anext(answers), self.silence_s)
-                if self._take(stream, message):
-                    return
 
     def _take(self, stream: _Stream, message: Mapping[str, Any]) -> bool:
         """Keep what a message says; True for the last one."""
@@ -201,8 +182,6 @@ class Streams:
                         self._retry(stream, (name,), Tried(stream.member.name, reason, engine=not piece.unfit))
                 else:
                     self.slots.add(stream.copies, piece)
-        elif kind == "fault":
-            raise fault_from_plain(message)
         elif kind == "end":
             self._ended(stream, Outcome(**message["outcome"]))
             return True
@@ -225,7 +204,7 @@ class Streams:
         """Ask the next worker for what this one will not tell, unless another is asked for it already."""
         lost = self.slots.drop({name: stream.copies.pop(name) for name in names if name in stream.copies})
         for name in lost:
-            self.tried.setdefault(name, []).append(tried)
+            self.turns.failed(name, tried)
         others = {name for other in self._open for name in other.copies}
         self._assign([name for name in lost if name not in others])
 
@@ -240,7 +219,7 @@ class Streams:
             stream.hedged = True
             groups: dict[Member, list[str]] = {}
             for name in stream.copies:
-                member = None if self.slots.slots[name].complete else self._next(name)
+                member = None if self.slots.slots[name].complete else self.turns.next(name)
                 if member is not None:
                     groups.setdefault(member, []).append(name)
             for member, names in groups.items():
