@@ -21,6 +21,9 @@ TELL, KEEP = "sourcelight_tell", "sourcelight_keep"
 PART, REST, RANK, EXPLAIN, RESEARCH = "part", "rest", "rank", "explain", "research"
 """What a worker does of a call that is not carried out there from its beginning to its end."""
 
+ADD, MOST = "add", "most"
+"""How the numbers that each worker has of its own repositories make those of all: their sum, or the greatest."""
+
 
 @dataclass(frozen=True, slots=True)
 class Order:

@@ -13,12 +13,11 @@ from sourcelight.backends.cluster.asking.members import Member
 from sourcelight.backends.cluster.asking.messages import messages_of
 from sourcelight.backends.cluster.asking.tried import GONE, RETRIED, Tried
 from sourcelight.backends.cluster.asking.turns import Turns
-from sourcelight.backends.cluster.messages import CALL, TELL, Order
+from sourcelight.backends.cluster.messages import ADD, CALL, TELL, Order
 from sourcelight.backends.cluster.storage.generation import Generation
 from sourcelight.core.errors import ClusterError
 
 Message = Mapping[str, Any]
-_ADD = "add"
 
 
 @dataclass(slots=True)
@@ -173,7 +172,7 @@ class _Meeting:
         if len({len(said) for said in self._said}) > 1:
             raise ClusterError("the workers do not rank by the same rules")
         if len(self._said) == self._count:
-            join = sum if message["how"] == _ADD else max
+            join = sum if message["how"] == ADD else max
             whole.set_result([join(column) for column in zip(*self._said, strict=True)])
             self._said, self._whole = [], asyncio.get_running_loop().create_future()
         told = {"token": self._token, "numbers": await whole}

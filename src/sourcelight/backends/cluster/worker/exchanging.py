@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sourcelight.backends.cluster.messages import ADD, MOST
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import ClusterError
 
-ADD, MOST = "add", "most"
 WAIT_S = 30.0
 """Seconds after which a ranking is given up when the numbers of the other workers do not come."""
 
