@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.backends.cluster.asking.calls import NoAnswer
 from sourcelight.backends.cluster.asking.holders import Holders
-from sourcelight.backends.cluster.asking.tried import Tried
+from sourcelight.backends.cluster.asking.tried import Tried, reasons
 from sourcelight.backends.cluster.asking.turns import Turns
 from sourcelight.backends.cluster.messages import PART, RANK, Order
 from sourcelight.backends.cluster.planning import planned
@@ -131,7 +131,7 @@ def _skipped(name: str, asking: Holders, messages: Sequence[Any]) -> dict[str, s
 
 def sentence(name: str, tried: Sequence[Tried]) -> str:
     """What is said of a repository that no worker answered for."""
-    return left_out(name, "; ".join(f"{one.worker}: {one.reason}" for one in tried) or "no worker that holds it")
+    return left_out(name, reasons(tried))
 
 
 def left_out(name: str, asked: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from sourcelight.backends.cluster.asking.slots import Slots
 from sourcelight.backends.cluster.asking.streams import Streams
-from sourcelight.backends.cluster.asking.tried import Tried
+from sourcelight.backends.cluster.asking.tried import Tried, reasons
 from sourcelight.backends.cluster.asking.turns import Turns
 from sourcelight.backends.cluster.messages import Order
 from sourcelight.backends.cluster.planning import planned
@@ -198,12 +198,12 @@ class ClusterSearch(Search):
 def missing(skipped: dict[str, tuple[Tried, ...]], shown: set[str]) -> Iterator[Skipped]:
     """One item for each repository that no worker told whole."""
     for name, tried in sorted(skipped.items()):
-        asked = "; ".join(f"{one.worker}: {one.reason}" for one in tried) or "no worker that holds it answers"
         partly = "Some of its matches are shown. " if name in shown else ""
         yield Skipped(
             reason="backend-missing",
             title=f"{name} did not answer",
-            message=f"`{name}` was not searched to its end. {partly}Asked: {asked}. Run the search again in a moment.",
+            message=f"`{name}` was not searched to its end. {partly}Asked: {reasons(tried)}. "
+            "Run the search again in a moment.",
             severity="error",
         )
 

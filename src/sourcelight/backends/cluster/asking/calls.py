@@ -8,7 +8,7 @@ from typing import Any
 
 from sourcelight.backends.cluster.asking.members import Member, Members
 from sourcelight.backends.cluster.asking.messages import messages_of
-from sourcelight.backends.cluster.asking.tried import GONE, RETRIED, Tried, poisoned
+from sourcelight.backends.cluster.asking.tried import GONE, RETRIED, Tried, poisoned, reasons
 from sourcelight.backends.cluster.messages import Order
 from sourcelight.core.errors import ClusterError
 
@@ -19,8 +19,7 @@ class NoAnswer(ClusterError):
     """Raised when none of the workers that could answer did; `tried` says why."""
 
     def __init__(self, what: str, tried: Sequence[Tried]) -> None:
-        asked = "; ".join(f"{one.worker}: {one.reason}" for one in tried) or "no worker that holds it answers"
-        super().__init__(f"{what} could not be answered. Asked: {asked}. Try again in a moment.")
+        super().__init__(f"{what} could not be answered. Asked: {reasons(tried)}. Try again in a moment.")
         self.tried = tuple(tried)
 
 

@@ -57,6 +57,11 @@ class Tried:
         return cls(worker, str(error) or type(error).__name__, engine=not isinstance(error, _ELSEWHERE))
 
 
+def reasons(tried: Iterable[Tried]) -> str:
+    """Who was asked, and why none of them answered, in words."""
+    return "; ".join(f"{one.worker}: {one.reason}" for one in tried) or "no worker that holds it answers"
+
+
 def poisoned(tried: Iterable[Tried]) -> bool:
     """Whether two workers failed alike, or died at the work, so that a third would too."""
     found = list(tried)
