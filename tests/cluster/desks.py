@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from distributed.core import Server
 
+from sourcelight.backends.cluster.engine import ClusterEngine
+from sourcelight.backends.cluster.fleet import Fleet
 from sourcelight.backends.cluster.storage import Storage
 from sourcelight.backends.cluster.wiring import serve_orders
 from sourcelight.backends.cluster.worker.desk import WorkerDesk
@@ -110,3 +113,22 @@ class DeskCell:
         for task in rest:
             task.cancel()
         await asyncio.gather(*rest, return_exceptions=True)
+
+
+@contextmanager
+def asked(
+    storage: str, folder: Path, *, keeps: bool = False, most_bytes: int | None = None
+) -> Iterator[tuple[ClusterEngine, DeskCell]]:
+    """Workers without any shard yet, which fetch what is placed on them if they `keeps`, and an engine over them."""
+    cell = DeskCell(storage, folder)
+    for desk in cell.desks.values():
+        desk.keeps = keeps
+        desk.desk.cache.most_bytes = most_bytes
+    try:
+        engine = ClusterEngine(Fleet([cell.address], storage, silence_s=100.0))
+        try:
+            yield engine, cell
+        finally:
+            engine.close()
+    finally:
+        cell.close()

@@ -6,7 +6,6 @@ import gc
 import shutil
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,10 +14,8 @@ import fsspec
 import pytest
 from fsspec.implementations.local import LocalFileSystem
 
-from cluster.desks import DeskCell
+from cluster.desks import asked
 from cluster.questions import QUERY, Line, searched
-from sourcelight.backends.cluster.engine import ClusterEngine
-from sourcelight.backends.cluster.fleet import Fleet
 from sourcelight.backends.cluster.messages import Order
 from sourcelight.backends.cluster.storage import Storage, read_current
 from sourcelight.backends.cluster.storage.generation import write_generation
@@ -56,20 +53,6 @@ def unharmed() -> Iterator[None]:
     HarmedFileSystem.harm = staticmethod(lambda _: None)
     yield
     HarmedFileSystem.harm = staticmethod(lambda _: None)
-
-
-@contextmanager
-def asked(storage: str, folder: Path, *names: str) -> Iterator[tuple[ClusterEngine, DeskCell]]:
-    """Workers without any shard yet, and an engine that asks them."""
-    cell = DeskCell(storage, folder, names or ("w1", "w2", "w3"))
-    try:
-        engine = ClusterEngine(Fleet([cell.address], storage, silence_s=100.0))
-        try:
-            yield engine, cell
-        finally:
-            engine.close()
-    finally:
-        cell.close()
 
 
 @pytest.fixture

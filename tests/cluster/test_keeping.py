@@ -3,36 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from cluster.desks import DeskCell
+from cluster.desks import asked
 from cluster.processes import wait_until
 from cluster.questions import QUERY, searched
 from sourcelight.backends.cluster.engine import ClusterEngine
-from sourcelight.backends.cluster.fleet import Fleet
 
 pytestmark = pytest.mark.timeout(120)
-
-
-@contextmanager
-def keeping(storage: str, folder: Path, most_bytes: int | None = None) -> Iterator[tuple[ClusterEngine, DeskCell]]:
-    """Workers that fetch what is placed on them, and an engine over them."""
-    cell = DeskCell(storage, folder)
-    for desk in cell.desks.values():
-        desk.keeps = True
-        desk.desk.cache.most_bytes = most_bytes
-    try:
-        engine = ClusterEngine(Fleet([cell.address], storage, silence_s=100.0))
-        try:
-            yield engine, cell
-        finally:
-            engine.close()
-    finally:
-        cell.close()
 
 
 def placed(engine: ClusterEngine) -> dict[str, set[str]]:
@@ -47,7 +27,7 @@ def placed(engine: ClusterEngine) -> dict[str, set[str]]:
 
 def test_both_replicas_are_there_after_the_first_search_and_storage_may_go(shards: str, tmp_path: Path) -> None:
     own = shutil.copytree(shards, tmp_path / "storage")
-    with keeping(str(own), tmp_path / "caches") as (engine, cell):
+    with asked(str(own), tmp_path / "caches", keeps=True) as (engine, cell):
         whole, _ = searched(engine, QUERY)
         wanted = placed(engine)
         assert sum(map(len, wanted.values())) == 2 * len(engine.generation.searchable)
@@ -62,9 +42,9 @@ def test_both_replicas_are_there_after_the_first_search_and_storage_may_go(shard
 
 
 def test_what_has_no_room_is_left_until_it_is_asked_for(shards: str, tmp_path: Path) -> None:
-    with keeping(shards, tmp_path / "unbound") as (engine, _):
+    with asked(shards, tmp_path / "unbound", keeps=True) as (engine, _):
         largest = max(entry.size for entry in engine.generation.searchable)
-    with keeping(shards, tmp_path / "bound", most_bytes=largest) as (engine, cell):
+    with asked(shards, tmp_path / "bound", keeps=True, most_bytes=largest) as (engine, cell):
         engine.holders()
         for name in placed(engine):
             cache = cell.desks[name].desk.cache
