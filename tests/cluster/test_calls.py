@@ -92,27 +92,6 @@ def test_a_call_gives_what_one_machine_gives(
     assert ours.attrs == theirs.attrs
 
 
-QUESTIONS = [
-    ("How long is waited before a failed request is tried again?", None),
-    ("Who changed the retry policy and why?", [PYTIDE]),
-    ("How many files mention `threshold`?", None),
-    ("What does the `FluxCapacitor` do?", None),
-]
-
-
-@pytest.mark.parametrize(("question", "repos"), QUESTIONS, ids=["how", "who", "count", "nothing"])
-def test_deep_search_gives_what_one_machine_gives(
-    calm: sl.Client, embedded: sl.Client, question: str, repos: list[str] | None
-) -> None:
-    ours, theirs = (one.deepsearch(question, repos=repos, cache=False) for one in (calm, embedded))
-    assert (ours.status, ours.text) == ("complete", theirs.text)
-    assert_frame_equal(ours.sources, theirs.sources)
-    assert ours.followups == theirs.followups
-    assert list(ours.tables) == list(theirs.tables)
-    for title, table in ours.tables.items():
-        assert_frame_equal(table, theirs.tables[title])
-
-
 EXPLAINED = ["tide", "repo:hub lang:go file:api retry OR alarm", "type:symbol e", "type:commit fix", "repo:^none$ x",
              "repo:has.path(README) tide count:all", "fork:yes e timeout:5s"]  # fmt: skip
 
