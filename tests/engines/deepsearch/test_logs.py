@@ -32,21 +32,21 @@ class Careless:
 
 
 def logged(engine: Engine, state: State, researcher: Researcher, caplog: pytest.LogCaptureFixture) -> tuple[str, str]:
-    """Ask; give the state of the question, and all that was logged as it is formatted for people."""
+    """Ask; give the state of the question, and all that was logged as it is formatted for people: no text is in it."""
     caplog.set_level("INFO")
     caplog.set_level("DEBUG", logger="sourcelight")
     desk = Desk(state, researcher)
     facts = desk.ask(QUESTION, desk_context(engine, desk)).attributes
     desk.close()
+    assert not [part for part in TEXTS if part in caplog.text]
     return facts["state"], caplog.text
 
 
 def test_a_question_and_its_answer_are_not_logged(
     engine: Engine, state: State, caplog: pytest.LogCaptureFixture
 ) -> None:
-    status, text = logged(engine, state, ExtractiveResearcher(), caplog)
+    status, _ = logged(engine, state, ExtractiveResearcher(), caplog)
     assert status == "completed"
-    assert not [part for part in TEXTS if part in text]
 
 
 @pytest.mark.parametrize("good", [True, False], ids=["answers", "fails"])
@@ -57,10 +57,9 @@ def test_what_goes_to_a_model_and_comes_from_it_is_not_logged(
     fault = Fail(400, {"error": {"message": "zebrawood: Add up the prices"}})
     with ScriptedModel([reading, Say("A model said so [E1].") if good else fault]) as server:
         researcher = ModelResearcher(ModelChoice("scripted", server.url))
-        status, text = logged(engine, state, researcher, caplog)
+        status, _ = logged(engine, state, researcher, caplog)
         assert "zebrawood" in str(server.requests)
     assert status == "completed"
-    assert not [part for part in TEXTS if part in text]
 
 
 def test_a_fault_is_logged_with_its_place_and_without_its_text(
@@ -68,7 +67,6 @@ def test_a_fault_is_logged_with_its_place_and_without_its_text(
 ) -> None:
     status, text = logged(engine, state, Careless(), caplog)
     assert status == "error"
-    assert not [part for part in TEXTS if part in text]
     for said in ("question 1 failed: builtins.ValueError (", " characters) at work.py:", "> test_logs.py:"):
         assert said in text
     assert "; because of builtins.KeyError (" in text
