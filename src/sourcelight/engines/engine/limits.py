@@ -51,27 +51,6 @@ def names(items: list[str], most: int = 10) -> str:
     return "\n".join(lines + (["- ..."] if len(items) > most else []))
 
 
-def match_limit(limit: int) -> Skipped:
-    """The search stopped at `limit` matches; more may exist."""
-    larger = (limit + 1500) // 1000 * 1000
-    return Skipped(
-        reason="shard-match-limit",
-        title="result limit hit",
-        message=f"The search stopped after {limit:,} matches; there may be more. "
-        "Add `count:` with a larger number, or `count:all`.",
-        suggested=Suggested(title="increase limit", query_expression=f"count:{larger}"),
-    )
-
-
-def display_limit(display: int, found: int) -> Skipped:
-    """`found` matches were counted, but only `display` were returned, as asked."""
-    return Skipped(
-        reason="display",
-        title="display limit hit",
-        message=f"{found:,} matches were found and {display:,} of them are shown, as `display` asked for.",
-    )
-
-
 def timed_out(repositories: list[str], limit_s: float | None, untold: Collection[str] = ()) -> Skipped:
     """These repositories were not, or not wholly, searched in time; of `untold` not all that was found was written."""
     after = f" within {limit_s:g} s" if limit_s is not None else ""

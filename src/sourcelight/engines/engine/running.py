@@ -18,6 +18,7 @@ from sourcelight.core.batches.within import Late, within
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.query import Query
 from sourcelight.core.wire.events import Alert, Done, Filters, Progress, Skipped
+from sourcelight.core.wire.limits import display_limit, match_limit
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine import limits as limit_items
 from sourcelight.engines.engine.background import watched
@@ -216,7 +217,7 @@ class Search:
         skipped = list(self._left_out(plans, targets, scoper))
         capped = limit if self.limit_hit else self._capped()
         if capped:
-            skipped.append(limit_items.match_limit(capped))
+            skipped.append(match_limit(capped))
         if late and self.tally.matches:
             skipped.append(limit_items.timed_out(late, allowed_s, self.cancellation.untold))
         if forks:
@@ -224,7 +225,7 @@ class Search:
         if archived:
             skipped.append(limit_items.archived_left_out(archived))
         if 0 <= self.request.display < self.tally.matches:
-            skipped.append(limit_items.display_limit(self.request.display, self.tally.matches))
+            skipped.append(display_limit(self.request.display, self.tally.matches))
         exhaustive = not (capped or late) and self._whole()
         yield from self._filters(plans, exhaustive=exhaustive)
         yield self._progress(done=True, skipped=skipped)

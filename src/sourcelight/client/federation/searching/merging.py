@@ -16,13 +16,14 @@ from sourcelight.client.federation.calling.asking import first_of
 from sourcelight.client.federation.searching.arranging import arranged
 from sourcelight.client.federation.searching.duplicates import Duplicates
 from sourcelight.client.federation.searching.part import Part, services_of
-from sourcelight.client.federation.searching.summing import alerts_of, display_hit, filters_of, limit_hit
+from sourcelight.client.federation.searching.summing import alerts_of, filters_of
 from sourcelight.client.federation.service import Service, served
 from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts, Services
 from sourcelight.core.batches.cut import first_matches, match_count
 from sourcelight.core.errors import QueryError, SourcelightError, StreamBroken, TimedOut
 from sourcelight.core.query import parse
 from sourcelight.core.wire.events import Done, Filters, Progress, Skipped
+from sourcelight.core.wire.limits import display_limit, match_limit
 from sourcelight.core.wire.request import SearchRequest
 
 _AHEAD = 8  # events that services may be ahead of whoever takes them; each holds a batch
@@ -190,9 +191,9 @@ class Merge:
         for part in self._parts:
             yield from part.left_out(frozenset(told | ({"display"} if hidden else set())))
         if capped:
-            yield limit_hit(self._limit)
+            yield match_limit(self._limit, "The answer of all services together stops")
         if hidden:
-            yield display_hit(self._request.display, counted)
+            yield display_limit(self._request.display, counted)
 
     def _counted(self) -> int:
         """Matches of all services, those given twice counted once."""

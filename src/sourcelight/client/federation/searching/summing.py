@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from sourcelight.client.federation.searching.duplicates import Duplicates
 from sourcelight.client.federation.searching.part import Part
-from sourcelight.core.wire.events import Alert, Filter, Skipped, Suggested
+from sourcelight.core.wire.events import Alert, Filter
 
 _FIRST = ("utility", "type")
 _NOTHING_HERE = re.compile(r"no (repositories|results)", re.IGNORECASE)
@@ -30,26 +30,6 @@ def filters_of(parts: Sequence[Part], *, whole: bool) -> tuple[Filter, ...]:
             exhaustive = exact and one.exhaustive and (held is None or held.exhaustive)
             found[key] = replace(one, count=count, exhaustive=exhaustive)
     return tuple(sorted(found.values(), key=lambda one: (one.kind not in _FIRST, -one.count, one.value)))
-
-
-def limit_hit(limit: int) -> Skipped:
-    """The merged answer stops at `limit` matches, as the query asks."""
-    return Skipped(
-        reason="shard-match-limit",
-        title="result limit hit",
-        message=f"The answer of all services together stops after {limit:,} matches; there may be more. "
-        "Add `count:` with a larger number, or `count:all`.",
-        suggested=Suggested(title="increase limit", query_expression=f"count:{(limit + 1500) // 1000 * 1000}"),
-    )
-
-
-def display_hit(display: int, found: int) -> Skipped:
-    """`found` matches were counted, and `display` of them returned, as asked."""
-    return Skipped(
-        reason="display",
-        title="display limit hit",
-        message=f"{found:,} matches were found and {display:,} of them are shown, as `display` asked for.",
-    )
 
 
 def alerts_of(parts: Sequence[Part], known: Duplicates) -> Iterator[Alert]:
