@@ -15,26 +15,20 @@ _MOST_LISTED = 10
 
 def not_indexed(failures: Mapping[str, str]) -> Iterator[Skipped]:
     """Repositories that could not be indexed, with the reason."""
-    if failures:
-        yield Skipped(
-            reason="repository-missing",
-            title=f"{amount(len(failures))} not indexed",
-            message="These repositories could not be indexed and were not searched, or only as they were before:\n"
-            + "\n".join(f"- `{name}`: {why}" for name, why in sorted(failures.items())[:_MOST_LISTED]),
-            severity="warn",
-        )
+    said = "These repositories could not be indexed and were not searched, or only as they were before"
+    return _told("repository-missing", "not indexed", said, failures)
 
 
 def unsearchable(places: Mapping[str, str]) -> Iterator[Skipped]:
     """Repositories or revisions that the query asked for and that are not there, or can't be indexed."""
-    if places:
-        yield Skipped(
-            reason="repository-missing",
-            title=f"{amount(len(places))} missing",
-            message="These were asked for and not searched:\n"
-            + "\n".join(f"- `{name}`: {why}" for name, why in sorted(places.items())[:_MOST_LISTED]),
-            severity="warn",
-        )
+    return _told("repository-missing", "missing", "These were asked for and not searched", places)
+
+
+def _told(reason: str, what: str, said: str, of_names: Mapping[str, str]) -> Iterator[Skipped]:
+    """How many are `what`, and some of them, each with the reason; nothing for none."""
+    if of_names:
+        listed = [f"- `{name}`: {why}" for name, why in sorted(of_names.items())[:_MOST_LISTED]]
+        yield Skipped(reason, f"{amount(len(of_names))} {what}", "\n".join([f"{said}:", *listed]), "warn")
 
 
 @dataclass(slots=True)
@@ -61,14 +55,8 @@ class Indexing:
 
 def without_history(failures: Mapping[str, str]) -> Iterator[Skipped]:
     """Repositories of which no commits could be searched, with the reason."""
-    if failures:
-        yield Skipped(
-            reason="history-missing",
-            title=f"{amount(len(failures))} without history",
-            message="The commits of these repositories were not searched:\n"
-            + "\n".join(f"- `{name}`: {why}" for name, why in sorted(failures.items())[:_MOST_LISTED]),
-            severity="warn",
-        )
+    said = "The commits of these repositories were not searched"
+    return _told("history-missing", "without history", said, failures)
 
 
 def unread_commits(commits: Mapping[str, int]) -> Iterator[Skipped]:
@@ -86,14 +74,8 @@ def unread_commits(commits: Mapping[str, int]) -> Iterator[Skipped]:
 
 def cut_histories(repositories: Mapping[str, str]) -> Iterator[Skipped]:
     """Clones whose history ends early, so that their oldest commits seem to add every file."""
-    if repositories:
-        yield Skipped(
-            reason="history-incomplete",
-            title=f"{amount(len(repositories))} cut short",
-            message="The history of these clones is not whole; their oldest commits may seem to add every file:\n"
-            + "\n".join(f"- `{name}`: {why}" for name, why in sorted(repositories.items())[:_MOST_LISTED]),
-            severity="warn",
-        )
+    said = "The history of these clones is not whole; their oldest commits may seem to add every file"
+    return _told("history-incomplete", "cut short", said, repositories)
 
 
 def unreadable(items: Sequence[SkippedRepository]) -> Iterator[Skipped]:
