@@ -108,11 +108,30 @@ def chromium_page(*, width: int = 1000, height: int = 640) -> Iterator[Any]:
 
 
 def open_notebook(page: Any, address: str, name: str) -> None:
-    """Open a notebook and wait until its kernel is idle."""
+    """Open a notebook and wait until its kernel is idle; what Lab asks in a dialog is printed and answered with yes."""
+
+    def accept(dialog: Any) -> None:
+        print("JupyterLab asks:", " ".join(dialog.inner_text().split()))  # noqa: T201 - shown with a test that fails
+        dialog.locator(".jp-mod-accept").last.click()
+
+    # A server that is slow to answer makes Lab ask whether to go on; the dialog stands in front of the notebook.
+    page.add_locator_handler(page.locator("dialog.jp-Dialog").last, accept)
     page.goto(address.replace("NOTEBOOK", name))
     page.wait_for_selector(".jp-Notebook .jp-CodeCell")
     page.add_style_tag(content=".Toastify { display: none; }")
+    _wait_for_kernel(page, address)
     page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', state="attached")
+
+
+def _wait_for_kernel(page: Any, address: str, timeout_s: float = 60) -> None:
+    """Wait until the server has an idle kernel: before there is one, the page says idle too."""
+    base, _, query = address.partition("/doc/")
+    url = f"{base}/api/kernels?{query.partition('&')[2]}"
+    until = time.monotonic() + timeout_s
+    while not any(kernel["execution_state"] == "idle" for kernel in page.request.get(url).json()):
+        if time.monotonic() > until:
+            raise TimeoutError(f"no kernel is idle after {timeout_s} s")
+        page.wait_for_timeout(50)
 
 
 def run_cell(page: Any, number: int) -> None:
