@@ -15,6 +15,8 @@ from sourcelight.core.batches import render
 from sourcelight.core.batches.events import MatchBatch, RepositoryFacts
 from sourcelight.core.batches.line_json import FilesJson, file_payloads
 from sourcelight.core.batches.rows import Rows, boundaries
+from sourcelight.core.batches.unmade import UnmadeBatch
+from sourcelight.core.batches.unmade_json import found_payloads, writes_well
 from sourcelight.core.wire.encode import MAX_EVENT_BYTES, ChunkText, dump, encode_match
 
 #: Bytes of text after which an event is closed at the next file: small enough to flow, large enough to be cheap.
@@ -57,6 +59,9 @@ def encode_matches(
     A file whose rows don't fit into one event is spread over several. A single line that does not fit is cut, and its
     chunk says so; one with too many matches is sent several times, each time with other matches.
     """
+    if isinstance(match_batch, UnmadeBatch) and not chunk_matches and writes_well(match_batch.found):
+        yield from found_payloads(match_batch.found, facts)
+        return
     batch = match_batch.batch
     if not batch.num_rows:
         return

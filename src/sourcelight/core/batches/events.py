@@ -45,6 +45,16 @@ class MatchBatch:
     batch: Any
     repositories: tuple[RepositoryFacts, ...] = ()
 
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+        return int(self.batch.num_rows)
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes it takes."""
+        return int(self.batch.nbytes)
+
 
 @dataclass(frozen=True, slots=True)
 class ServiceState:

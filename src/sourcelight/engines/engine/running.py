@@ -14,6 +14,7 @@ import numpy as np
 
 from sourcelight.core.batches import Cancellation, Event, MatchBatch, RepositoryFacts
 from sourcelight.core.batches.cut import first_matches, match_count
+from sourcelight.core.batches.unmade import FoundLines, UnmadeBatch
 from sourcelight.core.batches.within import Late, within
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.query import Query
@@ -88,7 +89,14 @@ class Search:
             yield from self._closing(plans, scoper, limit, allowed_s)
             return
         self.gathering = Gathering(
-            engine.store, self.histories, plans, self.request, self.cancellation, limit, self._note
+            engine.store,
+            self.histories,
+            plans,
+            self.request,
+            self.cancellation,
+            limit,
+            self._note,
+            unmade=self.request.display < 0,
         )
         for item in engine.histories.wait(history_of(plans), self.cancellation):
             yield self._progress(done=False, skipped=(item,))
@@ -108,6 +116,9 @@ class Search:
         for batch in batches:
             if self.cancellation.cancelled:
                 return
+            if isinstance(batch, FoundLines):
+                yield from self._as_found(batch, plans)
+                continue
             kept = batch
             if self.tally.matches + match_count(batch) >= limit:
                 kept = first_matches(batch, limit - self.tally.matches)
@@ -122,10 +133,23 @@ class Search:
                 yield MatchBatch(visible_part, self._introduce(visible_part))
             if self.limit_hit:
                 return
-            if time.monotonic() - self.last_progress >= PROGRESS_EVERY_S:
-                self.last_progress = time.monotonic()
-                yield from self._filters(plans, exhaustive=False)
-                yield self._progress(done=False)
+            yield from self._from_time_to_time(plans)
+
+    def _as_found(self, found: FoundLines, plans: list[Plan]) -> Iterator[Event]:
+        """Matches of which all are shown, as they are found."""
+        self.tally.add_found(found)
+        if not self.shown:
+            yield from self._filters(plans, exhaustive=False)
+        self.shown = self.tally.matches
+        names = [found.places[at].repository for at in np.flatnonzero(np.bincount(found.place)).tolist()]
+        yield UnmadeBatch(found, self._new(names))
+        yield from self._from_time_to_time(plans)
+
+    def _from_time_to_time(self, plans: list[Plan]) -> Iterator[Event]:
+        if time.monotonic() - self.last_progress >= PROGRESS_EVERY_S:
+            self.last_progress = time.monotonic()
+            yield from self._filters(plans, exhaustive=False)
+            yield self._progress(done=False)
 
     def finds(self) -> bool:
         """Whether anything is found in time; nothing is indexed, counted or told for it."""
@@ -190,7 +214,11 @@ class Search:
         column = batch.column(batch.schema.get_field_index("repository"))
         codes = np.unique(column.indices.to_numpy(zero_copy_only=False))
         values = column.dictionary.to_pylist()
-        new = [values[c] for c in codes if values[c] not in self.introduced]
+        return self._new([values[c] for c in codes])
+
+    def _new(self, names: Sequence[str]) -> tuple[RepositoryFacts, ...]:
+        """The facts of those of some repositories that were not told of before."""
+        new = [name for name in names if name not in self.introduced]
         self.introduced.update(new)
         return tuple(self.facts[name] for name in new if name in self.facts)
 

@@ -101,6 +101,8 @@ class SearchOptions:
         (after updates, or where files repeat) the matches of a repository then come together, at its end.
     lines
         Give matched lines. False: every matching file is a row of type ``path``, and no line is read for it.
+    unmade
+        Give `FoundLines` in the place of record batches where there are no chunks.
     """
 
     chunk_matches: bool = False
@@ -109,6 +111,7 @@ class SearchOptions:
     max_matches: int | None = None
     lines: bool = True
     in_path_order: bool = False
+    unmade: bool = False
 
 
 @dataclass(frozen=True, slots=True)

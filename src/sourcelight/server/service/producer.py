@@ -157,8 +157,8 @@ class Producer:
                 self.counts.events += 1
                 if isinstance(event, MatchBatch):
                     facts.update((known.name, known) for known in event.repositories)
-                    self.counts.rows += event.batch.num_rows
-                    self._mark(f"batch of {event.batch.num_rows} rows found")
+                    self.counts.rows += event.rows
+                    self._mark(f"batch of {event.rows} rows found")
                     self._encode(event, facts)
                 else:
                     self._mark(f"{type(event).__name__.lower()} event")
@@ -171,7 +171,7 @@ class Producer:
         """Put the matches of a batch; what there is no time to encode is told to the engine, which says so."""
         payloads = self.encode_batch(event, facts)
         remaining_s = self.cancellation.remaining_s
-        limited = event.batch.nbytes > _LARGE_BYTES and remaining_s is not None and remaining_s < AMPLE_S
+        limited = event.nbytes > _LARGE_BYTES and remaining_s is not None and remaining_s < AMPLE_S
         try:
             while (payload := self._next(payloads, limited=limited)) is not None:
                 self._put(EncodedMatches(payload), len(payload))

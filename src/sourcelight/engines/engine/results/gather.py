@@ -57,6 +57,8 @@ class Gathering:
     for_another
         Whether somebody else brings this answer and others together: files then come by repository and path, each
         row with the column ``score`` that its file would be ranked by.
+    unmade
+        Whether matches may be given as `FoundLines`, where nothing here looks into them.
 
     Attributes
     ----------
@@ -72,6 +74,7 @@ class Gathering:
     limit: int
     note: Callable[[SearchPart], None]
     for_another: bool = False
+    unmade: bool = False
     ownership: Ownership = field(init=False)
     contributors: Contributors = field(init=False)
     capped: int = field(init=False, default=0)
@@ -223,11 +226,23 @@ class Gathering:
             max_matches=max(self.limit, CANDIDATES) if bounded else None,
             lines=selector.needs_lines,
             in_path_order=self.for_another or self.limit == sys.maxsize,
+            unmade=self.unmade and self._passes_all(plan),
         )
         if plan.symbols is not None:
             yield from self._symbols(plan, plan.symbols, targets, options)
         if plan.text is not None:
             yield from self.store.search(targets, plan.text, options, self.cancellation)
+
+    def _passes_all(self, plan: Plan) -> bool:
+        """Whether all that is found is given as it is: neither ranked, cut, chosen from nor united with other plans."""
+        alternative = plan.alternative
+        return (
+            self.limit == sys.maxsize
+            and len(self.plans) == 1
+            and plan.symbols is None
+            and not alternative.select()
+            and not alternative.predicates("file")
+        )
 
     def _symbols(
         self, plan: Plan, query: TextQuery, targets: Sequence[Target], options: SearchOptions

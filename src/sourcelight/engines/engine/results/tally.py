@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sourcelight.core.batches.unmade import FoundLines
 from sourcelight.core.query.printer import quote_value
 from sourcelight.core.wire.events import Filter
 
@@ -33,6 +36,7 @@ _EXCLUDES = (
     ("Exclude JavaScript maps", r"\.js\.map$"),
 )
 _ANY_EXCLUDE = "|".join(f"(?:{regexp})" for _, regexp in _EXCLUDES).replace("(^|/)", "(?:^|/)")
+_NEEDED = (b"_test.", b".test.", b"_spec.rb", b"vendor/", b"third", b"node_modules/", b".min.js", b".js.map")
 _SELECTED = {"enummember": "enum-member", "typeparameter": "type-parameter"}
 
 
@@ -48,6 +52,7 @@ class Tally:
         self._by_kind: Counter[str] = Counter()
         self._by_exclude: Counter[str] = Counter()
         self._paths: list[tuple[Any, Any]] = []
+        self._raw_paths: list[tuple[Sequence[bytes], Any]] = []
 
     def add(self, batch: Any) -> None:
         """Count the matches of `batch`."""
@@ -68,12 +73,35 @@ class Tally:
         if "symbol_kind" in names:
             self._by_kind.update(_weighed(batch.column(names.index("symbol_kind")), counts))
 
+    def add_found(self, found: FoundLines) -> None:
+        """Count the matches of what is no record batch yet."""
+        counts = found.file_matches
+        total = int(counts.sum())
+        self.matches += total
+        in_content = int(counts[found.in_content].sum())
+        for kind, number in (("content", in_content), ("path", total - in_content)):
+            if number:
+                self._by_type[kind] += number
+        size = len(found.places)
+        sums = np.bincount(found.place, weights=counts, minlength=size).tolist()
+        for at in np.flatnonzero(np.bincount(found.place, minlength=size)).tolist():
+            name, _, revision, _ = found.places[at]
+            self.repositories.add(name)
+            self._by_place[name, "" if revision == "WORKTREE" else revision] += int(sums[at])
+        languages = np.bincount(found.language, weights=counts, minlength=len(found.languages))
+        for at in np.flatnonzero(languages).tolist():
+            self._by_language[found.languages[at]] += int(languages[at])
+        self._raw_paths.append((found.paths, counts))
+
     def filters(self, *, exhaustive: bool, forks: int, archived: int) -> tuple[Filter, ...]:
         """Suggested filters, in the order of the wire: utility and type first, then by count, then by value."""
         if self._paths:
             paths, sums = zip(*self._paths, strict=True)
             self._by_exclude.update(_excluded(pa.concat_arrays(paths), np.concatenate(sums)))
             self._paths.clear()
+        for raw, counts in self._raw_paths:
+            self._by_exclude.update(_excluded_raw(raw, counts))
+        self._raw_paths.clear()
         first = []
         if forks:
             first.append(Filter("fork:yes", "Include forked repos", forks, exhaustive, "utility"))
@@ -146,6 +174,37 @@ def _excluded(paths: Any, sums: Any) -> dict[str, int]:
         if held.any():
             found[regexp] = int(sums[held].sum())
     return found
+
+
+def _excluded_raw(paths: Sequence[bytes], counts: Any) -> dict[str, int]:
+    """Sums over paths, in bytes, that each of the usual excludes would leave out."""
+    joined = b"\n".join(paths)
+    if joined.count(b"\n") >= len(paths):  # one stands in a path, and is no end there
+        texts = pa.array([str(path, "utf-8", "replace") for path in paths], pa.string())
+        return _excluded(texts, counts)
+    found = {}
+    starts: Any = None
+    for (_, regexp), (needed, compiled) in zip(_EXCLUDES, _raw_excludes(), strict=True):
+        if needed not in joined:
+            continue
+        places = [hit.start() for hit in compiled.finditer(joined)]
+        if places:
+            if starts is None:
+                sizes = np.fromiter(map(len, paths), np.int64, len(paths)) + 1
+                starts = np.cumsum(sizes) - sizes
+            held = np.zeros(len(paths), dtype=np.bool_)
+            held[starts.searchsorted(places, side="right") - 1] = True
+            found[regexp] = int(counts[held].sum())
+    return found
+
+
+@functools.cache
+def _raw_excludes() -> list[tuple[bytes, re.Pattern[bytes]]]:
+    """For each of the usual excludes a text that every match holds, and the expression over many lines."""
+    return [
+        (needed, re.compile(regexp.encode(), re.MULTILINE))
+        for needed, (_, regexp) in zip(_NEEDED, _EXCLUDES, strict=True)
+    ]
 
 
 def _escaped(name: str) -> str:

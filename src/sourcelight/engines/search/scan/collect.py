@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.batches.unmade import FoundLines
 from sourcelight.engines.search.model import SearchOptions
 from sourcelight.engines.search.scan.chunks import Chunks, chunk_columns, chunks_of
 from sourcelight.engines.search.scan.evaluate import Found, runs
-from sourcelight.engines.search.scan.fleet import LONG, Fleet
+from sourcelight.engines.search.scan.fleet import Fleet
 from sourcelight.engines.search.scan.render import Place, Rendered, Source, name_columns, where_columns
-from sourcelight.engines.search.scan.rows import Rows, rows_of, rows_together
+from sourcelight.engines.search.scan.rows import NO_ROWS, Rows, rows_of, rows_together
 from sourcelight.engines.search.scan.text import binary_of, code_points, column, texts_of
+from sourcelight.engines.search.scan.unmade import data_of, found_lines
 
 Places = NDArray[np.int64]
 
@@ -144,14 +146,21 @@ class Collector:
 
     def rendered(self) -> Rendered:
         """Give what is ready as a batch, and forget it."""
-        import pyarrow as pa
-
         ready, self._ready = self._ready, []
         matches, files = self.matches, self.files
         self.matches = self.files = self._rows = self._bytes = 0
         if not ready:
             return Rendered((), matches, files)
-        part = self._part(*_united(ready))
+        piece, chosen = _united(ready)
+        if self._options.unmade and not self._options.chunk_matches:
+            return Rendered((self._unmade(piece, chosen),), matches, files)
+        return Rendered((self._made(piece, chosen),), matches, files)
+
+    def _made(self, piece: _Piece, chosen: Places | None) -> Any:
+        """Make a record batch of the chosen files of a piece."""
+        import pyarrow as pa
+
+        part = self._part(piece, chosen)
         place = Place(self._source, part.files, part.lengths)
         if part.rows:
             kind = None if part.in_content.all() else np.repeat(~part.in_content, part.lengths).astype(np.int8)
@@ -161,26 +170,24 @@ class Collector:
             columns = where_columns(place, _BOTH[1:], None)
             columns["match_count"] = column(np.ones(len(place.files), dtype=np.int32))
         columns |= name_columns(place)
-        return Rendered((pa.RecordBatch.from_pydict(columns),), matches, files)
+        return pa.RecordBatch.from_pydict(columns)
+
+    def _unmade(self, piece: _Piece, chosen: Places | None) -> FoundLines:
+        """Give the chosen files of a piece as they are; their columns are made when somebody asks."""
+        files, in_content, lengths, _, order = _chosen_rows(piece, chosen)
+        rows = NO_ROWS if piece.rows is None else piece.rows
+        if order is not None:
+            rows = rows.taken(order)
+        place = Place(self._source, files, lengths)
+        return found_lines(place, in_content, rows, lambda: self._made(piece, chosen))
 
     def _part(self, piece: _Piece, chosen: Places | None) -> _Part:
         """Take the chosen files of a piece, in that order; None for all as they are."""
-        files, content = (
-            (piece.files, piece.content) if chosen is None else (piece.files[chosen], piece.content[chosen])
-        )
-        in_content = content >= 0
-        if piece.rows is None:
-            return _Part(files, np.ones(len(files), dtype=np.int64), in_content)
-        held = content if in_content.all() else content[in_content]
-        low, lengths = piece.low[held], piece.lengths[held]
-        all_lengths = lengths
-        if len(held) != len(content):
-            all_lengths = np.ones(len(content), dtype=np.int64)
-            all_lengths[in_content] = lengths
-        wanted = runs(low, lengths)
-        in_order = len(wanted) == len(piece.rows) and bool((wanted[1:] > wanted[:-1]).all())
-        order = None if in_order else wanted
+        files, in_content, all_lengths, held, order = _chosen_rows(piece, chosen)
         part = _Part(files, all_lengths, in_content)
+        if piece.rows is None:
+            return part
+        lengths = piece.lengths[held]
         fleet = self._source.fleet
         if len(held):
             part.fill(fleet, piece.rows, piece.row_document, order)
@@ -190,6 +197,28 @@ class Collector:
             limits = (self._options.context_lines, self._options.max_line_len)
             part.chunks = chunks_of(fleet, line, file, piece.documents[held], *limits)
         return part
+
+
+def _chosen_rows(
+    piece: _Piece, chosen: Places | None
+) -> tuple[Places, NDArray[np.bool_], Places, Places, Places | None]:
+    """The chosen files, which have lines, how many rows each has, those with lines, and the order of rows if it is new.
+
+    None for all as they are.
+    """
+    files, content = (piece.files, piece.content) if chosen is None else (piece.files[chosen], piece.content[chosen])
+    in_content = content >= 0
+    if piece.rows is None:
+        return files, in_content, np.ones(len(files), dtype=np.int64), _NONE, None
+    held = content if in_content.all() else content[in_content]
+    low, lengths = piece.low[held], piece.lengths[held]
+    all_lengths = lengths
+    if len(held) != len(content):
+        all_lengths = np.ones(len(content), dtype=np.int64)
+        all_lengths[in_content] = lengths
+    wanted = runs(low, lengths)
+    in_order = len(wanted) == len(piece.rows) and bool((wanted[1:] > wanted[:-1]).all())
+    return files, in_content, all_lengths, held, None if in_order else wanted
 
 
 def _united(ready: list[tuple[_Piece, Places]]) -> tuple[_Piece, Places | None]:
@@ -244,7 +273,7 @@ class _Part:
         self.counts = counts
         self.numbers = line - fleet.doc_line[row_document] + 1
         self.offsets = begin - fleet.doc_start[row_document]
-        self.texts = texts_of(binary_of(stop - begin, _data(fleet, begin, stop)))
+        self.texts = texts_of(binary_of(stop - begin, data_of(fleet, begin, stop)))
 
 
 def _lines(part: _Part, valid: NDArray[np.bool_] | None) -> dict[str, Any]:
@@ -301,15 +330,3 @@ def _lists(offsets: NDArray[np.int32], values: Places, valid: NDArray[np.bool_] 
     mask = pa.py_buffer(np.packbits(valid, bitorder="little"))
     kind = pa.list_(pa.int32())
     return pa.Array.from_buffers(kind, len(valid), [mask, pa.py_buffer(offsets)], children=[inner])
-
-
-def _data(fleet: Fleet, begin: Places, stop: Places) -> Any:
-    """The bytes of lines, one after another."""
-    if bool((begin[1:] > begin[:-1]).all()):
-        return fleet.data(begin, stop)
-    if int((stop - begin).sum()) > LONG * len(begin):
-        return b"".join(fleet.buffers.slices(np.stack((begin, stop), axis=1)))
-    needed, back = np.unique(begin, return_inverse=True)
-    ends = np.empty(len(needed), dtype=np.int64)
-    ends[back] = stop
-    return binary_of(ends - needed, fleet.data(needed, ends)).take(column(back.astype(np.int32))).buffers()[2] or b""

@@ -207,6 +207,11 @@ class Fleet(Remembering):
         return self.file_base.searchsorted(files, side="right") - 1
 
     @functools.cached_property
+    def language_names(self) -> list[str]:
+        """The languages' names; empty for an unknown one."""
+        return [name for name, _ in self.languages]
+
+    @functools.cached_property
     def long_units(self) -> Places:
         """Units with a line so long that a regular expression may take seconds over it."""
         return np.flatnonzero(self.unit_end - self.unit_start > LONG_LINE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.batches import unmade
 from sourcelight.engines.search.model import Target
 from sourcelight.engines.search.scan.evaluate import FleetSearch, runs
 from sourcelight.engines.search.scan.fleet import Fleet
@@ -33,7 +35,7 @@ class Rendered:
 NOTHING = Rendered()
 
 
-@dataclass(slots=True)
+@dataclass
 class Source:
     """One query over a fleet, as far as rows tell of it: `targets` and their `commits` are those of its members."""
 
@@ -47,6 +49,14 @@ class Source:
     def fleet(self) -> Fleet:
         """The fleet."""
         return self.search.fleet
+
+    @functools.cached_property
+    def places(self) -> list[unmade.Place]:
+        """Where the files of each member are."""
+        return [
+            unmade.Place(target.repository.facts.name, target.repository.facts.id, target.revision, commit)
+            for target, commit in zip(self.targets, self.commits, strict=True)
+        ]
 
     @property
     def name_spans(self) -> tuple[Places, Places, Places] | None:
@@ -130,7 +140,7 @@ def name_columns(place: Place) -> dict[str, Any]:
         held = file.searchsorted(place.files, side="right") - low
         if held.any():
             if place.source.fleet.paths.beyond_ascii[place.files].any():
-                start, end = _in_code_points(place, spans)
+                start, end = in_code_points(place, spans)
             low, held = np.repeat(low, place.lengths), np.repeat(held, place.lengths)
             order = runs(low, held)
             np.cumsum(held, out=offsets[1:])
@@ -142,7 +152,8 @@ def name_columns(place: Place) -> dict[str, Any]:
     }
 
 
-def _in_code_points(place: Place, spans: tuple[Places, Places, Places]) -> tuple[Places, Places]:
+def in_code_points(place: Place, spans: tuple[Places, Places, Places]) -> tuple[Places, Places]:
+    """Turn spans in paths, in bytes, to code points: those in the paths of the files at hand."""
     file, start, end = spans
     files = np.unique(place.files)
     chosen = np.flatnonzero(np.isin(file, files))

@@ -32,6 +32,18 @@ class Rows:
     def __len__(self) -> int:
         return len(self.line)
 
+    def taken(self, order: Places) -> Rows:
+        """Some of the rows, in that order."""
+        counts = np.diff(self.first)[order]
+        spans = np.repeat(self.first[:-1][order] - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
+        first = np.concatenate(([0], np.cumsum(counts)))
+        begin, stop, line = self.begin[order], self.stop[order], self.line[order]
+        return Rows(line, begin, stop, first, self.start[spans], self.end[spans], self.count[order])
+
+
+_NONE: Places = np.zeros(0, dtype=np.int64)
+NO_ROWS = Rows(_NONE, _NONE, _NONE, np.zeros(1, dtype=np.int64), _NONE, _NONE, _NONE)
+
 
 def rows_of(fleet: Fleet, hits: Hits) -> Rows:
     """Group spans by line; a span that goes past its line's end goes on in the lines after it."""

@@ -1,0 +1,221 @@
+"""The JSON of matched lines and paths straight from how they were found; see `line_json` for that of record batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sourcelight.core.batches.events import RepositoryFacts
+from sourcelight.core.batches.row_json import name_range, place
+from sourcelight.core.batches.unmade import FoundLines, Place
+from sourcelight.core.wire.encode import dump
+
+_SEPARATOR = "\x7f"
+_SPLIT = b"\x7f"
+_LONG_BYTES = 1024
+_TEXT_PER_EVENT = 512 * 1024
+_MOST_TEXT, _MOST_SPANS = 1024 * 1024, 100_000
+"""Bytes of lines, and spans, of one file that surely fit into one event."""
+
+_CONTENT, _PATH = b'{"type":"content","path":"', b'{"type":"path","path":"'
+_LINES = b',"hunks":null,"lineMatches":[{"line":"'
+_NUMBER = b'","lineNumber":'
+_SPANS = b',"offsetAndLengths":[['
+_NEXT = b']]},{"line":"'
+_END = b"]]}]"
+
+
+def writes_well(found: FoundLines) -> bool:
+    """Whether `found_payloads` may be used: long lines, of which each copy counts, go another way."""
+    size = len(found.data)
+    return size <= _LONG_BYTES * len(found.numbers) and size <= _MOST_TEXT and len(found.starts) <= _MOST_SPANS
+
+
+def found_payloads(found: FoundLines, facts: Mapping[str, RepositoryFacts]) -> Iterator[bytes]:
+    """Yield JSON arrays of matches, each of files of one kind."""
+    kinds = found.in_content
+    before, after = _files(found, facts)
+    rows = np.cumsum(np.where(kinds, found.lengths, 0)).tolist() if len(found.numbers) else []
+    parts = _rows(found) if rows else []
+    held = kinds.tolist()
+    changes = (np.flatnonzero(kinds[1:] != kinds[:-1]) + 1).tolist()
+    for first, last in zip([0, *changes], [*changes, len(held)], strict=True):
+        if not held[first]:
+            pairs = zip(before[first:last], after[first:last], strict=True)
+            yield b"[%b]" % b",".join([b"".join(pair) for pair in pairs])
+            continue
+        begin = rows[first - 1] if first else 0
+        for start, stop in _groups(found, rows, first, last, begin):
+            yield _lines(parts, rows, before, after, start, stop)
+
+
+def _groups(found: FoundLines, rows: list[int], first: int, last: int, begin: int) -> list[tuple[int, int]]:
+    """Cut a run of files with lines into runs with about as much text as one event should hold."""
+    if len(found.data) < _TEXT_PER_EVENT:
+        return [(first, last)]
+    sizes = np.concatenate(([0], np.cumsum(found.sizes + 64)))
+    ends = (sizes[rows[first:last]] - sizes[begin]).tolist()
+    groups, at, base = [], first, 0
+    for number, end in enumerate(ends, first + 1):
+        if end - base >= _TEXT_PER_EVENT:
+            groups.append((at, number))
+            at, base = number, end
+    if at < last:
+        groups.append((at, last))
+    return groups
+
+
+def _lines(
+    parts: list[bytes], rows: list[int], before: list[bytes], after: list[bytes], first: int, last: int
+) -> bytes:
+    """Write files with lines; what stands between two rows of `parts` is the end of one and the beginning of a next."""
+    begin = rows[first - 1] if first else 0
+    stop = rows[last - 1]
+    chosen = parts[6 * begin + 1 : 6 * stop]
+    for number in range(first, last - 1):
+        at = 6 * (rows[number] - begin) - 1
+        closed = _END if chosen[at - 1] else _END[1:]
+        chosen[at] = b"".join((closed, after[number], b",", before[number + 1], _LINES))
+    closed = _END if chosen[-1] else _END[1:]
+    return b"".join((b"[", before[first], _LINES, *chosen, closed, after[last - 1], b"]"))
+
+
+def _rows(found: FoundLines) -> list[bytes]:
+    """The fragments of all lines, six for each, of which the first is what stands before its text."""
+    n = len(found.numbers)
+    texts, lengths = _texts(found)
+    pairs = _pairs(found, lengths)
+    parts: list[bytes] = [_NEXT] * (6 * n)
+    parts[1::6] = texts
+    parts[2::6] = [_NUMBER] * n
+    parts[3::6] = _dumped(found.numbers - 1)[1:-1].split(b",")
+    parts[4::6] = [_SPANS] * n
+    parts[5::6] = pairs
+    for at in [at for at, pair in enumerate(pairs) if not pair] if b"" in pairs else ():
+        parts[6 * at + 4] = _SPANS[:-1]
+        if at + 1 < n:
+            parts[6 * at + 6] = _NEXT[1:]
+    return parts
+
+
+def _texts(found: FoundLines) -> tuple[list[bytes], NDArray[np.int64] | None]:
+    """What stands between the quotes of each line's JSON; and the lines' lengths in code points, None: as in bytes."""
+    text = str(found.data, "utf-8", "replace")
+    plain = text.isascii()
+    if _SEPARATOR in text:
+        lines = text.split("\n")[:-1]
+        return [dump(line)[1:-1] for line in lines], None if plain else _lengths(lines)
+    texts = dump(text.replace("\n", _SEPARATOR))[1:].split(_SPLIT)[:-1]
+    return texts, None if plain else _lengths(text.split("\n")[:-1])
+
+
+def _lengths(lines: list[str]) -> NDArray[np.int64]:
+    return np.fromiter(map(len, lines), np.int64, len(lines))
+
+
+def _pairs(found: FoundLines, lengths: NDArray[np.int64] | None) -> list[bytes]:
+    """Each line's (start, length) pairs, without the outer brackets of the list and of its first and last pair.
+
+    What lies past the end of a line (its newline) is not sent; a row without any pair is empty.
+    """
+    n, counts, starts, ends = len(found.numbers), found.counts, found.starts, found.ends
+    single = len(starts) == n
+    row = None if single else np.repeat(np.arange(n), counts)
+    if lengths is not None:
+        starts, ends = _code_points(found, lengths, np.arange(n) if row is None else row)
+    else:
+        lengths = found.sizes
+    length = np.minimum(ends, lengths if row is None else lengths[row]) - starts
+    kept = length > 0
+    if not kept.all():
+        row = np.arange(n) if row is None else row
+        starts, length = starts[kept], length[kept]
+        counts = np.bincount(row[kept], minlength=n)
+        single = False
+    if not len(starts):
+        return [b""] * n
+    pairs = _dumped(np.stack((starts, length), axis=1))[2:-2].split(b"],[")
+    if single:
+        return pairs
+    bounds = np.cumsum(counts).tolist()
+    out, low = [], 0
+    for high in bounds:
+        out.append(pairs[low] if high - low == 1 else b"],[".join(pairs[low:high]))
+        low = high
+    return out
+
+
+def _code_points(
+    found: FoundLines, lengths: NDArray[np.int64], row: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The spans in code points: those of lines that have fewer of these than bytes are looked at one by one."""
+    starts, ends = found.starts.copy(), found.ends.copy()
+    begins = np.cumsum(found.sizes + 1) - found.sizes - 1
+    chosen = np.flatnonzero((lengths != found.sizes)[row])
+    data, sizes = found.data, found.sizes
+    for at in chosen.tolist():
+        line = row[at]
+        begin, size = int(begins[line]), int(sizes[line])
+        for values in (starts, ends):
+            offset = int(values[at])
+            inside = min(offset, size)
+            values[at] = len(str(data[begin : begin + inside], "utf-8", "replace")) + offset - inside
+    return starts, ends
+
+
+def _dumped(values: NDArray[np.int64]) -> bytes:
+    import orjson
+
+    return orjson.dumps(np.ascontiguousarray(values), option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+def _files(found: FoundLines, facts: Mapping[str, RepositoryFacts]) -> tuple[list[bytes], list[bytes]]:
+    """What stands before and after the lines of each file."""
+    texts = json_paths(found.paths)
+    places = [_place_of(one, facts) for one in found.places]
+    tails = [_language(name) for name in found.languages]
+    columns = zip(found.in_content.tolist(), texts, found.place.tolist(), strict=True)
+    join = b"".join
+    before = [join((_CONTENT if held else _PATH, text, b'",', places[at])) for held, text, at in columns]
+    after = [tails[at] for at in found.language.tolist()]
+    for number, spans in found.names.items():
+        path = str(found.paths[number], "utf-8", "replace")
+        ranges = b'"pathMatches":%b' % dump([name_range(path, low, high) for low, high in spans])
+        if found.in_content[number]:
+            before[number] = join((_CONTENT, texts[number], b'",', ranges, b",", places[found.place[number]]))
+        else:
+            after[number] = join((after[number][:-1], b",", ranges, b"}"))
+    return before, after
+
+
+def json_paths(paths: Any) -> list[bytes]:
+    """What stands between the quotes of each path's JSON."""
+    texts = dump(str(_SPLIT.join(paths), "utf-8", "replace"))[1:-1].split(_SPLIT)
+    if len(texts) != len(paths):
+        return [dump(str(path, "utf-8", "replace"))[1:-1] for path in paths]
+    return texts
+
+
+def _place_of(one: Place, facts: Mapping[str, RepositoryFacts]) -> bytes:
+    known = facts.get(one.repository)
+    if known is None:
+        return _place(one.repository, one.repository_id, 0, "", one.revision, one.commit)
+    number = one.repository_id or known.id
+    return _place(known.name, number, known.stars, known.last_fetched, one.revision, one.commit)
+
+
+@lru_cache(maxsize=4096)
+def _place(name: str, number: int, stars: int, last_fetched: str, revision: str, commit: str) -> bytes:
+    """The JSON that says where a file is, without braces."""
+    known = RepositoryFacts(name, stars=stars, last_fetched=last_fetched)
+    return dump(place(known, number, revision, commit))[1:-1]
+
+
+@lru_cache(maxsize=1024)
+def _language(name: str) -> bytes:
+    """The end of a file's JSON."""
+    return b',"language":%b}' % dump(name) if name else b"}"

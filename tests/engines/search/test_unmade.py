@@ -1,0 +1,129 @@
+"""What is given before it is columns is written, counted and made into columns as record batches are."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engines.search.naive import TARGET, MemorySource, build_memory, open_memory
+from sourcelight.core.batches import Cancellation, MatchBatch, RepositoryFacts
+from sourcelight.core.batches.encode import encode_matches
+from sourcelight.core.batches.unmade import FoundLines, UnmadeBatch
+from sourcelight.core.patterns import compile_pattern
+from sourcelight.engines.engine.results.tally import Tally
+from sourcelight.engines.search import Atom, Not, SearchOptions, TextQuery
+from sourcelight.engines.search.model import MatchTree
+from sourcelight.engines.search.scan.snapshot import Snapshot
+from sourcelight.engines.search.searcher import search
+
+FACTS = {"memory": RepositoryFacts("memory", 7, stars=3, last_fetched="2026-01-02T03:04:05Z")}
+LINES = [
+    b"foo bar foo",
+    b"none here",
+    "é foo ñ foo".encode(),
+    b"\xff foo \xe2\x82 foo",
+    b'<foo> & "foo"\\n\r',
+    b"foo \x7f",
+    "日本 foo\u2028".encode(),
+    b"",
+]
+PATHS = [
+    b"a.py",
+    b"foo/x_test.go",
+    b"src/vendor/foo.c",
+    "é/foo.md".encode(),
+    b"third_party/z",
+    b"a\nfoo.txt",
+    b"a\x7f.py",
+]
+corpora = st.dictionaries(
+    st.sampled_from(PATHS),
+    st.one_of(st.lists(st.sampled_from(LINES), max_size=9).map(b"\n".join), st.just(b"foo\0"), st.just(b"foo " * 900)),
+    min_size=1,
+)
+
+
+def atom(text: str, kind: Any = "regexp", *, path: bool = True) -> Atom:
+    return Atom(compile_pattern(text, kind=kind, case_sensitive=False), path=path)
+
+
+trees: list[MatchTree | None] = [
+    atom("foo", "literal"),
+    atom("foo", "literal", path=False),
+    atom(r"fo+|é"),
+    atom(r"foo\s+foo|\nnone"),
+    atom(r"o.*$"),
+    Not(atom("none")),
+    None,
+]
+
+
+def found_in(snapshot: Snapshot, commit: str, tree: MatchTree | None, *, ordered: bool) -> list[FoundLines]:
+    options = SearchOptions(unmade=True, in_path_order=ordered)
+    parts = search(lambda _: (snapshot, commit), [TARGET], TextQuery(tree), options, Cancellation())
+    return [batch for part in parts for batch in part.batches]
+
+
+def matches_of(batch: MatchBatch, **options: Any) -> list[Any]:
+    return [match for payload in encode_matches(batch, FACTS, **options) for match in json.loads(payload)]
+
+
+@settings(max_examples=30, deadline=None)
+@given(corpora, st.sampled_from(trees), st.booleans())
+def test_it_is_written_and_counted_like_its_columns(
+    files: dict[bytes, bytes],
+    tree: MatchTree | None,
+    ordered: bool,  # noqa: FBT001 - drawn by hypothesis
+) -> None:
+    memory = MemorySource()
+    commit = memory.commit(files)
+    with tempfile.TemporaryDirectory() as folder:
+        build_memory(Path(folder), memory, commit)
+        for found in found_in(open_memory(Path(folder), commit), commit, tree, ordered=ordered):
+            unmade, made = UnmadeBatch(found), MatchBatch(found.batch)
+            assert (unmade.rows, bool(unmade.nbytes)) == (made.rows, True)
+            assert matches_of(unmade) == matches_of(made)
+            assert matches_of(unmade, chunk_matches=True) == matches_of(made, chunk_matches=True)
+            as_found, as_columns = Tally(), Tally()
+            as_found.add_found(found)
+            as_columns.add(found.batch)
+            assert as_found.matches == as_columns.matches
+            assert as_found.repositories == as_columns.repositories
+            of_both = [one.filters(exhaustive=True, forks=0, archived=0) for one in (as_found, as_columns)]
+            assert of_both[0] == of_both[1]
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> list[FoundLines]:
+    memory = MemorySource()
+    files = {b"d%d/f.py" % n: b"one foo\n" * (n + 1) + b"x" * (20 * n) + b" foo\n" for n in range(40)}
+    commit = memory.commit(files)
+    build_memory(tmp_path, memory, commit)
+    return found_in(open_memory(tmp_path, commit), commit, atom("foo", "literal"), ordered=True)
+
+
+def test_much_text_is_written_in_several_portions_of_whole_files(
+    many: list[FoundLines], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = [match for found in many for match in matches_of(UnmadeBatch(found))]
+    monkeypatch.setattr("sourcelight.core.batches.unmade_json._TEXT_PER_EVENT", 9_000)
+    payloads = [json.loads(payload) for found in many for payload in encode_matches(UnmadeBatch(found), FACTS)]
+    assert len(payloads) > 3
+    assert [match for payload in payloads for match in payload] == whole
+    assert whole == [match for found in many for match in matches_of(MatchBatch(found.batch))]
+
+
+def test_long_lines_go_by_way_of_columns(tmp_path: Path) -> None:
+    memory = MemorySource()
+    commit = memory.commit({b"a.js": b"x" * 1500 + b"foo\n"})
+    build_memory(tmp_path, memory, commit)
+    (found,) = found_in(open_memory(tmp_path, commit), commit, atom("foo", "literal"), ordered=True)
+    (match,) = matches_of(UnmadeBatch(found))
+    assert match["lineMatches"][0]["offsetAndLengths"] == [[1500, 3]]
+    assert "batch" in vars(found)
