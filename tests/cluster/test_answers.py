@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +12,8 @@ import pytest
 import yaml
 
 import sourcelight as sl
-from cluster.processes import Cell, said, wait_until
+from cluster.processes import Cell, wait_until
+from server.served import serving
 from sourcelight.backends.cluster.fleet import Fleet
 from sourcelight.backends.cluster.search import ClusterSearch
 from sourcelight.core.batches import Cancellation, MatchBatch
@@ -153,32 +151,18 @@ def test_the_view_of_a_cluster_gives_dask_and_places(clustered: sl.Client) -> No
 def test_a_service_over_a_cluster_gives_the_same_rows(
     cell: Cell, shards: str, embedded: sl.Client, tmp_path: Path
 ) -> None:
-    command = "import sys; from sourcelight.cli import main; sys.exit(main())"
-    arguments = ["serve", "--cluster", cell.address, "--storage", shards, "--port", "0"]
-    server = subprocess.Popen(
-        [sys.executable, "-c", command, *arguments],
-        env={**os.environ, "SOURCELIGHT_OWNER_TOKEN": "slo_owner-of-the-cluster", "SOURCELIGHT_HOME": str(tmp_path)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    try:
-        address = said(server, r"(http://\S+)")
-        with sl.connect(address, "slo_owner-of-the-cluster") as remote:
-            for query in QUERIES[:3]:
-                assert sorted(rows(remote.search(query))) == sorted(rows(embedded.search(query)))
-            assert list(remote.list_files(HUB)["path"]) == list(embedded.list_files(HUB)["path"])
-            keys = ["repository", "path", "line_number"]
-            found = (one.find_references(PYTIDE, "src/pytide/client.py", "Hub") for one in (remote, embedded))
-            ours, theirs = (sorted(map(tuple, one[keys].astype(str).to_numpy())) for one in found)
-            assert ours == theirs
-            ours, theirs = (list(one.commit_search(repos=[HUB, PYTIDE])["commit"]) for one in (remote, embedded))
-            assert ours == theirs
-    finally:
-        server.terminate()
-        server.wait(15)
-        assert server.stdout is not None
-        server.stdout.close()
+    arguments = ["--cluster", cell.address, "--storage", shards]
+    token = "slo_owner-of-the-cluster"
+    with serving(*arguments, home=tmp_path, token=token) as (_, address), sl.connect(address, token) as remote:
+        for query in QUERIES[:3]:
+            assert sorted(rows(remote.search(query))) == sorted(rows(embedded.search(query)))
+        assert list(remote.list_files(HUB)["path"]) == list(embedded.list_files(HUB)["path"])
+        keys = ["repository", "path", "line_number"]
+        found = (one.find_references(PYTIDE, "src/pytide/client.py", "Hub") for one in (remote, embedded))
+        ours, theirs = (sorted(map(tuple, one[keys].astype(str).to_numpy())) for one in found)
+        assert ours == theirs
+        ours, theirs = (list(one.commit_search(repos=[HUB, PYTIDE])["commit"]) for one in (remote, embedded))
+        assert ours == theirs
 
 
 def test_the_page_does_what_it_says(cell: Cell, clustered: sl.Client, shards: str) -> None:

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import queue
-import re
-import subprocess
-import sys
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO
 
 import pytest
 
 import sourcelight as sl
 from cluster.processes import Cell, wait_until
+from server.served import serving
 from sourcelight.backends.cluster.building.generations import build_generation
 from sourcelight.backends.cluster.storage import Storage
 from sourcelight.repos import Catalog
 
 TOKEN = "slo_the-owner-of-the-contract"
-START_S = 60.0
 
 
 @pytest.fixture(scope="session")
@@ -32,39 +25,11 @@ def embedded(fleet: Path) -> Iterator[sl.Client]:
         yield client
 
 
-def read_lines(pipe: IO[str], lines: queue.Queue[str]) -> None:
-    for line in pipe:
-        lines.put(line)
-    lines.put("")
-
-
 @pytest.fixture(scope="session")
 def service(fleet: Path, shut_environment: Path) -> Iterator[str]:
     """Address of `sourcelight serve` on the fleet."""
-    command = "import sys; from sourcelight.cli import main; sys.exit(main())"
-    server = subprocess.Popen(
-        [sys.executable, "-c", command, "serve", str(fleet), "--port", "0"],
-        env={**os.environ, "SOURCELIGHT_OWNER_TOKEN": TOKEN, "SOURCELIGHT_HOME": str(shut_environment / "service")},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert server.stdout is not None
-    lines: queue.Queue[str] = queue.Queue()
-    reader = threading.Thread(target=read_lines, args=(server.stdout, lines), daemon=True)
-    reader.start()
-    said = ""
-    try:
-        while not (address := re.search(r"https?://\S+", said)):
-            line = lines.get(timeout=START_S)
-            assert line, f"serve ended before it listened: {said}"
-            said += line
-        yield address[0]
-    finally:
-        server.terminate()
-        server.wait(15)
-        reader.join(15)
-        server.stdout.close()
+    with serving(str(fleet), home=shut_environment / "service", token=TOKEN) as (_, address):
+        yield address
 
 
 @pytest.fixture(scope="session")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import queue
-import re
 import socket
 import subprocess
 import sys
@@ -13,11 +10,13 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
+from urllib.parse import urlsplit
 
 import psutil
 import pytest
 
+from server.served import serving
 from sourcelight.testing import RepositoryBuilder
 
 TOKEN = "slo_the-owner-of-the-dropped"
@@ -27,40 +26,14 @@ MOST_GROWTH = 64 * 2**20
 """Bytes that the second half may add; 1,000 leaked streams of 128 KiB would be twice that."""
 
 
-def _read(pipe: IO[str], lines: queue.Queue[str]) -> None:
-    for line in pipe:
-        lines.put(line)
-    lines.put("")
-
-
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str, int]]:
     """A served repository whose answers are larger than any buffer of a connection."""
     repository = RepositoryBuilder(tmp_path / "src" / "one")
     repository.commit({f"{number}.txt": f"wanderer {number} {'x' * 60}\n" * 500 for number in range(4)})
-    command = "import sys; from sourcelight.cli import main; sys.exit(main())"
-    with subprocess.Popen(
-        [sys.executable, "-c", command, "serve", str(tmp_path / "src"), "--port", "0"],
-        env={**os.environ, "SOURCELIGHT_OWNER_TOKEN": TOKEN, "SOURCELIGHT_HOME": str(tmp_path / "home")},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        lines: queue.Queue[str] = queue.Queue()
-        reader = threading.Thread(target=_read, args=(process.stdout, lines), daemon=True)
-        reader.start()
-        said = ""
-        try:
-            while not (found := re.search(r"http://(127\.0\.0\.1):(\d+)", said)):
-                line = lines.get(timeout=BOUND_S)
-                assert line, said
-                said += line
-            yield process, found[1], int(found[2])
-        finally:
-            process.terminate()
-            process.wait(15)
-            reader.join(15)
+    with serving(str(tmp_path / "src"), home=tmp_path / "home", token=TOKEN) as (process, address):
+        at = urlsplit(address)
+        yield process, str(at.hostname), int(at.port or 0)
 
 
 def drop(host: str, port: int, number: int) -> int:

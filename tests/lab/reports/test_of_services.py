@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import queue
-import re
-import subprocess
-import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
 
 import pytest
 
 import sourcelight as sl
+from server.served import serving
 from sourcelight.lab.reports import Report, changes, contributors
 from sourcelight.testing import RepositoryBuilder
 
@@ -40,40 +34,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return repo.path.parent
 
 
-def read_lines(pipe: IO[str], lines: queue.Queue[str]) -> None:
-    for line in pipe:
-        lines.put(line)
-    lines.put("")
-
-
 @pytest.fixture(scope="module")
 def code(folder: Path, shut_environment: Path) -> Iterator[sl.Client]:
     """A client of `sourcelight serve` on it."""
-    command = "import sys; from sourcelight.cli import main; sys.exit(main())"
-    server = subprocess.Popen(
-        [sys.executable, "-c", command, "serve", str(folder), "--port", "0"],
-        env={**os.environ, "SOURCELIGHT_OWNER_TOKEN": TOKEN, "SOURCELIGHT_HOME": str(shut_environment / "reports")},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert server.stdout is not None
-    lines: queue.Queue[str] = queue.Queue()
-    reader = threading.Thread(target=read_lines, args=(server.stdout, lines), daemon=True)
-    reader.start()
-    try:
-        address = None
-        while address is None:
-            line = lines.get(timeout=60)
-            assert line, "serve ended before it listened"
-            address = re.search(r"https?://[^\s]+", line)
-        with sl.connect(address[0], TOKEN) as client:
-            yield client
-    finally:
-        server.terminate()
-        server.wait(15)
-        reader.join(5)
-        server.stdout.close()
+    home = shut_environment / "reports"
+    with serving(str(folder), home=home, token=TOKEN) as (_, address), sl.connect(address, TOKEN) as client:
+        yield client
 
 
 def value(report: Report, name: str) -> object:

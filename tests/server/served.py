@@ -1,0 +1,31 @@
+"""`sourcelight serve` in a process of its own, for tests of what is between processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from cluster.processes import CLI, said
+
+
+@contextmanager
+def serving(*arguments: str, home: Path, token: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Serve with `arguments` on a free port; gives the process, and its address once it listens."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", CLI, "serve", *arguments, "--port", "0"],
+        env={**os.environ, "SOURCELIGHT_OWNER_TOKEN": token, "SOURCELIGHT_HOME": str(home)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        yield process, said(process, r"(https?://\S+)")
+    finally:
+        process.terminate()
+        process.wait(15)
+        assert process.stdout is not None
+        process.stdout.close()
