@@ -13,7 +13,8 @@ from pandas.testing import assert_frame_equal
 import sourcelight as sl
 from cluster.processes import Cell, wait_until
 from cluster.test_calls import ALL, BOARD, PYTIDE, frame
-from sourcelight.core.errors import ClusterError
+from server.running_service import TOKEN, running
+from sourcelight.core.errors import CallError, ClusterError
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -77,6 +78,17 @@ def test_a_call_of_the_lost_repository_alone_fails_by_name(without_board: sl.Cli
     for name, arguments in (("list_files", {"repo": BOARD}), ("commit_search", {"repos": [BOARD]})):
         with pytest.raises(ClusterError, match=name):
             frame(without_board, name, arguments)
+
+
+def test_a_service_says_so_to_its_callers(without_board: sl.Client) -> None:
+    engine = without_board.backend.engine  # type: ignore[attr-defined]
+    with running(engine) as service, sl.connect(service.url, TOKEN) as remote:
+        with pytest.raises(CallError, match=r"list_files could not be answered\. Asked: ") as told:
+            remote.list_files(BOARD)
+        page = service.client.get(f"/{BOARD}/-/blob/README.md", timeout=30)
+    assert page.status_code == 503
+    assert "read_file could not be answered" in page.text
+    assert "tcp:" not in page.text + str(told.value)
 
 
 def test_an_explanation_and_an_answer_name_it_too(without_board: sl.Client) -> None:

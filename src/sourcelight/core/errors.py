@@ -296,14 +296,24 @@ class ConfigurationError(SourcelightError):
 
 
 class ClusterError(SourcelightError):
-    """Raised when a cluster, or the storage of its shards, can't be used as asked."""
+    """Raised when a cluster, or the storage of its shards, can't be used as asked.
+
+    `for_callers` is what users of a service are told: no address of the cluster or of its storage, and nothing of a
+    fault that nobody foresaw.
+    """
+
+    for_callers = "a worker failed in an unforeseen way: the log of the service says more"
+
+    def __init__(self, text: str, for_callers: str = "") -> None:
+        super().__init__(text)
+        self.for_callers = for_callers or text
 
 
 class StorageError(ClusterError):
     """Raised when shared storage can't be read or written."""
 
     def __init__(self, url: str, reason: str) -> None:
-        super().__init__(f"storage at {url} can't be used: {reason}")
+        super().__init__(f"storage at {url} can't be used: {reason}", "the storage of the shards can't be used now")
         self.url, self.reason = url, reason
 
 
@@ -311,7 +321,7 @@ class ShardDamaged(ClusterError):
     """Raised when storage does not hold what a generation names."""
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"{path} is not what the generation names: {reason}")
+        super().__init__(f"{path} is not what the generation names: {reason}", "a shard that this needs is damaged")
         self.path, self.reason = path, reason
 
 
@@ -319,7 +329,7 @@ class WorkersUnreachable(ClusterError):
     """Raised when no scheduler or no worker of a cluster answers."""
 
     def __init__(self, address: str, reason: str) -> None:
-        super().__init__(f"the cluster at {address} can't be reached: {reason}")
+        super().__init__(f"the cluster at {address} can't be reached: {reason}", "the cluster can't be reached now")
         self.address, self.reason = address, reason
 
 

@@ -19,6 +19,7 @@ from sourcelight.core.batches.answers import CallProgress
 from sourcelight.core.errors import (
     CallError,
     Cancelled,
+    ClusterError,
     PathNotFound,
     PatternError,
     QueryError,
@@ -214,6 +215,9 @@ def _run(tool: Tool, arguments: Mapping[str, Any], context: CallContext) -> Said
         return _readable(payload), _clean(text)
     except _TOLD as fault:
         raise ToolFailed(_clean(str(fault))) from fault
+    except ClusterError as fault:
+        log.warning("%s failed: %s", tool.name, fault)
+        raise ToolFailed(_clean(fault.for_callers)) from fault
     except Cancelled as fault:
         raise ToolFailed(f"{tool.name}: the call was stopped before it had an answer; ask again") from fault
     except Exception as fault:

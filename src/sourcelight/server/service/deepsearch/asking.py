@@ -13,7 +13,7 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from sourcelight.core.errors import CallError, QueryError
+from sourcelight.core.errors import CallError, ClusterError, QueryError
 from sourcelight.engines.deepsearch.safety import without_text
 from sourcelight.engines.tools import CallContext
 from sourcelight.server.identity import Authenticator, Principal, Refusal
@@ -102,6 +102,9 @@ class Door:
                 return told(fault.status, fault.text)
             except (CallError, QueryError) as fault:
                 return told(status_of(fault), str(fault))
+            except ClusterError as fault:
+                log.warning("request failed: %s", fault)
+                return told(503, fault.for_callers)
             except Exception as fault:  # noqa: BLE001 - the log has it, its text left out
                 number = secrets.token_hex(6)
                 said = without_text(fault)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Scope
 
-from sourcelight.core.errors import CallError, RepositoryError
+from sourcelight.core.errors import CallError, ClusterError, RepositoryError
 from sourcelight.engines import tools
 from sourcelight.engines.tools import CallContext
 from sourcelight.server.identity import Authenticator, Principal, Refusal
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.conversations import Desk
     from sourcelight.engines.engine import Engine
 
+log = logging.getLogger("sourcelight.service")
 _ABSENT = "There is no such page, or you may not see it."
 _KINDS = frozenset({"blob", "tree", "commit"})
 
@@ -123,6 +125,10 @@ class Pages:
         sign_in = "" if context.viewer.name else self._sign_in(request)
         return fault(404, "Not found", text, prefix=self._prefix, sign_in=sign_in)
 
+    def _unanswered(self, said: ClusterError) -> Response:
+        log.warning("a page could not be made: %s", said)
+        return fault(503, "No answer now", said.for_callers, prefix=self._prefix)
+
     async def _conversation(self, request: Request) -> Response:
         context = self._enter(request)
         if isinstance(context, Response):
@@ -133,6 +139,8 @@ class Pages:
             answer, turns = await anyio.to_thread.run_sync(self._read, wanted, context)
         except CallError:
             return self._absent(request, context)
+        except ClusterError as said:
+            return self._unanswered(said)
         if identifier.endswith(".md"):
             text = tools.TOOLS["deepsearch_read"].render(answer, context)[1]
             return PlainTextResponse(text, media_type="text/markdown", headers=HEADERS)
@@ -168,6 +176,8 @@ class Pages:
             return self._absent(request, context)
         except CallError as said:
             return self._absent(request, context, str(said))
+        except ClusterError as said:
+            return self._unanswered(said)
 
     def _shown(self, found: _Address, query: str, context: CallContext) -> Response:
         repository, revision, rest = found.repository, found.revision, found.rest
