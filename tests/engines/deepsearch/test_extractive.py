@@ -21,6 +21,24 @@ from sourcelight.testing import RepositoryBuilder
 
 Fleet = tuple[RepositoryBuilder, RepositoryBuilder]
 
+POLICY = '''"""When failed uploads are retried."""
+
+
+def pause_before(attempt):
+    """How long to pause before a failed upload is retried: twice as long each time."""
+    return min(2 ** attempt, LONGEST)
+
+
+def upload(item):
+    """Upload; what failed is retried after a pause."""
+    for attempt in range(ATTEMPTS):
+        try:
+            return send(item)
+        except Fault as fault:
+            pause(pause_before(attempt))
+'''
+REPORT = "def count_failed_uploads(uploads):\n    return sum(upload.failed for upload in uploads)\n"
+
 
 def test_an_answer_has_its_sections(engine: Engine) -> None:
     """Definition with its first sentence, code, tests and documents, all cited at the pinned commit."""
@@ -250,3 +268,14 @@ def test_budgets_of_quotes_hold(engine: Engine) -> None:
     files = [c.evidence for c in found.finished.citations if isinstance(c.evidence, FileEvidence)]
     lines = sum(item.end_line - item.begin_line + 1 for item in files if item.role in {"body", "test", "doc"})
     assert 0 < lines <= Budget().quoted_lines
+
+
+def test_the_first_sentence_is_of_the_best_file_and_of_a_name_that_is_asked_for(tmp_path: Path) -> None:
+    """Not of the definition elsewhere that shares more words with the question."""
+    repo = RepositoryBuilder(tmp_path / "tree")
+    repo.commit({"upload/policy.py": POLICY, "upload/report.py": REPORT, "upload/names.py": 'NAMES = ["a"]\n'})
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    found = research(engine, "uploads that failed with a fault")
+    assert found.text.startswith("The closest answer is `upload` in `upload/policy.py`")
+    found = research(engine, "what does `count_failed_uploads` do with a fault")
+    assert found.text.startswith("The closest answer is `count_failed_uploads` in `upload/report.py`")

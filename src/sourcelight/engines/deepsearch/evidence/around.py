@@ -17,7 +17,8 @@ from sourcelight.engines.symbols.parse import Definition
 MOST_DEFINITION_LINES = 10
 
 LESSER = 0.5
-"""What a constant counts beside what does something, and what is only declared beside what is defined."""
+"""What counts so much less: a constant beside what does something, what is only declared beside what is defined, and
+what stands elsewhere beside what is in the best file."""
 
 _KINDS = frozenset({"function", "method", "constructor", "class", "interface", "struct", "enum", "constant", "module"})
 _DOCSTRING = re.compile(r"""^\s*[rRuUbB]?(\"\"\"|''')""")
@@ -43,8 +44,9 @@ def definitions_asked(
 ) -> list[Defined]:
     """Give the definitions in the best chunks whose names meet the question best, best first.
 
-    A name that the question has as it stands comes before all others. One that shares but one of its words with the
-    question is taken from the file of the best chunk alone: elsewhere it is about something else as a rule.
+    A name that the question has as it stands comes before all others, then those in the file of the best chunk. One
+    that shares but one of its words with the question is taken from that file alone: elsewhere it is about something
+    else as a rule.
     """
     found: list[tuple[float, int, Target, str, Definition]] = []
     exact = frozenset(names)
@@ -59,8 +61,9 @@ def definitions_asked(
             met = sum(weights[term] for term in shared)
             fit = 0.5 + 0.5 * len(shared) / max(len(terms), 1)
             value = met * fit * (0.5 + 0.5 * chunk.score) * (LESSER if _is_lesser(lines, each) else 1.0)
-            value += 1000.0 if each.name in exact else 0.0
             at_best = (chunk.target, chunk.path) == (chunks[0].target, chunks[0].path)
+            value *= 1.0 if at_best else LESSER
+            value += 1000.0 if each.name in exact else 0.0
             fits = len(shared) > 1 or (shared and (at_best or len(terms) == 1))
             if fits or each.name in exact:
                 found.append((value, place, chunk.target, chunk.path, each))

@@ -29,7 +29,7 @@ from sourcelight.engines.deepsearch.researchers.protocol import (
     Quote,
 )
 from sourcelight.engines.engine import natural
-from sourcelight.engines.search.ranking import RankedChunk, Ranking
+from sourcelight.engines.search.ranking import RankedChunk, RankedFile, Ranking
 from sourcelight.engines.search.ranking.question import Question, analyse
 from sourcelight.engines.tools import TOOLS, call
 
@@ -119,7 +119,7 @@ class ExtractiveResearcher:
         texts = Texts(context)
         weights = _weights(question, ranking)
         chooser = Chooser(texts, weights, budget.quoted_lines - _KEPT_LINES)
-        code_chunks = [chunk for chunk in ranking.chunks if _is_body(chunk, intents)]
+        code_chunks = _led([chunk for chunk in ranking.chunks if _is_body(chunk, intents)], ranking.files)
         most = _QUOTES_BESIDE_HISTORY if past.found else QUOTES
         findings.quotes = chooser.choose(code_chunks or ranking.chunks, "body", most)
         chooser.most_lines = budget.quoted_lines
@@ -152,6 +152,15 @@ def _is_body(chunk: RankedChunk, intents: Intents) -> bool:
         {"code", "config", "vendored"} | ({"test"} if intents.tests else set()) | ({"docs"} if intents.docs else set())
     )
     return chunk.kind in wanted
+
+
+def _led(chunks: list[RankedChunk], files: Sequence[RankedFile]) -> list[RankedChunk]:
+    """The chunks, the best one of the best file first: a file is judged by more than one of its chunks."""
+    for file in files:
+        first = next((chunk for chunk in chunks if (chunk.target, chunk.path) == (file.target, file.path)), None)
+        if first is not None:
+            return [first, *(chunk for chunk in chunks if chunk is not first)]
+    return chunks
 
 
 def _is_weak(ranking: Ranking) -> bool:
@@ -252,8 +261,8 @@ def _lead(findings: Findings, past: Sequence[CommitEvidence], ledger: Ledger) ->
             if (findings.quotes)
             else "No direct answer found."
         )
-    if findings.defined:
-        best = findings.defined[0]
+    best = _definition_asked(findings)
+    if best is not None:
         where = f"{code(best.path)} of {code(best.target.repository.name)}"
         return f"The closest answer is {code(best.definition.name)} in {where} [{ledger.add(best.evidence)}]."
     first = findings.quotes[0]
@@ -263,6 +272,16 @@ def _lead(findings: Findings, past: Sequence[CommitEvidence], ledger: Ledger) ->
         else ""
     )
     return f"The closest answer is in {code(first.path)} of {code(first.repository)}{more} [{ledger.add(first)}]."
+
+
+def _definition_asked(findings: Findings) -> Defined | None:
+    """The definition to name: one that the question names, else one in the file of the first quote."""
+    first = next(iter(findings.defined), None)
+    if first is None or not findings.quotes or first.definition.name in findings.ranking.question.names:
+        return first
+    quote = findings.quotes[0]
+    place = quote.repository, quote.path
+    return next((each for each in findings.defined if (each.target.repository.name, each.path) == place), None)
 
 
 def _definition(each: Defined, ledger: Ledger) -> str:
