@@ -47,13 +47,12 @@ class Duplicates:
             if kind not in _BY_LINE and named is None:
                 named = _named(rows, lines)
             codes = (lines if kind in _BY_LINE or named is None else named)[start:stop]
-            given = self._given.get(key)
-            if given is None:
-                self._given[key] = [(service, codes.tobytes())]
-                continue
+            given, own = self._given.setdefault(key, []), codes.tobytes()
             others = [held for owner, held in given if owner != service]
-            given.append((service, codes.tobytes()))
-            if others:
+            given.append((service, own))
+            if own in others:  # the same lines of the same file, as a rule
+                keep[start:stop] = False
+            elif others:
                 keep[start:stop] = ~np.isin(codes, np.frombuffer(b"".join(others), np.int64))
         return keep
 
