@@ -42,6 +42,8 @@ QUERIES = (
     "rev:at.time(2024-01-01) e repo:board",
     "file:has.content(tide) e count:20",
     "repo:^nothing$ x",
+    "tide type:symbol type:path type:file count:all",
+    "select:repo hub",
 )
 
 
@@ -61,6 +63,13 @@ def test_rows_and_their_order_are_those_of_one_machine(query: str, clustered: sl
     if theirs.status == "complete":  # else each worker went on until it had enough, and saw more files on its way
         assert list(ours.skipped["reason"]) == list(theirs.skipped["reason"])
     assert list(ours.alerts["title"]) == list(theirs.alerts["title"])
+
+
+def test_repositories_named_by_one_of_several_alternatives_are_all_found(
+    clustered: sl.Client, embedded: sl.Client
+) -> None:
+    query = "(hub type:repo) or (board type:repo)"  # one machine gives them by alternative, a cluster by name
+    assert sorted(rows(clustered.search(query))) == sorted(rows(embedded.search(query)))
 
 
 @pytest.mark.timeout(240)

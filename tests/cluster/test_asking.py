@@ -222,7 +222,7 @@ def test_a_reader_that_stops_is_sent_no_more_than_a_bounded_number_of_bytes() ->
     slots = Slots(["a", "b"])
     first, second = slots.open(["a"]), slots.open(["b"])
     assert not slots.full(first)
-    slots.add(first, Piece(FILES, "a", pa.record_batch({"line": pa.array(["x" * MOST_BYTES])})))
+    slots.add(first, Piece(FILES, ("a",), (1,), pa.record_batch({"line": pa.array(["x" * MOST_BYTES])})))
     assert slots.full(first)
     assert slots.full(second)
     slots.complete(first)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any
 
 import sourcelight
@@ -13,7 +14,7 @@ from sourcelight.core.batches.answers import Answer
 from sourcelight.core.errors import ClusterError, SourcelightError, WorkersUnreachable
 from sourcelight.core.wire.request import SearchRequest
 
-PROTOCOL = 2
+PROTOCOL = 3
 SEARCH, CALL, HELLO = "sourcelight_search", "sourcelight_call", "sourcelight_hello"
 TELL, KEEP = "sourcelight_tell", "sourcelight_keep"
 """Operations of a worker."""
@@ -72,7 +73,9 @@ class Order:
 
     def to_plain(self) -> dict[str, Any]:
         """As values of JSON, with the versions of this side."""
-        return {**asdict(self), "versions": versions()}
+        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        request = None if self.request is None else asdict(self.request)
+        return {**plain, "arguments": dict(self.arguments), "request": request, "versions": versions()}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Order:
@@ -93,6 +96,7 @@ class Order:
         )
 
 
+@functools.cache
 def versions() -> str:
     """What both sides must have alike: they exchange Arrow frames and values of Python."""
     import pyarrow as pa
@@ -141,6 +145,16 @@ def answer_from_plain(plain: Mapping[str, Any]) -> Answer:
         complete=plain["complete"],
         notices=tuple(plain["notices"]),
     )
+
+
+def only_said(record: Any) -> dict[str, Any]:
+    """The fields of a dataclass that differ from what they are by default, by name."""
+    said = {}
+    for one in fields(record):
+        value = getattr(record, one.name)
+        if value != (one.default if one.default_factory is MISSING else one.default_factory()):
+            said[one.name] = value
+    return said
 
 
 def _is_plain(value: object) -> bool:

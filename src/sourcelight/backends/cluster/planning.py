@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from sourcelight.backends.cluster.worker.search import COMMITS, FILES, REPOSITORIES, SYMBOLS
 from sourcelight.core.batches import Cancellation
+from sourcelight.core.query import Pattern
 from sourcelight.engines.engine import Engine
+from sourcelight.engines.engine.commits.asked import asked_of
 from sourcelight.engines.engine.plan import Plan, make_plan, unmade_plan
 from sourcelight.engines.engine.scopes.contexts import Scoped
 from sourcelight.engines.engine.scopes.scope import Scoper
@@ -26,3 +29,24 @@ def planned(
         make_plan(replace(scope, targets=()))  # compiles patterns: what is wrong with them is said once, here
     plans = [unmade_plan(scope) for scope in selected]
     return scoper, plans, sorted({target.repository.name for plan in plans for target in plan.targets})
+
+
+def phases_of(plans: Sequence[Plan]) -> tuple[int, ...]:
+    """The phases in which an answer may have rows: the less there are, the sooner the first row is known."""
+    found = [FILES]
+    if any("symbol" in plan.alternative.types for plan in plans):
+        found.append(SYMBOLS)
+    if any(asked_of(plan.alternative) is not None for plan in plans):
+        found.append(COMMITS)
+    if any(map(_may_name_repositories, plans)):
+        found.append(REPOSITORIES)
+    return tuple(sorted(found))
+
+
+def _may_name_repositories(plan: Plan) -> bool:
+    """Whether the pattern may stand in the name of a repository: of others than one literal nothing is known here."""
+    pattern = plan.alternative.pattern
+    if not isinstance(pattern, Pattern) or pattern.kind != "literal" or pattern.negated or not pattern.value.isascii():
+        return True
+    text = pattern.value.partition("@")[0].lower()
+    return any(text in target.repository.name.lower() for target in plan.targets)

@@ -15,12 +15,12 @@ from sourcelight.backends.cluster.asking.streams import Streams
 from sourcelight.backends.cluster.asking.tried import Tried, reasons
 from sourcelight.backends.cluster.asking.turns import Turns
 from sourcelight.backends.cluster.messages import Order
-from sourcelight.backends.cluster.planning import planned
+from sourcelight.backends.cluster.planning import phases_of, planned
 from sourcelight.core.batches import Event
 from sourcelight.core.wire.events import Alert, Skipped
 from sourcelight.engines.engine.notices import left_out
 from sourcelight.engines.engine.plan import Plan
-from sourcelight.engines.engine.results.gather import limit_of
+from sourcelight.engines.engine.results.gather import by_place, limit_of
 from sourcelight.engines.engine.results.ownership import Ownership
 from sourcelight.engines.engine.results.ranking import SCORE, Ranking
 from sourcelight.engines.engine.running import Search
@@ -100,7 +100,7 @@ class ClusterSearch(Search):
     def _batches(self, plans: list[Plan], names: list[str], limit: int) -> Generator[Any, None, None]:
         """All rows, ranked where a search on one machine would rank them."""
         engine: ClusterEngine = self.engine  # type: ignore[assignment]  # the snapshot that was planned on
-        self._slots = Slots(names)
+        self._slots = Slots(names, phases_of(plans))
         self._streams: Streams | None = None
         if not names:
             return
@@ -114,15 +114,16 @@ class ClusterSearch(Search):
             request=replace(self.request, timeout_s=remaining if remaining is None else max(remaining, 0.0)),
             limit=limit,
         )
-        self._streams = Streams(
-            Turns(fleet.members, engine.holders()), engine.generation, order, self._slots, silence_s=fleet.silence_s
-        )
+        turns = Turns(fleet.members)
+        self._streams = Streams(turns, engine.generation, order, self._slots, silence_s=fleet.silence_s)
         work: Future[None] = fleet.start(self._streams.run())
         ended = lambda: self.cancellation.stopped  # noqa: E731 - asked between units
         try:
             found = self._slots.batches(ended)
             if limit < sys.maxsize and any(plan.ranked for plan in plans):
-                found = self._ranking(plans, limit).ranked(found)
+                # As on one machine: what is ranked ends with the repository in which there are enough.
+                pieces = (piece for batch in found for piece in by_place(batch))
+                found = self._ranking(plans, limit).ranked(pieces)
             for batch in found:
                 column = batch.schema.get_field_index(SCORE)
                 yield batch.remove_column(column) if column >= 0 else batch
@@ -157,6 +158,9 @@ class ClusterSearch(Search):
             self._owners.unowned.update(_of(outcome.unowned, own))
             self._most_capped = max(self._most_capped, outcome.capped)
             self._searched += min(outcome.targets, len(own))
+        if self.cancellation.expired and not self.limit_hit:
+            # Workers may have told what there was no time to give on.
+            self._told_late |= self._slots.left
         done = {name for _, own in told for name in own}
         skipped = {} if streams is None else {n: tuple(streams.turns.tried.get(n, ())) for n in names if n not in done}
         if self.limit_hit:

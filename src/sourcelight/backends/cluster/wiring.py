@@ -8,20 +8,33 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
+import pickle
 import selectors
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
 from sourcelight.backends.cluster.messages import CALL, HELLO, KEEP, SEARCH, TELL
+from sourcelight.backends.cluster.patience import patient
 from sourcelight.backends.cluster.worker.search import Failed, Passed, Piece
 from sourcelight.core.errors import ConfigurationError, MissingExtra, WorkersUnreachable
 
-CONNECT_S = 0.4
-"""Seconds that a worker has to take a connection; Dask itself tries a refused port again until its time is over."""
+CONNECT_S, GREET_S = 0.4, 2.0
+"""Seconds that a machine has to take a connection, and a worker on it to greet: it may be busy."""
+
+_LOOK_S = 0.1
+"""Seconds after which somebody looks whether there is a machine at all: Dask tries a refused port again and again."""
 
 _TRIES = 5
 """Dask gives its first try one in so many of the seconds that it is allowed."""
 
+_AT_ONCE = 32
+"""Connections that are made at the same time; others wait, which counts for nothing."""
+
+_SMALL_BYTES = 1 << 16
+"""Bytes of a batch up to which a copy costs less than a frame of its own."""
+
+_Selector: Any = getattr(selectors, "PollSelector", selectors.DefaultSelector)
 _LOOPBACK = ("127.", "localhost", "[::1]")
 
 Message = dict[str, Any]
@@ -72,12 +85,14 @@ def serve_orders(worker: Any, desk: Any) -> None:
     from distributed.core import Status
 
     def handler(operation: str) -> Any:
-        async def take(comm: Any, order: Mapping[str, Any]) -> Any:
-            messages = desk.messages(operation, order)
+        async def take(comm: Any, order: bytes) -> Any:
+            messages = desk.messages(operation, _unpacked(order))
             try:
                 async with contextlib.aclosing(messages):
                     async for message in messages:
                         await comm.write(_wrapped(message), serializers=["dask", "pickle"])
+                        if comm.stream is not None and comm.stream.writing():
+                            await comm.stream.write(b"")  # Dask waits for no socket: what is not read would pile up
             except OSError:
                 comm.abort()  # whoever asked is gone; the work was stopped
             return Status.dont_reply
@@ -88,8 +103,8 @@ def serve_orders(worker: Any, desk: Any) -> None:
         await comm.write(desk.hello())
         return Status.dont_reply
 
-    async def keep(comm: Any, order: Mapping[str, Any]) -> Any:
-        desk.keep(order)
+    async def keep(comm: Any, order: bytes) -> Any:
+        desk.keep(_unpacked(order))
         await comm.write({"kind": "end"})
         return Status.dont_reply
 
@@ -115,21 +130,23 @@ class Connections:
         self._arguments = {} if security is None else security.get_connection_args("client")
         self._idle: dict[str, list[Any]] = {}
         self._connecting: set[asyncio.Task[Any]] = set()
+        self._places = asyncio.Semaphore(_AT_ONCE)
 
     async def ask(
-        self, address: str, operation: str, order: Mapping[str, Any] | None = None
+        self, address: str, operation: str, order: Mapping[str, Any] | None = None, silence_s: float = math.inf
     ) -> AsyncGenerator[Message]:
         """The messages that answer an order. Closing the iterator before its end stops the work at the other side.
 
-        Raises `WorkersUnreachable` when there is no connection or what it gives can't be read, and `ConnectionBroke`
-        when it ends before the answer does.
+        Raises `WorkersUnreachable` when there is no connection or what it gives can't be read, `ConnectionBroke`
+        when it ends before the answer does, and `TimeoutError` when nothing comes for `silence_s` seconds.
         """
-        message: Message = {"op": operation} if order is None else {"op": operation, "order": dict(order)}
-        comm, first = await self._written(address, message)
+        message: Message = {"op": operation} if order is None else {"op": operation, "order": _packed(order)}
+        comm, first = await self._written(address, message, silence_s)
         whole = False
         try:
             while True:
-                answer = _answer(address, operation, first if first is not None else await _read(address, comm))
+                said = first if first is not None else await _read(address, comm, silence_s)
+                answer = _answer(address, operation, said)
                 first = None
                 if operation == HELLO or answer["kind"] in {"end", "fault"}:
                     whole = True
@@ -142,7 +159,7 @@ class Connections:
             else:
                 comm.abort()
 
-    async def _written(self, address: str, message: Message) -> tuple[Any, Any]:
+    async def _written(self, address: str, message: Message, silence_s: float = math.inf) -> tuple[Any, Any]:
         """A connection on which a message was answered for the first time, and that answer.
 
         One that was kept may be closed at the other side while the message is written; then a new one is made.
@@ -157,7 +174,7 @@ class Connections:
                         comm.abort()
                         continue
                     raise _broke(address, error) from error
-                return comm, await _read(address, comm)
+                return comm, await _read(address, comm, silence_s)
             except BaseException:
                 comm.abort()
                 raise
@@ -200,22 +217,42 @@ class Connections:
             if _is_open(comm):
                 return comm, True
             comm.abort()
-        connecting = asyncio.ensure_future(
-            connect(address, timeout=CONNECT_S * _TRIES, deserialize=True, **self._arguments)
-        )
-        self._connecting.add(connecting)
-        try:
-            await asyncio.wait([connecting], timeout=CONNECT_S)
-            if not connecting.done():
-                raise WorkersUnreachable(address, f"it takes no connection within {CONNECT_S:g} s")
-            return connecting.result(), False
-        except (OSError, TimeoutError, ValueError) as error:
-            raise WorkersUnreachable(address, str(error) or type(error).__name__) from error
-        finally:
-            # One that is cut off in its middle leaves its socket open: it is left to end by itself.
-            connecting.add_done_callback(self._connecting.discard)
-            if not connecting.done():
-                connecting.add_done_callback(_give_back)
+        async with self._places:
+            connecting = asyncio.ensure_future(
+                connect(address, timeout=GREET_S * _TRIES, deserialize=True, **self._arguments)
+            )
+            self._connecting.add(connecting)
+            taken = False
+            try:
+                await _greeted(address, connecting)
+                taken = True
+                return connecting.result(), False
+            except (OSError, ValueError) as error:
+                raise WorkersUnreachable(address, str(error) or type(error).__name__) from error
+            finally:
+                # One that is cut off in its middle leaves its socket open: it is left to end by itself.
+                connecting.add_done_callback(self._connecting.discard)
+                if not taken:
+                    connecting.add_done_callback(_give_back)
+
+
+async def _greeted(address: str, connecting: asyncio.Task[Any]) -> None:
+    """Wait until a worker has greeted, or failed to; raises `WorkersUnreachable` where none listens."""
+    await asyncio.wait([connecting], timeout=_LOOK_S)
+    if connecting.done():
+        return
+    host, _, port = address.partition("://")[2].rpartition(":")
+    try:
+        async with patient(CONNECT_S):
+            _, writer = await asyncio.open_connection(host.strip("[]"), int(port))
+        writer.close()
+    except TimeoutError:
+        raise WorkersUnreachable(address, f"it takes no connection within {CONNECT_S:g} s") from None
+    try:
+        async with patient(GREET_S):
+            await asyncio.wait([connecting])
+    except TimeoutError:
+        raise WorkersUnreachable(address, f"it takes a connection, and says nothing for {GREET_S:g} s") from None
 
 
 def _give_back(connecting: asyncio.Task[Any]) -> None:
@@ -223,7 +260,10 @@ def _give_back(connecting: asyncio.Task[Any]) -> None:
         connecting.result().abort()
 
 
-async def _read(address: str, comm: Any) -> Any:
+async def _read(address: str, comm: Any, silence_s: float = math.inf) -> Any:
+    if silence_s < math.inf:
+        async with patient(silence_s):
+            return await _read(address, comm)
     try:
         return await comm.read()
     except OSError as error:
@@ -240,7 +280,7 @@ def _is_open(comm: Any) -> bool:
     """Whether the other side still listens: one that waits for a question has nothing to say but that it ended."""
     if comm.closed():
         return False
-    with selectors.DefaultSelector() as selector:
+    with _Selector() as selector:
         selector.register(comm.stream.socket, selectors.EVENT_READ)
         return not selector.select(0)
 
@@ -249,18 +289,11 @@ def _wrapped(message: Message) -> Message:
     """Record batches and tables as frames beside the message."""
     from distributed.protocol import to_serialize
 
-    if message["kind"] == "pieces":
-        return {
-            "kind": "pieces",
-            "pieces": [
-                {"passed": list(piece.repositories)}
-                if isinstance(piece, Passed)
-                else {"failed": piece.reasons, "unfit": piece.unfit}
-                if isinstance(piece, Failed)
-                else {"phase": piece.phase, "repository": piece.repository, "batch": to_serialize(piece.batch)}
-                for piece in message["pieces"]
-            ],
-        }
+    if message["kind"] == "pieces" or "pieces" in message or "outcome" in message:
+        large: list[Any] = []
+        pieces = [_piece_to_plain(piece, large) for piece in message.get("pieces", ())]
+        said = _packed({"pieces": pieces, "outcome": message.get("outcome")})
+        return {"kind": message["kind"], "said": said, "large": [to_serialize(batch) for batch in large]}
     wrapped = dict(message)
     for name in ("table", "rows"):
         if wrapped.get(name) is not None:
@@ -276,18 +309,65 @@ def _answer(address: str, operation: str, message: Any) -> Message:
     """A message of ours; what else a server of Dask says, as it does while it shuts down, is no answer."""
     if not isinstance(message, dict) or (operation != HELLO and "kind" not in message):
         raise WorkersUnreachable(address, f"it takes no orders ({_words(message)})")
-    if message.get("kind") == "pieces":
-        message["pieces"] = [
-            Passed(tuple(piece["passed"]))
-            if "passed" in piece
-            else Failed(piece["failed"], piece["unfit"])
-            if "failed" in piece
-            else Piece(piece["phase"], piece["repository"], piece["batch"])
-            for piece in message["pieces"]
-        ]
-    elif "answer" in message:
+    if "said" in message:
+        said = _unpacked(message["said"])
+        pieces = [_piece_from_plain(plain, message["large"]) for plain in said["pieces"]]
+        return {"kind": message["kind"], "pieces": pieces, "outcome": said["outcome"]}
+    if "answer" in message:
         message["answer"] = {**message["answer"], "attributes": message["answer"]["attributes"]["attributes"]}
     return dict(message)
+
+
+def _packed(plain: Mapping[str, Any]) -> bytes:
+    """Values in one piece: Dask looks at each value of a message several times before it is sent."""
+    return pickle.dumps(plain)
+
+
+def _unpacked(packed: bytes | Message) -> Message:
+    """What `_packed` gave; other versions send their orders as they are, and are told that they are others."""
+    if isinstance(packed, dict):
+        return packed
+    found: Message = pickle.loads(packed)  # noqa: S301 - who has a certificate may run code here, as Dask is made for
+    return found
+
+
+def _piece_to_plain(piece: Piece | Passed | Failed, large: list[Any]) -> Message:
+    """A piece as values; a large batch is put to the others that travel beside the message, without a copy."""
+    if isinstance(piece, Passed):
+        return {"passed": piece.repositories}
+    if isinstance(piece, Failed):
+        return {"failed": piece.reasons, "unfit": piece.unfit}
+    plain: Message = {"phase": piece.phase, "repositories": piece.repositories, "ends": piece.ends}
+    if piece.batch.nbytes > _SMALL_BYTES:
+        large.append(piece.batch)
+        return {**plain, "large": len(large) - 1}
+    return {**plain, "batch": _batch_to_bytes(piece.batch)}
+
+
+def _piece_from_plain(plain: Mapping[str, Any], large: Sequence[Any]) -> Piece | Passed | Failed:
+    if "passed" in plain:
+        return Passed(tuple(plain["passed"]))
+    if "failed" in plain:
+        return Failed(plain["failed"], plain["unfit"])
+    batch = large[plain["large"]] if "large" in plain else _batch_from_bytes(plain["batch"])
+    return Piece(plain["phase"], tuple(plain["repositories"]), tuple(plain["ends"]), batch)
+
+
+def _batch_to_bytes(batch: Any) -> bytes:
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema, options=pa.ipc.IpcWriteOptions()) as writer:
+        writer.write_batch(batch)
+    written: bytes = sink.getvalue().to_pybytes()
+    return written
+
+
+def _batch_from_bytes(written: bytes) -> Any:
+    import pyarrow as pa
+
+    with pa.ipc.open_stream(written) as reader:
+        return reader.read_next_batch()
 
 
 def _words(message: Any) -> str:

@@ -20,6 +20,10 @@ ANSWER_S = 1.0
 """Seconds that a scheduler, or a worker that did not answer before, has to say that it is there."""
 
 
+_TELLERS = 8
+"""Workers that are told at the same time what to hold: searches go before."""
+
+
 @dataclass(frozen=True, slots=True)
 class Member:
     """A worker: its name, which stays the same when it starts again, and its address, which does not."""
@@ -52,23 +56,29 @@ class Members:
     schedulers: Sequence[str]
     _cells: list[_Cell] = field(init=False)
     _dropped: set[str] = field(default_factory=set)
+    _live: tuple[Member, ...] | None = None
+    _addresses: frozenset[str] = frozenset()
     _looked: float = 0.0
     _looking: asyncio.Task[None] | None = None
+    _tellers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_TELLERS))
     _telling: set[asyncio.Task[None]] = field(default_factory=set)
-    _placed: dict[tuple[str, tuple[Member, ...]], dict[str, tuple[Member, ...]]] = field(default_factory=dict)
+    _placed: tuple[str, tuple[Member, ...], dict[str, tuple[Member, ...]]] = ("", (), {})
 
     def __post_init__(self) -> None:
         self._cells = [_Cell(address) for address in self.schedulers]
 
     @property
-    def addresses(self) -> frozenset[str]:
-        """Where the workers that answered are."""
-        return frozenset(one.address for one in self.live)
-
-    @property
     def live(self) -> tuple[Member, ...]:
         """The workers that answered when they were last asked, of all cells."""
-        return tuple(one for cell in self._cells for one in cell.members if one.address not in self._dropped)
+        if self._live is None:
+            self._live = tuple(one for cell in self._cells for one in cell.members if one.address not in self._dropped)
+            self._addresses = frozenset(one.address for one in self._live)
+        return self._live
+
+    @property
+    def addresses(self) -> frozenset[str]:
+        """Where they are."""
+        return self._addresses if self.live else frozenset()
 
     async def ready(self) -> None:
         """Know the workers: asks at first, and later in the background, so that no search waits for a scheduler."""
@@ -87,15 +97,16 @@ class Members:
     def drop(self, member: Member) -> None:
         """Ask this worker nothing until its scheduler has been asked again, and it answers."""
         self._dropped.add(member.address)
+        self._live = None
         self._start()
 
     def holding(self, generation: Generation) -> dict[str, tuple[Member, ...]]:
         """For each repository the workers that hold its shard, the preferred one first; only those that live."""
         live = self.live
-        found = self._placed.get((generation.id, live))
-        if found is None:
+        known, workers, found = self._placed
+        if (known, workers) != (generation.id, live):
             found = self._places(generation, live)
-            self._placed = {(generation.id, live): found}
+            self._placed = generation.id, live, found
             self._tell_holders(generation, found)
         return found
 
@@ -124,6 +135,7 @@ class Members:
     async def _tell(self, member: Member, order: Order) -> None:
         with contextlib.suppress(Exception):  # one that does not take it fetches when it is asked
             async with (
+                self._tellers,
                 asyncio.timeout(ANSWER_S),
                 contextlib.aclosing(self.connections.ask(member.address, KEEP, order.to_plain())) as said,
             ):
@@ -150,6 +162,7 @@ class Members:
             await asyncio.gather(*(self._look_at(number, cell) for number, cell in enumerate(self._cells)))
             self._dropped &= {one.address for cell in self._cells for one in cell.members}
         finally:
+            self._live = None
             self._looked = time.monotonic()
 
     async def _look_at(self, number: int, cell: _Cell) -> None:
@@ -158,8 +171,10 @@ class Members:
             self._known_to(number, cell.address), asyncio.gather(*(self._answers(one) for one in back))
         )
         self._dropped -= {one.address for one, alive in zip(back, answers, strict=True) if alive}
+        self._live = None
         # Without its scheduler a worker of Dask ends: those that still answer may be asked until they do.
         cell.members = cell.members if found is None else found
+        self._live = None
 
     async def _known_to(self, number: int, scheduler: str) -> tuple[Member, ...] | None:
         """The workers that a scheduler knows; None when it does not answer, whatever it says in place of it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
@@ -21,18 +20,14 @@ async def messages_of(
     Raises
     ------
     TimeoutError
-        When it says nothing for `silence_s` seconds.
+        When it says nothing for `silence_s` seconds, once it has the order.
     WorkersUnreachable
         When there is no connection, or it breaks.
     SourcelightError
         What the worker says that the order raises.
     """
-    async with contextlib.aclosing(members.connections.ask(member.address, operation, order)) as said:
-        while True:
-            async with asyncio.timeout(silence_s):
-                message = await anext(said)
+    async with contextlib.aclosing(members.connections.ask(member.address, operation, order, silence_s)) as said:
+        async for message in said:
             if message["kind"] == "fault":
                 raise fault_from_plain(message)
             yield message
-            if message["kind"] == "end":
-                return

@@ -3,17 +3,38 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator, Sequence
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sourcelight.backends.cluster.worker.search import FILES, Piece
+from sourcelight.backends.cluster.joining import Gathered
+from sourcelight.backends.cluster.worker.search import COMMITS, FILES, REPOSITORIES, SYMBOLS, Piece
+from sourcelight.core.errors import ClusterError
 
-PHASES = FILES + 1
+PHASES = (REPOSITORIES, COMMITS, SYMBOLS, FILES)
+_OVER = len(PHASES)
 MOST_BYTES = 64 * 1024 * 1024
 """Bytes that wait for their turn, or for the reader; then nothing is read on but what the reader waits for."""
 
+FIRST_S, TOGETHER_S = 0.01, 0.05
+"""Seconds for which the first rows, and later ones, wait for those of other workers to share a batch with."""
+
+_MOST_ROWS = 8192
+"""Rows that wait for no others."""
+
 _STEP_S = 0.1
+
+
+@dataclass(slots=True)
+class _Part:
+    """Rows of one repository in a batch that may hold others; of those that were given on only their number is kept."""
+
+    phase: int
+    rows: int
+    size: int
+    batch: Any
+    start: int
 
 
 @dataclass(slots=True, eq=False)
@@ -23,7 +44,7 @@ class Copy:
     `phase` is the one that is not told whole yet; `complete` is set by the worker's last message alone.
     """
 
-    pieces: list[Piece] = field(default_factory=list)
+    parts: list[_Part] = field(default_factory=list)
     rows: int = 0
     phase: int = 0
     complete: bool = False
@@ -42,18 +63,32 @@ class Slot:
         """Whether a worker told all of it."""
         return any(copy.complete for copy in self.copies)
 
+    def over(self, phase: int) -> bool:
+        """Whether no more rows of a phase will come."""
+        return self.given_up or any(copy.phase > phase for copy in self.copies)
+
 
 class Slots:
-    """The repositories of one search; filled by one thread, and read in order by another."""
+    """The repositories of one search; filled by one thread, and read in order by another.
 
-    def __init__(self, names: Sequence[str]) -> None:
+    Parameters
+    ----------
+    names
+        Of the repositories.
+    phases
+        Those in which there may be rows.
+    """
+
+    def __init__(self, names: Sequence[str], phases: Sequence[int] = PHASES) -> None:
         self.names = sorted(names)
         self.slots = {name: Slot() for name in self.names}
         self.changed = threading.Condition()
         self.bytes = 0
-        self.turn = (0, self.names[0] if self.names else "")
         self.waiting = False
         self.fault: Exception | None = None
+        self._phases = phases
+        self._place = 0
+        self._given = False
 
     def open(self, names: Sequence[str]) -> dict[str, Copy]:
         """New copies for a worker to fill."""
@@ -64,24 +99,34 @@ class Slots:
             return copies
 
     def add(self, copies: dict[str, Copy], piece: Piece) -> None:
-        """Keep a piece: what comes before it in the order is told. One that was not asked for is left alone."""
+        """Keep a piece: what comes before it in the order is told. What was not asked for is left alone.
+
+        Raises `ClusterError` for rows of what was told to its end before: given on, they would be out of order.
+        """
         with self.changed:
+            start = 0
+            share = piece.batch.nbytes / max(piece.batch.num_rows, 1)
+            for name, end in zip(piece.repositories, piece.ends, strict=True):
+                own = copies.get(name)
+                if own is not None:
+                    if own.phase > piece.phase or piece.phase not in self._phases:
+                        raise ClusterError(f"rows of {name} came out of their order")
+                    own.parts.append(_Part(piece.phase, end - start, int(share * (end - start)), piece.batch, start))
+                    own.rows += end - start
+                    self.bytes += own.parts[-1].size
+                start = end
+            last = piece.repositories[-1]
             for name, copy in copies.items():
-                copy.phase = max(copy.phase, piece.phase + (name < piece.repository))
-            own = copies.get(piece.repository)
-            if own is not None:
-                own.pieces.append(piece)
-                own.rows += piece.batch.num_rows
-                self.bytes += piece.batch.nbytes
-            self.changed.notify_all()
+                copy.phase = max(copy.phase, piece.phase + (name < last))
+            self._tell()
 
     def passed(self, copies: dict[str, Copy], names: Sequence[str]) -> None:
         """The files of these are told."""
         with self.changed:
             for name in names:
                 if name in copies:
-                    copies[name].phase = PHASES
-            self.changed.notify_all()
+                    copies[name].phase = _OVER
+            self._tell()
 
     def complete(self, copies: dict[str, Copy]) -> list[str]:
         """These are told whole, by the worker's last word; gives those that no other worker told before."""
@@ -89,8 +134,8 @@ class Slots:
             first = [name for name in copies if not self.slots[name].complete]
             for copy in copies.values():
                 copy.complete = True
-                copy.phase = PHASES
-            self.changed.notify_all()
+                copy.phase = _OVER
+            self._tell()
             return first
 
     def drop(self, copies: dict[str, Copy]) -> list[str]:
@@ -102,10 +147,10 @@ class Slots:
                 if copy.complete or copy not in slot.copies:
                     continue
                 slot.copies.remove(copy)
-                self.bytes -= sum(piece.batch.nbytes for piece in copy.pieces)
+                self.bytes -= sum(part.size for part in copy.parts)
                 if not slot.complete:
                     lost.append(name)
-            self.changed.notify_all()
+            self._tell()
             return lost
 
     def give_up(self, names: Sequence[str]) -> None:
@@ -113,75 +158,100 @@ class Slots:
         with self.changed:
             for name in names:
                 self.slots[name].given_up = True
-            self.changed.notify_all()
+            self._tell()
 
     def fail(self, fault: Exception) -> None:
         """The search as a whole can't be answered."""
         with self.changed:
             self.fault = self.fault or fault
-            self.changed.notify_all()
+            self._tell()
 
     def full(self, names: Collection[str]) -> bool:
         """Whether a worker that sends these should wait: enough is here, and nobody waits for what it sends."""
-        return self.bytes > MOST_BYTES and not (self.waiting and self.turn[1] in names)
+        if self.bytes <= MOST_BYTES:
+            return False
+        turn = self._turn
+        return not (self.waiting and turn is not None and turn[1] in names)
 
-    def batches(self, stopped: Any) -> Iterator[Any]:
-        """All rows: by phase, in each by repository; ends early when `stopped` says so, and raises the fault."""
-        for phase in range(PHASES):
-            for name in self.names:
-                with self.changed:
-                    self.turn = (phase, name)
-                    self.changed.notify_all()
-                yield from self._unit(phase, self.slots[name], stopped)
-                if stopped():
-                    return
+    @property
+    def left(self) -> frozenset[str]:
+        """Repositories of which the reader did not see all: of those whose turn did not come, or is not over."""
+        count, phases = len(self.names), len(self._phases)
+        if not count or self._place >= count * phases:
+            return frozenset()
+        seen = self._place - count * (phases - 1)
+        return frozenset(self.names[max(seen, 0) :])
 
-    def _unit(self, phase: int, slot: Slot, stopped: Any) -> Iterator[Any]:
-        while True:
+    def batches(self, stopped: Callable[[], bool]) -> Iterator[Any]:
+        """All rows: by phase, in each by repository; ends early when `stopped` says so, and raises the fault.
+
+        Rows of many repositories come in one batch where they are few.
+        """
+        gathered = Gathered()
+        more = True
+        while more:
             with self.changed:
-                while True:
-                    if self.fault is not None:
-                        raise self.fault
-                    if stopped():
-                        return
-                    batches = self._more(phase, slot)
-                    over = slot.given_up or any(copy.phase > phase for copy in slot.copies)
-                    if batches or over:
-                        break
-                    self.waiting = True
-                    self.changed.wait(_STEP_S)
-                self.waiting = False
-            yield from batches
-            if over and not batches:
-                return
+                more = self._gather(gathered, stopped)
+            for batch in gathered.batches():
+                self._given = True
+                yield batch
 
-    def _more(self, phase: int, slot: Slot) -> list[Any]:
-        """Rows of this phase that were not given yet, from the copy that has most."""
+    @property
+    def _turn(self) -> tuple[int, str] | None:
+        """The phase and the repository whose rows come next; None after the last."""
+        phase, at = divmod(self._place, len(self.names) or 1)
+        return (self._phases[phase], self.names[at]) if phase < len(self._phases) and self.names else None
+
+    def _gather(self, gathered: Gathered, stopped: Callable[[], bool]) -> bool:
+        """Wait for rows that are worth giving; False when there are no more."""
+        while True:
+            if self.fault is not None:
+                raise self.fault
+            if stopped():
+                return False
+            while (turn := self._turn) is not None and gathered.rows < _MOST_ROWS:
+                phase, slot = turn[0], self.slots[turn[1]]
+                self._more(phase, slot, gathered)
+                if not slot.over(phase):
+                    break
+                self._place += 1
+            if turn is None:
+                return False
+            wait_s = _STEP_S
+            if gathered.rows:
+                wait_s = gathered.since + (TOGETHER_S if self._given else FIRST_S) - time.monotonic()
+                if gathered.rows >= _MOST_ROWS or wait_s <= 0:
+                    return True
+            self.waiting = True
+            self.changed.wait(min(wait_s, _STEP_S))
+            self.waiting = False
+
+    def _more(self, phase: int, slot: Slot, gathered: Gathered) -> None:
+        """Take rows of this phase that were not given yet, from the copy that has most."""
         if not slot.copies:
-            return []
+            return
         copy = max(slot.copies, key=lambda one: (one.complete, one.phase, one.rows))
-        found = []
         at = 0
-        for place, piece in enumerate(copy.pieces):
-            if piece.phase > phase:
+        for part in copy.parts:
+            if part.phase > phase:
                 break
-            rows = piece.batch.num_rows
-            if at + rows > slot.given:
-                found.append(piece.batch.slice(max(slot.given - at, 0)))
-                self.bytes -= piece.batch.nbytes
+            if at + part.rows > slot.given:
+                skipped = max(slot.given - at, 0)
+                gathered.add(phase, part.batch, part.start + skipped, part.start + part.rows)
+                self.bytes -= part.size
                 # The rows stay counted, and their memory is given back.
-                copy.pieces[place] = Piece(piece.phase, piece.repository, _Counted(rows))
-            at += rows
+                part.batch, part.size = None, 0
+            at += part.rows
         slot.given = max(slot.given, at)
-        return found
 
-
-@dataclass(frozen=True, slots=True)
-class _Counted:
-    """A batch of which only the number of rows is still known."""
-
-    num_rows: int
-    nbytes: int = 0
-
-    def slice(self, start: int) -> Any:
-        raise AssertionError(f"row {start} was given on before")
+    def _tell(self) -> None:
+        """Wake the reader if it waits for what is here now."""
+        if not self.waiting:
+            return
+        turn = self._turn
+        if turn is None or self.fault is not None:
+            self.changed.notify_all()
+            return
+        slot = self.slots[turn[1]]
+        if slot.over(turn[0]) or any(copy.rows > slot.given for copy in slot.copies):
+            self.changed.notify_all()

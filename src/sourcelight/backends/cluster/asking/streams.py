@@ -8,7 +8,7 @@ import math
 import statistics
 import time
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from sourcelight.backends.cluster.asking.members import Member
@@ -34,7 +34,7 @@ QUIET_S = 3 * BEAT_S
 _PAUSE_S = 0.02
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Stream:
     member: Member
     copies: dict[str, Copy]
@@ -62,18 +62,28 @@ class Streams:
     silence_s: float = SILENCE_S
     told: list[tuple[Outcome, frozenset[str]]] = field(default_factory=list)
     _running: set[asyncio.Task[None]] = field(default_factory=set)
-    _open: list[_Stream] = field(default_factory=list)
+    _open: set[_Stream] = field(default_factory=set)
     _durations: list[float] = field(default_factory=list)
     _looked: set[str] = field(default_factory=set)
     _gone: set[str] = field(default_factory=set)
     _fault: BaseException | None = None
+    _idle: asyncio.Event = field(default_factory=asyncio.Event)
+    _plain: Mapping[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._plain = self.order.to_plain()
 
     async def run(self) -> None:
         """Ask until every repository is told whole or given up, whatever happens; cancelling ends all work."""
         try:
+            await self.turns.members.ready()
+            self.turns.holders = self.turns.members.holding(self.generation)
             self._assign(self.slots.names)
             while self._running:
-                await asyncio.wait(self._running, timeout=HEDGE_S / 3, return_when=asyncio.FIRST_COMPLETED)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(HEDGE_S / 3):
+                        await self._idle.wait()
+                self._idle.clear()
                 self._hedge()
         except Exception as fault:  # noqa: BLE001 - a fault of ours is told as any other
             self._fault = fault
@@ -130,7 +140,7 @@ class Streams:
         self.turns.ask(member, names)
         now = time.monotonic()
         stream = _Stream(member, self.slots.open(names), now, now)
-        self._open.append(stream)
+        self._open.add(stream)
         stream.task = self._spawn(self._follow(stream))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -143,10 +153,12 @@ class Streams:
         self._running.discard(task)
         if not task.cancelled() and (fault := task.exception()) is not None:
             self._fault = fault
+        if not self._running:
+            self._idle.set()
 
     async def _follow(self, stream: _Stream) -> None:
         try:
-            await self._read(stream, replace(self.order, names=tuple(sorted(stream.copies))))
+            await self._read(stream)
         except ASKED_WRONG as error:
             self.slots.fail(error)
         except Exception as error:  # noqa: BLE001 - another worker may not meet it; if it does, it is told
@@ -155,12 +167,13 @@ class Streams:
                 self.turns.members.drop(stream.member)
             self._retry(stream, list(stream.copies), Tried.of(stream.member.name, error, self.silence_s))
         finally:
-            self._open.remove(stream)
+            self._open.discard(stream)
             self.slots.drop(stream.copies)
         self._durations.append(time.monotonic() - stream.began)
 
-    async def _read(self, stream: _Stream, order: Order) -> None:
-        said = messages_of(self.turns.members, SEARCH, order.to_plain(), stream.member, self.silence_s)
+    async def _read(self, stream: _Stream) -> None:
+        order = {**self._plain, "names": sorted(stream.copies)}
+        said = messages_of(self.turns.members, SEARCH, order, stream.member, self.silence_s)
         async with contextlib.aclosing(said):
             async for message in said:
                 if self._take(stream, message):
@@ -172,20 +185,18 @@ class Streams:
 
     def _take(self, stream: _Stream, message: Mapping[str, Any]) -> bool:
         """Keep what a message says; True for the last one."""
-        kind = message["kind"]
-        if kind == "pieces":
-            for piece in message["pieces"]:
-                if isinstance(piece, Passed):
-                    self.slots.passed(stream.copies, piece.repositories)
-                elif isinstance(piece, Failed):
-                    for name, reason in piece.reasons.items():
-                        self._retry(stream, (name,), Tried(stream.member.name, reason, engine=not piece.unfit))
-                else:
-                    self.slots.add(stream.copies, piece)
-        elif kind == "end":
-            self._ended(stream, Outcome(**message["outcome"]))
-            return True
-        return False
+        for piece in message.get("pieces", ()):
+            if isinstance(piece, Passed):
+                self.slots.passed(stream.copies, piece.repositories)
+            elif isinstance(piece, Failed):
+                for name, reason in piece.reasons.items():
+                    self._retry(stream, (name,), Tried(stream.member.name, reason, engine=not piece.unfit))
+            else:
+                self.slots.add(stream.copies, piece)
+        if message["kind"] != "end":
+            return False
+        self._ended(stream, Outcome(**message["outcome"]))
+        return True
 
     def _ended(self, stream: _Stream, outcome: Outcome) -> None:
         for name, reason in (outcome.failed | outcome.unfit).items():
@@ -193,7 +204,8 @@ class Streams:
         first = self.slots.complete(stream.copies)
         self.told.append((outcome, frozenset(first)))
         # What another worker told whole by now need not be told twice.
-        for other in self._open:
+        doubled = any(len(self.slots.slots[name].copies) > 1 for name in stream.copies)
+        for other in self._open if doubled else ():
             if other is not stream and other.task is not None and self._told_by_others(other):
                 other.task.cancel()
 

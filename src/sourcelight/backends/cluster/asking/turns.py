@@ -29,17 +29,20 @@ class Turns:
     """
 
     members: Members
-    holders: Mapping[str, tuple[Member, ...]]
+    holders: Mapping[str, tuple[Member, ...]] = field(default_factory=dict)
     tried: dict[str, list[Tried]] = field(default_factory=dict)
     asked: dict[str, set[str]] = field(default_factory=dict)
 
     def next(self, name: str) -> Member | None:
         """The next worker to ask; None when all were, or it is no use."""
-        if poisoned(self.tried.get(name, ())):
+        if name in self.tried and poisoned(self.tried[name]):
             return None
         asked = self.asked.get(name, ())
         live = self.members.addresses
-        return next((m for m in self.holders.get(name, ()) if m.address in live and m.address not in asked), None)
+        for member in self.holders.get(name, ()):
+            if member.address in live and member.address not in asked:
+                return member
+        return None
 
     def groups(self, names: Sequence[str]) -> tuple[dict[Member, list[str]], list[str]]:
         """The repositories by the next worker to ask, and those without one."""

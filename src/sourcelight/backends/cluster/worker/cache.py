@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import shutil
@@ -59,6 +60,7 @@ class ShardCache:
         self.storage = storage
         self.folder = Path(folder)
         self.most_bytes = most_bytes
+        self._git = f"{self.folder / _KINDS[GIT]}{os.sep}"
         self._guard = threading.Lock()
         self._fetching: dict[str, threading.Lock] = {}
         self._pinned: Counter[str] = Counter()
@@ -94,9 +96,9 @@ class ShardCache:
             self._pinned.update(keys)
         try:
             found, failed = [], {}
-            for entry in entries:
+            for entry, key in zip(entries, keys, strict=True):
                 try:
-                    found.append(self._repository(entry, stop))
+                    found.append(self._repository(key, entry, stop))
                 except (ClusterError, OSError) as fault:
                     failed[entry.name] = str(fault)
             yield found, failed
@@ -130,8 +132,7 @@ class ShardCache:
         """Let another worker use the folder."""
         self._closing.close()
 
-    def _repository(self, entry: ShardEntry, stop: Callable[[], None]) -> Repository:
-        key = key_of_shard(entry)
+    def _repository(self, key: str, entry: ShardEntry, stop: Callable[[], None]) -> Repository:
         with self._guard:
             known = self._trusted(key)
             if known is not None:
@@ -140,7 +141,7 @@ class ShardCache:
             with self._lock_of(key):
                 if self._trusted(key) is None:
                     self._fetch(key, entry, stop)
-        return Repository(entry.facts, key, "git", os.fspath(self.folder / _KINDS[GIT] / key), "", entry.incomplete)
+        return Repository(entry.facts, key, "git", f"{self._git}{key}", "", entry.incomplete)
 
     def _lock_of(self, key: str) -> threading.Lock:
         with self._guard:
@@ -241,4 +242,9 @@ class ShardCache:
 
 def key_of_shard(entry: ShardEntry) -> str:
     """What a shard's folders are called: a readable stem and the start of the shard's id."""
-    return readable_key(entry.name.rpartition("/")[2], entry.shard)
+    return _key_of(entry.name, entry.shard)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _key_of(name: str, shard: str) -> str:
+    return readable_key(name.rpartition("/")[2], shard)

@@ -8,7 +8,6 @@ import os
 import threading
 from collections.abc import AsyncGenerator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from typing import Any
 
 from sourcelight.backends.cluster.messages import (
@@ -18,6 +17,7 @@ from sourcelight.backends.cluster.messages import (
     TELL,
     Order,
     fault_to_plain,
+    only_said,
     versions,
 )
 from sourcelight.backends.cluster.storage.objects import Storage
@@ -157,7 +157,7 @@ class WorkerDesk:
             outcome.unfit = dict(missing)
             for name in outcome.failed:
                 self.cache.distrust(name)
-            return {"kind": "end", "outcome": asdict(outcome)}
+            return {"kind": "end", "outcome": only_said(outcome)}
 
     def _count(self, order: Order, engine: Any, missing: Mapping[str, str], cancellation: Cancellation) -> Message:
         if missing or order.request is None:
@@ -177,7 +177,7 @@ def _stopped() -> Message:
 
 
 def _joined(pieces: list[Any]) -> list[Message]:
-    """Pieces of a search in one message, other messages as they are; a proof of life where there is nothing."""
+    """Pieces of a search in one message, the last word in it; others as they are; a proof of life for nothing."""
     if not pieces:
         return [{"kind": "beat"}]
     found: list[Message] = []
@@ -186,6 +186,8 @@ def _joined(pieces: list[Any]) -> list[Message]:
             if not found or found[-1]["kind"] != "pieces":
                 found.append({"kind": "pieces", "pieces": []})
             found[-1]["pieces"].append(piece)
+        elif piece["kind"] == "end" and found and found[-1]["kind"] == "pieces":
+            found[-1] = {**found[-1], **piece}
         else:
             found.append(piece)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import threading
 from collections import OrderedDict
@@ -25,6 +26,7 @@ _MOST_GENERATIONS = 3
 _MOST_ENGINES = 8
 
 
+@functools.cache
 def formats() -> str:
     """The formats of shards that this version writes and reads."""
     from sourcelight.engines.history.store.files import FORMAT as HISTORY_FORMAT
@@ -68,19 +70,21 @@ class Engines:
         if strange:
             raise ClusterError(f"generation {generation[:12]} has no {strange[0]}")
         readable, failed = [], {}
+        ours = formats()
         for name in names:
             entry = known[name]
-            if entry.formats == formats():
+            if entry.formats == ours:
                 readable.append(entry)
             else:
-                failed[name] = f"its shard has {entry.formats or 'no format'}; this worker reads {formats()}"
+                failed[name] = f"its shard has {entry.formats or 'no format'}; this worker reads {ours}"
         with self.cache.pinned(readable, cancellation.check) as (repositories, missing):
             yield self._engine(generation, repositories, read.contexts), failed | missing
 
     def readable(self, generation: str, names: Sequence[str]) -> list[ShardEntry]:
         """The shards of these repositories that this version reads; raises `ClusterError` where `over` does."""
         _, known = self._read(generation)
-        return [known[name] for name in names if name in known and known[name].formats == formats()]
+        ours = formats()
+        return [known[name] for name in names if name in known and known[name].formats == ours]
 
     def _engine(self, generation: str, repositories: Sequence[Repository], contexts: Mapping[str, Any]) -> Engine:
         """The engine over these shards: that of an earlier request, with all that it remembers, if it is still here."""

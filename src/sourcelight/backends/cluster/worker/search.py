@@ -6,34 +6,39 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
+from sourcelight.backends.cluster.joining import Cut, joined
 from sourcelight.backends.cluster.messages import Order
-from sourcelight.backends.cluster.worker.own_values import own_values
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.batches.cut import match_count
-from sourcelight.core.batches.rows import Rows
+from sourcelight.core.batches.rows import Rows, boundaries
 from sourcelight.core.errors import Cancelled, ClusterError
 from sourcelight.engines.engine import Engine
 from sourcelight.engines.engine.commits.answers import history_of
 from sourcelight.engines.engine.plan import Plan
-from sourcelight.engines.engine.results.gather import Gathering, by_place
+from sourcelight.engines.engine.results.gather import Gathering
 from sourcelight.engines.engine.results.ranking import CANDIDATES
 from sourcelight.engines.engine.running import Search, reads_content
 from sourcelight.engines.engine.scopes.scope import Scoper
 from sourcelight.engines.search import SearchPart
 from sourcelight.repos import Viewer
 
-REPOSITORIES, COMMITS, FILES = range(3)
-"""Phases of an answer, in the order in which they come; each goes through the repositories by name."""
+REPOSITORIES, COMMITS, SYMBOLS, FILES = range(4)
+"""Phases of an answer, in the order in which they come; each goes through the repositories by name.
+
+Definitions have one of their own where they come before the files of all repositories, and not with each file.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Rows of one repository in one phase."""
+    """Rows of some repositories in one phase, in the order of their names; `ends` says where those of each end."""
 
     phase: int
-    repository: str
+    repositories: tuple[str, ...]
+    ends: tuple[int, ...]
     batch: Any
 
 
@@ -106,7 +111,13 @@ class ShardSearch(Search):
     def _found(self, plans: list[Plan], limit: int) -> Iterator[Piece | Passed | Failed]:
         most = max(limit, CANDIDATES)
         searching = [plan for plan in plans if plan.searches]
-        single = len(searching) == 1 and (searching[0].text is None or searching[0].symbols is None)
+        both = any(plan.text is not None and plan.symbols is not None for plan in searching)
+        single = len(searching) == 1 and not both
+        phases = Phases(
+            frozenset(target.repository.name for plan in plans for target, _ in plan.repository_hits),
+            with_commits=any(plan.commits is not None for plan in plans),
+            symbols_first=len(searching) == 1 and both and not searching[0].alternative.select(),
+        )
         self.gathering = Gathering(
             self.engine.store,
             self.histories,
@@ -125,18 +136,14 @@ class ShardSearch(Search):
             pass
         found = 0
         told: set[str] = set()
-        for whole in self.gathering.batches():
+        for whole in _names_in_order(self.gathering.batches()) if len(plans) > 1 else self.gathering.batches():
             if self.cancellation.cancelled:
                 raise Cancelled("stopped on request")
             if self.failed.keys() - told:
                 yield Failed({name: why for name, why in self.failed.items() if name not in told})
                 told.update(self.failed)
-            for batch in by_place(whole):
-                found += match_count(batch)
-                rows = Rows(batch)
-                kind = rows.first("type")
-                phase = REPOSITORIES if kind == "repo" else COMMITS if kind in {"commit", "diff"} else FILES
-                yield Piece(phase, rows.first("repository"), own_values(batch))
+            found += match_count(whole)
+            yield from phases.pieces(whole)
             if found >= most:
                 self.outcome.limit_hit = True
                 return
@@ -168,6 +175,80 @@ class ShardSearch(Search):
             outcome.unknown_owners, outcome.later_owners = sorted(owners.unknown), sorted(owners.later)
             outcome.unowned = dict(owners.unowned)
         outcome.targets = len({t.repository.facts.name for p in plans for t in p.targets if p.searches})
+
+
+@dataclass(slots=True)
+class Phases:
+    """Tells of rows in which phase they are, and of which repositories.
+
+    Parameters
+    ----------
+    named
+        Repositories whose names match: their own rows come first.
+    with_commits
+        Whether commits are searched.
+    symbols_first
+        Whether definitions come before the files of all repositories.
+    """
+
+    named: frozenset[str]
+    with_commits: bool
+    symbols_first: bool
+    _last: tuple[int, str] = (REPOSITORIES, "")
+
+    def pieces(self, batch: Any) -> Iterator[Piece]:
+        """A batch with the repositories that its rows are of, cut where a new phase begins."""
+        if not batch.num_rows:
+            return
+        rows = Rows(batch)
+        runs = boundaries(len(rows), [rows.codes("repository"), rows.codes("type")])
+        heads = [start for start, _ in runs]
+        names, kinds = (_values(batch, name, heads) for name in ("repository", "type"))
+        phases = [self._phase(kind, name) for kind, name in zip(kinds, names, strict=True)]
+        first = 0
+        for at in range(1, len(runs) + 1):
+            if at == len(runs) or phases[at] != phases[first]:
+                start, stop = runs[first][0], runs[at - 1][1]
+                # Rows of one repository may be of several types, as paths beside contents.
+                ends = {name: end - start for name, (_, end) in zip(names[first:at], runs[first:at], strict=True)}
+                yield Piece(phases[first], tuple(ends), tuple(ends.values()), batch.slice(start, stop - start))
+                first = at
+
+    def _phase(self, kind: str, name: str) -> int:
+        if kind == "repo" and name not in self.named:
+            phase = COMMITS if self.with_commits else FILES
+        elif kind == "symbol" and self.symbols_first:
+            phase = SYMBOLS
+        else:
+            phase = {"repo": REPOSITORIES, "commit": COMMITS, "diff": COMMITS}.get(kind, FILES)
+        # Repositories found by commits, and then by files, are rows of the same type.
+        last, former = self._last
+        phase = max(phase, FILES if phase == last == COMMITS and name < former else last)
+        self._last = phase, name
+        return phase
+
+
+def _values(batch: Any, name: str, at: list[int]) -> list[str]:
+    """Some rows of a column with a dictionary and no nulls."""
+    column = batch.column(batch.schema.get_field_index(name))
+    values = column.dictionary.to_pylist()
+    return [values[code] for code in column.indices.to_numpy(zero_copy_only=False)[at].tolist()]
+
+
+def _names_in_order(batches: Iterator[Any]) -> Iterator[Any]:
+    """Batches of several alternatives, each of which names repositories from the first to the last."""
+    cuts: list[tuple[str, Cut]] = []
+    for batch in batches:
+        names = batch.column(batch.schema.get_field_index("repository")).to_pylist() if batch.num_rows else []
+        if names and Rows(batch).first("type") == "repo":
+            cuts += ((name, (batch, at, at + 1)) for at, name in enumerate(names))
+            continue
+        if cuts:
+            yield joined([cut for _, cut in sorted(cuts, key=itemgetter(0))])
+            cuts = []
+        yield batch
+    if cuts:
+        yield joined([cut for _, cut in sorted(cuts, key=itemgetter(0))])
 
 
 def shard_search(engine: Engine, order: Order, cancellation: Cancellation) -> ShardSearch:

@@ -1,0 +1,100 @@
+"""Rows of several batches made one: a batch costs whoever reads it about the same, be it of three rows or thousands."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sourcelight.engines.search.scan.text import column
+
+LARGE_ROWS = 1024
+"""Rows of one repository from which on they are a batch of their own: to copy them costs more than a batch does."""
+
+Cut = tuple[Any, int, int]
+"""A batch, and where its rows that are meant begin and end."""
+
+
+def joined(cuts: list[Cut]) -> Any:
+    """One batch of all rows, in the order given; the batches have the same columns.
+
+    Its dictionaries hold the values that its rows use, in the order in which the rows use them.
+    """
+    if len(cuts) == 1:
+        batch, start, stop = cuts[0]
+        return in_order(batch.slice(start, stop - start))
+    numbers: dict[int, int] = {}
+    batches: list[Any] = []
+    for batch, _, _ in cuts:
+        if id(batch) not in numbers:
+            numbers[id(batch)] = len(batches)
+            batches.append(batch)
+    whole = pa.concat_batches(batches) if len(batches) > 1 else batches[0]
+    base = np.concatenate(([0], np.cumsum([batch.num_rows for batch in batches])))
+    starts = np.array([base[numbers[id(batch)]] + start for batch, start, _ in cuts])
+    sizes = np.array([stop - start for _, start, stop in cuts])
+    before = np.cumsum(sizes) - sizes
+    rows = np.arange(int(sizes.sum())) + np.repeat(starts - before, sizes)
+    if len(rows) != whole.num_rows or (rows != np.arange(len(rows))).any():
+        whole = whole.take(column(rows))
+    return in_order(whole)
+
+
+def in_order(batch: Any) -> Any:
+    """The batch with dictionaries of only those values that its rows use, in the order in which they use them."""
+    columns = [_in_order(one) if pa.types.is_dictionary(one.type) else one for one in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _in_order(codes: Any) -> Any:
+    size = len(codes.dictionary)
+    indices = codes.indices
+    used = pc.unique(indices.drop_null() if indices.null_count else indices)
+    order = used.to_numpy(zero_copy_only=False)
+    if len(order) == size and (order == np.arange(size)).all():
+        return codes
+    place = np.zeros(max(size, 1), order.dtype)
+    place[order] = np.arange(len(order), dtype=order.dtype)
+    valid = indices.is_valid().to_numpy(zero_copy_only=False) if indices.null_count else None
+    former = indices if valid is None else indices.fill_null(0)
+    kept = column(place[former.to_numpy(zero_copy_only=False)], valid)
+    return pa.DictionaryArray.from_arrays(kept, codes.dictionary.take(used))
+
+
+class Gathered:
+    """Rows that wait for others to share a batch with; give them in the order in which they come."""
+
+    def __init__(self) -> None:
+        self._cuts: list[tuple[int, Cut]] = []
+        self.rows = 0
+        self.since = 0.0
+
+    def add(self, kind: int, batch: Any, start: int, stop: int) -> None:
+        """Take rows ``start:stop`` of a batch; rows of another `kind` than those before come in another batch."""
+        if not self._cuts:
+            self.since = time.monotonic()
+        self._cuts.append((kind, (batch, start, stop)))
+        self.rows += stop - start
+
+    def batches(self) -> Iterator[Any]:
+        """All of it, which is forgotten."""
+        cuts, self._cuts, self.rows = self._cuts, [], 0
+        together: list[Cut] = []
+        last = -1
+        for kind, cut in cuts:
+            large = cut[2] - cut[1] >= LARGE_ROWS
+            if together and (large or kind != last or not _alike(cut[0], together[-1][0])):
+                yield joined(together)
+                together = []
+            together.append(cut)
+            last = kind if not large else -1
+        if together:
+            yield joined(together)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    return one is other or bool(one.schema.equals(other.schema))
