@@ -184,7 +184,8 @@ def test_the_heart_beats_while_the_engine_is_silent(serve: Serve) -> None:
                 beats.append(json.loads(line[6:]))
                 if len(beats) == 3:
                     released.set()
-    assert [beat["done"] for beat in beats] == [False, False, False, True]
+    assert len(beats) >= 4  # more where it takes long until the engine is heard
+    assert [beat["done"] for beat in beats] == [False] * (len(beats) - 1) + [True]
     assert beats[0]["durationMs"] < beats[2]["durationMs"]
     assert all(beat["skipped"] == [] for beat in beats)
 

@@ -74,9 +74,7 @@ class _Entry:
     def refresh(self, *, thorough: bool, brief: bool) -> bool:
         if isinstance(self.place, str):
             return (thorough or time.monotonic() >= self.look_again) and self.read()
-        # Where HEAD names no branch, another one stands in for it, which these files say nothing of.
-        stands_in = self.description is not None and bool(self.description.warning)
-        if brief and not (thorough or self.racy or stands_in):
+        if brief and not (thorough or self.racy or self.stands_in):
             stamp, racy = stamp_files(self.commit_files)
             if stamp == self.commit_stamp:
                 return False
@@ -84,6 +82,17 @@ class _Entry:
         if not (thorough or self.racy or stamp_files(self.files)[0] != self.stamp):
             return False
         return self.read()
+
+    @property
+    def stands_in(self) -> bool:
+        """Whether HEAD names no branch, so that another one stands in for it, which `commit_files` say nothing of."""
+        return self.description is not None and bool(self.description.warning)
+
+    @property
+    def rests(self) -> bool:
+        """Whether `commit_files` alone tell of another commit."""
+        git = isinstance(self.place, Found)
+        return git and self.commit_stamp is not None and not self.racy and not self.stands_in
 
     @property
     def path(self) -> str:
@@ -109,6 +118,8 @@ class Catalog:
         self._annotation_files: tuple[str, ...] = ()
         self._annotation_stamp: tuple[Stamp, bool] = ((), False)
         self._annotation_warning = ""
+        self._watched: list[tuple[str, int, int, int]] | None = None
+        self._absent: list[str] = []
         self._by_name: dict[str, Repository] = {}
         self._view: tuple[tuple[Repository, ...], tuple[SkippedRepository, ...], tuple[str, ...]] = ((), (), ())
 
@@ -234,6 +245,9 @@ class Catalog:
             Whether anything changed.
         """
         with self._lock:
+            if brief and not thorough and self._is_as_watched():
+                return False
+            self._watched = None
             changed = False
             if thorough or (not brief and any(_changed(folder, then) for folder, then in self._folders.items())):
                 changed = self._discover(None, None)
@@ -241,7 +255,34 @@ class Catalog:
                 changed |= entry.refresh(thorough=thorough, brief=brief)
             if thorough or self._annotation_stamp[1] or stamp_files(self._annotation_files) != self._annotation_stamp:
                 changed |= self._read_annotations_again()
+            if brief and not changed:
+                self._watch()
             return changed and self._arrange()
+
+    def _watch(self) -> None:
+        """Note what a brief look has to look at, when all is at rest."""
+        if self._annotation_stamp[1]:
+            return
+        found = [*zip(self._annotation_files, self._annotation_stamp[0], strict=True)]
+        for entry in self._entries:
+            if not entry.rests:
+                return
+            found += zip(entry.commit_files, entry.commit_stamp or (), strict=True)
+        self._watched = [(file, *stamp) for file, stamp in found if stamp is not None]
+        self._absent = [file for file, stamp in found if stamp is None]
+
+    def _is_as_watched(self) -> bool:
+        if self._watched is None:
+            return False
+        look = os.stat
+        try:
+            for file, modified, inode, size in self._watched:
+                info = look(file)
+                if info.st_mtime_ns != modified or info.st_ino != inode or info.st_size != size:
+                    return False
+        except OSError:
+            return False
+        return not any(map(os.path.lexists, self._absent))
 
     def _discover(self, cancellation: Cancellation | None, progress: Callable[[int, int], None] | None) -> bool:
         """Walk all paths; True when places came or went."""

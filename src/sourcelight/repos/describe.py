@@ -100,8 +100,16 @@ def watched_files(found: Found, head: str) -> tuple[str, ...]:
 def commit_files(found: Found, head: str) -> tuple[str, ...]:
     """Fewer files, for whether the commit of HEAD may be another: git replaces HEAD and packed refs in their folder."""
     own = () if found.git_dir == found.shared else (found.shared,)
-    ref = (f"{found.shared}/{head}",) if head and ".." not in head else ()
+    ref = (_nearest(found.shared, head),) if head and ".." not in head else ()
     return (found.git_dir, *own, *ref)
+
+
+def _nearest(shared: str, ref: str) -> str:
+    """The file of a ref; while it is packed and has none, the folder in which one would appear."""
+    path = f"{shared}/{ref}"
+    while len(path) > len(shared) and not os.path.lexists(path):
+        path = path.rpartition("/")[0]
+    return path
 
 
 def stamp_files(files: tuple[str, ...]) -> tuple[Stamp, bool]:

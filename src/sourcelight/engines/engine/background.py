@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
-from typing import TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any, TypeVar
 
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.batches.within import AMPLE_S, GRACE_S
@@ -13,10 +13,28 @@ from sourcelight.core.batches.within import AMPLE_S, GRACE_S
 _Part = TypeVar("_Part")
 
 
+class Worker:
+    """A thread for steps that may be left behind; started for the first one."""
+
+    def __init__(self) -> None:
+        self._pool: ThreadPoolExecutor | None = None
+
+    def submit(self, work: Callable[..., Any], *given: Any) -> Future[Any]:
+        """Do `work` there."""
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(1, "sourcelight-timed")
+        return self._pool.submit(work, *given)
+
+    def shutdown(self) -> None:
+        """Take no more work; what runs is not waited for."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False)
+
+
 def on_time(
     parts: Generator[_Part, None, None],
     cancellation: Cancellation,
-    worker: ThreadPoolExecutor,
+    worker: ThreadPoolExecutor | Worker,
     *,
     brief: bool = False,
 ) -> Generator[_Part, None, None]:

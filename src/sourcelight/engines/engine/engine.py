@@ -28,6 +28,7 @@ from sourcelight.engines.engine.running import Search
 from sourcelight.engines.engine.scopes.contexts import Scoped, scoped
 from sourcelight.engines.engine.scopes.repository_predicates import check_dates
 from sourcelight.engines.engine.scopes.scope import Scoper
+from sourcelight.engines.engine.standing import Standings
 from sourcelight.engines.engine.words import WordsUpdate
 from sourcelight.engines.history import HistoryStore
 from sourcelight.engines.history.store.local import LocalHistoryStore
@@ -91,6 +92,8 @@ class Engine:
         self._seen = {repository.facts.name for repository in catalog.repositories}
         self._updating = threading.Lock()
         self._next_look = 0.0
+        self.standings = Standings()
+        self._targets: tuple[tuple[Repository, ...], tuple[Target, ...]] = ((), ())
 
     def update(
         self,
@@ -118,13 +121,25 @@ class Engine:
             brief = now < self._next_look
             self.catalog.refresh(brief=brief)
             self._next_look = self._next_look if brief else now + WHOLE_LOOK_S
-            self._seen.update(repository.facts.name for repository in self.catalog.repositories)
-            stale = [t for t in map(self.target_of, self.catalog.repositories) if not self.store.is_current(t)]
+            targets = self._default_targets()
+            if self.store.all_current(targets):
+                return
+            stale = [target for target in targets if not self.store.is_current(target)]
             known_failures = set() if self.report is None else set(self.report.failures)
             if any(t.repository.facts.name not in known_failures for t in stale):
                 self.report = self.store.update(stale, cancellation=cancellation)
         finally:
             self._updating.release()
+
+    def _default_targets(self) -> tuple[Target, ...]:
+        """What is searched of each repository; the same object while the repositories are the same."""
+        repositories, targets = self._targets
+        if repositories is not self.catalog.repositories or self.worktree:
+            repositories = self.catalog.repositories
+            self._seen.update(repository.facts.name for repository in repositories)
+            targets = tuple(map(self.target_of, repositories))
+            self._targets = repositories, targets
+        return targets
 
     def delegate(self, name: str, arguments: Mapping[str, Any], context: Any) -> Answer | None:
         """Answer a call of a tool elsewhere, where this engine has no repository itself; None: it is answered here."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ from sourcelight.engines.engine.results.gather import Gathering, limit_of
 from sourcelight.engines.engine.results.tally import Tally
 from sourcelight.engines.engine.scopes.contexts import Scoped
 from sourcelight.engines.engine.scopes.scope import Scope, Scoper
+from sourcelight.engines.engine.standing import Standing, stands
 from sourcelight.engines.search import SearchPart
 from sourcelight.repos import Repository, Viewer
 
@@ -58,7 +59,7 @@ class Search:
     name_only: dict[str, dict[str, int]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     introduced: set[str] = field(default_factory=set)
-    facts: dict[str, RepositoryFacts] = field(default_factory=dict)
+    facts: Mapping[str, RepositoryFacts] = field(default_factory=dict)
     last_progress: float = 0.0
     gathering: Gathering | None = None
     read_s: float = 0.0
@@ -77,12 +78,19 @@ class Search:
         self.cancellation.limit(None if allowed_s is None else allowed_s - self.read_s)
 
         scoper = Scoper(engine, self.viewer, self.cancellation)
-        try:
-            scopes = yield from self._scopes(scoper)
-        except Cancelled:
-            return
-        plans = self._plans(scopes)
-        self.facts = {t.repository.facts.name: t.repository.facts for p in plans for t in p.targets}
+        standing = engine.standings.of(self.query, self.viewer, engine.catalog.repositories)
+        if standing is None:
+            repositories = engine.catalog.repositories
+            try:
+                scopes = yield from self._scopes(scoper)
+            except Cancelled:
+                return
+            plans = self._plans(scopes)
+            self._keep(plans, scoper, repositories)
+        else:
+            plans = standing.plans
+            scoper.adopt(standing.defaults)
+        self.facts = facts_of(plans) if standing is None else standing.facts
 
         self.last_progress = time.monotonic()
         if self.unmade:
@@ -98,17 +106,25 @@ class Search:
             self._note,
             unmade=self.request.display < 0,
         )
-        for item in engine.histories.wait(history_of(plans), self.cancellation):
-            yield self._progress(done=False, skipped=(item,))
-        self.histories.failed.update(engine.histories.failures(history_of(plans)))
-        defining = [target for p in plans if p.symbols is not None for target in p.targets]
-        wait_s = None if limit == sys.maxsize else WAIT_S
-        for missing in engine.definitions.wait(defining, self.cancellation, wait_s):
-            yield self._progress(done=False, skipped=(under_way(missing),))
+        if needed := history_of(plans):
+            for item in engine.histories.wait(needed, self.cancellation):
+                yield self._progress(done=False, skipped=(item,))
+            self.histories.failed.update(engine.histories.failures(needed))
+        if defining := [target for p in plans if p.symbols is not None for target in p.targets]:
+            wait_s = None if limit == sys.maxsize else WAIT_S
+            for missing in engine.definitions.wait(defining, self.cancellation, wait_s):
+                yield self._progress(done=False, skipped=(under_way(missing),))
         yield from self._told(self.gathering.batches(), plans, limit)
         if self.cancellation.cancelled:
             return
         yield from self._closing(plans, scoper, limit, allowed_s)
+
+    def _keep(self, plans: list[Plan], scoper: Scoper, repositories: tuple[Repository, ...]) -> None:
+        """Keep the plans for the next search, if they depend on the repositories alone."""
+        if self.engine.worktree or self.unmade or not scoper.clean or not stands(self.scoped, plans):
+            return
+        found = Standing(self.query, repositories, plans, frozenset(scoper.defaults), facts_of(plans))
+        self.engine.standings.keep(self.viewer, found)
 
     def _told(self, batches: Iterable[Any], plans: list[Plan], limit: int) -> Iterator[Event]:
         """Matches, as many as may be shown, and how far the search is; ends when there are `limit` of them."""
@@ -153,11 +169,17 @@ class Search:
 
     def finds(self) -> bool:
         """Whether anything is found in time; nothing is indexed, counted or told for it."""
-        scoper = Scoper(self.engine, self.viewer, self.cancellation)
-        try:
-            plans = self._plans(scoper.narrowed(scoper.scopes(self.scoped)))
-        except Cancelled:
-            return False
+        repositories = self.engine.catalog.repositories
+        standing = self.engine.standings.of(self.query, self.viewer, repositories)
+        if standing is None:
+            scoper = Scoper(self.engine, self.viewer, self.cancellation)
+            try:
+                plans = self._plans(scoper.narrowed(scoper.scopes(self.scoped)))
+            except Cancelled:
+                return False
+            self._keep(plans, scoper, repositories)
+        else:
+            plans = standing.plans
         gathering = Gathering(
             self.engine.store, self.histories, plans, self.request, self.cancellation, 1, lambda _: None
         )
@@ -336,6 +358,11 @@ class Search:
             context = next((item.context for item in self.scoped if item.context), "")
             return alerts.no_repositories(text, forks=forks, archived=archived, context=context)
         return None
+
+
+def facts_of(plans: Sequence[Plan]) -> dict[str, RepositoryFacts]:
+    """The facts of all repositories that are searched, by name."""
+    return {t.repository.facts.name: t.repository.facts for p in plans for t in p.targets}
 
 
 def _left_out_by_default(plans: list[Plan]) -> tuple[list[str], list[str]]:

@@ -116,12 +116,13 @@ def search(
     options: SearchOptions,
     cancellation: Cancellation,
     fleets: Fleets | None = None,
+    groups: Callable[[Sequence[Target], Cancellation], Iterator[Opened]] | None = None,
 ) -> Iterator[SearchPart]:
-    """Yield the answer in parts; see `model.Searcher.search`."""
+    """Yield the answer in parts; see `model.Searcher.search`. Where `groups` opens targets, `open_target` does not."""
     prepared = plan(query)
     limited = cancellation.remaining_s is not None and any(atom.pattern.kind == "regexp" for atom in prepared.atoms)
     run = _Run(prepared, options, cancellation, fleets or Fleets(), limited)
-    for group in opened(open_target, targets, cancellation):
+    for group in opened(open_target, targets, cancellation) if groups is None else groups(targets, cancellation):
         run.waiting.failed.update(group.failed)
         if group.targets:
             yield from run.parts(group)

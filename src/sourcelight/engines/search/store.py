@@ -8,6 +8,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,33 @@ _SEEN_S = 0.02
 """Seconds for which a look at a manifest holds: a search looks at all of them before it opens any."""
 
 
+_MOST_GROUPS = 32
+
+
+@dataclass(slots=True)
+class _Looked:
+    """When manifests were looked at last, all of the targets' together: each one's file, identity, time and size."""
+
+    of: tuple[Target, ...] | None = None
+    files: list[tuple[str, int, int, int]] = field(default_factory=list)
+    places: frozenset[tuple[str, str]] = frozenset()
+    at: float = -_SEEN_S
+
+    def holds(self, targets: Sequence[Target]) -> bool:
+        """Whether all of these are among them."""
+        return self.places.issuperset((target.repository.key, target.commit) for target in targets)
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Targets as they were opened, since manifests were first `looked` at, and noted as used."""
+
+    targets: Sequence[Target]
+    groups: Sequence[searcher.Opened]
+    looked: _Looked
+    marked: float
+
+
 class IndexStore:
     """Keeps and searches the indexes below `folder`; a `model.Searcher`. Safe to share between threads.
 
@@ -90,6 +118,8 @@ class IndexStore:
         self._marked: dict[str, float] = {}
         self._seen: dict[str, float] = {}
         self._ready: dict[str, tuple[str, str]] = {}
+        self._looked = _Looked()
+        self._groups: dict[int, _Group] = {}
         self._guard = threading.Lock()
 
     # Searching.
@@ -98,7 +128,7 @@ class IndexStore:
         self, targets: Sequence[Target], query: TextQuery, options: SearchOptions, cancellation: Cancellation
     ) -> Iterator[SearchPart]:
         """Yield the answer in parts as it is found; a target without a usable index is named in `SearchPart.failed`."""
-        return searcher.search(self.open, targets, query, options, cancellation, self._fleets)
+        return searcher.search(self.open, targets, query, options, cancellation, self._fleets, self.opened)
 
     def count(
         self, targets: Sequence[Target], query: TextQuery, by: Sequence[GroupBy], cancellation: Cancellation
@@ -143,6 +173,33 @@ class IndexStore:
                 raise
         raise AssertionError
 
+    def opened(self, targets: Sequence[Target], cancellation: Cancellation) -> Iterator[searcher.Opened]:
+        """Open targets, as many at a time as are searched together; ends early when told to stop.
+
+        Those of a tuple that was opened before are given as they are, where all manifests were looked at a moment ago.
+        """
+        looked, known = self._looked, self._groups.get(id(targets))
+        now = time.monotonic()
+        if (
+            known is not None
+            and known.targets is targets
+            and known.looked is looked
+            and now - looked.at < _SEEN_S
+            and now - known.marked < _MARK_S
+        ):
+            yield from known.groups
+            return
+        groups = []
+        for group in searcher.opened(self.open, targets, cancellation):
+            groups.append(group)
+            yield group
+        whole = sum(len(group.targets) for group in groups) == len(targets)
+        if whole and isinstance(targets, tuple) and looked is self._looked and looked.holds(targets):
+            with self._guard:
+                if len(self._groups) >= _MOST_GROUPS:
+                    self._groups.clear()
+                self._groups[id(targets)] = _Group(targets, groups, looked, now)
+
     def _just_seen(self, folder: RepositoryFolder, key: str, commit: str) -> Snapshot | None:
         """An open snapshot whose manifest was looked at a moment ago: as a search does before it opens its targets."""
         known, name = self._ready.get(key, ("", ""))
@@ -180,6 +237,7 @@ class IndexStore:
             files = sum(1 + len(held.shards) for held in self._open.values())
             loose = sum(loose_bytes(held) for held in self._open.values())
             while (files > _MOST_OPEN_FILES or loose > _MOST_LOOSE_BYTES) and len(self._open) > 1:
+                self._groups.clear()
                 _, oldest = self._open.popitem(last=False)
                 files -= 1 + len(oldest.shards)
                 loose -= loose_bytes(oldest)
@@ -207,6 +265,39 @@ class IndexStore:
             self._ready.pop(key, None)
         return current
 
+    def all_current(self, targets: tuple[Target, ...]) -> bool:
+        """Tell of many targets whether each can be searched as it is: of the same ones again with one `stat` each."""
+        looked = self._looked
+        if looked.of is targets and not self._damaged:
+            try:
+                for file, inode, modified, size in looked.files:
+                    info = os.stat(file)  # noqa: PTH116 - for every search and repository
+                    if info.st_mtime_ns != modified or info.st_ino != inode or info.st_size != size:
+                        break
+                else:
+                    looked.at = time.monotonic()
+                    return True
+            except OSError:
+                pass
+        self._forget_groups()
+        if not all(map(self.is_current, targets)):
+            return False
+        files = []
+        for target in targets:
+            file, stamp = self._folder(target.repository.key).watched
+            if stamp is None:
+                return True
+            files.append((file, *stamp))
+        self._looked = _Looked(
+            targets, files, frozenset((t.repository.key, t.commit) for t in targets), time.monotonic()
+        )
+        return True
+
+    def _forget_groups(self) -> None:
+        with self._guard:
+            self._looked = _Looked()
+            self._groups.clear()
+
     def update(
         self,
         targets: Sequence[Target],
@@ -228,6 +319,7 @@ class IndexStore:
 
     def _let_go_of(self, keys: Collection[str]) -> None:
         if keys:
+            self._forget_groups()
             self._fleets.clear()
             for key in keys:
                 self._ready.pop(key, None)
@@ -239,6 +331,7 @@ class IndexStore:
 
     def forget(self, keys: Collection[str]) -> None:
         """Let go of all that is known of these, files too: their folders are gone, or are others by now."""
+        self._forget_groups()
         self._fleets.clear()
         with self._guard:
             for key in keys:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +16,7 @@ from sourcelight.core.query import Alternative, Pattern
 from sourcelight.core.query.fields import COUNT_ALL
 from sourcelight.core.query.plan import patterns_of
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.engine.background import on_time
+from sourcelight.engines.engine.background import Worker, on_time
 from sourcelight.engines.engine.commits.answers import HistoryAnswers
 from sourcelight.engines.engine.commits.contributors import Contributors
 from sourcelight.engines.engine.plan import Plan, required_content
@@ -80,12 +79,11 @@ class Gathering:
     capped: int = field(init=False, default=0)
     _rooms: dict[int, int] = field(init=False)
     _given: set[Place] = field(init=False, default_factory=set)
-    _worker: ThreadPoolExecutor = field(init=False)
+    _worker: Worker = field(init=False, default_factory=Worker)
 
     def __post_init__(self) -> None:
         self.ownership = Ownership(self.store.read)
         self.contributors = Contributors(self.histories.store)
-        self._worker = ThreadPoolExecutor(1, "sourcelight-timed")
         self._rooms = own_counts([plan.alternative for plan in self.plans])
 
     def batches(self) -> Generator[Any, None, None]:
@@ -93,7 +91,7 @@ class Gathering:
         try:
             yield from self._batches()
         finally:
-            self._worker.shutdown(wait=False)
+            self._worker.shutdown()
 
     def _batches(self) -> Iterator[Any]:
         yield from self._repositories()
@@ -223,7 +221,7 @@ class Gathering:
             chunk_matches=self.request.chunk_matches and selector.needs_lines,
             context_lines=self.request.context_lines,
             max_line_len=self.request.max_line_len,
-            max_matches=max(self.limit, CANDIDATES) if bounded else None,
+            max_matches=max(self.limit, CANDIDATES) if bounded and self.limit < sys.maxsize else None,
             lines=selector.needs_lines,
             in_path_order=self.for_another or self.limit == sys.maxsize,
             unmade=self.unmade and self._passes_all(plan),

@@ -141,6 +141,12 @@ class RepositoryFolder:
             self._stamp, self._manifest = stamp, found
         return found
 
+    @property
+    def watched(self) -> tuple[str, tuple[int, int, int] | None]:
+        """The manifest's file, and its identity, time and size when it was read last."""
+        with self._guard:
+            return self._file, self._stamp
+
     def replace_manifest(self, manifest: Manifest) -> None:
         """Make `manifest` the one that counts, in one step; raises `IndexWriteFailed`."""
         self._replace(MANIFEST, json.dumps(asdict(manifest), indent=1).encode())

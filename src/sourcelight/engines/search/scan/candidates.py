@@ -13,13 +13,14 @@ from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.index.grams import literal_keys
 from sourcelight.engines.search.index.loose import LooseShard
 from sourcelight.engines.search.index.postings import narrow
+from sourcelight.engines.search.index.shard import UNIT_BYTES
 from sourcelight.engines.search.scan.fleet import Fleet, Selection
 from sourcelight.engines.search.scan.paths import unique_sorted
 
 Places = NDArray[np.int64]
 
-_FEW = 12
-"""Units of a shard that windows leave, up to which scanning them costs less than a look at their trigrams."""
+_LITTLE_BYTES = 12 * UNIT_BYTES
+"""Bytes of a shard that windows leave, up to which scanning them costs less than a look at their trigrams."""
 
 _NONE: Places = np.zeros(0, dtype=np.int64)
 
@@ -105,13 +106,17 @@ def _listed(fleet: Fleet, shards: Sequence[tuple[int, list[tuple[int, int]]]], w
 
 def _by_trigrams(fleet: Fleet, units: Places, trigrams: NDArray[np.uint32]) -> Places:
     """Keep the units that hold all trigrams, where there are enough in a shard for the look to pay."""
+    if not len(units):
+        return units
     bounds = units.searchsorted(fleet.unit_base).tolist()
-    if max((high - low for low, high in pairwise(bounds)), default=0) <= _FEW:
+    sizes = np.concatenate(([0], np.cumsum(fleet.unit_end[units] - fleet.unit_start[units])))[bounds].tolist()
+    pays = [high - low > _LITTLE_BYTES for low, high in pairwise(sizes)]
+    if not any(pays):
         return units
     parts = []
     for number, shard in enumerate(fleet.shards):
         part = units[bounds[number] : bounds[number + 1]]
-        if len(part) > _FEW:
+        if pays[number]:
             base = fleet.unit_base[number]
             part = shard.postings.narrowed(part - base, trigrams) + base
         parts.append(part)
