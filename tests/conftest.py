@@ -7,11 +7,15 @@ import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 import build
+
+if TYPE_CHECKING:
+    from cluster.processes import Cell
 
 settings.register_profile(
     "repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
@@ -23,6 +27,13 @@ def pytest_configure() -> None:
     ignored = signal.getsignal(signal.SIGINT) is not signal.default_int_handler
     if ignored and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where tests run in several processes, keep those of a file in one, and all that ask the cluster in another."""
+    for item in items:
+        group = "cluster" if item.path.parent.name in {"cluster", "contract"} else item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -48,3 +59,28 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fleet")
     build.build(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def shards(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Storage with a generation of the sample fleet; tests must not change it."""
+    from sourcelight.backends.cluster.building.generations import build_generation
+    from sourcelight.backends.cluster.storage import Storage
+    from sourcelight.repos import Catalog
+
+    storage = tmp_path_factory.mktemp("shards")
+    report = build_generation(Catalog.open(fleet), Storage(str(storage)))
+    assert not report.failures
+    return str(storage)
+
+
+@pytest.fixture(scope="session")
+def cell(shards: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cell]:
+    """A scheduler with three workers; tests that harm theirs have one of their own."""
+    from cluster.processes import Cell
+
+    cell = Cell(shards, tmp_path_factory.mktemp("caches"))
+    try:
+        yield cell
+    finally:
+        cell.close()

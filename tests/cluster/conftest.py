@@ -1,4 +1,4 @@
-"""The sample fleet as shards, and a cluster of three workers over it."""
+"""Clients over a cluster of three workers, and what one machine finds."""
 
 from __future__ import annotations
 
@@ -10,30 +10,9 @@ import pytest
 import sourcelight as sl
 from cluster.processes import Cell, wait_until
 from cluster.questions import QUERY, Line, lines
-from sourcelight.backends.cluster.building.generations import build_generation
-from sourcelight.backends.cluster.storage import Storage
 from sourcelight.core.batches import Cancellation, MatchBatch
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.repos import Catalog, Viewer
-
-
-@pytest.fixture(scope="session")
-def shards(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Storage with a generation of the sample fleet; tests must not change it."""
-    storage = tmp_path_factory.mktemp("shards")
-    report = build_generation(Catalog.open(fleet), Storage(str(storage)))
-    assert not report.failures
-    return str(storage)
-
-
-@pytest.fixture(scope="session")
-def cell(shards: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cell]:
-    """A scheduler with three workers; tests that harm theirs have one of their own."""
-    cell = Cell(shards, tmp_path_factory.mktemp("caches"))
-    try:
-        yield cell
-    finally:
-        cell.close()
+from sourcelight.repos import Viewer
 
 
 @pytest.fixture

@@ -11,9 +11,6 @@ import pytest
 import sourcelight as sl
 from cluster.processes import Cell, wait_until
 from server.served import serving
-from sourcelight.backends.cluster.building.generations import build_generation
-from sourcelight.backends.cluster.storage import Storage
-from sourcelight.repos import Catalog
 
 TOKEN = "slo_the-owner-of-the-contract"
 
@@ -40,17 +37,11 @@ def remote(service: str) -> Iterator[sl.Client]:
 
 
 @pytest.fixture(scope="session")
-def clustered(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+def clustered(cell: Cell, shards: str) -> Iterator[sl.Client]:
     """Client over three workers of a cluster, which hold the fleet."""
-    storage = tmp_path_factory.mktemp("shards")
-    assert not build_generation(Catalog.open(fleet), Storage(str(storage))).failures
-    cell = Cell(str(storage), tmp_path_factory.mktemp("caches"))
-    try:
-        with sl.open(cluster=cell.address, storage=str(storage)) as client:
-            wait_until(lambda: len(client.cluster.workers) == 3, "workers join")
-            yield client
-    finally:
-        cell.close()
+    with sl.open(cluster=cell.address, storage=shards) as client:
+        wait_until(lambda: len(client.cluster.workers) == 3, "workers join")
+        yield client
 
 
 @pytest.fixture(scope="session")

@@ -80,6 +80,7 @@ def session(home: Path, service: str, folder: Path) -> Iterator[Session]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_block_of_a_page_runs(page: Path, warm: Path, service: str, tmp_path: Path) -> None:
     with warnings.catch_warnings():
