@@ -19,7 +19,7 @@ _SPLIT = b"\x7f"
 _LONG_BYTES = 1024
 _TEXT_PER_EVENT = 512 * 1024
 _MOST_TEXT, _MOST_SPANS = 1024 * 1024, 100_000
-"""Bytes of lines, and spans, of one file that surely fit into one event."""
+"""Bytes of lines of one file, and spans of all, that surely fit into one event."""
 
 _CONTENT, _PATH = b'{"type":"content","path":"', b'{"type":"path","path":"'
 _LINES = b',"hunks":null,"lineMatches":[{"line":"'
@@ -32,7 +32,12 @@ _END = b"]]}]"
 def writes_well(found: FoundLines) -> bool:
     """Whether `found_payloads` may be used: long lines, of which each copy counts, go another way."""
     size = len(found.data)
-    return size <= _LONG_BYTES * len(found.numbers) and size <= _MOST_TEXT and len(found.starts) <= _MOST_SPANS
+    if size > _LONG_BYTES * len(found.numbers) or len(found.starts) > _MOST_SPANS:
+        return False
+    if size <= _MOST_TEXT:
+        return True
+    lengths = found.lengths[found.in_content]
+    return int(np.add.reduceat(found.sizes, np.cumsum(lengths) - lengths).max()) <= _MOST_TEXT
 
 
 def found_payloads(found: FoundLines, facts: Mapping[str, RepositoryFacts]) -> Iterator[bytes]:

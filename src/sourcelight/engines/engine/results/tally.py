@@ -183,17 +183,16 @@ def _excluded_raw(paths: Sequence[bytes], counts: Any) -> dict[str, int]:
         texts = pa.array([str(path, "utf-8", "replace") for path in paths], pa.string())
         return _excluded(texts, counts)
     found = {}
-    starts: Any = None
+    sizes = np.fromiter(map(len, paths), np.int64, len(paths)) + 1
+    starts = np.cumsum(sizes) - sizes
     for (_, regexp), (needed, compiled) in zip(_EXCLUDES, _raw_excludes(), strict=True):
         if needed not in joined:
             continue
-        places = [hit.start() for hit in compiled.finditer(joined)]
-        if places:
-            if starts is None:
-                sizes = np.fromiter(map(len, paths), np.int64, len(paths)) + 1
-                starts = np.cumsum(sizes) - sizes
-            held = np.zeros(len(paths), dtype=np.bool_)
-            held[starts.searchsorted(places, side="right") - 1] = True
+        # Looking for the text alone takes a tenth of the time of the expression, and few paths hold it.
+        places = [hit.start() for hit in re.finditer(re.escape(needed), joined)]
+        holding = np.unique(starts.searchsorted(places, side="right") - 1).tolist()
+        held = [at for at in holding if compiled.search(paths[at])]
+        if held:
             found[regexp] = int(counts[held].sum())
     return found
 
