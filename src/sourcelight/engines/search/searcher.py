@@ -149,7 +149,7 @@ class _Run:
     def __post_init__(self) -> None:
         self.waiting = Waiting()
         if self.options.max_matches is None:
-            self.pace = Pace(_UNBOUNDED_UNITS)
+            self.pace = Pace(_UNBOUNDED_UNITS, whole=True)
 
     def parts(self, group: Opened) -> Iterator[SearchPart]:
         """Search what was opened together."""
@@ -187,7 +187,8 @@ class _Run:
                 collector.settle()
                 yield self.waiting.part(collector.rendered())
                 return
-            if collector.full or (collector.any and self.waiting.due) or self.waiting.long:
+            due = self.waiting.due or (self.pace.large and not self.waiting.told)
+            if collector.full or (collector.any and due) or self.waiting.long:
                 yield self.waiting.part(collector.rendered())
 
     def _steps(self, running: FleetSearch) -> Iterator[Found | _Hurry]:
@@ -237,11 +238,11 @@ class _Done:
 
 
 class Waiting:
-    """What is to be told with the next part."""
+    """What is to be told with the next part; `told` once matches were."""
 
     def __init__(self) -> None:
         self._since = time.monotonic()
-        self._told = False
+        self.told = False
         self._clear()
 
     def _clear(self) -> None:
@@ -262,13 +263,13 @@ class Waiting:
     @property
     def due(self) -> bool:
         """Whether matches have waited long enough for others to share a batch with; the first ones wait less."""
-        return time.monotonic() - self._since > (_TOGETHER_S if self._told else _FIRST_S)
+        return time.monotonic() - self._since > (_TOGETHER_S if self.told else _FIRST_S)
 
     def part(self, rendered: Rendered = NOTHING) -> SearchPart:
         """Make a part that tells it all."""
         done, skipped, failed = tuple(self.done), self.skipped, self.failed
         part = SearchPart(rendered.batches, done, rendered.matches, rendered.files, skipped, failed)
-        self._told = self._told or bool(rendered.batches)
+        self.told = self.told or bool(rendered.batches)
         self._since = time.monotonic()
         self._clear()
         return part

@@ -35,10 +35,19 @@ _NO_PLACES: Places = np.zeros(0, dtype=np.int64)
 class Pace:
     """How many units the next batch takes: few at first, so that the first rows come soon, then as many as it bears.
 
-    A batch whose handling takes long makes the next one smaller: a search can be stopped only between batches.
+    A batch whose handling takes long makes the next one smaller: a search can be stopped only between batches. Where
+    `whole` says that one batch should be enough, few come first all the same if it is not: then `large`.
     """
 
     units: int = _FIRST_UNITS
+    whole: bool = False
+    large: bool = False
+
+    def begin(self, units: int) -> None:
+        """Know how many units there are."""
+        if self.whole and units > _AT_ONCE * self.units:
+            self.units, self.large = _FIRST_UNITS, True
+        self.whole = False
 
     def adapt(self, taken_s: float) -> None:
         """Set the size of the next batch from the CPU time that the last one took, its consumer's included."""
@@ -132,6 +141,7 @@ class FleetSearch:
         whole = int(sizes[-1]) if len(sizes) else 0
         wide = not self._simple or (self.by_path[0] and self._many_paths)
         at = first = 0
+        pace.begin(len(together))
         while first < fleet.documents:
             check(self.stopped)
             room = (int(sizes[at - 1]) if at else 0) + pace.units * _COMMON_BYTES
