@@ -63,10 +63,17 @@ class Answer:
     body: bytes
 
 
-def ask(port: int, method: str, path: str, body: bytes | None = None, headers: Any = None) -> Answer:
-    """One request on a connection of its own, the whole body read and not looked at."""
+def ask(
+    port: int,
+    method: str,
+    path: str,
+    body: bytes | None = None,
+    headers: Any = None,
+    kept: http.client.HTTPConnection | None = None,
+) -> Answer:
+    """One request on a connection of its own, or on one that is `kept`; the whole body is read and not looked at."""
     began = time.perf_counter()
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE_S)
+    connection = kept or http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE_S)
     try:
         connection.request(method, path, body, headers or {})
         response = connection.getresponse()
@@ -78,8 +85,14 @@ def ask(port: int, method: str, path: str, body: bytes | None = None, headers: A
         if response.status != 200:
             raise RuntimeError(f"{path}: {response.status} {pieces[0][:300]!r}")
     finally:
-        connection.close()
+        if kept is None:
+            connection.close()
     return Answer(first_s, whole_s, b"".join(pieces))
+
+
+def keep_connection(service: Service | Zoekt) -> None:
+    """Ask a service on one connection from now on."""
+    service.kept = http.client.HTTPConnection("127.0.0.1", service.port, timeout=_PATIENCE_S)
 
 
 class Service:
@@ -88,12 +101,13 @@ class Service:
     def __init__(self, port: int, token: str, pid: int) -> None:
         self.port = port
         self.pid = pid
+        self.kept: http.client.HTTPConnection | None = None
         self._headers = {"Authorization": f"token {token}", "Accept": "text/event-stream"}
 
     def search(self, query: str) -> Answer:
         """Search, reading the whole stream."""
         values = urlencode({"q": query, "v": "V3", "t": "standard", "display": "-1"}, quote_via=quote)
-        return ask(self.port, "GET", f"/.api/search/stream?{values}", headers=self._headers)
+        return ask(self.port, "GET", f"/.api/search/stream?{values}", headers=self._headers, kept=self.kept)
 
 
 @contextmanager
@@ -115,11 +129,12 @@ class Zoekt:
     def __init__(self, port: int, pid: int) -> None:
         self.port = port
         self.pid = pid
+        self.kept: http.client.HTTPConnection | None = None
 
     def search(self, query: str) -> Answer:
         """Search, reading the whole answer."""
         body = json.dumps({"Q": query, "Opts": _ALL}).encode()
-        return ask(self.port, "POST", "/api/search", body, {"Content-Type": "application/json"})
+        return ask(self.port, "POST", "/api/search", body, {"Content-Type": "application/json"}, self.kept)
 
     def matches(self, query: str) -> int:
         """How many matches in contents it finds."""

@@ -1,13 +1,13 @@
 """The queries of the design's table against ripgrep and zoekt: the same matches, and how much faster.
 
 Run: ``python benchmarks/queries.py --corpus FOLDER [--index FOLDER] [--rounds N] [--row-seconds S] [--check]
-[--queries NAME,NAME]``.
+[--kept] [--queries NAME,NAME]``.
 
 FOLDER holds git repositories; twenty with a gigabyte of text tell something. Zoekt is asked over HTTP, and so is our
-own service: one connection a query, the whole body read and not parsed, every match asked for. Zoekt takes part when
-the environment names its binaries, see `peers.zoekt`. Ripgrep searches a checkout whose files are the repositories'
-blobs (as CPU time, of all its threads, against the CPU time of a DataFrame in this process). Measuring begins once
-our service is at rest: it looks for definitions when it starts.
+own service: one connection a query, or with ``--kept`` one for all of them; the whole body read and not parsed, every
+match asked for. Zoekt takes part when the environment names its binaries, see `peers.zoekt`. Ripgrep searches a
+checkout whose files are the repositories' blobs (as CPU time, of all its threads, against the CPU time of a DataFrame
+in this process). Measuring begins once our service is at rest: it looks for definitions when it starts.
 
 All of them run one after the other in every round; the two services as often in a round as fits into a tenth of a
 second. Wall times are medians of the rounds, and a ratio the median of the rounds' ratios; CPU times are those of the
@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus import Corpus, machine, markdown, timed, until_quiet, used_cpu_s
-from peers import Answer, Row, Service, Zoekt, ripgrep_bytes, ripgrep_rows, serving, zoekt
+from peers import Answer, Row, Service, Zoekt, keep_connection, ripgrep_bytes, ripgrep_rows, serving, zoekt
 
 FILTER_OR_PHRASE = 1.1
 MANY_HITS = 100_000
@@ -385,6 +385,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--row-seconds", type=float, default=6.0, help="time after which a row begins no new round")
     parser.add_argument("--check", action="store_true", help="compare lines with ripgrep's, matches with zoekt's")
+    parser.add_argument("--kept", action="store_true", help="ask each service on one connection")
     parser.add_argument("--queries", default="", help="parts of names of queries, with commas between")
     options = parser.parse_args()
     with ExitStack() as stack:
@@ -398,6 +399,9 @@ def main() -> int:
         waited_s = until_quiet(service.pid)
         print(f"{corpus.describe()}; up to {options.rounds} rounds, {options.row_seconds:g} s a row")
         print(f"our service came to rest after {waited_s:.0f} s; load then {os.getloadavg()[0]:.1f}\n")
+        for one in (service, other) if options.kept else ():
+            if one is not None:
+                keep_connection(one)
         bench = Bench(corpus, tree, service, other, options)
         rows = []
         try:
