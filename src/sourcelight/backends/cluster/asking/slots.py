@@ -220,7 +220,9 @@ class Slots:
             wait_s = _STEP_S
             if gathered.rows:
                 wait_s = gathered.since + (TOGETHER_S if self._given else FIRST_S) - time.monotonic()
-                if gathered.rows >= _MOST_ROWS or wait_s <= 0:
+                # What is half told comes from one worker alone: no other's rows can come beside its first ones.
+                alone = not self._given and self.slots[turn[1]].given > 0
+                if gathered.rows >= _MOST_ROWS or wait_s <= 0 or alone:
                     return True
             self.waiting = True
             self.changed.wait(min(wait_s, _STEP_S))

@@ -31,6 +31,9 @@ HEDGE_S, HEDGE_TIMES = 0.3, 3.0
 QUIET_S = 3 * BEAT_S
 """Nor is one that says nothing for so long, whatever the others do."""
 
+HEDGES, HEDGED_SHARE = 8, 10
+"""Second tries at a time at most, or one for so many streams: where all are slow, twice the work helps nobody."""
+
 _PAUSE_S = 0.02
 
 
@@ -42,6 +45,7 @@ class _Stream:
     heard: float
     task: asyncio.Task[None] | None = None
     hedged: bool = False
+    hedge: bool = False
     paused: bool = False
 
 
@@ -136,10 +140,10 @@ class Streams:
         found = dict.fromkeys([*holders, *sorted(live, key=lambda one: rank[one.name])])
         return tuple([member for member in found if member.address not in asked][:REPLICAS])
 
-    def _begin(self, member: Member, names: Sequence[str]) -> None:
+    def _begin(self, member: Member, names: Sequence[str], *, hedge: bool = False) -> None:
         self.turns.ask(member, names)
         now = time.monotonic()
-        stream = _Stream(member, self.slots.open(names), now, now)
+        stream = _Stream(member, self.slots.open(names), now, now, hedge=hedge)
         self._open.add(stream)
         stream.task = self._spawn(self._follow(stream))
 
@@ -224,7 +228,10 @@ class Streams:
         """Ask a second worker for what a slow one has not told whole: slow by what the others took, or silent."""
         usual = max(HEDGE_S, HEDGE_TIMES * statistics.median(self._durations)) if self._durations else math.inf
         now = time.monotonic()
+        left = max(HEDGES, len(self._open) // HEDGED_SHARE) - sum(stream.hedge for stream in self._open)
         for stream in list(self._open):
+            if left <= 0:
+                return
             slow = now - stream.began >= usual or now - stream.heard >= QUIET_S
             if stream.hedged or stream.paused or not slow:
                 continue
@@ -235,4 +242,5 @@ class Streams:
                 if member is not None:
                     groups.setdefault(member, []).append(name)
             for member, names in groups.items():
-                self._begin(member, names)
+                self._begin(member, names, hedge=True)
+            left -= len(groups)
