@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.backends.embed.homes import data_home, index_folder
 from sourcelight.core.batches import Cancellation, Event, RepositoryFacts
 from sourcelight.core.batches.answers import Answer, CallObserver
+from sourcelight.core.batches.unmade import UnmadeBatch
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine import Engine, Limits
 from sourcelight.engines.search import IndexProgress, IndexStore
@@ -86,6 +87,14 @@ def open_engine(
     return engine
 
 
+def _next(events: Iterator[Event]) -> Event | object:
+    """The next event, its record batch made here and not on the event loop; `_END` when there is none."""
+    event = next(events, _END)
+    if isinstance(event, UnmadeBatch):
+        _ = event.batch
+    return event
+
+
 class EmbeddedBackend:
     """`client.Backend` over an engine of this process, be its repositories here or on the workers of a cluster."""
 
@@ -135,7 +144,7 @@ class EmbeddedBackend:
         try:
             events = await loop.run_in_executor(self._threads, begin)
             while True:
-                step = loop.run_in_executor(self._threads, next, events, _END)
+                step = loop.run_in_executor(self._threads, _next, events)
                 event = await asyncio.shield(step)
                 if event is _END:
                     return
