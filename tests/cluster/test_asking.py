@@ -14,6 +14,7 @@ import pytest
 from cluster.desks import DeskCell, Harm, Messages
 from cluster.processes import wait_until
 from cluster.questions import QUERY, Line, searched
+from sourcelight.backends.cluster.asking.calls import NoAnswer
 from sourcelight.backends.cluster.asking.slots import MOST_BYTES, Slots
 from sourcelight.backends.cluster.building.generations import build_generation
 from sourcelight.backends.cluster.engine import ClusterEngine
@@ -26,6 +27,8 @@ from sourcelight.backends.cluster.worker.search import FILES, Piece
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import ClusterError, StorageError
 from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines import tools
+from sourcelight.engines.tools import CallContext
 from sourcelight.repos import Catalog, Viewer
 from sourcelight.testing import RepositoryBuilder
 
@@ -197,6 +200,17 @@ def test_workers_of_another_version_are_refused_by_name_and_left_out(
     for tried in search.accounting.skipped.values():
         assert "it runs sourcelight " in tried[0].reason
         assert "asked by sourcelight 0.0.1" in tried[0].reason
+    # From now on nobody is asked; the reason is still known, to searches and to calls.
+    engine.fleet.run(engine.fleet.members.look())
+    assert not engine.fleet.members.live
+    _, search = searched(engine)
+    told = {one.worker: one.reason for tried in (search.accounting.skipped or {}).values() for one in tried}
+    assert sorted(told) == ["w1", "w2", "w3"]
+    (name, *_) = search.accounting.planned
+    for call in ("list_files", "commit_search"):
+        arguments = {"repo": name} if call == "list_files" else {"repos": [name]}
+        with pytest.raises(NoAnswer, match=rf"{call} could not be answered.*w3: it runs sourcelight"):
+            tools.call(call, arguments, CallContext(engine, Viewer.owner()))
 
 
 def test_workers_stop_when_whoever_asked_goes_away(cell: DeskCell, engine: ClusterEngine) -> None:

@@ -50,7 +50,7 @@ def explained_by_workers(
     asking = Holders(turns, engine.generation, order, fleet.silence_s)
     messages = waited(engine, asking.each(), cancellation)
     if not messages:
-        raise NoAnswer("explain", [one for name in asking.skipped for one in turns.tried.get(name, ())])
+        raise NoAnswer("explain", [one for name in asking.skipped for one in turns.why(name)])
     made = explained(engine, query, request, plans, [one["answer"]["attributes"]["explained"] for one in messages])
-    lost = [Advice("backend-missing", sentence(name, turns.tried.get(name, ()))) for name in sorted(asking.skipped)]
+    lost = [Advice("backend-missing", sentence(name, turns.why(name))) for name in sorted(asking.skipped)]
     return replace(made, warnings=(*made.warnings, *lost))

@@ -123,7 +123,7 @@ def _dated(call: Call) -> Mapping[str, Any]:
 
 def _skipped(name: str, asking: Holders, messages: Sequence[Any]) -> dict[str, str]:
     """Repositories that nobody answered for, and what is said of each."""
-    tried = {one: tuple(asking.turns.tried.get(one, ())) for one in asking.skipped}
+    tried = {one: asking.turns.why(one) for one in asking.skipped}
     if not messages:
         raise NoAnswer(name, [one for each in tried.values() for one in each])
     return {one: sentence(one, each) for one, each in sorted(tried.items())}

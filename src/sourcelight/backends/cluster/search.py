@@ -162,7 +162,7 @@ class ClusterSearch(Search):
             # Workers may have told what there was no time to give on.
             self._told_late |= self._slots.left
         done = {name for _, own in told for name in own}
-        skipped = {} if streams is None else {n: tuple(streams.turns.tried.get(n, ())) for n in names if n not in done}
+        skipped = {} if streams is None else {n: streams.turns.why(n) for n in names if n not in done}
         if self.limit_hit:
             skipped = {}
             done = set(names)

@@ -19,8 +19,8 @@ class NoAnswer(ClusterError):
     """Raised when none of the workers that could answer did; `tried` says why."""
 
     def __init__(self, what: str, tried: Sequence[Tried]) -> None:
-        super().__init__(f"{what} could not be answered. Asked: {reasons(tried)}. Try again in a moment.")
-        self.tried = tuple(tried)
+        self.tried = tuple(dict.fromkeys(tried))
+        super().__init__(f"{what} could not be answered. Asked: {reasons(self.tried)}. Try again in a moment.")
 
 
 async def ask_one(
@@ -64,10 +64,10 @@ async def ask_one(
         try:
             return await _asked(members, operation, order, member, silence_s, heard)
         except RETRIED as error:
-            if isinstance(error, GONE):
-                members.drop(member)
             tried.append(Tried.of(member.name, error, silence_s))
-    raise NoAnswer(what, tried)
+            if isinstance(error, GONE):
+                members.drop(member, tried[-1])
+    raise NoAnswer(what, tried or members.absent)
 
 
 async def _asked(

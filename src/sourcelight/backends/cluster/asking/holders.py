@@ -123,10 +123,11 @@ class Holders:
         """Note why a worker did not answer; raises what another would say too."""
         if not isinstance(fault, RETRIED):
             raise fault
+        tried = Tried.of(member.name, fault, self.silence_s)
         if isinstance(fault, GONE):
-            self.turns.members.drop(member)
+            self.turns.members.drop(member, tried)
         for name in names:
-            self._note(member, name, Tried.of(member.name, fault, self.silence_s))
+            self._note(member, name, tried)
 
     def _missing(self, member: Member, message: Message) -> list[str]:
         """Repositories that a worker answered without, as it could not have their shards."""

@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from sourcelight.backends.cluster.asking.tried import Tried
 from sourcelight.backends.cluster.messages import HELLO, KEEP, Order, versions
 from sourcelight.backends.cluster.placement import REPLICAS, place
 from sourcelight.backends.cluster.storage.generation import Generation
@@ -55,7 +56,7 @@ class Members:
     connections: Connections
     schedulers: Sequence[str]
     _cells: list[_Cell] = field(init=False)
-    _dropped: set[str] = field(default_factory=set)
+    _dropped: dict[str, Tried] = field(default_factory=dict)
     _live: tuple[Member, ...] | None = None
     _addresses: frozenset[str] = frozenset()
     _looked: float = 0.0
@@ -94,9 +95,15 @@ class Members:
             await asyncio.wait([self._looking])
         await asyncio.shield(self._start())
 
-    def drop(self, member: Member) -> None:
+    @property
+    def absent(self) -> tuple[Tried, ...]:
+        """The workers that schedulers know and nobody asks, and why."""
+        here = {one.address for cell in self._cells for one in cell.members}
+        return tuple(tried for address, tried in sorted(self._dropped.items()) if address in here)
+
+    def drop(self, member: Member, tried: Tried) -> None:
         """Ask this worker nothing until its scheduler has been asked again, and it answers."""
-        self._dropped.add(member.address)
+        self._dropped[member.address] = tried
         self._live = None
         self._start()
 
@@ -160,7 +167,8 @@ class Members:
     async def _look(self) -> None:
         try:
             await asyncio.gather(*(self._look_at(number, cell) for number, cell in enumerate(self._cells)))
-            self._dropped &= {one.address for cell in self._cells for one in cell.members}
+            here = {one.address for cell in self._cells for one in cell.members}
+            self._dropped = {address: tried for address, tried in self._dropped.items() if address in here}
         finally:
             self._live = None
             self._looked = time.monotonic()
@@ -170,7 +178,9 @@ class Members:
         found, answers = await asyncio.gather(
             self._known_to(number, cell.address), asyncio.gather(*(self._answers(one) for one in back))
         )
-        self._dropped -= {one.address for one, alive in zip(back, answers, strict=True) if alive}
+        for one, alive in zip(back, answers, strict=True):
+            if alive:
+                self._dropped.pop(one.address, None)
         self._live = None
         # Without its scheduler a worker of Dask ends: those that still answer may be asked until they do.
         cell.members = cell.members if found is None else found

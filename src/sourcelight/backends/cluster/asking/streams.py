@@ -166,10 +166,11 @@ class Streams:
         except ASKED_WRONG as error:
             self.slots.fail(error)
         except Exception as error:  # noqa: BLE001 - another worker may not meet it; if it does, it is told
+            tried = Tried.of(stream.member.name, error, self.silence_s)
             if isinstance(error, GONE):
                 self._gone.add(stream.member.address)
-                self.turns.members.drop(stream.member)
-            self._retry(stream, list(stream.copies), Tried.of(stream.member.name, error, self.silence_s))
+                self.turns.members.drop(stream.member, tried)
+            self._retry(stream, list(stream.copies), tried)
         finally:
             self._open.discard(stream)
             self.slots.drop(stream.copies)

@@ -61,6 +61,10 @@ class Turns:
         for name in names:
             self.asked.setdefault(name, set()).add(member.address)
 
+    def why(self, name: str) -> tuple[Tried, ...]:
+        """Why nobody answered for a repository: who was asked, or else those whom nobody asks, with their reasons."""
+        return tuple(self.tried.get(name, ())) or self.members.absent
+
     def failed(self, name: str, tried: Tried) -> None:
         """Note that a worker did not answer for a repository."""
         self.tried.setdefault(name, []).append(tried)
