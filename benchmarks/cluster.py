@@ -53,7 +53,8 @@ from sourcelight.repos import Catalog, Viewer
 
 WORKERS = ("a", "b", "c", "d")
 RARE = ("ThreadPoolExecutorFactoryBean count:all", "segmentation fault count:all", "ThreadPoolExecutor count:all")
-MANY = "return case:yes count:all"
+MANY = "to count:all type:file"
+MOST_LIMITED = 6
 ENDPOINTS = (4, 25, 100, 400)
 PER_ENDPOINT = 5
 FIRST_MS, ROWS_TIMES, BUILD_TIMES = 20.0, 1.3, 1.5
@@ -77,23 +78,38 @@ class Bench:
         return "" if met else " **missed**"
 
 
+class Limited(Exception):
+    """Raised for an answer that says that something is missing: it is measured once more."""
+
+
+def whole(engine: Engine, query: str) -> tuple[int, float]:
+    """As `answered`; an answer that says that something is missing is printed, and asked for again."""
+    for _ in range(MOST_LIMITED):
+        try:
+            return answered(engine, query)
+        except Limited as limited:
+            print(f"limited: {str(limited)[:500]}", file=sys.stderr, flush=True)
+    sys.exit(f"{query}: limited again and again")
+
+
 def answered(engine: Engine, query: str) -> tuple[int, float]:
     """Search to the end; rows, and seconds until the first ones."""
     began = time.perf_counter()
     first = 0.0
     rows = 0
     last: Any = None
+    said: list[str] = []
     for event in engine.stream(SearchRequest(query), EVERYTHING, Cancellation()):
         last = event
-        if isinstance(event, Progress) and (
-            missing := [item.title for item in event.skipped if item.severity == "error"]
-        ):
-            print(f"{query}: {missing}", file=sys.stderr, flush=True)
+        if isinstance(event, Progress):
+            said = [f"{item.title}: {item.message}" for item in event.skipped if item.severity != "info"]
         if isinstance(event, MatchBatch):
             first = first or time.perf_counter() - began
             rows += event.batch.num_rows
     if type(last).__name__ != "Done":
         sys.exit(f"{query}: the search did not end")
+    if said:
+        raise Limited(query, rows, said)
     return rows, first
 
 
@@ -151,7 +167,7 @@ def clustered(bench: Bench) -> Iterator[tuple[Cell, ClusterEngine]]:
             wait_until(lambda: len(engine.cluster.workers) == len(WORKERS), "workers join")
             engine.fleet.holders()
             for query in (*RARE, MANY):
-                answered(engine, query)
+                whole(engine, query)
             yield cell, engine
         finally:
             engine.close()
@@ -216,7 +232,7 @@ def many(bench: Bench) -> None:
         for _ in range(max(bench.rounds // 8, 3)):
             for name, one in (("one process", alone), ("cluster", engine)):
                 workers = cell.cpu_s()[1]
-                cpu, wall, (count, first) = timed(lambda one=one: answered(one, MANY))  # type: ignore[misc]
+                cpu, wall, (count, first) = timed(lambda one=one: whole(one, MANY))  # type: ignore[misc]
                 found[name].append((wall, first, cpu, cell.cpu_s()[1] - workers))
                 counts.add(count)
         if len(counts) != 1:
@@ -253,7 +269,7 @@ def endpoints(bench: Bench) -> None:
             rows.append(_endpoints(bench, folder, count))
             print(" | ".join(rows[-1]), file=sys.stderr, flush=True)
     head = ["endpoints", "repositories", "empty fan-out ms p50/p95", "search ms p50/p95", "CPU ms, client: fan-out"]
-    head += ["search", "CPU ms, scheduler, for a search", "scheduler at rest, ms in a second", "placed in s"]
+    head += ["search", "CPU ms, scheduler, for a search", "scheduler at rest, ms in a second", "placed in s", "limited"]
     print(markdown(head, rows))
 
 
@@ -267,14 +283,23 @@ def _endpoints(bench: Bench, storage: str, count: int) -> list[str]:
             _, placed_s, holders = timed(engine.fleet.holders)
             asked = len({members[0] for members in holders.values()})
             for _ in range(3):
-                answered(engine, query)
+                whole(engine, query)
                 fan_out(engine.fleet)
+            limited = 0
+
+            def ask() -> None:
+                nonlocal limited
+                try:
+                    answered(engine, query)
+                except Limited:  # a process with a hundred endpoints and no core to run on says nothing for seconds
+                    limited += 1
+
             times: list[list[float]] = [[], []]
             for _ in range(bench.rounds):
                 times[0].append(timed(lambda: fan_out(engine.fleet))[1] * 1e3)
-                times[1].append(timed(lambda: answered(engine, query))[1] * 1e3)
+                times[1].append(timed(ask)[1] * 1e3)
             empty = cpu_of(lambda: fan_out(engine.fleet), bench.rounds, cell)
-            search = cpu_of(lambda: answered(engine, query), bench.rounds * 2, cell)
+            search = cpu_of(ask, bench.rounds * 2, cell)
             before, began = cell.cpu_s()[0], time.monotonic()
             time.sleep(5)
             rest = (cell.cpu_s()[0] - before) / (time.monotonic() - began) * 1e3
@@ -289,6 +314,7 @@ def _endpoints(bench: Bench, storage: str, count: int) -> list[str]:
         f"{search[1]:.2f}",
         f"{rest:.1f}",
         f"{placed_s:.2f}",
+        f"{limited} of {bench.rounds * 3}",
     ]
 
 
@@ -311,23 +337,26 @@ def sizes(bench: Bench) -> None:
             pid = cell.workers["first"].pid
             rows.append(["memory of a worker without shards, MB (of its own)", _memory(pid)])
             rows.append(["memory of the scheduler, MB (of its own)", _memory(cell.scheduler.pid)])
-            _, wall, _ = timed(lambda: answered(engine, RARE[0]))
+            _, wall, _ = timed(lambda: whole(engine, RARE[0]))
             rows.append([f"first search: all {len(generation.searchable)} shards fetched and opened, s", f"{wall:.1f}"])
             rows.append(["memory after it, MB (of its own)", _memory(pid)])
             for query in (*RARE[1:], "type:symbol decode count:all", MANY):
-                answered(engine, query)
+                whole(engine, query)
             rows.append(["memory after larger ones, MB (of its own)", _memory(pid)])
         finally:
             engine.close()
-    with clustered(bench) as (cell, engine):
+    with one_process(bench) as alone, clustered(bench) as (cell, engine):
         for query in (RARE[0], "fmt.Errorf count:all"):
             rate, own, others = _rate(engine, query, cell)
-            rows.append(
+            one, own_one, _ = _rate(alone, query, cell)
+            again, _, _ = _rate(engine, query, cell)
+            rows += [
                 [
                     f"`{query}`, four workers, {IN_FLIGHT} at once: searches a second",
-                    f"{rate:.0f} ({own:.1f} ms of CPU of the service and {others:.1f} ms of the workers for each)",
-                ]
-            )
+                    f"{rate:.0f} and {again:.0f} (CPU ms: {own:.1f} of the service, {others:.1f} of the workers)",
+                ],
+                ["the same in one process, in between: searches a second", f"{one:.0f} ({own_one:.1f} ms of CPU)"],
+            ]
     print(markdown(["what", "figure"], rows))
 
 
@@ -336,13 +365,13 @@ def _memory(pid: int) -> str:
     return f"{whole:.0f} ({own:.0f})"
 
 
-def _rate(engine: ClusterEngine, query: str, cell: Cell) -> tuple[float, float, float]:
+def _rate(engine: Engine, query: str, cell: Cell) -> tuple[float, float, float]:
     counts = [0] * IN_FLIGHT
     ends = time.monotonic() + SECONDS
 
     def run(at: int) -> None:
         while time.monotonic() < ends:
-            answered(engine, query)
+            whole(engine, query)
             counts[at] += 1
 
     workers, own, began = cell.cpu_s()[1], cpu_s(), time.monotonic()
