@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from typing import Any
@@ -31,12 +32,12 @@ class Recording(Connections):
     orders: list[Mapping[str, Any]]
 
     def ask(
-        self, address: str, operation: str, order: Mapping[str, Any] | None = None
+        self, address: str, operation: str, order: Mapping[str, Any] | None = None, silence_s: float = math.inf
     ) -> AsyncGenerator[dict[str, Any]]:
         """As always, remembering the order; what a worker is told to keep is nobody's call."""
         if operation != KEEP:
             self.orders.append(order or {})
-        return super().ask(address, operation, order)
+        return super().ask(address, operation, order, silence_s)
 
 
 @pytest.fixture
