@@ -14,7 +14,7 @@ from distributed.core import Server
 from sourcelight.backends.cluster.engine import ClusterEngine
 from sourcelight.backends.cluster.fleet import Fleet
 from sourcelight.backends.cluster.storage import Storage
-from sourcelight.backends.cluster.wiring import serve_orders
+from sourcelight.backends.cluster.wiring.serving import serve_orders
 from sourcelight.backends.cluster.worker.desk import WorkerDesk
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ import pytest
 import sourcelight as sl
 from cluster.test_calls import CALLS, HANDBOOK, HUB, PYTIDE, ids
 from sourcelight.backends.cluster.messages import KEEP
-from sourcelight.backends.cluster.wiring import Connections
+from sourcelight.backends.cluster.wiring.connections import Connections
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines import tools

@@ -44,7 +44,7 @@ def build(
     """Build the shards of all repositories below `paths`; fails when one could not be built."""
     from sourcelight.backends.cluster.building.generations import build_generation
     from sourcelight.backends.cluster.storage import Storage
-    from sourcelight.backends.cluster.wiring import check_address
+    from sourcelight.backends.cluster.wiring.addresses import check_address
     from sourcelight.repos import Catalog
 
     if not storage:

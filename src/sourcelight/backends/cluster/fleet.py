@@ -13,7 +13,8 @@ from sourcelight.backends.cluster.asking.members import Member, Members
 from sourcelight.backends.cluster.asking.streams import SILENCE_S
 from sourcelight.backends.cluster.storage.generation import Generation, current_id, read_generation
 from sourcelight.backends.cluster.storage.objects import Storage
-from sourcelight.backends.cluster.wiring import Connections, check_address, require_distributed
+from sourcelight.backends.cluster.wiring.addresses import check_address, require_distributed
+from sourcelight.backends.cluster.wiring.connections import Connections
 from sourcelight.core.errors import ClusterError, ConfigurationError
 
 GENERATION_S = 5.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sourcelight.backends.cluster.fleet import Fleet
-from sourcelight.backends.cluster.wiring import dask_client
+from sourcelight.backends.cluster.wiring.addresses import dask_client
 from sourcelight.core.errors import RepositoryNotFound
 
 

@@ -12,7 +12,7 @@ from sourcelight.backends.cluster.asking.tried import Tried
 from sourcelight.backends.cluster.messages import HELLO, KEEP, Order, versions
 from sourcelight.backends.cluster.placement import REPLICAS, place
 from sourcelight.backends.cluster.storage.generation import Generation
-from sourcelight.backends.cluster.wiring import Connections
+from sourcelight.backends.cluster.wiring.connections import Connections
 
 LOOK_S = 1.0
 """Seconds after which schedulers are asked again who is there, while searches come in."""

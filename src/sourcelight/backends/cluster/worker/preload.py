@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from sourcelight.backends.cluster.storage.objects import Storage
-from sourcelight.backends.cluster.wiring import serve_orders
+from sourcelight.backends.cluster.wiring.serving import serve_orders
 from sourcelight.backends.cluster.worker.desk import WorkerDesk
 
 

@@ -7,7 +7,7 @@ import os
 import signal
 from collections.abc import Mapping
 
-from sourcelight.backends.cluster.wiring import check_address, require_distributed, security_of
+from sourcelight.backends.cluster.wiring.addresses import check_address, require_distributed, security_of
 from sourcelight.core.errors import WorkersUnreachable
 
 PRELOAD = "sourcelight.backends.cluster.worker.preload"
