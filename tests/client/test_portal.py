@@ -17,7 +17,7 @@ import pytest
 
 from client.scripted import COMPLETE, ScriptedBackend, batch, run
 from sourcelight.client import AsyncClient, Client
-from sourcelight.client.portal import call, current_board, iterate
+from sourcelight.client.portal import Bell, call, current_board, iterate
 from sourcelight.core.batches import MatchBatch
 from sourcelight.display.notebook import Snapshot
 
@@ -37,6 +37,33 @@ def _interrupt_when(event: threading.Event, pressed: list[float] | None = None) 
     thread = threading.Thread(target=press)
     thread.start()
     return thread
+
+
+def _wait_for_ever(bell: Bell, begun: threading.Event) -> None:
+    begun.set()
+    while True:
+        bell.wait(0)
+
+
+def test_an_interrupt_while_waiting_leaves_nothing_locked() -> None:
+    main = threading.get_ident()
+    for number in range(200):
+        bell, begun = Bell(), threading.Event()
+
+        def press(begun: threading.Event, after_s: float) -> None:
+            assert begun.wait(5)
+            time.sleep(after_s)
+            signal.pthread_kill(main, signal.SIGINT)
+
+        thread = threading.Thread(target=press, args=(begun, number * 1e-6))
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            _wait_for_ever(bell, begun)
+        thread.join(5)
+        ringing = threading.Thread(target=bell.ring, daemon=True)
+        ringing.start()
+        ringing.join(5)
+        assert not ringing.is_alive()
 
 
 def test_all_calls_share_one_loop_apart_from_the_callers() -> None:

@@ -11,12 +11,14 @@ import asyncio
 import atexit
 import os
 import threading
+import time
 import warnings
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from contextlib import aclosing, suppress
 from contextvars import ContextVar
+from queue import Empty, SimpleQueue
 from typing import Any, Generic, Protocol, TypeVar
 
 import anyio
@@ -42,18 +44,40 @@ class Drawn(Protocol):
         """Note that the caller stopped the work."""
 
 
+class Bell:
+    """Wakes the one thread that waits for it.
+
+    An interrupt in the middle of waiting leaves nothing locked. A `threading.Event` may stay locked for ever where one
+    comes between taking its lock and noting that it is taken, and then stops the loop, which wants to set it.
+    """
+
+    def __init__(self) -> None:
+        self._rung: SimpleQueue[None] = SimpleQueue()
+
+    def ring(self) -> None:
+        """Wake the thread, now or when it waits next."""
+        self._rung.put(None)
+
+    def wait(self, most_s: float) -> None:
+        """Return when it rings, or did since the last time, or after so many seconds."""
+        with suppress(Empty):
+            self._rung.get(timeout=most_s)
+            while True:
+                self._rung.get_nowait()
+
+
 class Board:
     """What a coroutine asks the thread that waits for it to draw, and to warn of."""
 
     def __init__(self) -> None:
-        self.wake = threading.Event()
+        self.bell = Bell()
         self.warnings: list[Warning] = []
         self._drawn: tuple[Drawn, ...] = ()
 
     def add(self, drawn: Drawn) -> None:
         """Have something drawn from now on."""
         self._drawn = (*self._drawn, drawn)
-        self.wake.set()
+        self.bell.ring()
 
     def paint(self) -> None:
         """Draw what is due; only the waiting thread calls this."""
@@ -135,40 +159,49 @@ class _Task(Generic[T]):
 
     def __init__(self, function: Callable[[], Awaitable[T]]) -> None:
         self.board = Board()
-        self.unwound = threading.Event()
+        self.unwound = False
         self._function = function
         self._cancelled = False
         self._task: asyncio.Task[Any] | None = None
-        self._future: Future[T] | None = None
+        self._done: list[T] = []
+        self._fault: BaseException | None = None
 
     def start(self) -> None:
         """Begin; apart from the constructor, since an interrupt may come between beginning and knowing of it."""
         portal, _ = _Loop.running()
-        self._future = portal.start_task_soon(self._run)
+        portal.start_task_soon(self._run)
 
-    async def _run(self) -> T:
+    async def _run(self) -> None:
         token = _board.set(self.board)
         self._task = asyncio.current_task()
         try:
             if self._cancelled:
-                raise asyncio.CancelledError
-            return await self._function()
+                raise asyncio.CancelledError  # noqa: TRY301 - as if it had been cancelled
+            self._done.append(await self._function())
+        except BaseException as fault:
+            self._fault = fault
+            raise
         finally:
             _board.reset(token)
-            self.unwound.set()
-            self.board.wake.set()
+            self.unwound = True
+            self.board.bell.ring()
 
     def look(self) -> None:
         """Wait for news, a tenth of a second at most, and draw."""
-        self.board.wake.wait(SLICE_S)
-        self.board.wake.clear()
+        self.board.bell.wait(SLICE_S)
         self.board.paint()
 
     def result(self) -> T:
         """The outcome of a task that has unwound."""
-        if self._future is None:
-            raise RuntimeError("the task was never started")
-        return self._future.result(timeout=5)
+        fault, self._fault = self._fault, None
+        try:
+            if isinstance(fault, asyncio.CancelledError):
+                raise CancelledError from fault
+            if fault is not None:
+                raise fault
+        finally:
+            del fault  # its frames hold this one
+        return self._done[0]
 
     def soon(self, function: Callable[[], object]) -> None:
         """Run something on the loop of the task, which must have begun; nothing happens on a loop that has ended."""
@@ -181,7 +214,9 @@ class _Task(Generic[T]):
         self._cancelled = True
         if self._task is not None:
             self.soon(self._task.cancel)
-        self.unwound.wait(wait_s)
+        until = time.monotonic() + wait_s
+        while not self.unwound and (left_s := until - time.monotonic()) > 0:
+            self.board.bell.wait(left_s)
 
     def interrupt(self) -> None:
         """Stop for an interrupt: what arrived is marked at once, whether or not the work has stopped already."""
@@ -203,7 +238,7 @@ def call(function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
     task = _Task(lambda: function(*args, **kwargs))
     try:
         task.start()
-        while not task.unwound.is_set():
+        while not task.unwound:
             task.look()
     except KeyboardInterrupt:
         task.interrupt()
@@ -233,12 +268,12 @@ def iterate(generator: Callable[..., AsyncGenerator[T, None]], *args: Any, **kwa
                 await room.acquire()
                 items.append(item)
                 if board is not None:
-                    board.wake.set()
+                    board.bell.ring()
 
     task = _Task(produce)
     try:
         task.start()
-        while items or not task.unwound.is_set():
+        while items or not task.unwound:
             if items:
                 item = items.popleft()
                 task.soon(room.release)
