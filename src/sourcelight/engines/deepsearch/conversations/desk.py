@@ -273,8 +273,6 @@ class Desk:
         if found.status in FINAL:
             return False
         ended = self.store.end(question, "canceled", CANCELED)
-        if ended:
-            self.store.tell(question, "canceled", CANCELED)
         work = self._works.get(question)
         if work is not None:
             work.cancellation.cancel()

@@ -200,15 +200,20 @@ class ConversationStore:
                 "UPDATE conversations SET updated_ms = ? WHERE id = (SELECT conversation FROM questions WHERE id = ?)",
                 (now, question),
             )
+            _append(connection, question, "completed", {"citations": len(finished.citations)}, now)
         return True
 
     def end(self, question: int, status: str, error: Mapping[str, str]) -> bool:
-        """End a question without an answer; False when it had ended before."""
-        changed = self.state.database.change(
-            """UPDATE questions SET status = ?, error = ?, finished_ms = ?
-                WHERE id = ? AND status IN ('pending', 'processing')""",
-            status, json.dumps(dict(error)), self.now_ms(), question,
-        )  # fmt: skip
+        """End a question without an answer, and tell so; False when it had ended before."""
+        now = self.now_ms()
+        with self.state.database.write() as connection:
+            changed = connection.execute(
+                """UPDATE questions SET status = ?, error = ?, finished_ms = ?
+                    WHERE id = ? AND status IN ('pending', 'processing')""",
+                (status, json.dumps(dict(error)), now, question),
+            ).rowcount
+            if changed:
+                _append(connection, question, status, error, now)
         return changed > 0
 
     def running_boots(self) -> list[str]:
@@ -275,14 +280,7 @@ class ConversationStore:
         """Append an event."""
         now = self.now_ms()
         with self.state.database.write() as connection:
-            row = connection.execute(
-                "SELECT 1 + coalesce(max(number), 0) FROM question_events WHERE question = ?", (question,)
-            ).fetchone()
-            text = json.dumps(dict(payload))
-            connection.execute(
-                "INSERT INTO question_events VALUES (?, ?, ?, ?, ?)", (question, row[0], kind, now, text)
-            )
-        return Event(int(row[0]), kind, now, dict(payload))
+            return _append(connection, question, kind, payload, now)
 
     def events(self, question: int, after: int = 0) -> list[Event]:
         """Read the events behind a number."""
@@ -292,6 +290,16 @@ class ConversationStore:
             question, after,
         )  # fmt: skip
         return [Event(number, kind, at, json.loads(payload)) for number, kind, at, payload in rows]
+
+
+def _append(connection: Any, question: int, kind: str, payload: Mapping[str, Any], now: int) -> Event:
+    """Append an event; the last one in the transaction that ends the question, so that no reader sees one alone."""
+    (number,) = connection.execute(
+        "SELECT 1 + coalesce(max(number), 0) FROM question_events WHERE question = ?", (question,)
+    ).fetchone()
+    text = json.dumps(dict(payload))
+    connection.execute("INSERT INTO question_events VALUES (?, ?, ?, ?, ?)", (question, number, kind, now, text))
+    return Event(int(number), kind, now, dict(payload))
 
 
 def astuple_of(source: KeptSource) -> tuple[Any, ...]:

@@ -82,8 +82,7 @@ class Work:
             self._end("error", _INTERNAL)
         finally:
             self.done.set()
-            with self._changed:
-                self._changed.notify_all()
+            self._wake()
 
     def _answer(self) -> None:
         context = replace(self.context, observer=self._observe)
@@ -96,16 +95,15 @@ class Work:
         draft = self.researcher.research(inquiry, None, self._emit)
         finished = finish(draft, inquiry, self._emit)
         self.cancellation.check()
-        kept = self.store.complete(
+        self.store.complete(
             self.question, finished, researcher=draft.researcher, model=draft.model,
             error=draft.error,
         )  # fmt: skip
-        if kept:
-            self._tell("completed", {"citations": len(finished.citations)})
+        self._wake()
 
     def _end(self, status: str, error: dict[str, str]) -> None:
-        if self.store.end(self.question, status, error):
-            self._tell(status, error)
+        self.store.end(self.question, status, error)
+        self._wake()
 
     def _emit(self, happening: Happening) -> None:
         self._tell(happening.kind, happening.payload)
@@ -119,9 +117,12 @@ class Work:
 
     def _tell(self, kind: str, payload: Any) -> Event:
         event = self.store.tell(self.question, kind, payload)
+        self._wake()
+        return event
+
+    def _wake(self) -> None:
         with self._changed:
             self._changed.notify_all()
-        return event
 
     def _observe(self, progress: CallProgress) -> None:
         for listener in list(self._listeners):
