@@ -128,7 +128,11 @@ def _wait_for_kernel(page: Any, address: str, timeout_s: float = 60) -> None:
     base, _, query = address.partition("/doc/")
     url = f"{base}/api/kernels?{query.partition('&')[2]}"
     until = time.monotonic() + timeout_s
-    while not any(kernel["execution_state"] == "idle" for kernel in page.request.get(url).json()):
+    while True:
+        answer = page.request.get(url)
+        # While a kernel comes up, the list may be an error that says so.
+        if answer.ok and any(kernel["execution_state"] == "idle" for kernel in answer.json()):
+            return
         if time.monotonic() > until:
             raise TimeoutError(f"no kernel is idle after {timeout_s} s")
         page.wait_for_timeout(50)
