@@ -102,6 +102,15 @@ def test_content_drops_hits_in_paths(engine: Engine) -> None:
     assert final(events).match_count == final(run(engine, "repo:one retry type:file")).match_count
 
 
+@pytest.mark.parametrize("path", ["commit", "commit.diff", "commit.diff.added", "commit.diff.removed"])
+def test_commits_cannot_be_selected_from_files(engine: Engine, path: str) -> None:
+    said = alert(events := run(engine, f"retry select:{path}"))
+    assert rows(events) == []
+    assert final(events).match_count == 0
+    assert said is not None
+    assert f"select:{path} keeps only commits, and none are searched for".lower() in said.description.lower()
+
+
 def test_a_limit_counts_what_was_selected(engine: Engine) -> None:
     events = run(engine, "retry select:file count:2")
     assert len(rows(events)) == final(events).match_count == 2

@@ -61,7 +61,7 @@ class Selector:
         if head == "repo":
             return self._repository(batch)
         kinds = batch.column(batch.schema.get_field_index("type"))
-        wanted = pc.is_in(kinds.cast(pa.string()), value_set=pa.array(_KINDS.get(head, ())))
+        wanted = pc.is_in(kinds.cast(pa.string()), value_set=pa.array(_KINDS.get(head, ()), pa.string()))
         batch = batch.filter(wanted)
         if not batch.num_rows:
             return None
