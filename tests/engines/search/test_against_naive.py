@@ -36,6 +36,7 @@ WORDS = [
 LITERALS = ["foo", "bar", "r", "ba", "foobar", "this function returns", "return", "é", "日", "k", "sk", "s", "bar\nfoo"]
 LITERALS += ["barbar", "  ", "yyyyyyyyyyyyyyyyyyyy", "absent", "x1", ".", "oo\n", "\n"]
 REGEXPS = [r"fo+", r"foo|bar", r"^foo", r"bar$", r"\bfoo\b", r"[a-z]+bar", r"foo\s+bar", r"o\n", r"(?s)foo.*bar", r"x?"]
+REGEXPS += [r"^\s*foo", r"bar\s*$", r"\bfoo\b\s*", r"foo\s*\z", r"\Afoo\s*"]
 REGEXPS += [r"re(turn|bar)", r"\w{5,}", r"[^a-z]", r"é", r"^$", r"(foo|this function) ?returns?", r".", r"\W+"]
 
 files = st.dictionaries(
@@ -122,3 +123,17 @@ def test_after_any_changes_the_index_answers_as_if_built_anew(history: list[dict
             build_memory(Path(folder), source, commit)
             found = rows_of(search_memory(Path(folder), commit, query, SearchOptions()))
             assert found == naive_rows(source.commits[commit], query)
+
+
+@pytest.mark.parametrize("regexp", [r"^\s*foo", r"foo\s*$", r"\bfoo\b\s*", r"\Afoo\s*", r"foo\s*\z", r"^[^x]oo$"])
+def test_a_file_without_a_last_newline_is_no_part_of_the_next(regexp: str, tmp_path: Path) -> None:
+    """The contents of files stand one behind the other, and patterns that cross lines are sought in all at once."""
+    corpus = {f"{number}.txt".encode(): b"foo" for number in range(3)} | {b"9.txt": b"foo\nbar\nfoo"}
+    corpus = {path: text + b"\nlast%d\nfoo" % number for number, (path, text) in enumerate(corpus.items())}
+    source = MemorySource()
+    commit = source.commit(corpus)
+    query = TextQuery(Atom(_pattern(regexp, "regexp", True)))
+    build_memory(tmp_path, source, commit)
+    found = rows_of(search_memory(tmp_path, commit, query))
+    assert found == naive_rows(source.commits[commit], query)
+    assert {row[0] for row in found} == {path.decode() for path in corpus}

@@ -34,6 +34,11 @@ class Hits:
             return self
         return Hits(self.start[mask], self.end[mask], None if self.line is None else self.line[mask])
 
+    def between(self, first: int, last: int) -> Hits:
+        """Those from number `first` up to `last`."""
+        part = slice(first, last)
+        return Hits(self.start[part], self.end[part], None if self.line is None else self.line[part])
+
 
 _PROBED = 16
 _FOLDING_PAYS = 8
@@ -108,8 +113,9 @@ def _find_folded(fleet: Fleet, pattern: CompiledPattern, ranges: Places) -> Hits
 
 def _find_in_documents(fleet: Fleet, pattern: CompiledPattern, documents: Places, stopped: Stopped) -> Hits:
     found: list[Places] = []
-    starts = fleet.doc_start[documents]
-    ranges = np.stack((starts, starts + fleet.doc_size[documents]), axis=1)
+    # With the newline that ends each, even where the file has none: else its last line and the next file are one text.
+    last_units = fleet.unit_doc.searchsorted(documents, side="right") - 1
+    ranges = np.stack((fleet.doc_start[documents], fleet.unit_end[last_units]), axis=1)
     offsets = pattern.lines(fleet.buffers, ranges, stopped)
     for document in unique_sorted(fleet.docs_of(offsets)).tolist():
         check(stopped)
@@ -130,6 +136,18 @@ def merge_hits(parts: list[Hits]) -> Hits:
     order = np.lexsort((-end, start))
     kept = order[without_overlaps(start[order], end[order])]
     return Hits(start[kept], end[kept])
+
+
+def together(parts: list[Hits]) -> Hits:
+    """Spans that come one after another."""
+    if len(parts) == 1:
+        return parts[0]
+    lines = [part.line for part in parts if part.line is not None]
+    return Hits(
+        np.concatenate([part.start for part in parts]),
+        np.concatenate([part.end for part in parts]),
+        np.concatenate(lines) if len(lines) == len(parts) else None,
+    )
 
 
 def without_overlaps(start: Places, end: Places) -> NDArray[np.bool_]:
