@@ -128,12 +128,20 @@ def test_after_any_changes_the_index_answers_as_if_built_anew(history: list[dict
 @pytest.mark.parametrize("regexp", [r"^\s*foo", r"foo\s*$", r"\bfoo\b\s*", r"\Afoo\s*", r"foo\s*\z", r"^[^x]oo$"])
 def test_a_file_without_a_last_newline_is_no_part_of_the_next(regexp: str, tmp_path: Path) -> None:
     """The contents of files stand one behind the other, and patterns that cross lines are sought in all at once."""
-    corpus = {f"{number}.txt".encode(): b"foo" for number in range(3)} | {b"9.txt": b"foo\nbar\nfoo"}
-    corpus = {path: text + b"\nlast%d\nfoo" % number for number, (path, text) in enumerate(corpus.items())}
+    corpus = {b"%d.txt" % number: b"foo\nlast%d\nfoo" % number for number in range(4)}
+    _check(corpus, regexp, tmp_path)
+
+
+@pytest.mark.parametrize("regexp", [r"\s+$", r"\n\B", r"\n^", r"[^a]$", r"\d\n$", r"\d\s\z"])
+def test_the_end_of_a_file_is_no_place_within_the_text_of_all(regexp: str, tmp_path: Path) -> None:
+    _check({b"%d.txt" % number: b"a%d\n" % number for number in range(4)}, regexp, tmp_path)
+
+
+def _check(corpus: dict[bytes, bytes], regexp: str, folder: Path) -> None:
     source = MemorySource()
     commit = source.commit(corpus)
     query = TextQuery(Atom(_pattern(regexp, "regexp", True)))
-    build_memory(tmp_path, source, commit)
-    found = rows_of(search_memory(tmp_path, commit, query))
+    build_memory(folder, source, commit)
+    found = rows_of(search_memory(folder, commit, query))
     assert found == naive_rows(source.commits[commit], query)
     assert {row[0] for row in found} == {path.decode() for path in corpus}

@@ -183,7 +183,7 @@ class CompiledPattern:
         scanner, _ = self._scanner(one_line=False)
         if scanner is not None:
             portions = passes if self.multi_line else cut_at_lines(buffers, passes)
-            found = scanner.last_bytes(buffers, portions, every_line, stopped)
+            found = scanner.last_bytes(buffers, portions, every_line, stopped, documents=self.multi_line)
             return found if passes is wanted else inside(found, wanted)
         return self._lines_by_re2(buffers, wanted, stopped)
 

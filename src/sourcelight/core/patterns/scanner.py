@@ -20,6 +20,7 @@ HITS_PER_CHECK = 4096
 """Hits between two looks at whether to stop: about a millisecond."""
 BYTES_PER_HIT = 24
 """More hits than one in so many bytes are too many: about the length of a short line."""
+_NEWLINE = memoryview(b"\n")
 
 
 class TooManyHits(Exception):
@@ -76,11 +77,14 @@ class Scanner:
         ranges: Offsets,
         dense: Callable[[Buffers, Offsets], Offsets] | None = None,
         stopped: Stopped = never,
+        *,
+        documents: bool = False,
     ) -> Offsets:
         """Give the distinct offsets of the last bytes of all matches in the ranges, ascending.
 
-        Where matches end more often than lines do, `dense` answers for that portion instead, so that memory and time
-        stay bounded.
+        Ranges that are whole `documents` are scanned with a newline behind each, so that none goes on in the next; the
+        text of others is taken for one. Where matches end more often than lines do, `dense` answers for that portion
+        instead, so that memory and time stay bounded.
 
         Raises
         ------
@@ -93,14 +97,14 @@ class Scanner:
         for part in _portions(ranges):
             check(stopped)
             try:
-                found.append(self._scan(buffers, part, stopped))
+                found.append(self._scan(buffers, part, stopped, documents=documents))
             except TooManyHits:
                 if dense is None:
                     raise
                 found.append(dense(buffers, part))
         return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
 
-    def _scan(self, buffers: Buffers, ranges: Offsets, stopped: Stopped) -> Offsets:
+    def _scan(self, buffers: Buffers, ranges: Offsets, stopped: Stopped, *, documents: bool) -> Offsets:
         ends: list[int] = []
         add = ends.append
         most = max(FEWEST_TOO_MANY, int((ranges[:, 1] - ranges[:, 0]).sum()) // BYTES_PER_HIT)
@@ -116,7 +120,7 @@ class Scanner:
             halted = stopped()
             return halted or len(ends) > most
 
-        single = len(ranges) == 1
+        single = len(ranges) == 1 and not documents
         mode = hyperscan.HS_MODE_BLOCK if single else hyperscan.HS_MODE_VECTORED
         database = self._database(mode)
         pool = self._scratches[mode]
@@ -126,6 +130,8 @@ class Scanner:
             scratch = database.scratch.clone()
         try:
             pieces = buffers.slices(ranges)
+            if documents:
+                pieces = [piece for document in pieces for piece in (document, _NEWLINE)]
             database.scan(pieces[0] if single else pieces, hit, scratch=scratch)
         except hyperscan.ScanTerminated as stop:
             raise (Halted if halted else TooManyHits) from stop
@@ -136,9 +142,11 @@ class Scanner:
             found = np.unique(found)
         if single:
             return found + int(ranges[0, 0])
-        totals = np.concatenate(([0], np.cumsum(ranges[:, 1] - ranges[:, 0])))
+        totals = np.concatenate(([0], np.cumsum(ranges[:, 1] - ranges[:, 0] + int(documents))))
         rows = np.searchsorted(totals[1:-1], found, side="right")
         placed: Offsets = found - totals[rows] + ranges[rows, 0]
+        if documents:
+            placed = np.unique(np.minimum(placed, ranges[rows, 1] - 1))
         return placed
 
 
