@@ -75,6 +75,7 @@ def test_addresses_that_run_show_or_leak_are_refused(uri: str) -> None:
         ("http://localhost:1/cb", "http://localhost:1/cb/../x", False),
         ("http://localhost:1/cb", "http://localhost:1/CB", False),
         ("http://localhost:1", "http://localhost:2/", True),
+        ("http://localhost:1/", "http://localhost:2/?", False),
         ("https://localhost:1/cb", "https://localhost:2/cb", False),
         ("https://app.example/cb", "https://app.example:443/cb", True),
         ("https://app.example/cb", "https://APP.example/cb", True),
