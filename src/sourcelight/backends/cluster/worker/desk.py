@@ -7,7 +7,7 @@ import contextlib
 import os
 import threading
 from collections.abc import AsyncGenerator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from sourcelight.backends.cluster.messages import (
@@ -93,13 +93,6 @@ class WorkerDesk:
         cancellation = Cancellation(plain.get("allowed_s") if operation == CALL else None)
         outbox = Outbox(asyncio.get_running_loop(), cancellation)
         work = {SEARCH: self._search, CALL: self._call}[operation]
-        with self._guard:
-            closed = self._closed
-            if not closed:
-                self._running.add(cancellation)
-        if closed:
-            yield _stopped()
-            return
 
         def run() -> None:
             try:
@@ -108,11 +101,18 @@ class WorkerDesk:
                 last = {"kind": "fault", **fault_to_plain(fault)}
             outbox.close(last)
 
-        def unheard(done: asyncio.Future[None]) -> None:
+        def unheard(done: Future[None]) -> None:
             if done.cancelled():  # it waited for a thread until the worker stopped
                 outbox.close(_stopped())
 
-        done = asyncio.get_running_loop().run_in_executor(self._threads, run)
+        with self._guard:
+            closed = self._closed
+            if not closed:
+                self._running.add(cancellation)
+                done = self._threads.submit(run)
+        if closed:
+            yield _stopped()
+            return
         done.add_done_callback(unheard)
         try:
             last = False
@@ -124,7 +124,8 @@ class WorkerDesk:
             cancellation.cancel()
             with self._guard:
                 self._running.discard(cancellation)
-            await asyncio.wait([done])
+            if not outbox.closed:
+                await asyncio.wait([asyncio.wrap_future(done)])
 
     def close(self) -> None:
         """Stop all that runs."""

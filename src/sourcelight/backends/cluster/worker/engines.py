@@ -17,7 +17,7 @@ from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import ClusterError
 from sourcelight.engines.engine import Engine, Limits
 from sourcelight.engines.history.store.local import LocalHistoryStore
-from sourcelight.engines.search import IndexStore
+from sourcelight.engines.search import IndexStore, Target
 from sourcelight.engines.search.index.sections import FORMAT as INDEX_FORMAT
 from sourcelight.engines.symbols import version as symbols_version
 from sourcelight.repos import Catalog, Repository
@@ -52,7 +52,7 @@ class Engines:
         self._store = IndexStore(os.fspath(cache.index_folder))
         self._histories = LocalHistoryStore(f"{cache.index_folder}-history")
         self._generations: OrderedDict[str, tuple[Generation, Mapping[str, ShardEntry]]] = OrderedDict()
-        self._engines: OrderedDict[tuple[str, tuple[str, ...]], Engine] = OrderedDict()
+        self._engines: OrderedDict[tuple[str, tuple[str, ...]], tuple[Engine, tuple[Target, ...]]] = OrderedDict()
         self._guard = threading.Lock()
         cache.gone = self._forget
 
@@ -94,12 +94,14 @@ class Engines:
             if found is None:
                 catalog = Catalog.listed(repositories, contexts=contexts)
                 # What bounds a search is decided by whoever asks.
-                found = Engine(catalog, self._store, limits=Limits(), history=self._histories)
-                self._engines[place] = found
+                engine = Engine(catalog, self._store, limits=Limits(), history=self._histories)
+                found = self._engines[place] = engine, tuple(map(engine.target_of, catalog.repositories))
             self._engines.move_to_end(place)
             while len(self._engines) > _MOST_ENGINES:
                 self._engines.popitem(last=False)
-        return found
+        engine, targets = found
+        self._store.all_current(targets)  # a search opens what was looked at a moment ago as it is
+        return engine
 
     def _forget(self, keys: Collection[str]) -> None:
         """Let go of files of shards that are no longer here, or are fetched again."""

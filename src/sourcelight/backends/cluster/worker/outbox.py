@@ -1,10 +1,9 @@
-"""Between the thread that searches and the socket: the first piece leaves at once, later ones are gathered."""
+"""Between the thread that searches and the socket: a short answer leaves as one, a long one as it is found."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from typing import Any
 
 from sourcelight.core.batches import Cancellation
@@ -12,8 +11,17 @@ from sourcelight.core.batches import Cancellation
 MOST_BYTES = 16 * 1024 * 1024
 """Bytes that may wait for the socket; then the search waits."""
 
-LINGER_S, GATHER_S = 0.003, 0.05
-"""Seconds for which the first piece, and later ones, wait for others to go with them: most searches end in between."""
+REST_S, GATHER_S = 0.01, 0.05
+"""Seconds from the beginning, and after each message, for which a few rows wait: most searches end before."""
+
+LINGER_S = 0.003
+"""Seconds for which the first rows after that wait for others to go with them."""
+
+FIRST_BYTES = 64 * 1024
+"""Bytes of the first rows that wait for no others."""
+
+HANDED_S = 1.0
+"""Seconds for which a search waits until they are sent."""
 
 BEAT_S = 0.25
 """Seconds after which something is sent although nothing was found: it proves that the worker lives."""
@@ -22,87 +30,101 @@ _STEP_S = 0.1
 
 
 class Outbox:
-    """Pieces on their way from one thread to one task of `loop`."""
+    """Pieces on their way from one thread to one task of `loop`, which is woken only for what is to be sent."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, cancellation: Cancellation) -> None:
         self._loop = loop
         self._cancellation = cancellation
         self._pieces: list[Any] = []
         self._bytes = 0
-        self._closed = False
         self._changed = threading.Condition()
-        self._arrived = asyncio.Event()
+        self._waiter: asyncio.Future[None] | None = None
         self._told = False
-        self._gathering = False
-        self._sent = 0.0
+        self._resting = True
+        self._began = loop.time()
+        self._taken = 0.0
+        self._handed = False
         self._urgent = False
+        self.closed = False
 
     def put(self, piece: Any, size: int = 0, *, urgent: bool = False) -> None:
         """Add a piece, waiting while too many bytes wait; from the thread that searches.
 
-        An urgent one is not kept for others to go with it.
+        An urgent one is not kept for others to go with it. The first rows, if they are many, are sent when this
+        returns: a thread that searched on would keep the loop from sending them.
         """
         with self._changed:
             while self._bytes > MOST_BYTES and not self._cancellation.cancelled:
                 self._changed.wait(_STEP_S)
             self._pieces.append(piece)
             self._bytes += size
-            self._urgent = self._urgent or urgent
+            first = not self._taken and self._bytes >= FIRST_BYTES
+            self._urgent = self._urgent or urgent or first
             self._tell()
+            ends = self._loop.time() + HANDED_S
+            while first and not (self._handed or self._cancellation.cancelled) and self._loop.time() < ends:
+                self._changed.wait(_STEP_S)
 
     def close(self, last: Any) -> None:
         """Add the last piece and say that nothing more comes, in one step: after the last word nothing may be sent."""
         with self._changed:
             self._pieces.append(last)
-            self._closed = True
+            self.closed = True
             self._tell()
 
     async def take(self) -> tuple[list[Any], bool]:
-        """What is to be sent now, and whether it is the last; nothing at all after `BEAT_S` seconds of silence."""
-        if not self._closed:
-            ends = time.monotonic() + BEAT_S
-            while not self._pieces:
-                if not await self._told_within(ends - time.monotonic()):
-                    return [], False
-            ends = max(time.monotonic() + LINGER_S, self._sent + GATHER_S if self._sent else 0.0)
+        """What is to be sent now, and whether it is the last; nothing at all after `BEAT_S` seconds of silence.
+
+        What was taken before is sent by now.
+        """
+        if self._taken and not self._handed:
             with self._changed:
-                self._gathering = True
-            while not self._due and (left := ends - time.monotonic()) > 0:
-                await self._told_within(left)
+                self._handed = True
+                self._changed.notify_all()
+        silent = self._loop.time() + BEAT_S
+        await self._until(self._taken + GATHER_S if self._taken else self._began + REST_S, resting=True)
+        if not self._pieces:
+            await self._until(silent, resting=False)
+            if not self._pieces:
+                return [], False
+            await self._until(self._loop.time() + LINGER_S, resting=True)
         with self._changed:
-            pieces, last = self._pieces, self._closed
-            self._pieces, self._bytes = [], 0
-            self._urgent = self._gathering = False
-            self._heard()
+            pieces, last = self._pieces, self.closed
+            self._pieces, self._bytes, self._urgent = [], 0, False
             self._changed.notify_all()
-        self._sent = time.monotonic()
+        self._taken = self._loop.time()
         return pieces, last
 
     @property
     def _due(self) -> bool:
         """Whether what is here is worth sending without waiting for more."""
-        return self._closed or self._urgent or self._bytes >= MOST_BYTES // 2
+        return self.closed or self._urgent or self._bytes >= MOST_BYTES // 2
 
-    async def _told_within(self, wait_s: float) -> bool:
-        try:
-            async with asyncio.timeout(wait_s):
-                await self._arrived.wait()
-        except TimeoutError:
-            return bool(self._pieces)
-        with self._changed:
-            self._heard()
-        return True
-
-    def _heard(self) -> None:
-        self._arrived.clear()
-        self._told = False
+    async def _until(self, moment: float, *, resting: bool) -> None:
+        """Wait for what is due, and unless `resting` for anything; not beyond a moment of the loop."""
+        while self._loop.time() < moment:
+            with self._changed:
+                if self._due or (self._pieces and not resting):
+                    return
+                self._resting, self._told = resting, False
+            self._waiter = self._loop.create_future()
+            timer = self._loop.call_at(moment, self._wake)
+            try:
+                await self._waiter
+            finally:
+                timer.cancel()
+                self._waiter = None
 
     def _tell(self) -> None:
-        """Wake the loop: once, and while it gathers only for what ends that."""
-        if self._told or (self._gathering and not self._due):
+        """Wake the loop: once, and while it rests only for what ends that."""
+        if self._told or (self._resting and not self._due):
             return
         self._told = True
         try:
-            self._loop.call_soon_threadsafe(self._arrived.set)
+            self._loop.call_soon_threadsafe(self._wake)
         except RuntimeError:
             self._cancellation.cancel()  # the loop is closed: nobody listens any more
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import Mapping
 
 from sourcelight.backends.cluster.wiring.addresses import check_address, require_distributed, security_of
@@ -12,6 +13,10 @@ from sourcelight.core.errors import WorkersUnreachable
 
 PRELOAD = "sourcelight.backends.cluster.worker.preload"
 START_S = 30.0
+SWITCH_S = 0.001
+"""Seconds after which a thread that computes lets another one go on: at 0.005, which Python has, a message waits for
+several times that until it is sent, since each call of the system gives the turn away."""
+
 _QUIET = {"distributed.worker.profile.enabled": False, "distributed.admin.system-monitor.interval": "2s"}
 """Dask samples stacks every 10 ms and the machine every 500: four fifths of what an idle worker costs."""
 
@@ -59,6 +64,7 @@ async def work(
     from distributed import Worker
 
     dask.config.set(_QUIET)
+    sys.setswitchinterval(SWITCH_S)
 
     scheme = scheduler.partition("://")[0]
     listen = host or _loopback(scheduler)
