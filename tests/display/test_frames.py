@@ -152,6 +152,26 @@ def test_counts_by_columns_add_up_over_many_batches() -> None:
     assert frame["files"].tolist() == [200, 1, 0]
 
 
+def test_a_file_that_comes_again_counts_once_in_each_group() -> None:
+    """As the lines of one file do that several commits changed, however they are cut into batches."""
+    rows = [("r1", "a.go", "added"), ("r1", "b.go", "added"), ("r1", "a.go", "removed"), ("r2", "a.go", "added")]
+    columns = ("repository", "path", "side")
+    tables = []
+    for size in (1, 4):
+        counters = Counter([]), Counter(["repository"]), Counter(["side", "repository"])
+        for at in range(0, len(rows), size):
+            part = rows[at : at + size]
+            values: dict[str, list[object]] = {name: [row[k] for row in part] for k, name in enumerate(columns)}
+            batch = record_batch(values | {"type": ["diff"] * size, "revision": [""] * size, "match_count": [1] * size})
+            for counter in counters:
+                counter.add(batch)
+        tables.append([counts_frame(counter.table(), {}).to_dict("list") for counter in counters])
+    assert tables[0] == tables[1]
+    assert tables[0][0] == {"matches": [4], "files": [3]}
+    assert tables[0][1] == {"repository": ["r1", "r2"], "matches": [3, 1], "files": [2, 1]}
+    assert tables[0][2]["files"] == [2, 1, 1]
+
+
 def test_counts_of_nothing_are_zero_or_no_rows() -> None:
     assert Counter([]).table().to_pylist() == [{"matches": 0, "files": 0}]
     assert Counter(["language"]).table().num_rows == 0

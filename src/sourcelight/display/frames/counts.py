@@ -13,7 +13,9 @@ _MERGE_AT = 64
 
 
 class Counter:
-    """Matches and files by the values of some columns.
+    """Matches and files by the values of some columns; each file of a revision counts once in each group.
+
+    Of the files it keeps a hash each: one can come again, in another commit's changes or with its definitions.
 
     Parameters
     ----------
@@ -24,9 +26,10 @@ class Counter:
     def __init__(self, by: Sequence[str]) -> None:
         self.by = tuple(by)
         self._parts: list[Any] = []
+        self._files: set[int] = set()
 
     def add(self, batch: Any) -> None:
-        """Add the rows of a record batch; all rows of one file must stand in one batch."""
+        """Add the rows of a record batch."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -38,11 +41,20 @@ class Counter:
                 table = table.set_column(i, field.name, table.column(i).cast(pa.string()))
         table = table.set_column(len(keys), "matches", pc.cast(table["match_count"], pa.int64()))
         files = table.group_by(keys).aggregate([("matches", "sum")]).rename_columns([*keys, "matches"])
-        has_file = pc.cast(pc.is_valid(files["path"]), pa.int64())
-        part = files.select([*self.by, "matches"]).append_column("files", has_file)
+        part = files.select([*self.by, "matches"]).append_column("files", pa.array(self._new(files, keys), pa.int64()))
         self._parts.append(self._sum(part))
         if len(self._parts) >= _MERGE_AT:
             self._parts = [self._sum(pa.concat_tables(self._parts))]
+
+    def _new(self, files: Any, keys: Sequence[str]) -> list[int]:
+        """For each group of rows 1 if it is of a file that was not counted before, else 0."""
+        found = []
+        for path, *key in zip(files["path"].to_pylist(), *(files[name].to_pylist() for name in keys), strict=True):
+            known = len(self._files)
+            if path is not None:
+                self._files.add(hash(tuple(key)))
+            found.append(len(self._files) - known)
+        return found
 
     def _sum(self, table: Any) -> Any:
         sums = table.group_by(list(self.by)).aggregate([("matches", "sum"), ("files", "sum")])
