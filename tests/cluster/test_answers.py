@@ -104,6 +104,17 @@ def test_what_is_missing_and_warned_of_is_said_in_the_same_words(
         assert ours.filters.astype(str).to_numpy().tolist() == theirs.filters.astype(str).to_numpy().tolist()
 
 
+@pytest.mark.parametrize("query", ["e", "type:diff e", "type:symbol e"])
+def test_counts_are_those_of_one_machine_and_come_without_a_word(
+    query: str, clustered: sl.Client, embedded: sl.Client, capfd: pytest.CaptureFixture[str]
+) -> None:
+    embedded.search("type:symbol e count:all fork:yes archived:yes")
+    for by in ("repository", "language", "path"):
+        ours, theirs = clustered.count(query, by=by), embedded.count(query, by=by)
+        assert ours.astype(str).to_numpy().tolist() == theirs.astype(str).to_numpy().tolist()
+    assert "aligned" not in capfd.readouterr().err
+
+
 def test_every_shard_of_a_plan_is_accounted_for(clustered: sl.Client) -> None:
     engine = clustered.backend.engine  # type: ignore[attr-defined]
     for query in ("e count:all", "repo:hub@nosuch e", "repo:has.path(nosuch) e", "e count:3"):

@@ -133,9 +133,12 @@ async def _together(work: Sequence[Any]) -> list[Mapping[str, Any]]:
 
 
 def _plain(table: Any) -> Any:
-    """The table with texts in place of dictionaries, whose codes differ from worker to worker."""
+    """The table with texts in place of dictionaries, whose codes differ from worker to worker; a copy of its own.
+
+    What came in a message may lie anywhere in it, and Arrow complains of that on standard error when it sums.
+    """
     fields = [pa.field(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type) for f in table.schema]
-    return table.cast(pa.schema(fields))
+    return table.cast(pa.schema(fields)).take(list(range(table.num_rows)))
 
 
 def _summed(table: Any, by: Sequence[str]) -> Any:
