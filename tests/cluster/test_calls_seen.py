@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import pickle
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ import sourcelight as sl
 from cluster.test_calls import CALLS, HANDBOOK, HUB, PYTIDE, ids
 from sourcelight.backends.cluster.messages import KEEP
 from sourcelight.backends.cluster.wiring.connections import Connections
+from sourcelight.backends.cluster.wiring.exchanges import Exchange
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines import tools
@@ -31,13 +31,11 @@ class Recording(Connections):
 
     orders: list[Mapping[str, Any]]
 
-    def ask(
-        self, address: str, operation: str, order: Mapping[str, Any] | None = None, silence_s: float = math.inf
-    ) -> AsyncGenerator[dict[str, Any]]:
+    def exchange(self, address: str, operation: str, order: Mapping[str, Any] | None = None) -> Exchange:
         """As always, remembering the order; what a worker is told to keep is nobody's call."""
         if operation != KEEP:
             self.orders.append(order or {})
-        return super().ask(address, operation, order, silence_s)
+        return super().exchange(address, operation, order)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.backends.cluster.asking.members import Member
 from sourcelight.backends.cluster.calls import counted, delegated
 from sourcelight.backends.cluster.fleet import Fleet
+from sourcelight.backends.cluster.planning import Plannings
 from sourcelight.backends.cluster.search import ClusterSearch
 from sourcelight.backends.cluster.storage.generation import Generation
 from sourcelight.backends.cluster.view import ClusterView
@@ -47,6 +48,7 @@ class ClusterEngine(Engine):
         self.generation = fleet.generation
         super().__init__(catalog_of(self.generation), IndexStore(os.devnull), limits=limits)
         self.cluster = ClusterView(fleet)
+        self.plannings = Plannings()
         self._swapping = threading.Lock()
         self._at_rest = False
 

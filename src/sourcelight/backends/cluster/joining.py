@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -71,18 +70,20 @@ class Gathered:
     def __init__(self) -> None:
         self._cuts: list[tuple[int, Cut]] = []
         self.rows = 0
-        self.since = 0.0
+        self.size = 0
 
-    def add(self, kind: int, batch: Any, start: int, stop: int) -> None:
-        """Take rows ``start:stop`` of a batch; rows of another `kind` than those before come in another batch."""
-        if not self._cuts:
-            self.since = time.monotonic()
+    def add(self, kind: int, batch: Any, start: int, stop: int, size: int = 0) -> None:
+        """Take rows ``start:stop`` of a batch; rows of another `kind` than those before come in another batch.
+
+        `size` is about how many bytes they take.
+        """
         self._cuts.append((kind, (batch, start, stop)))
         self.rows += stop - start
+        self.size += size
 
     def batches(self) -> Iterator[Any]:
         """All of it, which is forgotten."""
-        cuts, self._cuts, self.rows = self._cuts, [], 0
+        cuts, self._cuts, self.rows, self.size = self._cuts, [], 0, 0
         together: list[Cut] = []
         last = -1
         for kind, cut in cuts:

@@ -2,33 +2,77 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from sourcelight.backends.cluster.worker.search import COMMITS, FILES, REPOSITORIES, SYMBOLS
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.query import Pattern
-from sourcelight.engines.engine import Engine
 from sourcelight.engines.engine.commits.asked import asked_of
 from sourcelight.engines.engine.plan import Plan, make_plan, unmade_plan
 from sourcelight.engines.engine.scopes.contexts import Scoped
 from sourcelight.engines.engine.scopes.scope import Scoper
-from sourcelight.repos import Viewer
+from sourcelight.engines.engine.standing import stands
+from sourcelight.repos import Repository, Viewer
+
+if TYPE_CHECKING:
+    from sourcelight.backends.cluster.engine import ClusterEngine
+
+_MOST = 64
+
+
+Planned = tuple[list[Plan], list[str]]
+
+
+class Plannings:
+    """What the last queries come to while the repositories stay as they are, by viewer. Safe to share."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[Any, tuple[Sequence[Scoped], tuple[Repository, ...], Planned]] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def of(self, scopes: Sequence[Scoped], viewer: Viewer, repositories: tuple[Repository, ...]) -> Planned | None:
+        """Give what was kept, if it still holds; queries are told apart as objects, since the parser keeps them."""
+        with self._guard:
+            found = self._known.get(_key(scopes, viewer))
+            return found[2] if found is not None and found[1] is repositories else None
+
+    def keep(
+        self, scopes: Sequence[Scoped], viewer: Viewer, repositories: tuple[Repository, ...], found: Planned
+    ) -> None:
+        """Keep it, and what it is told by."""
+        with self._guard:
+            self._known[_key(scopes, viewer)] = scopes, repositories, found
+            if len(self._known) > _MOST:
+                self._known.popitem(last=False)
+
+
+def _key(scopes: Sequence[Scoped], viewer: Viewer) -> Any:
+    return tuple(id(item.alternative) for item in scopes), viewer
 
 
 def planned(
-    engine: Engine, viewer: Viewer, cancellation: Cancellation, scopes: Sequence[Scoped]
+    engine: ClusterEngine, viewer: Viewer, cancellation: Cancellation, scopes: Sequence[Scoped]
 ) -> tuple[Scoper, list[Plan], list[str]]:
     """What chose the repositories, plans that name them, and their names; of those that the viewer may see.
 
     Raises `QueryError` for a pattern that can't be searched for.
     """
     scoper = Scoper(engine, viewer, cancellation)
-    selected = scoper.selected(scopes)
-    for scope in selected:
-        make_plan(replace(scope, targets=()))  # compiles patterns: what is wrong with them is said once, here
-    plans = [unmade_plan(scope) for scope in selected]
-    return scoper, plans, sorted({target.repository.name for plan in plans for target in plan.targets})
+    repositories = engine.catalog.repositories
+    found = engine.plannings.of(scopes, viewer, repositories)
+    if found is None:
+        selected = scoper.selected(scopes)
+        for scope in selected:
+            make_plan(replace(scope, targets=()))  # compiles patterns: what is wrong with them is said once, here
+        plans = [unmade_plan(scope) for scope in selected]
+        found = plans, sorted({target.repository.name for plan in plans for target in plan.targets})
+        if scoper.clean and stands(scopes, plans):
+            engine.plannings.keep(scopes, viewer, repositories, found)
+    return scoper, *found
 
 
 def phases_of(plans: Sequence[Plan]) -> tuple[int, ...]:

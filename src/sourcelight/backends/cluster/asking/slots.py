@@ -20,10 +20,8 @@ MOST_BYTES = 64 * 1024 * 1024
 FIRST_S, TOGETHER_S = 0.01, 0.05
 """Seconds for which the first rows, and later ones, wait for those of other workers to share a batch with."""
 
-_MOST_ROWS = 8192
-"""Rows that wait for no others."""
-
-_STEP_S = 0.1
+_FIRST_BYTES, _TOGETHER_BYTES = 32 * 1024, 1024 * 1024
+"""Bytes of the first rows, and of later ones, that wait for no others."""
 
 
 @dataclass(slots=True)
@@ -88,6 +86,7 @@ class Slots:
         self.fault: Exception | None = None
         self._phases = phases
         self._place = 0
+        self._unsettled = len(self.names)
         self._given = False
 
     def open(self, names: Sequence[str]) -> dict[str, Copy]:
@@ -132,6 +131,7 @@ class Slots:
         """These are told whole, by the worker's last word; gives those that no other worker told before."""
         with self.changed:
             first = [name for name in copies if not self.slots[name].complete]
+            self._unsettled -= sum(not self.slots[name].given_up for name in first)
             for copy in copies.values():
                 copy.complete = True
                 copy.phase = _OVER
@@ -157,7 +157,9 @@ class Slots:
         """No worker is left to ask for these."""
         with self.changed:
             for name in names:
-                self.slots[name].given_up = True
+                slot = self.slots[name]
+                self._unsettled -= not (slot.complete or slot.given_up)
+                slot.given_up = True
             self._tell()
 
     def fail(self, fault: Exception) -> None:
@@ -165,6 +167,11 @@ class Slots:
         with self.changed:
             self.fault = self.fault or fault
             self._tell()
+
+    @property
+    def settled(self) -> bool:
+        """Whether every repository is told whole, or given up."""
+        return self._unsettled <= 0
 
     def full(self, names: Collection[str]) -> bool:
         """Whether a worker that sends these should wait: enough is here, and nobody waits for what it sends."""
@@ -189,9 +196,11 @@ class Slots:
         """
         gathered = Gathered()
         more = True
+        look = time.monotonic() + FIRST_S
         while more:
             with self.changed:
-                more = self._gather(gathered, stopped)
+                more = self._gather(gathered, stopped, look)
+            look = time.monotonic() + TOGETHER_S
             for batch in gathered.batches():
                 self._given = True
                 yield batch
@@ -202,14 +211,14 @@ class Slots:
         phase, at = divmod(self._place, len(self.names) or 1)
         return (self._phases[phase], self.names[at]) if phase < len(self._phases) and self.names else None
 
-    def _gather(self, gathered: Gathered, stopped: Callable[[], bool]) -> bool:
-        """Wait for rows that are worth giving; False when there are no more."""
+    def _gather(self, gathered: Gathered, stopped: Callable[[], bool], look: float) -> bool:
+        """Wait for rows that are worth giving, and from a moment on for any; False when there are no more."""
         while True:
             if self.fault is not None:
                 raise self.fault
             if stopped():
                 return False
-            while (turn := self._turn) is not None and gathered.rows < _MOST_ROWS:
+            while (turn := self._turn) is not None and gathered.size < _TOGETHER_BYTES:
                 phase, slot = turn[0], self.slots[turn[1]]
                 self._more(phase, slot, gathered)
                 if not slot.over(phase):
@@ -217,16 +226,22 @@ class Slots:
                 self._place += 1
             if turn is None:
                 return False
-            wait_s = _STEP_S
+            now = time.monotonic()
             if gathered.rows:
-                wait_s = gathered.since + (TOGETHER_S if self._given else FIRST_S) - time.monotonic()
                 # What is half told comes from one worker alone: no other's rows can come beside its first ones.
                 alone = not self._given and self.slots[turn[1]].given > 0
-                if gathered.rows >= _MOST_ROWS or wait_s <= 0 or alone:
+                if gathered.size >= self._enough or now >= look or alone:
                     return True
+            elif now >= look:
+                look = now + TOGETHER_S
             self.waiting = True
-            self.changed.wait(min(wait_s, _STEP_S))
+            self.changed.wait(look - now)
             self.waiting = False
+
+    @property
+    def _enough(self) -> int:
+        """Bytes that wait for no others."""
+        return _TOGETHER_BYTES if self._given else _FIRST_BYTES
 
     def _more(self, phase: int, slot: Slot, gathered: Gathered) -> None:
         """Take rows of this phase that were not given yet, from the copy that has most."""
@@ -239,7 +254,7 @@ class Slots:
                 break
             if at + part.rows > slot.given:
                 skipped = max(slot.given - at, 0)
-                gathered.add(phase, part.batch, part.start + skipped, part.start + part.rows)
+                gathered.add(phase, part.batch, part.start + skipped, part.start + part.rows, part.size)
                 self.bytes -= part.size
                 # The rows stay counted, and their memory is given back.
                 part.batch, part.size = None, 0
@@ -247,13 +262,12 @@ class Slots:
         slot.given = max(slot.given, at)
 
     def _tell(self) -> None:
-        """Wake the reader if it waits for what is here now."""
+        """Wake the reader if it waits for what is here now: the end, or much of what comes next."""
         if not self.waiting:
             return
-        turn = self._turn
-        if turn is None or self.fault is not None:
+        if self.settled or self.fault is not None:
             self.changed.notify_all()
-            return
-        slot = self.slots[turn[1]]
-        if slot.over(turn[0]) or any(copy.rows > slot.given for copy in slot.copies):
-            self.changed.notify_all()
+        elif self.bytes >= self._enough and (turn := self._turn) is not None:
+            slot = self.slots[turn[1]]
+            if slot.over(turn[0]) or any(copy.rows > slot.given for copy in slot.copies):
+                self.changed.notify_all()

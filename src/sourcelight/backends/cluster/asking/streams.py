@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import math
 import statistics
 import time
@@ -12,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sourcelight.backends.cluster.asking.members import Member
-from sourcelight.backends.cluster.asking.messages import messages_of
 from sourcelight.backends.cluster.asking.slots import Copy, Slots
 from sourcelight.backends.cluster.asking.tried import ASKED_WRONG, GONE, Tried, poisoned
 from sourcelight.backends.cluster.asking.turns import Turns
-from sourcelight.backends.cluster.messages import SEARCH, Order
+from sourcelight.backends.cluster.messages import SEARCH, Order, fault_from_plain
 from sourcelight.backends.cluster.placement import REPLICAS, ranking
 from sourcelight.backends.cluster.storage.generation import Generation
+from sourcelight.backends.cluster.wiring.exchanges import Exchange
 from sourcelight.backends.cluster.worker.outbox import BEAT_S
 from sourcelight.backends.cluster.worker.search import Failed, Outcome, Passed
 
@@ -36,6 +35,9 @@ HEDGES, HEDGED_SHARE = 8, 10
 
 _PAUSE_S = 0.02
 
+_TICK_S = 0.1
+"""Seconds between looks at who is slow. A loop that is busy looks late, and takes nobody for silent meanwhile."""
+
 
 @dataclass(slots=True, eq=False)
 class _Stream:
@@ -44,6 +46,8 @@ class _Stream:
     began: float
     heard: float
     task: asyncio.Task[None] | None = None
+    exchange: Exchange | None = None
+    silent_ticks: int = 0
     hedged: bool = False
     hedge: bool = False
     paused: bool = False
@@ -71,7 +75,8 @@ class Streams:
     _looked: set[str] = field(default_factory=set)
     _gone: set[str] = field(default_factory=set)
     _fault: BaseException | None = None
-    _idle: asyncio.Event = field(default_factory=asyncio.Event)
+    _idle: asyncio.Future[None] | None = None
+    _ticking: asyncio.TimerHandle | None = None
     _plain: Mapping[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -79,22 +84,24 @@ class Streams:
 
     async def run(self) -> None:
         """Ask until every repository is told whole or given up, whatever happens; cancelling ends all work."""
+        loop = asyncio.get_running_loop()
         try:
             await self.turns.members.ready()
             self.turns.holders = self.turns.members.holding(self.generation)
             self._assign(self.slots.names)
+            self._ticking = loop.call_later(_TICK_S, self._tick)
             while self._running:
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(HEDGE_S / 3):
-                        await self._idle.wait()
-                self._idle.clear()
-                self._hedge()
+                self._idle = loop.create_future()
+                await self._idle
         except Exception as fault:  # noqa: BLE001 - a fault of ours is told as any other
             self._fault = fault
         finally:
-            for task in list(self._running):
-                task.cancel()
-            await asyncio.gather(*self._running, return_exceptions=True)
+            if self._ticking is not None:
+                self._ticking.cancel()
+            if self._running:
+                for task in list(self._running):
+                    task.cancel()
+                await asyncio.gather(*self._running, return_exceptions=True)
             self._give_up_the_rest()
 
     def _give_up_the_rest(self) -> None:
@@ -158,7 +165,7 @@ class Streams:
         if not task.cancelled() and (fault := task.exception()) is not None:
             self._fault = fault
         if not self._running:
-            self._idle.set()
+            self._wake()
 
     async def _follow(self, stream: _Stream) -> None:
         try:
@@ -178,18 +185,21 @@ class Streams:
 
     async def _read(self, stream: _Stream) -> None:
         order = {**self._plain, "names": sorted(stream.copies)}
-        said = messages_of(self.turns.members, SEARCH, order, stream.member, self.silence_s)
-        async with contextlib.aclosing(said):
-            async for message in said:
-                if self._take(stream, message):
-                    return
+        exchange = stream.exchange = self.turns.members.connections.exchange(stream.member.address, SEARCH, order)
+        try:
+            await exchange.begin()
+            while not self._take(stream, await exchange.hear()):
                 while self.slots.full(stream.copies):
                     stream.paused = True
                     await asyncio.sleep(_PAUSE_S)
-                stream.paused, stream.heard = False, time.monotonic()
+                stream.paused, stream.heard, stream.silent_ticks = False, time.monotonic(), 0
+        finally:
+            exchange.close()
 
     def _take(self, stream: _Stream, message: Mapping[str, Any]) -> bool:
-        """Keep what a message says; True for the last one."""
+        """Keep what a message says; True for the last one. Raises what the worker says that the order raises."""
+        if message["kind"] == "fault":
+            raise fault_from_plain(message)
         for piece in message.get("pieces", ()):
             if isinstance(piece, Passed):
                 self.slots.passed(stream.copies, piece.repositories)
@@ -206,8 +216,9 @@ class Streams:
     def _ended(self, stream: _Stream, outcome: Outcome) -> None:
         for name, reason in (outcome.failed | outcome.unfit).items():
             self._retry(stream, (name,), Tried(stream.member.name, reason, engine=name in outcome.failed))
-        first = self.slots.complete(stream.copies)
-        self.told.append((outcome, frozenset(first)))
+        with self.slots.changed:  # whoever sees that all is told finds what was said of it
+            first = self.slots.complete(stream.copies)
+            self.told.append((outcome, frozenset(first)))
         # What another worker told whole by now need not be told twice.
         doubled = any(len(self.slots.slots[name].copies) > 1 for name in stream.copies)
         for other in self._open if doubled else ():
@@ -224,6 +235,24 @@ class Streams:
             self.turns.failed(name, tried)
         others = {name for other in self._open for name in other.copies}
         self._assign([name for name in lost if name not in others])
+
+    def _wake(self) -> None:
+        if self._idle is not None and not self._idle.done():
+            self._idle.set_result(None)
+
+    def _tick(self) -> None:
+        """See to those who are slow, again and again."""
+        self._ticking = asyncio.get_running_loop().call_later(_TICK_S, self._tick)
+        self._look_for_silence()
+        self._hedge()
+
+    def _look_for_silence(self) -> None:
+        """Take a worker for dead that has its order and said nothing for `silence_s` seconds."""
+        for stream in self._open:
+            if stream.exchange is not None and stream.exchange.listening:
+                stream.silent_ticks += 1
+                if (stream.silent_ticks - 1) * _TICK_S >= self.silence_s:
+                    stream.exchange.give_up()
 
     def _hedge(self) -> None:
         """Ask a second worker for what a slow one has not told whole: slow by what the others took, or silent."""

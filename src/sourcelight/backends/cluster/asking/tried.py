@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sourcelight.backends.cluster.wiring.connections import ConnectionBroke
+from sourcelight.backends.cluster.wiring.exchanges import ConnectionBroke
 from sourcelight.core.errors import (
     Cancelled,
     ClusterError,

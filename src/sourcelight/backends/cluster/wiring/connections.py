@@ -8,9 +8,9 @@ import selectors
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
-from sourcelight.backends.cluster.messages import HELLO
 from sourcelight.backends.cluster.wiring.addresses import require_distributed, security_of
-from sourcelight.backends.cluster.wiring.packing import Message, packed, piece_from_plain, unpacked
+from sourcelight.backends.cluster.wiring.exchanges import Exchange, broken, heard, words
+from sourcelight.backends.cluster.wiring.packing import Message, packed
 from sourcelight.backends.cluster.wiring.patience import patient
 from sourcelight.core.errors import WorkersUnreachable
 
@@ -27,10 +27,6 @@ _AT_ONCE = 32
 """Connections that are made at the same time; others wait, which counts for nothing."""
 
 _Selector: Any = getattr(selectors, "PollSelector", selectors.DefaultSelector)
-
-
-class ConnectionBroke(WorkersUnreachable):
-    """Raised when a connection ends while the other side has a question in hand."""
 
 
 class Connections:
@@ -58,54 +54,61 @@ class Connections:
         Raises `WorkersUnreachable` when there is no connection or what it gives can't be read, `ConnectionBroke`
         when it ends before the answer does, and `TimeoutError` when nothing comes for `silence_s` seconds.
         """
-        message: Message = {"op": operation} if order is None else {"op": operation, "order": packed(order)}
-        comm, first = await self._written(address, message, silence_s)
-        whole = False
+        exchange = self.exchange(address, operation, order)
         try:
-            while True:
-                said = first if first is not None else await _read(address, comm, silence_s)
-                answer = _answer(address, operation, said)
-                first = None
-                if operation == HELLO or answer["kind"] in {"end", "fault"}:
-                    whole = True
-                    yield answer
-                    return
-                yield answer
+            await exchange.begin()
+            while not exchange.whole:
+                if silence_s < math.inf:
+                    async with patient(silence_s):
+                        message = await exchange.hear()
+                else:
+                    message = await exchange.hear()
+                yield message
         finally:
-            if whole:
-                self._idle.setdefault(address, []).append(comm)
-            else:
-                comm.abort()
+            exchange.close()
 
-    async def _written(self, address: str, message: Message, silence_s: float = math.inf) -> tuple[Any, Any]:
-        """A connection on which a message was answered for the first time, and that answer.
+    def exchange(self, address: str, operation: str, order: Mapping[str, Any] | None = None) -> Exchange:
+        """An order that is about to be given."""
+        message: Message = {"op": operation} if order is None else {"op": operation, "order": packed(order)}
+        return Exchange(self, address, message)
 
-        One that was kept may be closed at the other side while the message is written; then a new one is made.
+    async def written(self, address: str, message: Message) -> Any:
+        """A connection on which a message was written.
+
+        One that was kept may be closed at the other side meanwhile; then a new one is made.
         """
         while True:
             comm, kept = await self._comm(address)
             try:
-                try:
-                    await comm.write(message)
-                except OSError as error:
-                    if kept:
-                        comm.abort()
-                        continue
-                    raise _broke(address, error) from error
-                return comm, await _read(address, comm, silence_s)
+                await comm.write(message)
+            except OSError as error:
+                comm.abort()
+                if not kept:
+                    raise broken(address, error) from error
             except BaseException:
                 comm.abort()
                 raise
+            else:
+                return comm
+
+    def keep(self, address: str, comm: Any) -> None:
+        """Take back a connection for the next question."""
+        self._idle.setdefault(address, []).append(comm)
 
     async def workers(self, scheduler: str) -> dict[str, str]:
         """Names and addresses of the workers that a scheduler knows; raises `WorkersUnreachable`."""
-        comm, said = await self._written(scheduler, {"op": "identity", "n_workers": -1})
+        comm = await self.written(scheduler, {"op": "identity", "n_workers": -1})
+        try:
+            said = await heard(scheduler, comm)
+        except BaseException:
+            comm.abort()
+            raise
         try:
             found = {str(one["name"]): str(address) for address, one in said["workers"].items()}
         except (KeyError, TypeError, AttributeError) as error:
             comm.abort()
-            raise WorkersUnreachable(scheduler, f"it does not say who its workers are ({_words(said)})") from error
-        self._idle.setdefault(scheduler, []).append(comm)
+            raise WorkersUnreachable(scheduler, f"it does not say who its workers are ({words(said)})") from error
+        self.keep(scheduler, comm)
         return found
 
     @property
@@ -178,22 +181,6 @@ def _give_back(connecting: asyncio.Task[Any]) -> None:
         connecting.result().abort()
 
 
-async def _read(address: str, comm: Any, silence_s: float = math.inf) -> Any:
-    if silence_s < math.inf:
-        async with patient(silence_s):
-            return await _read(address, comm)
-    try:
-        return await comm.read()
-    except OSError as error:
-        raise _broke(address, error) from error
-    except Exception as error:  # whatever unpacking raises where the other side packs in another way
-        raise WorkersUnreachable(address, f"what it sends can't be read ({type(error).__name__}: {error})") from error
-
-
-def _broke(address: str, error: OSError) -> ConnectionBroke:
-    return ConnectionBroke(address, f"the connection broke ({type(error).__name__})")
-
-
 def _is_open(comm: Any) -> bool:
     """Whether the other side still listens: one that waits for a question has nothing to say but that it ended."""
     if comm.closed():
@@ -201,22 +188,3 @@ def _is_open(comm: Any) -> bool:
     with _Selector() as selector:
         selector.register(comm.stream.socket, selectors.EVENT_READ)
         return not selector.select(0)
-
-
-def _answer(address: str, operation: str, message: Any) -> Message:
-    """A message of ours; what else a server of Dask says, as it does while it shuts down, is no answer."""
-    if not isinstance(message, dict) or (operation != HELLO and "kind" not in message):
-        raise WorkersUnreachable(address, f"it takes no orders ({_words(message)})")
-    if "said" in message:
-        said = unpacked(message["said"])
-        pieces = [piece_from_plain(plain, message["large"]) for plain in said["pieces"]]
-        return {"kind": message["kind"], "pieces": pieces, "outcome": said["outcome"]}
-    if "answer" in message:
-        message["answer"] = {**message["answer"], "attributes": message["answer"]["attributes"]["attributes"]}
-    return dict(message)
-
-
-def _words(message: Any) -> str:
-    """What a server of Dask says where an answer was expected."""
-    said = message.get("exception_text") if isinstance(message, dict) else None
-    return str(said or f"it answers {type(message).__name__}")
