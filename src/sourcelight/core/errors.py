@@ -83,6 +83,22 @@ class QueryError(SourcelightError, ValueError):
         self.position = position
         self.hint = hint
         self.stage = stage
+        if query and (hint or position is not None):
+            self.add_note(_marked(query, position) + (f"\n{hint}" if hint else ""))
+
+
+_SHOWN = 60
+"""Characters of a long query that are shown on each side of a fault."""
+
+
+def _marked(query: str, position: int | None) -> str:
+    """A query as a line for tracebacks, with a mark below the byte at which a fault was seen."""
+    at = 0 if position is None else len(query.encode(errors="replace")[:position].decode(errors="ignore"))
+    begin, end = max(0, at - _SHOWN), at + _SHOWN
+    shown = "".join(char if char.isprintable() else "\ufffd" for char in query[begin:end])
+    before = "…" if begin else ""
+    line = f"{before}{shown}{'…' if end < len(query) else ''}"
+    return line if position is None else f"{line}\n{' ' * (len(before) + at - begin)}^"
 
 
 class BadParameter(QueryError):

@@ -1,5 +1,7 @@
 """Messages of faults that the case file does not hold, and what helps against them."""
 
+import traceback
+
 import pytest
 
 from sourcelight.core.errors import QueryError
@@ -65,6 +67,28 @@ def test_a_fault_comes_with_help(text: str, hint: str) -> None:
     with pytest.raises(QueryError) as caught:
         parse(text, "keyword")
     assert hint in caught.value.hint
+
+
+def test_tracebacks_show_where_and_what_to_type() -> None:
+    with pytest.raises(QueryError) as caught:
+        parse("naïve lang:pyton x", "keyword")
+    assert traceback.format_exception_only(caught.value) == [
+        'sourcelight.core.errors.QueryError: unknown language: "pyton"\n',
+        "naïve lang:pyton x\n",
+        "      ^\n",
+        "did you mean lang:Python?\n",
+    ]
+    with pytest.raises(QueryError) as caught:
+        parse("\x1b[31m " + "word " * 100 + "lang:pyton" + " word" * 100, "keyword")
+    line, mark, _ = caught.value.__notes__[0].split("\n")
+    assert line[mark.index("^") :].startswith("lang:pyton word")
+    assert (line[0], line[-1], len(line)) == ("…", "…", 122)
+
+
+def test_no_other_kind_of_fault_is_shown() -> None:
+    with pytest.raises(QueryError) as caught:
+        parse("foo and and bar", "keyword")
+    assert type(caught.value) is QueryError
 
 
 def test_the_first_fault_in_tree_order_is_told() -> None:

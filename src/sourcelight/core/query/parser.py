@@ -74,7 +74,9 @@ def parse_tree(text: str, pattern_type: str) -> Raw | None:
         try:
             tree = parser.parse()
         except QueryError:
-            raise first from None
+            raise QueryError(
+                first.message, query=first.query, position=first.position, hint=first.hint, stage=first.stage
+            ) from None
         return None if tree is None else _hoist(tree)
     return tree if tree is None or parser.is_ambiguous else _hoist(tree)
 
