@@ -279,6 +279,13 @@ def test_a_query_that_the_service_refuses_is_a_query_error(stream: list[e.Event]
     assert (error.message, error.query) == ("no query found", "x")
 
 
+def test_a_fault_of_the_service_is_none_of_the_query() -> None:
+    for title in ("The search failed", "The search ended early", "The service is stopping"):
+        stream = [encode(e.Alert(title, "id 1", "error")), encode(e.ErrorEvent("id 1")), DONE]
+        events, error, _ = served(Answer(stream))
+        assert (names(events), error) == (["Alert", "ErrorEvent", "Done"], None)
+
+
 def test_a_fault_of_a_search_that_ran_is_an_event() -> None:
     stream = [MATCHES, PROGRESS, encode(e.Alert("a", kind="error")), encode(e.ErrorEvent("boom")), DONE]
     events, error, _ = served(Answer(stream))

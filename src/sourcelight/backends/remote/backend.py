@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 # What httpx sends, and what `sourcelight serve` takes.
 _MOST_ADDRESS_BYTES = 65_536
+# What `sourcelight serve` calls an alert that is not about what was asked.
+_OWN_FAULTS = frozenset({"The search failed", "The search ended early", "The service is stopping"})
 _ALL_REPOSITORIES = "type:repo count:all fork:yes archived:yes"
 
 
@@ -254,12 +256,16 @@ class _Reader:
             return
         if isinstance(event, Done):
             self.done = True
-            if not self._running and (fault := self._fault()):
+            if not self._running and not self._broke() and (fault := self._fault()):
                 raise QueryError(fault, query=self._query)
         self._running = True
         yield from self.held()
         if not isinstance(event, Matches):
             yield event
+
+    def _broke(self) -> bool:
+        """Whether the service itself says that it, and not the query, is at fault."""
+        return any(isinstance(event, Alert) and event.title in _OWN_FAULTS for event in self._held)
 
     def _fault(self) -> str:
         """Why the service did not search: it says so and ends without any progress."""
