@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engines.engine.running_queries import rows, run
+from engines.engine.running_queries import alert, rows, run
 from sourcelight.backends.embed import open_engine
 from sourcelight.engines.engine import Engine
 from sourcelight.repos import Viewer
@@ -76,3 +76,17 @@ def test_an_index_that_is_gone_is_built_anew(engine: Engine, tmp_path: Path) -> 
     for file in (tmp_path / "index").glob("*/manifest.json"):
         file.unlink()
     assert in_all(engine) == before
+
+
+def test_advice_holds_until_a_commit(engine: Engine, tmp_path: Path) -> None:
+    query = "NEEDLE case:yes count:all"
+    for _ in range(2):
+        said = alert(run(engine, query))
+        assert said is not None
+        assert [proposed.query for proposed in said.proposed_queries] == ["NEEDLE count:all"]
+    RepositoryBuilder(tmp_path / "repos" / "one").commit({"a.txt": "thread\n"})
+    RepositoryBuilder(tmp_path / "repos" / "two").commit({"a.txt": "thread\n"})
+    assert alert(run(engine, query)) is None
+    RepositoryBuilder(tmp_path / "repos" / "one").commit({"a.txt": "NEEDLE\n"})
+    assert alert(run(engine, query)) is None
+    assert found(engine, query) == {("one", "a.txt", "NEEDLE")}

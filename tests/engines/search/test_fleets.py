@@ -29,7 +29,7 @@ from sourcelight.engines.search import (
     searcher,
 )
 from sourcelight.engines.search.index import shard
-from sourcelight.engines.search.model import MatchTree, SearchPart
+from sourcelight.engines.search.model import GroupBy, MatchTree, SearchPart
 from sourcelight.engines.search.scan import evaluate
 from sourcelight.engines.search.scan.snapshot import Snapshot
 from sourcelight.engines.search.searcher import Fleets, count, search
@@ -124,18 +124,24 @@ class Repositories:
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(corpora, queries, st.booleans(), st.sets(st.integers(0, 4), max_size=1).map(frozenset))
+@given(
+    corpora, queries, st.booleans(), st.sets(st.integers(0, 4), max_size=1).map(frozenset), st.sampled_from([2, 20_000])
+)
 def test_many_repositories_give_what_each_gives_alone(
     contents: list[dict[bytes, bytes]],
     query: TextQuery,
     ordered: bool,  # noqa: FBT001 - drawn by hypothesis
     gone: frozenset[int],
+    most_learned: int,
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evaluate, "_FEW_HITS", most_learned)
         repositories = Repositories(Path(folder), contents, gone)
         fleets = Fleets()
         options = SearchOptions(in_path_order=ordered, chunk_matches=ordered)
-        for _ in range(2):  # the second time from what is remembered
+        limited = SearchOptions(max_matches=1)
+        for _ in range(3):  # later times from what is remembered, also of a search that ended early
+            list(search(repositories.open, repositories.targets, query, limited, Cancellation(), fleets))
             parts = list(search(repositories.open, repositories.targets, query, options, Cancellation(), fleets))
             names = [name for part in parts for name in part.repositories_done]
             assert names == list(repositories.corpora)
@@ -163,14 +169,17 @@ def test_many_repositories_are_counted_as_they_are_searched(
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         repositories = Repositories(Path(folder), contents)
-        parts = search(repositories.open, repositories.targets, query, SearchOptions(), Cancellation())
+        fleets = Fleets()
+        parts = search(repositories.open, repositories.targets, query, SearchOptions(), Cancellation(), fleets)
         expected: dict[tuple[str, str | None], tuple[int, set[str]]] = {}
         for row in (row for part in parts for batch in part.batches for row in batch.to_pylist()):
             matches, paths = expected.get((row["repository"], row["language"]), (0, set()))
             expected[row["repository"], row["language"]] = matches + row["match_count"], paths | {row["path"]}
-        table = count(repositories.open, repositories.targets, query, ["repository", "language"], Cancellation())
-        found = {(row["repository"], row["language"]): (row["matches"], row["files"]) for row in table.to_pylist()}
-        assert found == {key: (matches, len(paths)) for key, (matches, paths) in expected.items()}
+        for known in (Fleets(), fleets):
+            by: list[GroupBy] = ["repository", "language"]
+            table = count(repositories.open, repositories.targets, query, by, Cancellation(), known)
+            found = {(row["repository"], row["language"]): (row["matches"], row["files"]) for row in table.to_pylist()}
+            assert found == {key: (matches, len(paths)) for key, (matches, paths) in expected.items()}
 
 
 @pytest.mark.parametrize("pattern", [literal("needle"), regexp("needle"), regexp("need.e|x"), regexp(r"(?s)needle.")])

@@ -25,6 +25,7 @@ from sourcelight.engines.engine.results.ownership import Ownership
 from sourcelight.engines.engine.results.ranking import SCORE, Ranking
 from sourcelight.engines.engine.running import Search
 from sourcelight.engines.engine.scopes.scope import Scoper
+from sourcelight.engines.engine.standing import summary_of
 
 if TYPE_CHECKING:
     from sourcelight.backends.cluster.engine import ClusterEngine
@@ -72,11 +73,11 @@ class ClusterSearch(Search):
         allowed_s = self._allowed_s()
         self.cancellation.limit(None if allowed_s is None else allowed_s - self.read_s)
         scoper, plans, names = self._planned()
-        self.facts = {t.repository.name: t.repository.facts for p in plans for t in p.targets}
+        self.summary = summary_of(plans)
         self.last_progress = time.monotonic()
         self._owners = Ownership(lambda *_: None)
         self._told_late = set()
-        yield from self._told(self._batches(plans, names, limit), plans, limit)
+        yield from self._told(self._batches(plans, names, limit), limit)
         if self.cancellation.cancelled:
             return
         self._sum_up(names, scoper)
@@ -128,17 +129,14 @@ class ClusterSearch(Search):
                 column = batch.schema.get_field_index(SCORE)
                 yield batch.remove_column(column) if column >= 0 else batch
         finally:
-            if not self._all_told():
+            if not self._slots.settled:
                 work.cancel()
-            with suppress(BaseException):
-                work.result(timeout=1.0)
+                with suppress(BaseException):
+                    work.result(timeout=1.0)
 
     def _ranking(self, plans: list[Plan], limit: int) -> Ranking:
         stars = {t.repository.name: t.repository.facts.stars for plan in plans for t in plan.targets}
         return Ranking(phrases=(), case_sensitive=False, stars=stars, limit=limit)
-
-    def _all_told(self) -> bool:
-        return all(slot.complete or slot.given_up for slot in self._slots.slots.values())
 
     def _sum_up(self, names: list[str], scoper: Scoper) -> None:
         """Bring together what the workers said beside their matches."""
@@ -176,7 +174,7 @@ class ClusterSearch(Search):
     def _left_out(self, plans: list[Plan], targets: Any, scoper: Scoper) -> Iterator[Skipped]:
         del plans, targets
         yield from missing(self.accounting.skipped or {}, self.tally.repositories)
-        problems = {e.name: e.problem for e in self._generation_entries() if e.problem and e.name in self.facts}
+        problems = {e.name: e.problem for e in self._generation_entries() if e.problem and e.name in self.summary.facts}
         yield from left_out.not_indexed(problems)
         yield from left_out.unsearchable(scoper.unsearchable | scoper.invalid)
         yield from left_out.without_history(self.histories.failed)

@@ -46,6 +46,7 @@ WHOLE_LOOK_S = 0.25
 """How long new repositories, and what the present ones say of themselves, may go unnoticed; commits never do."""
 _SHORT, _FEW_OR = 300, 6
 """Characters and alternatives of a query that is read in a moment."""
+_MOST_READ = 64
 _TIMEOUT = re.compile(r"(?i)(?<![^\s(])timeout:([^\s()]+)")
 
 
@@ -93,6 +94,7 @@ class Engine:
         self._updating = threading.Lock()
         self._next_look = 0.0
         self.standings = Standings()
+        self._read: dict[int, tuple[Query, tuple[Scoped, ...]]] = {}
         self._targets: tuple[tuple[Repository, ...], tuple[Target, ...]] = ((), ())
 
     def update(
@@ -276,11 +278,22 @@ class Engine:
 
     def parsed(self, request: SearchRequest) -> tuple[Query, tuple[Scoped, ...]]:
         """A query with its contexts resolved, however long that takes; raises `QueryError` as `read`."""
-        query = self._parse(request)
-        return query, self._scoped(query)
+        query = parse(request.query, request.pattern_type, version=request.version)
+        known = self._read.get(id(query))  # the parser keeps short queries, and what is kept here keeps its own
+        if known is not None and known[0] is query:
+            return known
+        found = self._check(query, request), self._scoped(query)
+        if len(request.query) <= _SHORT and [id(item.alternative) for item in found[1]] == [*map(id, query.plan)]:
+            # No context stood for what may change.
+            if len(self._read) >= _MOST_READ:
+                self._read.clear()
+            self._read[id(query)] = found
+        return found
 
     def _parse(self, request: SearchRequest) -> Query:
-        query = parse(request.query, request.pattern_type, version=request.version)
+        return self._check(parse(request.query, request.pattern_type, version=request.version), request)
+
+    def _check(self, query: Query, request: SearchRequest) -> Query:
         if query.root is None:
             raise QueryError("no query found", query=request.query, position=0, hint="type what to search for")
         for alternative in query.plan:

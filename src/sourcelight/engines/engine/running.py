@@ -31,7 +31,7 @@ from sourcelight.engines.engine.results.gather import Gathering, limit_of
 from sourcelight.engines.engine.results.tally import Tally
 from sourcelight.engines.engine.scopes.contexts import Scoped
 from sourcelight.engines.engine.scopes.scope import Scope, Scoper
-from sourcelight.engines.engine.standing import Standing, stands
+from sourcelight.engines.engine.standing import NO_PLANS, Standing, Summary, stands, summary_of
 from sourcelight.engines.search import SearchPart
 from sourcelight.repos import Repository, Viewer
 
@@ -59,7 +59,8 @@ class Search:
     name_only: dict[str, dict[str, int]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     introduced: set[str] = field(default_factory=set)
-    facts: Mapping[str, RepositoryFacts] = field(default_factory=dict)
+    summary: Summary = NO_PLANS
+    standing: Standing | None = None
     last_progress: float = 0.0
     gathering: Gathering | None = None
     read_s: float = 0.0
@@ -78,19 +79,19 @@ class Search:
         self.cancellation.limit(None if allowed_s is None else allowed_s - self.read_s)
 
         scoper = Scoper(engine, self.viewer, self.cancellation)
-        standing = engine.standings.of(self.query, self.viewer, engine.catalog.repositories)
+        repositories = engine.catalog.repositories
+        standing = engine.standings.of(self.query, self.viewer, repositories)
         if standing is None:
-            repositories = engine.catalog.repositories
             try:
                 scopes = yield from self._scopes(scoper)
             except Cancelled:
                 return
             plans = self._plans(scopes)
-            self._keep(plans, scoper, repositories)
+            standing = self._keep(plans, scoper, repositories)
         else:
             plans = standing.plans
-            scoper.adopt(standing.defaults)
-        self.facts = facts_of(plans) if standing is None else standing.facts
+        self.standing = standing
+        self.summary = summary_of(plans) if standing is None else standing.summary
 
         self.last_progress = time.monotonic()
         if self.unmade:
@@ -114,26 +115,29 @@ class Search:
             wait_s = None if limit == sys.maxsize else WAIT_S
             for missing in engine.definitions.wait(defining, self.cancellation, wait_s):
                 yield self._progress(done=False, skipped=(under_way(missing),))
-        yield from self._told(self.gathering.batches(), plans, limit)
+        yield from self._told(self.gathering.batches(), limit)
         if self.cancellation.cancelled:
             return
         yield from self._closing(plans, scoper, limit, allowed_s)
 
-    def _keep(self, plans: list[Plan], scoper: Scoper, repositories: tuple[Repository, ...]) -> None:
+    def _keep(self, plans: list[Plan], scoper: Scoper, repositories: tuple[Repository, ...]) -> Standing | None:
         """Keep the plans for the next search, if they depend on the repositories alone."""
         if self.engine.worktree or self.unmade or not scoper.clean or not stands(self.scoped, plans):
-            return
-        found = Standing(self.query, repositories, plans, frozenset(scoper.defaults), facts_of(plans))
+            return None
+        summary = summary_of(plans)
+        worktrees = [one for one in scoper.at_head(summary.searched.values()) if one.worktree]
+        found = Standing(self.query, repositories, plans, worktrees, summary)
         self.engine.standings.keep(self.viewer, found)
+        return found
 
-    def _told(self, batches: Iterable[Any], plans: list[Plan], limit: int) -> Iterator[Event]:
+    def _told(self, batches: Iterable[Any], limit: int) -> Iterator[Event]:
         """Matches, as many as may be shown, and how far the search is; ends when there are `limit` of them."""
         most = limit if self.request.display < 0 else min(limit, self.request.display)
         for batch in batches:
             if self.cancellation.cancelled:
                 return
             if isinstance(batch, FoundLines):
-                yield from self._as_found(batch, plans)
+                yield from self._as_found(batch)
                 continue
             kept = batch
             if self.tally.matches + match_count(batch) >= limit:
@@ -144,27 +148,27 @@ class Search:
             if room > 0:
                 visible_part = first_matches(kept, room)
                 if not self.shown:
-                    yield from self._filters(plans, exhaustive=False)
+                    yield from self._filters(exhaustive=False)
                 self.shown += match_count(visible_part)
                 yield MatchBatch(visible_part, self._introduce(visible_part))
             if self.limit_hit:
                 return
-            yield from self._from_time_to_time(plans)
+            yield from self._from_time_to_time()
 
-    def _as_found(self, found: FoundLines, plans: list[Plan]) -> Iterator[Event]:
+    def _as_found(self, found: FoundLines) -> Iterator[Event]:
         """Matches of which all are shown, as they are found."""
         self.tally.add_found(found)
         if not self.shown:
-            yield from self._filters(plans, exhaustive=False)
+            yield from self._filters(exhaustive=False)
         self.shown = self.tally.matches
         names = [found.places[at].repository for at in np.flatnonzero(np.bincount(found.place)).tolist()]
         yield UnmadeBatch(found, self._new(names))
-        yield from self._from_time_to_time(plans)
+        yield from self._from_time_to_time()
 
-    def _from_time_to_time(self, plans: list[Plan]) -> Iterator[Event]:
+    def _from_time_to_time(self) -> Iterator[Event]:
         if time.monotonic() - self.last_progress >= PROGRESS_EVERY_S:
             self.last_progress = time.monotonic()
-            yield from self._filters(plans, exhaustive=False)
+            yield from self._filters(exhaustive=False)
             yield self._progress(done=False)
 
     def finds(self) -> bool:
@@ -242,7 +246,7 @@ class Search:
         """The facts of those of some repositories that were not told of before."""
         new = [name for name in names if name not in self.introduced]
         self.introduced.update(new)
-        return tuple(self.facts[name] for name in new if name in self.facts)
+        return tuple(self.summary.facts[name] for name in new if name in self.summary.facts)
 
     def _progress(self, *, done: bool, skipped: Sequence[Skipped] = ()) -> Progress:
         return Progress(
@@ -253,15 +257,14 @@ class Search:
             skipped=tuple(skipped),
         )
 
-    def _filters(self, plans: list[Plan], *, exhaustive: bool) -> Iterator[Event]:
-        forks, archived = _left_out_by_default(plans)
-        filters = self.tally.filters(exhaustive=exhaustive, forks=len(forks), archived=len(archived))
+    def _filters(self, *, exhaustive: bool) -> Iterator[Event]:
+        forks, archived = len(self.summary.forks), len(self.summary.archived)
+        filters = self.tally.filters(exhaustive=exhaustive, forks=forks, archived=archived)
         if filters:
             yield Filters(filters)
 
     def _closing(self, plans: list[Plan], scoper: Scoper, limit: int, allowed_s: float | None) -> Iterator[Event]:
-        forks, archived = _left_out_by_default(plans)
-        targets = {t.repository.facts.name: t.repository for p in plans for t in p.targets if p.searches}
+        forks, archived, targets = self.summary.forks, self.summary.archived, self.summary.searched
         late = self._late(plans, scoper) if self.cancellation.expired and not self.limit_hit else []
         late = sorted(self.cancellation.untold.union(late))
         skipped = list(self._left_out(plans, targets, scoper))
@@ -277,7 +280,7 @@ class Search:
         if 0 <= self.request.display < self.tally.matches:
             skipped.append(display_limit(self.request.display, self.tally.matches))
         exhaustive = not (capped or late) and self._whole()
-        yield from self._filters(plans, exhaustive=exhaustive)
+        yield from self._filters(exhaustive=exhaustive)
         yield self._progress(done=True, skipped=skipped)
         alert = self._alert(plans, scoper, late, allowed_s, forks=bool(forks), archived=bool(archived))
         if alert is None:
@@ -296,7 +299,7 @@ class Search:
         histories = {place.repository.name for p in plans for place in p.places}
         return sorted(late | histories.difference(self.histories.done, self.histories.failed))
 
-    def _left_out(self, plans: list[Plan], targets: dict[str, Repository], scoper: Scoper) -> Iterator[Skipped]:
+    def _left_out(self, plans: list[Plan], targets: Mapping[str, Repository], scoper: Scoper) -> Iterator[Skipped]:
         engine = self.engine
         failures = {} if engine.report is None else dict(engine.report.failures)
         yield from left_out.not_indexed({n: why for n, why in (failures | self.failed).items() if n in targets})
@@ -310,7 +313,9 @@ class Search:
         if any(plan.symbols is not None or (plan.text is not None and reads_content(plan)) for plan in plans):
             yield from left_out.named_only(self.name_only)
         if not engine.worktree:
-            yield from left_out.changed(engine.changes.count(scoper.at_head(targets.values())))
+            standing = self.standing
+            at_head = scoper.at_head(targets.values()) if standing is None else standing.worktrees
+            yield from left_out.changed(engine.changes.count(at_head))
 
     def _capped(self) -> int:
         """The largest ``count:`` of one alternative among several that was reached; 0: none."""
@@ -329,11 +334,18 @@ class Search:
         alert = self._of_owners(searched) or hints.without_effect(self.query)
         if alert is not None or self.tally.matches or not exhaustive:
             return alert
+        if self.standing is not None and self.standing.advice:
+            return self.standing.advice[0]
 
         def finds(text: str) -> bool:
             return self.engine.finds(replace(self.request, query=text), self.viewer, hints.TRY_S)
 
-        return hints.nothing_found(self.query, finds)
+        began = time.monotonic()
+        alert = hints.nothing_found(self.query, finds)
+        if self.standing is not None and time.monotonic() - began < hints.TRY_S:
+            # No variant was given up for its time, so that nothing else would be said of the same repositories.
+            self.standing.advice.append(alert)
+        return alert
 
     def _alert(
         self,
@@ -358,18 +370,6 @@ class Search:
             context = next((item.context for item in self.scoped if item.context), "")
             return alerts.no_repositories(text, forks=forks, archived=archived, context=context)
         return None
-
-
-def facts_of(plans: Sequence[Plan]) -> dict[str, RepositoryFacts]:
-    """The facts of all repositories that are searched, by name."""
-    return {t.repository.facts.name: t.repository.facts for p in plans for t in p.targets}
-
-
-def _left_out_by_default(plans: list[Plan]) -> tuple[list[str], list[str]]:
-    """Forks and archived repositories that no plan searches only because nobody asked for them."""
-    forks = {name for plan in plans for name in plan.selection.forks_left_out}
-    archived = {name for plan in plans for name in plan.selection.archived_left_out}
-    return sorted(forks), sorted(archived)
 
 
 def reads_content(plan: Plan) -> bool:

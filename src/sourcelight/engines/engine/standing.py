@@ -4,34 +4,75 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sourcelight.core.batches import RepositoryFacts
 from sourcelight.core.query import Filter, Query
+from sourcelight.core.wire.events import Alert
 from sourcelight.engines.engine.plan import Plan
 from sourcelight.repos import Repository, Viewer
 
 if TYPE_CHECKING:
     from sourcelight.engines.engine.scopes.contexts import Scoped
-    from sourcelight.engines.engine.scopes.repository_predicates import Place
 
 _MOST = 64
 
 
 @dataclass(frozen=True, slots=True)
+class Summary:
+    """What some plans come to.
+
+    Attributes
+    ----------
+    facts
+        The facts of all repositories that they name, by name.
+    searched
+        The repositories whose files or definitions they search, by name.
+    forks, archived
+        Names of those that no plan searches only because nobody asked for forks, or for archived ones.
+    """
+
+    facts: Mapping[str, RepositoryFacts]
+    searched: Mapping[str, Repository]
+    forks: list[str]
+    archived: list[str]
+
+
+def summary_of(plans: Sequence[Plan]) -> Summary:
+    """Sum up plans."""
+    return Summary(
+        facts={t.repository.facts.name: t.repository.facts for p in plans for t in p.targets},
+        searched={t.repository.facts.name: t.repository for p in plans for t in p.targets if p.searches},
+        forks=sorted({name for plan in plans for name in plan.selection.forks_left_out}),
+        archived=sorted({name for plan in plans for name in plan.selection.archived_left_out}),
+    )
+
+
+NO_PLANS = summary_of(())
+
+
+@dataclass(frozen=True, slots=True)
 class Standing:
-    """A query's plans over the repositories that its viewer saw; `defaults` are the targets at their default revision.
+    """A query's plans over the repositories that its viewer saw, and what they come to.
 
     It holds for as long as the catalog gives the very same `repositories`.
+
+    Attributes
+    ----------
+    worktrees
+        The repositories that are searched at HEAD and have a work tree, which may differ from it.
+    advice
+        What was said, or None, of a search that looked everywhere and found nothing; empty before there was one.
     """
 
     query: Query
     repositories: tuple[Repository, ...]
     plans: list[Plan]
-    defaults: Collection[Place]
-    facts: Mapping[str, RepositoryFacts]
+    worktrees: Sequence[Repository]
+    summary: Summary
+    advice: list[Alert | None] = field(default_factory=list)
 
 
 class Standings:

@@ -111,17 +111,17 @@ class Producer:
 
     def wake(self) -> None:
         """Let a waiting `take` return. Callable from any thread."""
-        # The loop is closed when the process is about to end: nobody is left to wake.
-        if self._loop is not None:
-            with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._wake.set)
+        self._tell(self._wake.set)
 
     async def take(self, timeout_s: float) -> list[Item]:
         """What has been found since the last call, after waiting for it at most `timeout_s`."""
         if not self._items and not self.finished and timeout_s > 0:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(timeout_s):
-                    await self._wake.wait()
+            # As `asyncio.timeout` does, without a task to cancel: each search comes by here.
+            overdue = asyncio.get_running_loop().call_later(timeout_s, self._wake.set)
+            try:
+                await self._wake.wait()
+            finally:
+                overdue.cancel()
         self._wake.clear()
         with self._room:
             items = [item for item, _ in self._items]
@@ -143,10 +143,18 @@ class Producer:
             self._end(internal_fault(fault))
         finally:
             self.finished = True
-            self.wake()
-            if self._loop is not None:
-                with contextlib.suppress(RuntimeError):
-                    self._loop.call_soon_threadsafe(ended)
+            self._tell(self._ended, ended)
+
+    def _ended(self, ended: Callable[[], Any]) -> None:
+        self._wake.set()
+        ended()
+
+    def _tell(self, work: Callable[..., Any], *given: Any) -> None:
+        """Do something on the event loop."""
+        # The loop is closed when the process is about to end: nobody is left to tell.
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(work, *given)
 
     def _search(self) -> None:
         self._mark("search thread started")

@@ -139,17 +139,18 @@ class SearchStream:
             text = f"As many searches as may be ({self._limits.searches}) are running; try again in a moment."
             await plain(429, text, {"Retry-After": "1"})(scope, receive, send)
             return
-        pairs = _pairs(scope["query_string"])
-        notes.query = next((value for name, value in pairs if name == "q"), "")
         wire = _Wire(send, zipped=_accepts_gzip(headers.get("accept-encoding", "")), stall_s=self._limits.stall_s)
         try:
-            request = SearchRequest.from_params(pairs)
+            request = _request(scope["query_string"])
         except QueryError as fault:
+            notes.query = next((value for name, value in _pairs(scope["query_string"]) if name == "q"), "")
             notes.outcome = "query"
             await _answer(wire, query_fault(fault), self._cadence)
             return
-        asked = headers.get("x-sourcegraph-should-trace", "").lower()
-        request = replace(request, trace=_WORDS.get(asked, request.trace))
+        notes.query = request.query
+        asked = headers.get("x-sourcegraph-should-trace")
+        if asked is not None:
+            request = replace(request, trace=_WORDS.get(asked.lower(), request.trace))
         trace = self._traces.open(principal, request.query) if request.trace else None
         await self._search(request, principal, trace, wire, scope, receive)
 
@@ -325,14 +326,18 @@ class _Rest:
                     self._waits_for = self._begun.send(got)
 
 
-def _pairs(query: bytes) -> tuple[tuple[str, str], ...]:
-    """The parameters of an address; those of short ones are remembered."""
-    return _short_pairs(query) if len(query) < _SHORT_BYTES else _short_pairs.__wrapped__(query)
+def _request(query: bytes) -> SearchRequest:
+    """What an address asks; that of short ones is remembered. Raises `QueryError` as `SearchRequest.from_params`."""
+    return _short_request(query) if len(query) < _SHORT_BYTES else SearchRequest.from_params(_pairs(query))
 
 
 @functools.lru_cache(maxsize=256)
-def _short_pairs(query: bytes) -> tuple[tuple[str, str], ...]:
-    return tuple(parse_qsl(query.decode("latin-1"), keep_blank_values=True))
+def _short_request(query: bytes) -> SearchRequest:
+    return SearchRequest.from_params(_pairs(query))
+
+
+def _pairs(query: bytes) -> list[tuple[str, str]]:
+    return parse_qsl(query.decode("latin-1"), keep_blank_values=True)
 
 
 def _portions(frames: list[bytes]) -> Iterator[bytes]:
@@ -386,8 +391,8 @@ class _Reader:
 
 def _accepts_gzip(header: str) -> bool:
     """Whether an ``Accept-Encoding`` header allows gzip; a weight of 0 forbids it."""
-    verdicts = {}
-    for part in header.split(","):
+    verdicts: dict[str, bool] = {}
+    for part in header.split(",") if header else ():
         if match := _CODING.match(part):
             try:
                 verdicts[match[1].lower()] = float(match[2] or 1) > 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -76,18 +76,9 @@ class Scoper:
         self._files = FilePredicates(self.engine.store, self.cancellation)
 
     @property
-    def defaults(self) -> Collection[Place]:
-        """The targets that were taken at their default revision."""
-        return self._defaults
-
-    @property
     def clean(self) -> bool:
         """Whether there is nothing to say of any repository."""
         return not (self.unsearchable or self.invalid or self.absent or self.undecided)
-
-    def adopt(self, defaults: Collection[Place]) -> None:
-        """Take over what an earlier one resolved, where nothing has changed since."""
-        self._defaults.update(defaults)
 
     def scopes(self, scoped: Sequence[Scoped]) -> list[Scope]:
         """Resolve filters, contexts and revisions; some targets may not be indexed yet."""

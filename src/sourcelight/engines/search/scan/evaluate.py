@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.halting import Stopped, check
 from sourcelight.engines.search.index.shard import UNIT_BYTES
 from sourcelight.engines.search.scan.candidates import candidate_units
 from sourcelight.engines.search.scan.fleet import Fleet, Selection
-from sourcelight.engines.search.scan.hits import NO_HITS, Hits, find_hits, merge_hits
+from sourcelight.engines.search.scan.hits import NO_HITS, Hits, concatenated, find_hits, merge_hits
 from sourcelight.engines.search.scan.paths import Mask, PathHits, unique_sorted
 from sourcelight.engines.search.scan.plan import Plan
 
@@ -25,6 +26,8 @@ _AIM_S, _LONG_S = 0.05, 0.08
 _PROBED = 16
 _MOST_DOCUMENTS = 16_384
 """Documents of a batch where each may be a row by its path alone."""
+_FEW_UNITS, _FEW_HITS = 4096, 20_000
+"""Candidates of a pattern, and its spans, that are remembered: what runs again over the same commits reads no text."""
 
 Places = NDArray[np.int64]
 
@@ -81,6 +84,52 @@ class Batch:
     units: list[Places]
 
 
+@dataclass(slots=True)
+class _Known:
+    """What earlier searches learned of a pattern in the files that pass some filters: nothing of it ever changes.
+
+    The units that may hold a match, if they are few; once a search has read them all, where it is, if not too often.
+    """
+
+    units: Places | None = None
+    hits: Hits | None = None
+
+    def learn(self, fleet: Fleet, hits: Hits) -> None:
+        """Keep all that there is."""
+        self.units = unique_sorted(fleet.unit_start.searchsorted(hits.start, side="right") - 1)
+        self.hits = hits
+
+    def within(self, fleet: Fleet, batch: Batch) -> Hits | None:
+        """What stands in the documents of a batch; None where they must be read."""
+        if self.hits is None or (not batch.first and batch.last == fleet.documents):
+            return self.hits
+        last = batch.last - 1
+        bounds = fleet.doc_start[batch.first], fleet.doc_start[last] + fleet.doc_size[last]
+        return self.hits.between(*self.hits.start.searchsorted(bounds).tolist())
+
+
+@dataclass(slots=True)
+class _Learning:
+    """Brings together what the batches of one search give, as long as it is not too much and none is left out."""
+
+    known: _Known
+    parts: list[Hits] = field(default_factory=list)
+    size: int = 0
+    upto: int = 0
+
+    def add(self, fleet: Fleet, batch: Batch, hits: Hits) -> None:
+        """Take what was found in the batch that comes next."""
+        self.size += len(hits)
+        if batch.first != self.upto or self.size > _FEW_HITS:
+            self.upto = -1
+            self.parts.clear()
+            return
+        self.parts.append(hits)
+        self.upto = batch.last
+        if batch.last == fleet.documents:
+            self.known.learn(fleet, concatenated(self.parts))
+
+
 class FleetSearch:
     """One query over a fleet; it and its iterators raise `Halted` once `stopped` says so."""
 
@@ -94,6 +143,7 @@ class FleetSearch:
         ]
         self.by_path = [hits is not None and hits.any for hits in self.path_hits]
         self._in_path: list[Mask] = []
+        self._learning: _Learning | None = None
 
     def found(self, pace: Pace) -> Iterator[Found]:
         """Yield matching files: those without content, then the others in order of their documents."""
@@ -187,8 +237,23 @@ class FleetSearch:
 
     def units_of(self, atom: int, chosen: Selection | None = None) -> Places:
         """Give the units of chosen files (None: of those that pass the filters) that may hold a match of one atom."""
-        wanted, chosen = self.plan.atoms[atom], chosen or self.selection
-        found = candidate_units(self.fleet, wanted.pattern, chosen) if wanted.content else _NO_PLACES
+        wanted = self.plan.atoms[atom]
+        if not wanted.content:
+            return _NO_PLACES
+        if chosen is not None:
+            return self._candidates(wanted.pattern, chosen)
+        query = self.plan.query
+        known = self.fleet.learned.remember((wanted.pattern, query.files, query.languages), _Known)
+        if self.plan.single and not wanted.pattern.multi_line:  # what crosses lines stands in several units
+            self._learning = _Learning(known)
+        units = known.units
+        if units is None:
+            units = self._candidates(wanted.pattern, self.selection)
+            known.units = units if len(units) <= _FEW_UNITS else None
+        return units
+
+    def _candidates(self, pattern: CompiledPattern, chosen: Selection) -> Places:
+        found = candidate_units(self.fleet, pattern, chosen)
         return np.arange(self.fleet.units) if found is None else found
 
     def to_read(self, units: list[Places]) -> Places:
@@ -219,7 +284,7 @@ class FleetSearch:
 
     def _one_atom(self, batch: Batch) -> Found:
         chosen, settled = self.selection, self.selection.settled(batch.last)
-        hits = find_hits(self.fleet, self.plan.atoms[0].pattern, batch.units[0], self.stopped)
+        hits = self._hits(batch)
         if not len(hits) and not self.by_path[0]:
             return Found(NO_HITS, _NO_PLACES, _NO_PLACES, _NO_PLACES, settled)
         held = unique_sorted(self.fleet.docs_of(hits.start))
@@ -237,6 +302,16 @@ class FleetSearch:
             order = np.argsort(files, kind="stable")
             files, documents, path_files = files[order], documents[order], np.sort(path_files)
         return Found(hits, files, documents, path_files, settled)
+
+    def _hits(self, batch: Batch) -> Hits:
+        """The spans of the only atom in a batch."""
+        fleet, learning = self.fleet, self._learning
+        hits = None if learning is None else learning.known.within(fleet, batch)
+        if hits is None:
+            hits = find_hits(fleet, self.plan.atoms[0].pattern, batch.units[0], self.stopped)
+            if learning is not None:
+                learning.add(fleet, batch, hits)
+        return hits
 
     def counted(self, pace: Pace) -> Iterator[tuple[Places, Places, Places]]:
         """Yield files with matches in their contents, how many each has, and files that match by path."""

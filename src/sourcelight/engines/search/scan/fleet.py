@@ -32,6 +32,9 @@ _ALL = np.iinfo(np.int64).max
 
 _MOST_SPANS = 20_000
 
+_MOST_LEARNED = 64
+"""Patterns of which it is kept where they were found: half a megabyte each at the most."""
+
 LONG = 1024
 """Bytes of a line, on average, from which on they are copied one by one, once."""
 
@@ -104,6 +107,7 @@ class Fleet(Remembering):
 
     def __init__(self, members: Sequence[Snapshot]) -> None:
         super().__init__()
+        self.learned = Remembering(_MOST_LEARNED)
         self.members = tuple(members)
         views = [member.view for member in self.members]
         self.file_base = _sums([view.files for view in views])

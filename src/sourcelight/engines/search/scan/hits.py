@@ -113,9 +113,8 @@ def _find_folded(fleet: Fleet, pattern: CompiledPattern, ranges: Places) -> Hits
 
 def _find_in_documents(fleet: Fleet, pattern: CompiledPattern, documents: Places, stopped: Stopped) -> Hits:
     found: list[Places] = []
-    # With the newline that ends each, even where the file has none: else its last line and the next file are one text.
-    last_units = fleet.unit_doc.searchsorted(documents, side="right") - 1
-    ranges = np.stack((fleet.doc_start[documents], fleet.unit_end[last_units]), axis=1)
+    starts = fleet.doc_start[documents]
+    ranges = np.stack((starts, starts + fleet.doc_size[documents]), axis=1)
     offsets = pattern.lines(fleet.buffers, ranges, stopped)
     for document in unique_sorted(fleet.docs_of(offsets)).tolist():
         check(stopped)
@@ -138,7 +137,7 @@ def merge_hits(parts: list[Hits]) -> Hits:
     return Hits(start[kept], end[kept])
 
 
-def together(parts: list[Hits]) -> Hits:
+def concatenated(parts: list[Hits]) -> Hits:
     """Spans that come one after another."""
     if len(parts) == 1:
         return parts[0]

@@ -13,9 +13,10 @@ _T = TypeVar("_T")
 
 
 class Remembering:
-    """Keeps the last things that were made for it. Safe to share between threads."""
+    """Keeps the last things that were made for it, `most` of them. Safe to share between threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = _MOST_REMEMBERED) -> None:
+        self._most = most
         self._remembered: OrderedDict[Any, Any] = OrderedDict()
         self._guard = threading.Lock()
 
@@ -31,6 +32,6 @@ class Remembering:
             return made
         with self._guard:
             self._remembered[key] = made
-            if len(self._remembered) > _MOST_REMEMBERED:
+            if len(self._remembered) > self._most:
                 self._remembered.popitem(last=False)
         return made
