@@ -138,7 +138,7 @@ def _plain(table: Any) -> Any:
     What came in a message may lie anywhere in it, and Arrow complains of that on standard error when it sums.
     """
     fields = [pa.field(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type) for f in table.schema]
-    return table.cast(pa.schema(fields)).take(list(range(table.num_rows)))
+    return table.cast(pa.schema(fields)).take(pa.array(range(table.num_rows), pa.int64()))
 
 
 def _summed(table: Any, by: Sequence[str]) -> Any:
