@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from engines.engine.running_queries import alert, run
+from engines.engine.running_queries import alert, final, run
 from sourcelight.backends.embed import open_engine
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query import parse
@@ -109,12 +109,48 @@ def test_an_explanation_is_plain_data(engine: Engine) -> None:
     ("query", "asked", "source"),
     [
         ("x patternType:regexp", "keyword", "patternType: in the query"),
+        ("x patternType:nonsense", "keyword", "asked for with the query"),
         ("x", "keyword", "asked for with the query"),
         ("x", "", "default of version V3"),
     ],
 )
 def test_the_choice_of_pattern_type_is_told(engine: Engine, query: str, asked: str, source: str) -> None:
     assert explained(engine, query, asked).pattern_type_source == source
+
+
+def test_a_filter_without_effect_is_an_alert_beside_the_results(engine: Engine) -> None:
+    for query, part in [
+        ("-repo:web rev:nowhere handleError", "rev: is about the repositories"),
+        ("visibility:privat handleError", "visibility:privat is read as any"),
+        ("patternType:structural handleError", "structural search is not offered"),
+        ("type:File type:file handleError", "type:File is no kind of result"),
+    ]:
+        events = run(engine, query)
+        said = alert(events)
+        assert final(events).match_count
+        assert said is not None
+        assert (said.title, said.kind) == ("A filter has no effect", "warning")
+        assert part.lower() in said.description.lower()
+
+
+def test_what_is_no_predicate_is_said_where_no_repository_is_found(engine: Engine) -> None:
+    said = alert(run(engine, "repo:has.paths(main.go) x"))
+    assert said is not None
+    assert "there is no predicate repo:has.paths(); did you mean repo:has.path()?" in said.description
+
+
+def test_predicates_are_explained_in_words(engine: Engine) -> None:
+    part = explained(engine, "repo:has.path(go) file:has.owner() index:only x").alternatives[0]
+    assert {f.text: f.meaning for f in part.filters} == {
+        "repo:has.path(go)": "repositories with path: go",
+        "file:has.owner()": "files with owner: anyone",
+        "index:only": "whether revisions that are not indexed yet are searched too",
+    }
+    part = explained(engine, "repo:team rev:at.time(2024-01-01) -repo:has.content(x)").alternatives[0]
+    assert [f.meaning for f in part.filters[1:]] == [
+        "the newest commit before 2024-01-01 behind HEAD",
+        "repositories without content: x",
+    ]
 
 
 def test_a_query_that_is_wrong_raises(engine: Engine) -> None:
@@ -149,6 +185,15 @@ def test_no_repository_is_a_warning(engine: Engine) -> None:
         ("file:main.go x", "keyword", "dot"),
         ("/main.go/", "keyword", "dot"),
         ("file:src/*.go x", "keyword", "glob"),
+        ("repo:has.topics(x) y", "keyword", "predicate-as-regexp"),
+        ("-file:has.contributors(x) y", "keyword", "predicate-as-regexp"),
+        ("author:@ann type:commit", "keyword", "account"),
+        ("-repo:a rev:v1 x", "keyword", "no-effect"),
+        ("repo:has.path(x) rev:v1 y", "keyword", "no-effect"),
+        ("visibility:privat x", "keyword", "no-effect"),
+        ("type:File type:path x", "keyword", "no-effect"),
+        ("patternType:structural x", "keyword", "no-effect"),
+        ("type:repo file:x", "keyword", "contradiction"),
     ],
 )
 def test_mistakes_are_warned_of(query: str, pattern_type: str, kind: str) -> None:
@@ -166,6 +211,9 @@ def test_mistakes_are_warned_of(query: str, pattern_type: str, kind: str) -> Non
         ("foo", "standard"),
         ("a.b()", "keyword"),
         ("NOT foo bar", "keyword"),
+        ("repo:a rev:v1 x", "keyword"),
+        ("visibility:Public patternType:keyword type:file x", "keyword"),
+        ("repo:contains.path(x) file:has.owner() y", "keyword"),
     ],
 )
 def test_plain_queries_are_left_alone(query: str, pattern_type: str) -> None:

@@ -106,6 +106,11 @@ def _check_text(text: str) -> None:
         raise QueryError(message, query=text[:100], hint="use several queries", stage="parse")
 
 
+def effective_type(value: str) -> str | None:
+    """What ``patternType:value`` means; None for a value that is passed over."""
+    return _IN_QUERY.get(value)
+
+
 def _type_in_query(text: str) -> str | None:
     if "patterntype:" not in text.lower():
         return None

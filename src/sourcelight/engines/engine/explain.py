@@ -11,6 +11,7 @@ from sourcelight.core.batches import Cancellation
 from sourcelight.core.patterns.formula import Formula, Needs, NeedsAll
 from sourcelight.core.query import Alternative, Predicate, Query, canonical
 from sourcelight.core.query.outline import filter_text, tree_text
+from sourcelight.core.query.parse import effective_type
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine.notices.advice import Advice, advise
 from sourcelight.engines.engine.plan import Plan
@@ -32,6 +33,7 @@ _FIXED = {
     "before": "commits with an earlier committer date",
     "rev": "revisions to search", "fork": "whether forks are searched", "archived": "whether archives are searched",
     "visibility": "private or public repositories", "context": "a named set of repositories",
+    "index": "whether revisions that are not indexed yet are searched too",
 }  # fmt: skip
 _ADDED = (
     *("repositories", "repository_hits", "files", "passing", "read_units", "units"),
@@ -42,7 +44,10 @@ _WITHOUT_INDEX = {("symbol",), ("message",), ("changed line",)}
 
 @dataclass(frozen=True, slots=True)
 class FilterMeaning:
-    """A filter as written, what it comes down to, and how many files (or repositories) it lets through by itself."""
+    """A filter as written, what it comes down to, and how many files it lets through by itself.
+
+    For ``repo:`` there are the repositories that all filters together leave.
+    """
 
     text: str
     meaning: str
@@ -218,7 +223,8 @@ def _sum(numbers: Iterable[int | None]) -> int | None:
 
 
 def _source(query: Query, request: SearchRequest) -> str:
-    if "patterntype:" in query.text.lower() and any(a.first("patterntype") for a in query.plan):
+    named = (a.first("patterntype") for a in query.plan)
+    if any(item is not None and effective_type(item.value) is not None for item in named):
         return "patternType: in the query"
     return "asked for with the query" if request.pattern_type else f"default of version {request.version}"
 
@@ -277,8 +283,7 @@ def _filters(alternative: Alternative, sums: Estimate, repositories: int) -> lis
         text = filter_text(item)
         sign = "not " if item.negated else ""
         if isinstance(item, Predicate):
-            arguments = ", ".join(f"{key} {value}" for key, value in item.args.items()) or "anyone"
-            found.append(FilterMeaning(text, f"{item.on}s that {sign}{item.name.replace('.', ' ')}: {arguments}"))
+            found.append(FilterMeaning(text, _of_predicate(item)))
         elif item.name == "file" and item.value:
             meaning = f"paths that do {sign}match /{item.value}/".replace("do match", "match")
             found.append(FilterMeaning(text, meaning, next(files, None)))
@@ -292,6 +297,15 @@ def _filters(alternative: Alternative, sums: Estimate, repositories: int) -> lis
         else:
             found.append(FilterMeaning(text, _FIXED.get(item.name, item.name)))
     return found
+
+
+def _of_predicate(item: Predicate) -> str:
+    arguments = " ".join(f"{key} {value}" for key, value in item.args.items() if value is not True)
+    if item.on == "rev":
+        return f"the newest commit before {item.args['time']} behind {item.args['rev']}"
+    kind = "repositories" if item.on == "repo" else "files"
+    what = item.name.removeprefix("has.").replace(".", " ")
+    return f"{kind} {'without' if item.negated else 'with'} {what}: {arguments.removeprefix(what).strip() or 'anyone'}"
 
 
 def _pattern(atom: Atom, share: Share, units: int) -> PatternMeaning:

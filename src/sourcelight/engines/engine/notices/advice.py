@@ -11,8 +11,9 @@ from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.patterns.formula import ANYTHING, NOTHING
 from sourcelight.core.query import Alternative, Filter, Or, Pattern, Query, canonical, parse
-from sourcelight.core.query.fields import ALIASES, RESULT_TYPES
+from sourcelight.core.query.fields import ALIASES, PREDICATE_NAMES, RESULT_TYPES
 from sourcelight.core.query.languages import find_language
+from sourcelight.core.query.parse import effective_type
 from sourcelight.core.query.plan import patterns_of
 from sourcelight.engines.engine.commits.asked import keeps_no_commits
 
@@ -23,6 +24,8 @@ _LIKE_FILTER = re.compile(r"(-?)([A-Za-z][A-Za-z.]{0,20}):(?![:/\\])(\S+)\Z")
 _LOOKS_REGEXP = re.compile(r"\.[*+]|\\[wWdDsSb]|\[[^\]]+\][*+?]?|\w\|\w|\(\?|\w[+*]\w")
 _BARE_DOT = re.compile(r"(?<=[A-Za-z0-9_-])\.(?=[A-Za-z0-9])")
 _GLOB = re.compile(r"(?:^|/)\*|\*\.\w|\*\*")
+_LIKE_PREDICATE = re.compile(r"(?i)(?<![^\s(])-?(repo|r|file|f|path):((?:has|contains)[\w.]*)\(")
+_VISIBLE = frozenset({"any", "public", "private"})
 _SELECTABLE = {
     ("repo",): frozenset(RESULT_TYPES),
     ("file",): frozenset({"file", "path", "symbol"}),
@@ -78,12 +81,53 @@ def advise(query: Query) -> tuple[Advice, ...]:
 def _all(query: Query) -> Iterator[Advice]:
     yield from _operators(query)
     for alternative in query.plan:
+        yield from without_effect(alternative)
         yield from _contradictions(alternative, query.text)
         yield from _values(alternative)
         leaves = list(patterns_of(alternative.pattern)) if alternative.pattern is not None else []
         for leaf in leaves:
             yield from _pattern(leaf, query, sensitive=alternative.case_sensitive())
+    yield from unknown_predicates(query.text)
     yield from _other_type(query)
+
+
+def unknown_predicates(text: str) -> Iterator[Advice]:
+    """What looks like a predicate in a query's text and is none, so that it is read as an expression."""
+    for found in _LIKE_PREDICATE.finditer(text):
+        on, name = ALIASES[found[1].lower()], found[2].lower()
+        if name not in PREDICATE_NAMES[on]:
+            near = difflib.get_close_matches(name, PREDICATE_NAMES[on], 1, 0.5)
+            yield Advice(
+                "predicate-as-regexp",
+                f"`{found[1]}:{found[2]}(` begins a regular expression: there is no predicate {on}:{name}()",
+                f"did you mean {on}:{near[0]}()?" if near else f"there are {', '.join(sorted(PREDICATE_NAMES[on]))}",
+            )
+
+
+def without_effect(alternative: Alternative) -> Iterator[Advice]:
+    """Filters that change nothing as they stand."""
+    types = set(alternative.types)
+    if alternative.all("committer") and not types & {"commit", "diff"}:
+        yield Advice("no-effect", "committer: is about commits, and none are searched for", "add type:commit")
+    if (alternative.all("rev") or alternative.predicates("rev")) and not any(
+        item.value and not item.negated for item in alternative.all("repo")
+    ):
+        yield Advice(
+            "no-effect",
+            "rev: is about the repositories that a repo: filter names, and none names any",
+            "add repo: with a name; repo:. names all",
+        )
+    for item in alternative.all("visibility"):
+        if item.value and item.value.lower() not in _VISIBLE:
+            yield Advice("no-effect", f"visibility:{item.value} is read as any", "write public or private")
+    for item in alternative.all("type") if types else ():
+        if item.value and item.value not in RESULT_TYPES:
+            yield Advice("no-effect", f"type:{item.value} is no kind of result", f"use {', '.join(RESULT_TYPES)}")
+    for item in alternative.all("patterntype"):
+        if item.value and effective_type(item.value) is None:
+            kinds = "keyword, standard, regexp or literal"
+            offered = "structural search is not offered" if item.value == "structural" else "there is no such type"
+            yield Advice("no-effect", f"patternType:{item.value} is passed over: {offered}", f"use {kinds}")
 
 
 def _operators(query: Query) -> Iterator[Advice]:
@@ -149,7 +193,7 @@ def _kinds(alternative: Alternative) -> Iterator[Advice]:
         yield Advice("contradiction", f"select:{shown} keeps only {what}, and none are searched for", f"add {fix}")
     files = [f"{name}:" for name in ("file", "lang") if alternative.all(name)]
     files += [f"file:{predicate.name}()" for predicate in alternative.predicates("file")]
-    if types == {"repo"} and alternative.pattern is not None and files:
+    if types == {"repo"} and files:
         yield Advice(
             "contradiction",
             f"{files[0]} keeps only files, but type:repo looks at names of repositories only",
@@ -164,8 +208,13 @@ def _kinds(alternative: Alternative) -> Iterator[Advice]:
             f"file:{keeping}() keeps {kinds}",
             "use author: for who made a commit" if keeping == "has.contributor" else "use type:diff",
         )
-    if not commits and alternative.all("committer"):
-        yield Advice("no-effect", "committer: is about commits, and none are searched for", "add type:commit")
+    for item in (*alternative.all("author"), *alternative.all("committer")):
+        if item.value.startswith("@"):
+            yield Advice(
+                "account",
+                f"{item.name}:{item.value} is looked for in names and addresses: accounts are not known here",
+                f"use a name or an address, such as {item.name}:{item.value[1:] or 'ann'}",
+            )
 
 
 def _values(alternative: Alternative) -> Iterator[Advice]:

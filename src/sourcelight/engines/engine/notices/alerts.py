@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from sourcelight.core.wire.events import Alert, Done, Progress, ProposedQuery
 from sourcelight.engines.engine import limits
+from sourcelight.engines.engine.notices.advice import unknown_predicates
+from sourcelight.engines.engine.notices.hints import sentence
 
 _MOST_LISTED = 10
 _TIMEOUT = re.compile(r"(?i)(?<![^\s(])timeout:[^\s()]*\s*")
@@ -63,8 +65,8 @@ def no_repositories(query: str, *, forks: bool, archived: bool, context: str) ->
     if archived:
         proposals.append(ProposedQuery(f"{query} archived:yes", "include archived repositories"))
     title = f"No repositories found for your query within the context {context}" if context else "No repositories found"
-    description = "No repository passes the filters of this query."
-    return Alert(title, description, "warning", tuple(proposals))
+    said = ["No repository passes the filters of this query.", *map(sentence, unknown_predicates(query))]
+    return Alert(title, "\n".join(said), "warning", tuple(proposals))
 
 
 def _listed(reasons: Mapping[str, str]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from sourcelight.core.query import Query
 from sourcelight.core.wire.events import Alert, ProposedQuery
+from sourcelight.engines.engine.notices import advice as advices
 from sourcelight.engines.engine.notices.advice import Advice, advise
 
 MOST_PROPOSED = 3
@@ -17,7 +18,10 @@ LONGEST = 2_000
 
 _CASE = re.compile(r"(?i)(?<!\S)case:\S+\s*")
 _OF_FILES = re.compile(r'(?i)(?<!\S)-?(?:file|f|path|lang|language|l):(?:"[^"]*"|\'[^\']*\'|\S+)\s*')
-_SHOWN = frozenset({"quotes", "regexp-as-text", "filter-as-text", "contradiction", "dash", "operator-as-text", "never"})
+_SHOWN = frozenset({
+    *("quotes", "regexp-as-text", "filter-as-text", "contradiction", "dash", "operator-as-text", "never"),
+    *("predicate-as-regexp", "account"),
+})  # fmt: skip
 
 
 def nothing_found(query: Query, finds: Callable[[str], bool]) -> Alert | None:
@@ -29,7 +33,7 @@ def nothing_found(query: Query, finds: Callable[[str], bool]) -> Alert | None:
         return None
     found = advise(query)
     reasons = [advice for advice in found if advice.kind in _SHOWN]
-    said = [_sentence(advice) for advice in reasons]
+    said = [sentence(advice) for advice in reasons]
     proposed = []
     for text, why in _candidates(query, found):
         if finds(text):
@@ -48,15 +52,16 @@ def nothing_found(query: Query, finds: Callable[[str], bool]) -> Alert | None:
 
 def without_effect(query: Query) -> Alert | None:
     """An alert for filters that change nothing where they stand; None when there are none."""
-    if "committer:" not in query.text.lower() or len(query.text) > LONGEST:
+    if len(query.text) > LONGEST:
         return None
-    found = [advice for advice in advise(query) if advice.kind == "no-effect"]
+    found = dict.fromkeys(advice for part in query.plan for advice in advices.without_effect(part))
     if not found:
         return None
-    return Alert("A filter has no effect", "\n".join(map(_sentence, found)), "warning")
+    return Alert("A filter has no effect", "\n".join(map(sentence, found)), "warning")
 
 
-def _sentence(advice: Advice) -> str:
+def sentence(advice: Advice) -> str:
+    """An advice as a sentence, or a question."""
     return f"{advice.message[:1].upper()}{advice.message[1:]}; {advice.fix}{'' if advice.fix.endswith('?') else '.'}"
 
 
