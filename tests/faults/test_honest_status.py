@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,19 @@ def test_only_limits_that_hide_matches_make_an_answer_limited(asked: dict[str, s
 def test_nothing_left_out_is_complete_with_no_item(code: sl.Client) -> None:
     result = code.search("needle count:all")
     assert (result.status, result.reasons, len(result.skipped)) == ("complete", (), 0)
+
+
+def test_a_repository_without_a_commit_is_told_and_leaves_an_answer_whole(tmp_path: Path) -> None:
+    RepositoryBuilder(tmp_path / "repositories" / "one").commit({"a.txt": "needle\n"})
+    RepositoryBuilder(tmp_path / "repositories" / "empty")
+    with warnings.catch_warnings(), sl.open(tmp_path / "repositories", index=tmp_path / "index") as code:
+        warnings.simplefilter("error")
+        result = code.search("needle")
+        assert (result.status, result.match_count, code.count("needle")) == ("complete", 1, 1)
+        assert result.skipped[["reason", "title", "severity"]].to_numpy().tolist() == [
+            ["repository-empty", "1 empty", "info"]
+        ]
+        assert "no commit yet" in result.skipped["message"].iloc[0]
 
 
 def test_a_damaged_index_is_built_anew(tmp_path: Path) -> None:

@@ -17,7 +17,14 @@ _PLACE = ("repository", "revision", "commit", "path")
 Places = NDArray[np.int64]
 # What an answer is whole without: the reader asked for none of it.
 NOT_LIMITING = frozenset(
-    {"worktree-changes", "document-binary", "document-too-large", "repository-fork", "excluded-archive"}
+    {
+        "worktree-changes",
+        "document-binary",
+        "document-too-large",
+        "repository-fork",
+        "excluded-archive",
+        "repository-empty",
+    }
 )
 
 

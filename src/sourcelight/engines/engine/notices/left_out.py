@@ -79,14 +79,25 @@ def cut_histories(repositories: Mapping[str, str]) -> Iterator[Skipped]:
 
 
 def unreadable(items: Sequence[SkippedRepository]) -> Iterator[Skipped]:
-    """Folders that hold a repository which can't be searched; for the owner's eyes, since they are local paths."""
-    if items:
+    """Folders that hold a repository which can't be searched; for the owner's eyes, since they are local paths.
+
+    One without any commit is told apart: there is nothing in it that an answer could lack.
+    """
+    empty = [item for item in items if item.reason == "empty"]
+    faulty = [item for item in items if item.reason != "empty"]
+    if faulty:
         yield Skipped(
             reason="repository-unreadable",
-            title=f"{amount(len(items))} unreadable",
+            title=f"{amount(len(faulty))} unreadable",
             message="These folders could not be searched:\n"
-            + "\n".join(f"- `{item.path}`: {item.message}" for item in items[:_MOST_LISTED]),
+            + "\n".join(f"- `{item.path}`: {item.message}" for item in faulty[:_MOST_LISTED]),
             severity="warn",
+        )
+    if empty:
+        yield Skipped(
+            reason="repository-empty",
+            title=f"{amount(len(empty))} empty",
+            message=f"These repositories have no commit yet:\n{names([item.path for item in empty])}",
         )
 
 
