@@ -335,6 +335,55 @@ def test_events_at_once_say_what_they_say_one_by_one(rows: list[Row], chunk_matc
     assert [f.name for b in at_once for f in b.repositories] == list(dict.fromkeys(r["repository"] for r in rows))
 
 
+_FORMS: dict[str, dict[str, Any]] = {
+    "path": {"type": "path"},
+    "lines": {
+        "type": "content",
+        "lineMatches": [{"line": "x", "lineNumber": n, "offsetAndLengths": [[0, 1]]} for n in (3, 1)],
+    },
+    "chunks": {
+        "type": "content",
+        "chunkMatches": [
+            {
+                "content": "x",
+                "contentStart": {"offset": 0, "line": 0, "column": 0},
+                "ranges": [
+                    {"start": {"offset": 0, "line": 0, "column": 0}, "end": {"offset": 1, "line": 0, "column": 1}}
+                ],
+            }
+        ],
+    },
+    "symbol": {"type": "symbol", "symbols": [{"name": "f", "kind": "function"}] * 2},
+    "none": {"type": "symbol", "symbols": []},
+    "unknown": {"type": "team"},
+}
+
+
+@settings(DRAWN, max_examples=60)
+@given(st.lists(st.lists(st.sampled_from(sorted(_FORMS)), max_size=60), max_size=4))
+def test_kinds_that_alternate_keep_the_order_of_the_wire(events: list[list[str]]) -> None:
+    sizes = {"path": 1, "lines": 2, "chunks": 1, "symbol": 2, "none": 0, "unknown": 0}
+    payloads: list[bytes] = []
+    order: list[tuple[str, int]] = []
+    for event in events:
+        records = []
+        for kind in event:
+            path = f"{len(order)}-{kind}"
+            order.append((path, sizes[kind]))
+            records.append(_FORMS[kind] | {"repository": f"r{len(order) % 3}", "path": path})
+        payloads.append(json.dumps(records).encode())
+    batches = MatchDecoder().decode(*payloads)
+    rows = [row for batch in batches for row in batch.batch.to_pylist()]
+    assert [row["path"] for row in rows] == [path for path, size in order for _ in range(size)]
+    kinds = [row["path"].partition("-")[2] for row in rows]
+    assert [row["type"] for row in rows] == [_FORMS[kind]["type"] for kind in kinds]
+    described: set[str] = set()
+    for batch in batches:
+        described.update(known.name for known in batch.repositories)
+        assert {row["repository"] for row in batch.batch.to_pylist()} <= described
+    assert len(batches) <= 32
+
+
 def test_chunks_that_touch_are_sent_as_one() -> None:
     def row(number: int, chunk: str, first: int) -> Row:
         offset = 2 * (number - 1)

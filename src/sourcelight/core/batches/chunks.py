@@ -63,8 +63,8 @@ class ChunkRows:
             places[1].fromlist([p.column for p in ends])
             places[2].fromlist([p.offset for p in ends])
 
-    def columns(self) -> Columns | None:
-        """The columns of all lines with matches; None if there are none.
+    def columns(self) -> tuple[Columns, Numbers] | None:
+        """The columns of all lines with matches, and the record of each; None if there are none.
 
         Raises
         ------
@@ -90,7 +90,7 @@ class ChunkRows:
         if not lines.points.ascii:
             byte_start, byte_end = lists(counts, *parts.in_bytes(np.repeat(line_offset, counts), lines))
         take = repeats(np.asarray(self._sizes))[chunk]
-        return self._files.columns("content", take) | {
+        columns = self._files.columns("content", take) | {
             "line_number": int32(first[chunk] + (line - lines.first[chunk]) + 1),
             "line": lines.texts(line),
             "start": start,
@@ -105,6 +105,7 @@ class ChunkRows:
             "chunk_offset": pa.array(offset[chunk]),
             **self._files.name_columns(take),
         }
+        return columns, take
 
 
 @dataclass(frozen=True, slots=True)

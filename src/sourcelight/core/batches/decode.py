@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, Protocol
 
 import msgspec
@@ -20,15 +21,19 @@ import pyarrow as pa
 
 from sourcelight.core.batches import diffs
 from sourcelight.core.batches.chunks import ChunkRows
-from sourcelight.core.batches.columns import dictionary, int32, repeats, span_lists, strings
+from sourcelight.core.batches.columns import Numbers, dictionary, int32, repeats, span_lists, strings
 from sourcelight.core.batches.events import MatchBatch, RepositoryFacts
 from sourcelight.core.batches.files import Columns, Files, name_columns
 from sourcelight.core.batches.lines import LineRows
 from sourcelight.core.batches.records import DECODER, Record, Symbol
+from sourcelight.core.batches.schema import conform
 from sourcelight.core.errors import ProtocolError
 from sourcelight.core.wire.decode import decode_matches
 from sourcelight.core.wire.encode import dump, encode_match
 from sourcelight.core.wire.events import UnknownMatch
+
+_MOST_RUNS = 32
+"""Runs of rows of one kind that are batches of their own; a batch takes all who read it some ten microseconds."""
 
 _SYMBOL_PLACE = re.compile(r"[?&#]L(\d+)")
 
@@ -40,9 +45,10 @@ class MatchDecoder:
         self._described: set[str] = set()
 
     def decode(self, *events: bytes) -> list[MatchBatch]:
-        """Record batches of the data of one or more events: one for each kind of match, each in the order of the wire.
+        """Record batches of the data of one or more events, in the order of the wire: as few as that allows.
 
-        Several small events at once, when they arrived together, cost less than one by one.
+        Several small events at once, when they arrived together, cost less than one by one. Matches of one kind are
+        one batch; where kinds alternate often, as files with lines and files that match by name, all are.
 
         Rows of a file are in line order. Matches of unknown kinds are left out. Columns are those that the wire fills:
         ``line_offset`` is there only with chunks; the byte spans of lines that the file holds in invalid UTF-8 count
@@ -54,21 +60,21 @@ class MatchDecoder:
             If the data is not JSON, or holds a number that no file can have.
         """
         found: dict[str, _Kind] = {}
+        seen = 0
         try:
             # Each event's records are dropped before the next one is read: memory that is at hand is fast.
             for data in events:
-                for kind, records in _by_kind(_read(data)).items():
+                records = _read(data)
+                for kind, (own, places) in _by_kind(records, seen).items():
                     if kind not in found:
                         found[kind] = _Kind(kind)
-                    found[kind].add(records, self._described)
-            batches = [
-                (pa.RecordBatch.from_pydict(columns), kind.facts)
-                for kind in found.values()
-                if (columns := kind.rows.columns()) is not None
-            ]
+                    found[kind].add(own, places, self._described)
+                seen += len(records)
+            made = [_Made.of(kind, *rows) for kind in found.values() if (rows := kind.rows.columns()) is not None]
         except (OverflowError, pa.ArrowInvalid) as exc:
             raise ProtocolError(f"a match holds a number out of range: {exc}", event="matches") from exc
-        return [MatchBatch(batch, self._describe(facts)) for batch, facts in batches]
+        ordered = [(one.batch, one.facts) for one in made] if len(made) < 2 else _in_order(made)
+        return [MatchBatch(batch, self._describe(facts)) for batch, facts in ordered]
 
     def _describe(self, facts: dict[str, RepositoryFacts]) -> tuple[RepositoryFacts, ...]:
         fresh = tuple(f for name, f in facts.items() if name not in self._described)
@@ -79,19 +85,23 @@ class MatchDecoder:
 class _Rows(Protocol):
     def add(self, records: Sequence[Record]) -> None: ...
 
-    def columns(self) -> Columns | None: ...
+    def columns(self) -> tuple[Columns, Numbers] | None:
+        """The columns of all rows, and the record of each row, ascending; None if there are none."""
+        ...
 
 
 class _Kind:
-    """Rows in the making of one kind of match, and the facts of their repositories."""
+    """Rows in the making of one kind of match, where its records stand, and the facts of their repositories."""
 
     def __init__(self, kind: str) -> None:
         self.rows = _ROWS[kind]()
         self.facts: dict[str, RepositoryFacts] = {}
+        self.places: list[Sequence[int]] = []
 
-    def add(self, records: list[Record], described: Collection[str]) -> None:
-        """Go on with `records`; the repositories in `described` need no facts."""
+    def add(self, records: list[Record], places: Sequence[int], described: Collection[str]) -> None:
+        """Go on with `records`, which stand at `places`; the repositories in `described` need no facts."""
         self.rows.add(records)
+        self.places.append(places)
         names = {r.repository for r in records}.difference(described, self.facts)
         if names:
             for r in records:
@@ -99,17 +109,53 @@ class _Kind:
                     self.facts[r.repository] = _facts(r)
 
 
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """The rows of one kind, the place of each on the wire, and what is told of their repositories."""
+
+    batch: Any
+    places: Numbers
+    facts: dict[str, RepositoryFacts]
+
+    @classmethod
+    def of(cls, kind: _Kind, columns: Columns, take: Numbers) -> _Made:
+        places = np.concatenate([np.asarray(part, dtype=np.int32) for part in kind.places])
+        return cls(pa.RecordBatch.from_pydict(columns), places[take], kind.facts)
+
+
+def _in_order(made: list[_Made]) -> list[tuple[Any, dict[str, RepositoryFacts]]]:
+    """The rows of several kinds in the order of the wire."""
+    kinds = np.repeat(np.arange(len(made)), [one.batch.num_rows for one in made])
+    order = np.argsort(np.concatenate([one.places for one in made]), kind="stable")
+    kinds = kinds[order]
+    bounds = np.flatnonzero(np.concatenate(([True], kinds[1:] != kinds[:-1], [True]))).tolist()
+    if len(bounds) - 1 > max(_MOST_RUNS, len(made)):
+        table = conform([one.batch for one in made])
+        names = {name for one in made for name in one.batch.schema.names}
+        table = table.select([name for name in table.schema.names if name in names]).unify_dictionaries()
+        (batch,) = table.take(order).combine_chunks().to_batches()
+        return [(batch, {name: fact for one in made for name, fact in one.facts.items()})]
+    taken = [0] * len(made)
+    parts = []
+    for start, stop in pairwise(bounds):
+        number, size = int(kinds[start]), stop - start
+        one, first = made[number], taken[number]
+        parts.append((one.batch.slice(first, size), {} if first else one.facts))
+        taken[number] += size
+    return parts
+
+
 class _Whole:
     """Rows of a kind that comes in small numbers: the records are kept until the end."""
 
-    def __init__(self, build: Callable[[list[Record]], Columns | None]) -> None:
+    def __init__(self, build: Callable[[list[Record]], tuple[Columns, Numbers] | None]) -> None:
         self._build = build
         self._records: list[Record] = []
 
     def add(self, records: Sequence[Record]) -> None:
         self._records += records
 
-    def columns(self) -> Columns | None:
+    def columns(self) -> tuple[Columns, Numbers] | None:
         return self._build(self._records)
 
 
@@ -141,19 +187,22 @@ def _read(data: bytes) -> list[Record]:
         raise ProtocolError(f"a match can't be read: {exc}", event="matches") from exc
 
 
-def _by_kind(records: list[Record]) -> dict[str, list[Record]]:
+def _by_kind(records: list[Record], seen: int) -> dict[str, tuple[list[Record], Sequence[int]]]:
+    """The records of each kind, and where they stand, the first of all at `seen`."""
     if all(r.type == "content" for r in records):
         whole = sum(1 for r in records if r.chunk_matches)
         if whole in {0, len(records)}:
-            return {"chunks" if whole else "lines": records} if records else {}
-    found: dict[str, list[Record]] = {}
+            places = range(seen, seen + len(records))
+            return {"chunks" if whole else "lines": (records, places)} if records else {}
+    found: dict[str, tuple[list[Record], list[int]]] = {}
     last = ""
-    group: list[Record] = []
-    for r in records:
+    group: tuple[list[Record], list[int]] = ([], [])
+    for place, r in enumerate(records, seen):
         kind = ("chunks" if r.chunk_matches else "lines") if r.type == "content" else _kind(r)
         if kind != last:
-            last, group = kind, found.setdefault(kind, [])
-        group.append(r)
+            last, group = kind, found.setdefault(kind, ([], []))
+        group[0].append(r)
+        group[1].append(place)
     return {kind: group for kind, group in found.items() if kind in _ROWS}
 
 
@@ -163,16 +212,17 @@ def _kind(record: Record) -> str:
     return record.type
 
 
-def _paths(records: list[Record]) -> Columns:
+def _paths(records: list[Record]) -> tuple[Columns, Numbers]:
     ones = np.ones(len(records), np.int32)
     files, take = Files.of(records), repeats(ones)
-    return files.columns("path", take) | {"match_count": int32(ones)} | files.name_columns(take)
+    return files.columns("path", take) | {"match_count": int32(ones)} | files.name_columns(take), take
 
 
-def _repos(records: list[Record]) -> Columns:
+def _repos(records: list[Record]) -> tuple[Columns, Numbers]:
     ones = np.ones(len(records), np.int32)
-    names = name_columns([r.repository_matches for r in records], repeats(ones))
-    return Files.of(records).repository_columns("repo", repeats(ones)) | {"match_count": int32(ones)} | names
+    take = repeats(ones)
+    names = name_columns([r.repository_matches for r in records], take)
+    return Files.of(records).repository_columns("repo", take) | {"match_count": int32(ones)} | names, take
 
 
 def _symbol_line(symbol: Symbol) -> int | None:
@@ -182,13 +232,13 @@ def _symbol_line(symbol: Symbol) -> int | None:
     return None if place is None else int(place[1])
 
 
-def _symbols(records: list[Record]) -> Columns | None:
+def _symbols(records: list[Record]) -> tuple[Columns, Numbers] | None:
     groups = [r.symbols or [] for r in records]
     found = list(chain.from_iterable(groups))
     if not found:
         return None
     take = repeats(np.array([len(group) for group in groups], np.int64))
-    return Files.of(records).columns("symbol", take) | {
+    columns = Files.of(records).columns("symbol", take) | {
         "line_number": int32([_symbol_line(s) for s in found]),
         "match_count": int32(np.ones(len(found), np.int32)),
         "symbol": strings([s.name for s in found]),
@@ -196,6 +246,7 @@ def _symbols(records: list[Record]) -> Columns | None:
         "container": strings([s.container_name or "" for s in found]),
         "url": strings([s.url for s in found]),
     }
+    return columns, take
 
 
 def _time(text: str | None) -> datetime | None:
@@ -243,8 +294,10 @@ def _diff_rows(record: Record) -> list[_CommitRow]:
     return rows or [(None, None, None, [], 1, None)]
 
 
-def _commits_of(kind: str, rows_of: Callable[[Record], list[_CommitRow]]) -> Callable[[list[Record]], Columns]:
-    def build(records: list[Record]) -> Columns:
+def _commits_of(
+    kind: str, rows_of: Callable[[Record], list[_CommitRow]]
+) -> Callable[[list[Record]], tuple[Columns, Numbers]]:
+    def build(records: list[Record]) -> tuple[Columns, Numbers]:
         groups = [rows_of(r) for r in records]
         rows = list(chain.from_iterable(groups))
         take = repeats(np.array([len(group) for group in groups], np.int64))
@@ -254,7 +307,7 @@ def _commits_of(kind: str, rows_of: Callable[[Record], list[_CommitRow]]) -> Cal
         def each(values: list[Any], of: Any) -> Any:
             return pa.array(values, of).take(pa.array(take))
 
-        return Files.of(records).repository_columns(kind, take) | {
+        columns = Files.of(records).repository_columns(kind, take) | {
             "commit": dictionary([r.oid or None for r in records], take),
             "path": dictionary([row[0] for row in rows]),
             "line_number": int32([row[1] for row in rows]),
@@ -272,6 +325,7 @@ def _commits_of(kind: str, rows_of: Callable[[Record], list[_CommitRow]]) -> Cal
             "detail": each([r.detail or "" for r in records], pa.string()),
             "label": each([r.label or "" for r in records], pa.string()),
         }
+        return columns, take
 
     return build
 

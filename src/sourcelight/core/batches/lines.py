@@ -39,8 +39,8 @@ class LineRows:
         self._counts.fromlist(list(map(len, pairs)))
         self._spans.fromlist(list(chain.from_iterable(chain.from_iterable(pairs))))
 
-    def columns(self) -> Columns | None:
-        """The columns of all rows; None if there are none."""
+    def columns(self) -> tuple[Columns, Numbers] | None:
+        """The columns of all rows, and the record of each; None if there are none."""
         if not self._texts:
             return None
         take, texts = repeats(np.asarray(self._sizes)), self._texts
@@ -54,7 +54,7 @@ class LineRows:
         line = strings(texts)
         start, end = lists(counts, starts, ends)
         byte_start, byte_end = _in_bytes(line, counts, starts, ends) or (start, end)
-        return self._files.columns("content", take) | {
+        columns = self._files.columns("content", take) | {
             "line_number": int32(numbers + np.int32(1)),
             "line": line,
             "start": start,
@@ -64,6 +64,7 @@ class LineRows:
             "byte_start": byte_start,
             "byte_end": byte_end,
         }
+        return columns, take
 
 
 def _in_bytes(line: Any, counts: Numbers, *found: NDArray[np.int32]) -> tuple[Any, ...]:
