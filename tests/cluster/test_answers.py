@@ -19,6 +19,7 @@ from sourcelight.backends.cluster.search import ClusterSearch
 from sourcelight.core.batches import Cancellation, MatchBatch
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.repos import Viewer
+from sourcelight.server.service.settings import load_settings
 
 HUB = "example.org/tidewatch/hub"
 PYTIDE = "example.org/tidewatch/pytide"
@@ -197,12 +198,20 @@ def test_the_page_does_what_it_says(cell: Cell, clustered: sl.Client, shards: st
         names["code"].close()
 
 
-def test_the_manifests_of_the_docs_are_valid() -> None:
+def test_the_manifests_of_the_docs_are_valid(tmp_path: Path) -> None:
     folder = Path(__file__).resolve().parent.parent.parent / "docs" / "kubernetes"
     found = [one for path in folder.glob("*.yaml") for one in yaml.safe_load_all(path.read_text())]
-    assert {one["kind"] for one in found} == {"Deployment", "Service", "StatefulSet"}
+    assert {one["kind"] for one in found} == {"ConfigMap", "Deployment", "Service", "StatefulSet"}
     for one in found:
         kubernetes_validate.validate(one, "1.30", strict=True)
+    (site,) = (one["data"]["site.json"] for one in found if one["kind"] == "ConfigMap")
+    (tmp_path / "site.json").write_text(site)
+    # Requests for other host names are refused, that of the Service among them unless it is the service's address.
+    assert load_settings(str(tmp_path / "site.json")).external_url == "http://sourcelight"
+    assert "sourcelight" in {one["metadata"]["name"] for one in found if one["kind"] == "Service"}
+    served = next(one for one in found if one["kind"] == "StatefulSet" and one["metadata"]["name"] == "sourcelight")
+    command = served["spec"]["template"]["spec"]["containers"][0]["command"]
+    assert command[command.index("--config") + 1] == "/site/site.json"
 
 
 def test_addresses_that_are_not_encrypted_are_refused_off_loopback(shards: str) -> None:
