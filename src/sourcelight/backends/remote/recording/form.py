@@ -197,8 +197,11 @@ def fault_of(told: Mapping[str, Any]) -> errors.SourcelightError:
     if not (isinstance(kind, type) and issubclass(kind, errors.SourcelightError)):
         kind = errors.SourcelightError
     made = kind.__new__(kind, str(told.get("message", "")))
-    facts = told.get("facts") or {}
+    facts = dict(told.get("facts") or {})
+    notes = facts.pop("__notes__", ())
     vars(made).update({name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()})
+    for note in notes if isinstance(notes, list) else ():
+        made.add_note(str(note))
     return made
 
 
