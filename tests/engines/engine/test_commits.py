@@ -185,6 +185,19 @@ def test_filters_name_the_kinds_of_results(engine: Engine) -> None:
     assert ("type:diff", 6) in {(f.value, f.count) for f in filters.filters}
 
 
+@pytest.mark.parametrize("query", ["type:commit", "type:diff", "type:diff retry"])
+def test_authors_and_ages_are_suggested_with_the_commits_that_they_leave(engine: Engine, query: str) -> None:
+    filters = [e for e in run(engine, f"{query} count:all") if isinstance(e, Filters)][-1].filters
+    suggested = [f for f in filters if f.kind in {"author", "commit date"}]
+    assert {f.kind for f in suggested} == {"author", "commit date"}
+    for one in suggested:
+        found = {(row["repository"], row["commit"]) for row in rows(engine, f"{query} {one.value} count:all")}
+        assert (one.value, len(found)) == (one.value, one.count)
+        assert one.exhaustive
+    every = {(row["repository"], row["commit"]) for row in rows(engine, f"{query} count:all")}
+    assert sum(f.count for f in suggested if f.kind == "author") == len(every)
+
+
 def test_commits_and_files_can_be_asked_for_together(engine: Engine) -> None:
     kinds = {row["type"] for row in rows(engine, "repo:api type:commit type:file retry")}
     assert kinds == {"commit", "content"}

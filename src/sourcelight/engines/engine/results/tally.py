@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from sourcelight.core.batches.unmade import FoundLines
 from sourcelight.core.query.printer import quote_value
 from sourcelight.core.wire.events import Filter
+from sourcelight.engines.engine.results.commit_counts import CommitCounts
 
 MOST_FILTERS = 1000
 _TYPES = {
@@ -51,6 +52,7 @@ class Tally:
         self._by_type: Counter[str] = Counter()
         self._by_kind: Counter[str] = Counter()
         self._by_exclude: Counter[str] = Counter()
+        self._commits: CommitCounts | None = None
         self._paths: list[tuple[Any, Any]] = []
         self._raw_paths: list[tuple[Sequence[bytes], Any]] = []
 
@@ -70,6 +72,9 @@ class Tally:
 
         if "path" in names:
             self._paths.append(_by_path(batch.column(names.index("path")), counts))
+        if "author" in names:
+            self._commits = self._commits or CommitCounts()
+            self._commits.add(batch)
         if "symbol_kind" in names:
             self._by_kind.update(_weighed(batch.column(names.index("symbol_kind")), counts))
 
@@ -132,6 +137,8 @@ class Tally:
             for kind, n in self._by_kind.most_common(MOST_FILTERS)
             if n
         ]
+        if self._commits is not None:
+            rest += self._commits.filters(MOST_FILTERS, exhaustive=exhaustive)
         return tuple(sorted(first, key=_by_count)) + tuple(sorted(rest, key=_by_count))
 
 
