@@ -143,6 +143,7 @@ class FleetSearch:
         ]
         self.by_path = [hits is not None and hits.any for hits in self.path_hits]
         self._in_path: list[Mask] = []
+        self._places: Places | None = None
         self._learning: _Learning | None = None
 
     def found(self, pace: Pace) -> Iterator[Found]:
@@ -365,9 +366,9 @@ class FleetSearch:
 
     def _path_places(self, batch: Batch) -> Places:
         """Where the files of a batch that match by path stand in the selection."""
-        if not self._in_path:
-            self._in_path = [self.in_path(0, self.selection.files)]
-            self._places = np.flatnonzero(self._in_path[0])
+        if self._places is None:
+            hits = self.path_hits[0]
+            self._places = _NO_PLACES if hits is None else self.selection.places_of(hits)
         bounds = self.selection.first[[batch.first, batch.last]]
         low, high = self._places.searchsorted(bounds).tolist()
         return self._places[low:high]

@@ -21,7 +21,7 @@ from sourcelight.core.patterns.ranges import RANGE_COST
 from sourcelight.engines.search.index.shard import LONG_LINE, Shard
 from sourcelight.engines.search.index.view import NO_SHARD, REASONS, Placement
 from sourcelight.engines.search.model import FileFilter, LanguageFilter
-from sourcelight.engines.search.scan.paths import Mask, PathHits, Paths
+from sourcelight.engines.search.scan.paths import Mask, PathHits, Paths, unique_sorted
 from sourcelight.engines.search.scan.remembering import Remembering
 from sourcelight.engines.search.scan.snapshot import Snapshot, narrowed, of_language
 
@@ -31,6 +31,9 @@ _ALL = np.iinfo(np.int64).max
 """Above the number of any file."""
 
 _MOST_SPANS = 20_000
+
+_FEW_PATHS = 2048
+"""Spans in paths up to which their files are looked up one by one."""
 
 _MOST_LEARNED = 64
 """Patterns of which it is kept where they were found: half a megabyte each at the most."""
@@ -76,6 +79,17 @@ class Selection:
     def in_order(self) -> bool:
         """Whether files are in order of documents."""
         return bool((self.files[1:] > self.files[:-1]).all())
+
+    def places_of(self, hits: PathHits) -> Places:
+        """Where in `files` those stand that match by their path, ascending."""
+        if not self.in_order or len(hits.file) > _FEW_PATHS:
+            return np.flatnonzero(hits.held[self.files])
+        files = unique_sorted(hits.file)
+        at = self.files.searchsorted(files)
+        inside = at < len(self.files)
+        places: Places = at[inside]
+        found: Places = places[self.files[places] == files[inside]]
+        return found
 
     def shards(self, fleet: Fleet) -> Sequence[int]:
         """The shards of the fleet in which a file here has its content."""
