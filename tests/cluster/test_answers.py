@@ -116,6 +116,19 @@ def test_counts_are_those_of_one_machine_and_come_without_a_word(
     assert "aligned" not in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("query", ["tide timeout:0s", "e count:all timeout:1ms"])
+def test_time_that_is_over_is_no_fault_of_a_worker(query: str, clustered: sl.Client) -> None:
+    ours = clustered.search(query)
+    assert "backend-missing" not in set(ours.skipped["reason"])
+    assert ours.status == "limited"
+    if ours.match_count:
+        assert "shard-timeout" in set(ours.skipped["reason"])
+        assert not ours.skipped["suggested_query"].isna().all()
+    else:
+        assert list(ours.alerts["title"]) == ["Timed out while searching"]
+        assert ours.alerts["proposed_queries"].iloc[0][0].startswith("timeout:")
+
+
 def test_every_shard_of_a_plan_is_accounted_for(clustered: sl.Client) -> None:
     engine = clustered.backend.engine  # type: ignore[attr-defined]
     for query in ("e count:all", "repo:hub@nosuch e", "repo:has.path(nosuch) e", "e count:3"):

@@ -164,6 +164,9 @@ class ClusterSearch(Search):
         if self.limit_hit:
             skipped = {}
             done = set(names)
+        elif self.cancellation.expired:
+            # No worker failed: the time that the query has was over before one could answer.
+            self._told_late |= {name for name, tried in skipped.items() if not tried}
         excluded = frozenset(done & {_repository_of(label, frozenset(names)) for label in scoper.unsearchable})
         self.accounting = Accounting(frozenset(names), frozenset(done) - excluded, skipped, excluded)
 
@@ -173,7 +176,8 @@ class ClusterSearch(Search):
 
     def _left_out(self, plans: list[Plan], targets: Any, scoper: Scoper) -> Iterator[Skipped]:
         del plans, targets
-        yield from missing(self.accounting.skipped or {}, self.tally.repositories)
+        skipped = {n: tried for n, tried in (self.accounting.skipped or {}).items() if n not in self._told_late}
+        yield from missing(skipped, self.tally.repositories)
         problems = {e.name: e.problem for e in self._generation_entries() if e.problem and e.name in self.summary.facts}
         yield from left_out.not_indexed(problems)
         yield from left_out.unsearchable(scoper.unsearchable | scoper.invalid)
