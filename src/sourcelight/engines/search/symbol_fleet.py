@@ -10,12 +10,16 @@ from numpy.typing import NDArray
 
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.scan.fleet import Fleet
+from sourcelight.engines.search.scan.remembering import Remembering
 from sourcelight.engines.symbols import SymbolTable
 from sourcelight.engines.symbols.table import names_with
 
 Places = NDArray[np.int64]
 
 _DECLARATION = 1
+
+_MOST_LEARNED, _MOST_ROWS = 64, 20_000
+"""Patterns whose rows are kept, and rows of each."""
 
 
 class SymbolFleet:
@@ -31,6 +35,7 @@ class SymbolFleet:
 
     def __init__(self, fleet: Fleet, tables: Sequence[SymbolTable | None]) -> None:
         self.tables = tuple(tables)
+        self._learned = Remembering(_MOST_LEARNED)
         held = [(number, table) for number, table in enumerate(tables) if table is not None and len(table)]
         self._held = [table for _, table in held]
         self.row_base = _sums([len(table) for table in self._held])
@@ -59,7 +64,12 @@ class SymbolFleet:
         return np.flatnonzero(self._defining)
 
     def rows_named(self, pattern: CompiledPattern) -> Places:
-        """Give the rows, ascending, that define something in whose name the pattern is found."""
+        """Give the rows, ascending, that define something in whose name the pattern is found; not to be written to."""
+        return self._learned.remember(
+            pattern, lambda: self._rows_named(pattern), worth_it=lambda rows: len(rows) <= _MOST_ROWS
+        )
+
+    def _rows_named(self, pattern: CompiledPattern) -> Places:
         names = names_with(pattern, self._names, self._name_start)
         parts = [np.zeros(0, dtype=np.int64)]
         for number, low, high in _runs(names, self._name_base):

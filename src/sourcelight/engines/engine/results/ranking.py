@@ -137,12 +137,13 @@ class Ranking:
         if SCORE in rows:
             return _Files(start, stop, rows.column(SCORE).to_numpy(zero_copy_only=False)[start], paths)
         score = _name_scores(rows, start, paths)
-        if "line" in rows and len(start):
+        if rows.first("type") == "symbol":
+            # A row that is a definition is worth more than what its line says, and no more than what it is itself.
+            score = np.maximum(score, np.maximum.reduceat(_symbol_scores(rows), start))
+        elif "line" in rows and len(start):
             in_lines = _line_scores(rows)
             score = np.maximum(score, np.maximum.reduceat(in_lines, start))
             score = np.maximum(score, self._definition_scores(rows, start, paths))
-        if rows.first("type") == "symbol":
-            score = np.maximum(score, np.maximum.reduceat(_symbol_scores(rows), start))
         if self.phrases and len(start):
             score = np.where(self._has_phrase(rows, start, paths), score * PHRASE, score)
         stars = self.stars.get(rows.first("repository"), 0)
