@@ -132,6 +132,12 @@ def test_spans_lie_on_the_match(code: sl.Client, query: str) -> None:
         ("lang:go", {}),
         ("Straße", {}),
         ("pegel-stra", {}),
+        # Matches that go over the ends of lines, or begin there.
+        (r"type:file /\s+$/", {}),
+        (r"type:file /\)\s*\{\s*return/", {}),
+        (r"type:file /(?s)retry.{1,80}retry/", {}),
+        (r"type:file /[^a-z]return/ or crc16", {}),
+        (r"type:file /\}\n\n/", {}),
     ],
     ids=str,
 )
