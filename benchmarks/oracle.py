@@ -145,6 +145,10 @@ CASES = (
     Case("type:file apache license", Atom("apache license"), where="file"),
     Case(r'/import \(\n\t"context"/ case:yes', across(r'import \(\n\t"context"'), case_sensitive=True),
     Case(r"/def [a-z_]+\(\n\s+self,/ case:yes", across(r"def [a-z_]+\(\n(?-u:\s)+self,"), case_sensitive=True),
+    Case(
+        r"type:file /^[ \t\n]*class [A-Z]/ case:yes", across(r"^[ \t\n]*class [A-Z]"), case_sensitive=True, where="file"
+    ),
+    Case(r"type:file /license[ \t\n]*$/", across(r"license[ \t\n]*$"), where="file"),
     Case("socket timeout", Both((Atom("socket"), Atom("timeout"))), kind="keyword", where="both"),
     Case("file:^doc/ repo:pytest-dev/pytest$", None, files=("^doc/",), repositories="pytest-dev/pytest$"),
     Case(
