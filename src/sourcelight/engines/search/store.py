@@ -55,6 +55,8 @@ _MARK_S = 20.0
 _SEEN_S = 0.02
 """Seconds for which a look at a manifest holds: a search looks at all of them before it opens any."""
 
+_LOOK_S = 0.25
+"""Seconds after which manifests are looked at again while their repositories are at the same commits."""
 
 _MOST_GROUPS = 32
 
@@ -67,6 +69,7 @@ class _Looked:
     files: list[tuple[str, int, int, int]] = field(default_factory=list)
     places: frozenset[tuple[str, str]] = frozenset()
     at: float = -_SEEN_S
+    whole: float = -_LOOK_S
 
     def holds(self, targets: Sequence[Target]) -> bool:
         """Whether all of these are among them."""
@@ -266,16 +269,24 @@ class IndexStore:
         return current
 
     def all_current(self, targets: tuple[Target, ...]) -> bool:
-        """Tell of many targets whether each can be searched as it is: of the same ones again with one `stat` each."""
+        """Tell of many targets whether each can be searched as it is: of the same ones again with one `stat` each.
+
+        A moment after such a look they can, whatever another process did to the files meanwhile: those that are open
+        stay readable, and hold the same commits.
+        """
         looked = self._looked
         if looked.of is targets and not self._damaged:
+            now = time.monotonic()
+            if now - looked.whole < _LOOK_S:
+                looked.at = now
+                return True
             try:
                 for file, inode, modified, size in looked.files:
                     info = os.stat(file)  # noqa: PTH116 - for every search and repository
                     if info.st_mtime_ns != modified or info.st_ino != inode or info.st_size != size:
                         break
                 else:
-                    looked.at = time.monotonic()
+                    looked.at = looked.whole = now
                     return True
             except OSError:
                 pass
