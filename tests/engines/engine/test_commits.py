@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +179,21 @@ def test_limits_cut_and_say_so(engine: Engine) -> None:
     assert sum(e.batch.num_rows for e in shown if isinstance(e, MatchBatch)) == 1
     assert final(shown).match_count == 4
     assert "display" in {s.reason for s in final(shown).skipped}
+
+
+@pytest.mark.parametrize("kind", ["commit", "diff"])
+def test_each_alternative_has_its_own_count_of_commits(engine: Engine, kind: str) -> None:
+    every = Counter(row["repository"] for row in rows(engine, f"type:{kind}"))
+    (most, many), (least, _) = every.most_common()[0], every.most_common()[-1]
+    assert many > 2
+    one, other = (f"repo:^{name}$ type:{kind} count:" for name in (most, least))
+    found = Counter(row["repository"] for row in rows(engine, f"({one}2) or ({other}1)"))
+    assert found == {most: 2, least: 1}
+    # A commit of both alternatives comes with the first of them.
+    same = [row["commit"] for row in rows(engine, f"({one}1) or ({one}3)")]
+    assert len(same) == len(set(same)) == min(4, len({r["commit"] for r in rows(engine, f"{one}all")}))
+    mixed = Counter(row["type"] for row in rows(engine, f"({one}2) or (repo:^{least}$ file:. count:1)"))
+    assert mixed == {kind: 2, "path": 1}
 
 
 def test_filters_name_the_kinds_of_results(engine: Engine) -> None:

@@ -128,12 +128,25 @@ class Gathering:
                 yield from self._within(plan, [repository_batch(hits)])
 
     def _commits(self) -> Iterator[Any]:
-        asked = [(plan.commits, plan.places) for plan in self.plans if plan.commits is not None]
+        plans = [plan for plan in self.plans if plan.commits is not None]
+        if self._rooms and len(plans) > 1:
+            # Each alternative stops at its own count, so they come one by one; a commit comes with the first of them.
+            given: set[tuple[str | None, ...]] = set()
+            for plan in plans:
+                for batch in self._within(plan, _not_in(given, self._commits_of([plan]))):
+                    given.update(_commits_in(batch))
+                    yield batch
+        else:
+            found = self._commits_of(plans)
+            yield from self._within(plans[0], found) if len(plans) == 1 else found
+
+    def _commits_of(self, plans: Sequence[Plan]) -> Iterator[Any]:
+        asked = [(plan.commits, plan.places) for plan in plans if plan.commits is not None]
         for place, one, batch in self.histories.batches(asked):
             if not one.repositories_only:
                 yield batch
                 continue
-            shown = {(t.repository.key, t.commit): t for plan in self.plans for t in plan.targets}
+            shown = {(t.repository.key, t.commit): t for plan in plans for t in plan.targets}
             targets = [t for t in shown.values() if t.repository.key == place.repository.key]
             hits = [t for t in targets if (t.repository.facts.name, t.revision) not in self._given]
             self._given.update((t.repository.facts.name, t.revision) for t in hits)
@@ -307,6 +320,21 @@ def by_place(batch: Any) -> Iterator[Any]:
     rows = Rows(batch)
     for start, stop in boundaries(len(rows), [rows.codes("repository"), rows.codes("revision")]):
         yield batch.slice(start, stop - start)
+
+
+def _commits_in(batch: Any) -> list[tuple[str | None, ...]]:
+    rows = Rows(batch)
+    return list(zip(*(rows.texts(name) for name in ("type", "repository", "commit")), strict=True))
+
+
+def _not_in(given: set[tuple[str | None, ...]], batches: Iterable[Any]) -> Iterator[Any]:
+    """The rows of commits that are not in `given` when a batch comes; those of repositories all."""
+    before = frozenset(given)
+    for batch in batches:
+        fresh = [key[2] is None or key not in before for key in _commits_in(batch)]
+        kept = batch if all(fresh) else batch.filter(pa.array(fresh, pa.bool_()))
+        if kept.num_rows:
+            yield kept
 
 
 def _with_paths(batch: Any, paths: set[str | None]) -> Any:
