@@ -1,0 +1,39 @@
+"""What is kept of a query: for whoever asked, and while the repositories stay."""
+
+from __future__ import annotations
+
+from sourcelight.backends.cluster.planning import Plannings
+from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.query import parse
+from sourcelight.engines.engine.scopes.contexts import Scoped
+from sourcelight.repos import Repository, Viewer
+
+OWNER, STRANGER = Viewer.owner(), Viewer.anonymous()
+
+
+def scopes_of(query: str) -> list[Scoped]:
+    return [Scoped(alternative) for alternative in parse(query).plan]
+
+
+def test_plans_are_kept_for_one_viewer_and_the_same_repositories() -> None:
+    kept = Plannings()
+    scopes, others = scopes_of("tide"), scopes_of("ebb")
+    one = Repository(RepositoryFacts("a"), "a", "git", "", "", "")
+    repositories = (one,)
+    kept.keep(scopes, OWNER, repositories, ([], ["private"]))
+    assert kept.of(scopes, OWNER, repositories) == ([], ["private"])
+    assert kept.of(scopes_of("tide"), OWNER, repositories) == ([], ["private"])
+    assert kept.of(scopes, STRANGER, repositories) is None
+    assert kept.of(scopes, Viewer("owner", sees_private=True, only=frozenset({"a"})), repositories) is None
+    assert kept.of(others, OWNER, repositories) is None
+    assert kept.of(scopes, OWNER, (*repositories, one)) is None
+
+
+def test_the_oldest_plans_are_let_go_of() -> None:
+    kept = Plannings()
+    every = [scopes_of(f"tide{number}") for number in range(100)]
+    for scopes in every:
+        kept.keep(scopes, OWNER, (), ([], []))
+    found = [kept.of(scopes, OWNER, ()) is not None for scopes in every]
+    assert found == sorted(found)
+    assert 0 < sum(found) < len(every)
