@@ -49,7 +49,12 @@ MATCHES: tuple[Column, ...] = (
         "1-based line in the file (symbol: of its name; diff: in the new or old file)",
         "path and repo rows",
     ),
-    Column("line", "string", "text of the line without its newline; invalid UTF-8 as U+FFFD", "path and repo rows"),
+    Column(
+        "line",
+        "string",
+        "text of the line without its newline; invalid UTF-8 as U+FFFD",
+        "path and repo rows, and definitions that a service found",
+    ),
     Column("start", "list", "start of each match, code points into line", "rows without line"),
     Column("end", "list", "end of each match (exclusive), code points into line", "rows without line"),
     Column("match_count", "int32", "matches that start in this row, counted as the service counts"),
