@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.patterns import FOLD_HAZARDS
+from sourcelight.core.patterns import FOLD_HAZARDS, Formula, Needs, NeedsAll
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.halting import Stopped
 from sourcelight.core.patterns.ranges import find_texts
 
 Mask = NDArray[np.bool_]
 Places = NDArray[np.int64]
+
+_LONG_ENOUGH = 3
+"""Bytes of a text from which on few paths hold it."""
 
 _NONE: Places = np.zeros(0, dtype=np.int64)
 
@@ -66,7 +69,16 @@ class Paths:
 
     def match(self, pattern: CompiledPattern) -> Mask:
         """Tell in which paths a pattern of whole texts is found."""
-        return np.asarray(pattern.match_many(self.text, self.begin, self.end), dtype=np.bool_)
+        needed = _needed(pattern.required)
+        folded = self._folded if len(needed) >= _LONG_ENOUGH else None
+        if folded is None:
+            return np.asarray(pattern.match_many(self.text, self.begin, self.end), dtype=np.bool_)
+        # Looking for a text takes a tenth of the time of an expression, and few paths hold it.
+        places = find_texts(memoryview(folded), needed, np.array([[0, len(folded)]], dtype=np.int64))
+        rows = unique_sorted(self.starts.searchsorted(places, side="right") - 1)
+        held = np.zeros(len(self), dtype=np.bool_)
+        held[rows] = pattern.match_many(self.text, self.begin[rows], self.end[rows])
+        return held
 
     def find(self, pattern: CompiledPattern, stopped: Stopped) -> PathHits:
         """Find a pattern in all paths; raises `Halted` once `stopped` says so."""
@@ -98,6 +110,13 @@ class Paths:
                 file = rows[row]
         held[file] = True
         return PathHits(held, file, start, end, bool(len(file)))
+
+
+def _needed(formula: Formula) -> bytes:
+    """The longest text that every match holds; empty where there is none."""
+    if isinstance(formula, Needs):
+        return b"" if b"\n" in formula.text else formula.text
+    return max(map(_needed, formula.parts), key=len, default=b"") if isinstance(formula, NeedsAll) else b""
 
 
 def unique_sorted(values: Places) -> Places:
