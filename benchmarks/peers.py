@@ -111,11 +111,16 @@ class Service:
 
 
 @contextmanager
-def serving(folder: str, home: str) -> Iterator[Service]:
-    """Run ``sourcelight serve`` over `folder`, with the index below `home`."""
+def serving(folder: str, home: str, *, forgetful: bool = False) -> Iterator[Service]:
+    """Run ``sourcelight serve`` over `folder`, with the index below `home`; `forgetful`: see `forgetful`."""
     token, port = secrets.token_hex(16), _free_port()
     environment = os.environ | {"SOURCELIGHT_HOME": home, "SOURCELIGHT_OWNER_TOKEN": token}
-    command = [sys.executable, "-c", "from sourcelight.cli import main; main()", "serve", folder]
+    how = (
+        [str(Path(__file__).with_name("forgetful.py"))]
+        if forgetful
+        else ["-c", "from sourcelight.cli import main; main()"]
+    )
+    command = [sys.executable, *how, "serve", folder]
     command += ["--port", str(port), "--config", _config(home)]
     with _running(command, environment, Path(home, "serve.log")) as pid:
         service = Service(port, token, pid)

@@ -1,13 +1,15 @@
 """The queries of the design's table against ripgrep and zoekt: the same matches, and how much faster.
 
 Run: ``python benchmarks/queries.py --corpus FOLDER [--index FOLDER] [--rounds N] [--row-seconds S] [--check]
-[--kept] [--queries NAME,NAME]``.
+[--kept] [--new] [--queries NAME,NAME]``.
 
 FOLDER holds git repositories; twenty with a gigabyte of text tell something. Zoekt is asked over HTTP, and so is our
 own service: one connection a query, or with ``--kept`` one for all of them; the whole body read and not parsed, every
-match asked for. Zoekt takes part when the environment names its binaries, see `peers.zoekt`. Ripgrep searches a
-checkout whose files are the repositories' blobs (as CPU time, of all its threads, against the CPU time of a DataFrame
-in this process). Measuring begins once our service is at rest: it looks for definitions when it starts.
+match asked for. Each query is asked again and again, so that our service knows it and where it was found; with
+``--new`` it takes each for one that was never asked. Zoekt takes part when the environment names its binaries, see
+`peers.zoekt`. Ripgrep searches a checkout whose files are the repositories' blobs (as CPU time, of all its threads,
+against the CPU time of a DataFrame in this process). Measuring begins once our service is at rest: it looks for
+definitions when it starts.
 
 All of them run one after the other in every round; the two services as often in a round as fits into a tenth of a
 second. Wall times are medians of the rounds, and a ratio the median of the rounds' ratios; CPU times are those of the
@@ -386,6 +388,7 @@ def main() -> int:
     parser.add_argument("--row-seconds", type=float, default=6.0, help="time after which a row begins no new round")
     parser.add_argument("--check", action="store_true", help="compare lines with ripgrep's, matches with zoekt's")
     parser.add_argument("--kept", action="store_true", help="ask each service on one connection")
+    parser.add_argument("--new", action="store_true", help="let our service forget each query before it is asked")
     parser.add_argument("--queries", default="", help="parts of names of queries, with commas between")
     options = parser.parse_args()
     with ExitStack() as stack:
@@ -395,7 +398,7 @@ def main() -> int:
         if tree is not None and not tree.exists():
             corpus.export(tree)
         other = stack.enter_context(zoekt([one.git_dir for one in corpus.repositories], Path(home)))
-        service = stack.enter_context(serving(corpus.folder, home))
+        service = stack.enter_context(serving(corpus.folder, home, forgetful=options.new))
         waited_s = until_quiet(service.pid)
         print(f"{corpus.describe()}; up to {options.rounds} rounds, {options.row_seconds:g} s a row")
         print(f"our service came to rest after {waited_s:.0f} s; load then {os.getloadavg()[0]:.1f}\n")

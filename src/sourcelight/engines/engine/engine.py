@@ -153,6 +153,11 @@ class Engine:
         del step, asked, context, heard
         return None
 
+    def forget_queries(self) -> None:
+        """Let go of what is known of queries: how they were read, and what they come to."""
+        self._read.clear()
+        self.standings.clear()
+
     def close(self) -> None:
         """Stop what goes on in the background; what is finished stays."""
         self.words.stop()

@@ -91,6 +91,11 @@ class Standings:
             self._known.move_to_end((id(query), viewer))
             return found
 
+    def clear(self) -> None:
+        """Let go of all of them."""
+        with self._guard:
+            self._known.clear()
+
     def keep(self, viewer: Viewer, standing: Standing) -> None:
         """Keep it."""
         with self._guard:
