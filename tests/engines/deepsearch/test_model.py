@@ -6,8 +6,10 @@ import re
 import threading
 import time
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+import anyio
 import pytest
 
 from engines.deepsearch.asking import OPEN, SECRET, Researched, desk_context
@@ -16,7 +18,7 @@ from sourcelight.core.errors import Cancelled, ConfigurationError, MissingExtra
 from sourcelight.engines.deepsearch.citations.pins import pin
 from sourcelight.engines.deepsearch.conversations import Desk
 from sourcelight.engines.deepsearch.model.choice import ModelChoice, chosen_cost, chosen_model
-from sourcelight.engines.deepsearch.model.researcher import ModelResearcher, harmless
+from sourcelight.engines.deepsearch.model.researcher import ModelResearcher, harmless, settled
 from sourcelight.engines.deepsearch.researchers import Budget, Happening, Inquiry
 from sourcelight.engines.deepsearch.researchers.finish import finish
 from sourcelight.engines.engine import Engine
@@ -220,6 +222,37 @@ def test_a_budget_of_time_ends_a_run_and_is_named(engine: Engine) -> None:
     if found.draft.researcher == "model":  # with its last word, which may take as long again on a slow machine
         assert "told to end: it took too long." in found.text
     assert "took too long" in found.text
+
+
+def test_a_run_that_ends_inside_a_call_of_a_tool_has_a_last_word() -> None:
+    """The library takes no further word after a call without its answer; what was read before is not lost for it."""
+    from pydantic_ai import Agent
+    from pydantic_ai.exceptions import UserError
+    from pydantic_ai.messages import (
+        ModelRequest,
+        ModelResponse,
+        TextPart,
+        ToolCallPart,
+        ToolReturnPart,
+        UserPromptPart,
+    )
+    from pydantic_ai.models.test import TestModel
+
+    agent = Agent(TestModel(custom_output_text="Said."))
+
+    def said(history: list[ModelRequest | ModelResponse]) -> str:
+        return str(anyio.run(partial(agent.run, "end now", message_history=history)).output)
+
+    whole: list[ModelRequest | ModelResponse] = [
+        ModelRequest([UserPromptPart("how?")]),
+        ModelResponse([ToolCallPart("read_file", {}, "1")]),
+        ModelRequest([ToolReturnPart("read_file", "read", "1")]),
+    ]
+    cut = [*whole, ModelResponse([TextPart("then"), ToolCallPart("read_file", {}, "2")])]
+    with pytest.raises(UserError, match="unprocessed tool calls"):
+        said(cut)
+    assert settled(cut) == settled(whole) == whole
+    assert said(settled(cut)) == said(settled(cut[:2])) == "Said."
 
 
 def test_a_cost_that_nobody_knows_is_said(engine: Engine) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -142,6 +142,16 @@ def reason_of(fault: Exception) -> str:
     return f"{text}, status {status}" if status else text
 
 
+def settled(messages: Sequence[Any]) -> list[Any]:
+    """The messages of a run up to the last whose calls of tools are answered: no word can follow those that are not."""
+    from pydantic_ai.messages import ModelResponse
+
+    kept = list(messages)
+    while kept and isinstance(kept[-1], ModelResponse) and kept[-1].tool_calls:
+        kept.pop()
+    return kept
+
+
 @dataclass(slots=True)
 class _Run:
     """One question under way."""
@@ -205,7 +215,7 @@ class _Run:
 
         return await self._agent(tools=False).run(
             LAST_WORDS,
-            message_history=messages,
+            message_history=settled(messages),
             usage_limits=UsageLimits(request_limit=1 + MOST_CORRECTIONS),
             cancellation_token=token,
             timeout=min(_LAST_S, self.budget.wall_s),
