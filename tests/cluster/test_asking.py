@@ -98,12 +98,14 @@ async def beating(_: Messages) -> Messages:
 def test_what_one_worker_does_costs_no_row(
     harm: Harm, cell: DeskCell, engine: ClusterEngine, whole: list[Line]
 ) -> None:
-    harmed(cell, harm, "w1")
+    # Hashes of shards decide who holds what: one of three may hold nothing.
+    asked = next(iter(engine.holders().values()))[0].name
+    harmed(cell, harm, asked)
     for _ in range(2):
         found, search = searched(engine)
         assert found == whole
         assert not search.accounting.skipped
-    assert cell.desks["w1"].asked
+    assert cell.desks[asked].asked
 
 
 def test_a_worker_that_shuts_down_costs_no_row(cell: DeskCell, engine: ClusterEngine, whole: list[Line]) -> None:
