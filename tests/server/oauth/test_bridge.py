@@ -25,6 +25,7 @@ VERSION = "0.15.1"
 BOUND_S = 60.0
 PORT = 3334
 pytestmark = [
+    pytest.mark.xdist_group("bridge"),  # its port is one for all processes
     pytest.mark.timeout(300),
     pytest.mark.slow,
     pytest.mark.skipif(not (shutil.which("node") and shutil.which("npm")), reason="needs Node and npm"),
