@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sourcelight.backends.cluster.worker.search import COMMITS, FILES, REPOSITORIES, SYMBOLS
 from sourcelight.core.batches import Cancellation
@@ -15,43 +13,15 @@ from sourcelight.engines.engine.commits.asked import asked_of
 from sourcelight.engines.engine.plan import Plan, make_plan, unmade_plan
 from sourcelight.engines.engine.scopes.contexts import Scoped
 from sourcelight.engines.engine.scopes.scope import Scoper
-from sourcelight.engines.engine.standing import stands
-from sourcelight.repos import Repository, Viewer
+from sourcelight.engines.engine.standing import Kept, stands
+from sourcelight.repos import Viewer
 
 if TYPE_CHECKING:
     from sourcelight.backends.cluster.engine import ClusterEngine
 
-_MOST = 64
-
-
 Planned = tuple[list[Plan], list[str]]
 
-
-class Plannings:
-    """What the last queries come to while the repositories stay as they are, by viewer. Safe to share."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[Any, tuple[Sequence[Scoped], tuple[Repository, ...], Planned]] = OrderedDict()
-        self._guard = threading.Lock()
-
-    def of(self, scopes: Sequence[Scoped], viewer: Viewer, repositories: tuple[Repository, ...]) -> Planned | None:
-        """Give what was kept, if it still holds; queries are told apart as objects, since the parser keeps them."""
-        with self._guard:
-            found = self._known.get(_key(scopes, viewer))
-            return found[2] if found is not None and found[1] is repositories else None
-
-    def keep(
-        self, scopes: Sequence[Scoped], viewer: Viewer, repositories: tuple[Repository, ...], found: Planned
-    ) -> None:
-        """Keep it, and what it is told by."""
-        with self._guard:
-            self._known[_key(scopes, viewer)] = scopes, repositories, found
-            if len(self._known) > _MOST:
-                self._known.popitem(last=False)
-
-
-def _key(scopes: Sequence[Scoped], viewer: Viewer) -> Any:
-    return tuple(id(item.alternative) for item in scopes), viewer
+Plannings = Kept[Planned]
 
 
 def planned(

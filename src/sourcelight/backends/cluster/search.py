@@ -174,8 +174,8 @@ class ClusterSearch(Search):
         del plans, scoper
         return sorted(self._told_late)
 
-    def _left_out(self, plans: list[Plan], targets: Any, scoper: Scoper) -> Iterator[Skipped]:
-        del plans, targets
+    def _left_out(self, plans: list[Plan], scoper: Scoper) -> Iterator[Skipped]:
+        del plans
         skipped = {n: tried for n, tried in (self.accounting.skipped or {}).items() if n not in self._told_late}
         yield from missing(skipped, self.tally.repositories)
         problems = {e.name: e.problem for e in self._generation_entries() if e.problem and e.name in self.summary.facts}

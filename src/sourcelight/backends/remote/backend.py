@@ -26,15 +26,13 @@ from sourcelight.core.errors import (
     TransportError,
 )
 from sourcelight.core.wire import Decoder, SearchRequest, decode_event
-from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Matches
+from sourcelight.core.wire.events import OWN_FAULTS, Alert, Done, ErrorEvent, Matches
 
 if TYPE_CHECKING:
     from sourcelight.backends.remote.mcp_tools import RemoteTools
 
 # What httpx sends, and what `sourcelight serve` takes.
 _MOST_ADDRESS_BYTES = 65_536
-# What `sourcelight serve` calls an alert that is not about what was asked.
-_OWN_FAULTS = frozenset({"The search failed", "The search ended early", "The service is stopping"})
 _ALL_REPOSITORIES = "type:repo count:all fork:yes archived:yes"
 
 
@@ -267,7 +265,7 @@ class _Reader:
 
     def _broke(self) -> bool:
         """Whether the service itself says that it, and not the query, is at fault."""
-        return any(isinstance(event, Alert) and event.title in _OWN_FAULTS for event in self._held)
+        return any(isinstance(event, Alert) and event.title in OWN_FAULTS for event in self._held)
 
     def _fault(self) -> str:
         """Why the service did not search: it says so and ends without any progress."""

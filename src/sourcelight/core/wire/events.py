@@ -12,6 +12,11 @@ from typing import Any
 
 Json = Any
 
+SEARCH_FAILED, SEARCH_ENDED_EARLY = "The search failed", "The search ended early"
+SERVICE_STOPPING = "The service is stopping"
+OWN_FAULTS = frozenset({SEARCH_FAILED, SEARCH_ENDED_EARLY, SERVICE_STOPPING})
+"""Titles of alerts in which our service tells of a fault of its own, and not of what was asked."""
+
 
 @dataclass(frozen=True, slots=True)
 class Location:

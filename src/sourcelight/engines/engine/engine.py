@@ -28,7 +28,7 @@ from sourcelight.engines.engine.running import Search
 from sourcelight.engines.engine.scopes.contexts import Scoped, scoped
 from sourcelight.engines.engine.scopes.repository_predicates import check_dates
 from sourcelight.engines.engine.scopes.scope import Scoper
-from sourcelight.engines.engine.standing import Standings
+from sourcelight.engines.engine.standing import Kept, Standing
 from sourcelight.engines.engine.words import WordsUpdate
 from sourcelight.engines.history import HistoryStore
 from sourcelight.engines.history.store.local import LocalHistoryStore
@@ -93,7 +93,7 @@ class Engine:
         self._seen = {repository.facts.name for repository in catalog.repositories}
         self._updating = threading.Lock()
         self._next_look = 0.0
-        self.standings = Standings()
+        self.standings: Kept[Standing] = Kept()
         self._read: dict[int, tuple[Query, tuple[Scoped, ...]]] = {}
         self._targets: tuple[tuple[Repository, ...], tuple[Target, ...]] = ((), ())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -79,19 +79,11 @@ class Search:
         self.cancellation.limit(None if allowed_s is None else allowed_s - self.read_s)
 
         scoper = Scoper(engine, self.viewer, self.cancellation)
-        repositories = engine.catalog.repositories
-        standing = engine.standings.of(self.query, self.viewer, repositories)
-        if standing is None:
-            try:
-                scopes = yield from self._scopes(scoper)
-            except Cancelled:
-                return
-            plans = self._plans(scopes)
-            standing = self._keep(plans, scoper, repositories)
-        else:
-            plans = standing.plans
-        self.standing = standing
-        self.summary = summary_of(plans) if standing is None else standing.summary
+        try:
+            plans = yield from self._made(scoper)
+        except Cancelled:
+            return
+        self.summary = summary_of(plans) if self.standing is None else self.standing.summary
 
         self.last_progress = time.monotonic()
         if self.unmade:
@@ -120,14 +112,24 @@ class Search:
             return
         yield from self._closing(plans, scoper, limit, allowed_s)
 
+    def _made(self, scoper: Scoper) -> Generator[Event, None, list[Plan]]:
+        """The plans: those that were kept for the same repositories, or new ones; raises `Cancelled`."""
+        repositories = self.engine.catalog.repositories
+        self.standing = self.engine.standings.of(self.scoped, self.viewer, repositories)
+        if self.standing is not None:
+            return self.standing.plans
+        plans = self._plans((yield from self._scopes(scoper)))
+        self.standing = self._keep(plans, scoper, repositories)
+        return plans
+
     def _keep(self, plans: list[Plan], scoper: Scoper, repositories: tuple[Repository, ...]) -> Standing | None:
         """Keep the plans for the next search, if they depend on the repositories alone."""
         if self.engine.worktree or self.unmade or not scoper.clean or not stands(self.scoped, plans):
             return None
         summary = summary_of(plans)
         worktrees = [one for one in scoper.at_head(summary.searched.values()) if one.worktree]
-        found = Standing(self.query, repositories, plans, worktrees, summary)
-        self.engine.standings.keep(self.viewer, found)
+        found = Standing(plans, worktrees, summary)
+        self.engine.standings.keep(self.scoped, self.viewer, repositories, found)
         return found
 
     def _told(self, batches: Iterable[Any], limit: int) -> Iterator[Event]:
@@ -174,7 +176,7 @@ class Search:
     def finds(self) -> bool:
         """Whether anything is found in time; nothing is indexed, counted or told for it."""
         repositories = self.engine.catalog.repositories
-        standing = self.engine.standings.of(self.query, self.viewer, repositories)
+        standing = self.engine.standings.of(self.scoped, self.viewer, repositories)
         if standing is None:
             scoper = Scoper(self.engine, self.viewer, self.cancellation)
             try:
@@ -264,27 +266,26 @@ class Search:
             yield Filters(filters)
 
     def _closing(self, plans: list[Plan], scoper: Scoper, limit: int, allowed_s: float | None) -> Iterator[Event]:
-        forks, archived, targets = self.summary.forks, self.summary.archived, self.summary.searched
         late = self._late(plans, scoper) if self.cancellation.expired and not self.limit_hit else []
         late = sorted(self.cancellation.untold.union(late))
-        skipped = list(self._left_out(plans, targets, scoper))
+        skipped = list(self._left_out(plans, scoper))
         capped = limit if self.limit_hit else self._capped()
         if capped:
             skipped.append(match_limit(capped))
         if late and self.tally.matches:
             skipped.append(limit_items.timed_out(late, allowed_s, self.cancellation.untold))
-        if forks:
-            skipped.append(limit_items.forks_left_out(forks))
-        if archived:
-            skipped.append(limit_items.archived_left_out(archived))
+        if self.summary.forks:
+            skipped.append(limit_items.forks_left_out(self.summary.forks))
+        if self.summary.archived:
+            skipped.append(limit_items.archived_left_out(self.summary.archived))
         if 0 <= self.request.display < self.tally.matches:
             skipped.append(display_limit(self.request.display, self.tally.matches))
         exhaustive = not (capped or late) and self._whole()
         yield from self._filters(exhaustive=exhaustive)
         yield self._progress(done=True, skipped=skipped)
-        alert = self._alert(plans, scoper, late, allowed_s, forks=bool(forks), archived=bool(archived))
+        alert = self._alert(plans, scoper, late, allowed_s)
         if alert is None:
-            alert = self._hint(len(targets), exhaustive=exhaustive)
+            alert = self._hint(len(self.summary.searched), exhaustive=exhaustive)
         if alert is not None:
             yield alert
         yield Done()
@@ -299,8 +300,8 @@ class Search:
         histories = {place.repository.name for p in plans for place in p.places}
         return sorted(late | histories.difference(self.histories.done, self.histories.failed))
 
-    def _left_out(self, plans: list[Plan], targets: Mapping[str, Repository], scoper: Scoper) -> Iterator[Skipped]:
-        engine = self.engine
+    def _left_out(self, plans: list[Plan], scoper: Scoper) -> Iterator[Skipped]:
+        engine, targets = self.engine, self.summary.searched
         failures = {} if engine.report is None else dict(engine.report.failures)
         yield from left_out.not_indexed({n: why for n, why in (failures | self.failed).items() if n in targets})
         yield from left_out.unsearchable(scoper.unsearchable | scoper.invalid)
@@ -347,16 +348,7 @@ class Search:
             self.standing.advice.append(alert)
         return alert
 
-    def _alert(
-        self,
-        plans: list[Plan],
-        scoper: Scoper,
-        late: list[str],
-        allowed_s: float | None,
-        *,
-        forks: bool,
-        archived: bool,
-    ) -> Alert | None:
+    def _alert(self, plans: list[Plan], scoper: Scoper, late: list[str], allowed_s: float | None) -> Alert | None:
         text = self.query.text
         if late and not self.tally.matches:
             return alerts.timed_out(text, late, allowed_s)
@@ -368,6 +360,7 @@ class Search:
             return alerts.absent_facts(scoper.absent)
         if not any(plan.targets for plan in plans):
             context = next((item.context for item in self.scoped if item.context), "")
+            forks, archived = bool(self.summary.forks), bool(self.summary.archived)
             return alerts.no_repositories(text, forks=forks, archived=archived, context=context)
         return None
 

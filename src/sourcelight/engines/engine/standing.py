@@ -6,10 +6,10 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from sourcelight.core.batches import RepositoryFacts
-from sourcelight.core.query import Filter, Query
+from sourcelight.core.query import Filter
 from sourcelight.core.wire.events import Alert
 from sourcelight.engines.engine.plan import Plan
 from sourcelight.repos import Repository, Viewer
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from sourcelight.engines.engine.scopes.contexts import Scoped
 
 _MOST = 64
+
+T = TypeVar("T")
+_Key: TypeAlias = tuple[tuple[int, ...], Viewer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +60,6 @@ NO_PLANS = summary_of(())
 class Standing:
     """A query's plans over the repositories that its viewer saw, and what they come to.
 
-    It holds for as long as the catalog gives the very same `repositories`.
-
     Attributes
     ----------
     worktrees
@@ -67,41 +68,48 @@ class Standing:
         What was said, or None, of a search that looked everywhere and found nothing; empty before there was one.
     """
 
-    query: Query
-    repositories: tuple[Repository, ...]
     plans: list[Plan]
     worktrees: Sequence[Repository]
     summary: Summary
     advice: list[Alert | None] = field(default_factory=list)
 
 
-class Standings:
-    """Those of the last queries, by viewer. Safe to share between threads."""
+class Kept(Generic[T]):
+    """What the last queries come to while the catalog gives the very same repositories, by viewer.
+
+    Queries are told apart by their alternatives, as objects, since the parser keeps them. Safe to share between
+    threads.
+    """
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[int, Viewer], Standing] = OrderedDict()
+        self._known: OrderedDict[_Key, tuple[Sequence[Scoped], tuple[Repository, ...], T]] = OrderedDict()
         self._guard = threading.Lock()
 
-    def of(self, query: Query, viewer: Viewer, repositories: tuple[Repository, ...]) -> Standing | None:
-        """Give what was kept, if it still holds; queries are told apart as objects, since the parser keeps them."""
+    def of(self, scopes: Sequence[Scoped], viewer: Viewer, repositories: tuple[Repository, ...]) -> T | None:
+        """Give what was kept, if it still holds."""
+        key = _key(scopes, viewer)
         with self._guard:
-            found = self._known.get((id(query), viewer))
-            if found is None or found.query is not query or found.repositories is not repositories:
+            found = self._known.get(key)
+            if found is None or found[1] is not repositories:
                 return None
-            self._known.move_to_end((id(query), viewer))
-            return found
+            self._known.move_to_end(key)
+            return found[2]
+
+    def keep(self, scopes: Sequence[Scoped], viewer: Viewer, repositories: tuple[Repository, ...], found: T) -> None:
+        """Keep it, and the alternatives that it is known by."""
+        with self._guard:
+            self._known[_key(scopes, viewer)] = scopes, repositories, found
+            if len(self._known) > _MOST:
+                self._known.popitem(last=False)
 
     def clear(self) -> None:
-        """Let go of all of them."""
+        """Let go of all of it."""
         with self._guard:
             self._known.clear()
 
-    def keep(self, viewer: Viewer, standing: Standing) -> None:
-        """Keep it."""
-        with self._guard:
-            self._known[id(standing.query), viewer] = standing
-            if len(self._known) > _MOST:
-                self._known.popitem(last=False)
+
+def _key(scopes: Sequence[Scoped], viewer: Viewer) -> _Key:
+    return tuple(id(item.alternative) for item in scopes), viewer
 
 
 def stands(scoped: Sequence[Scoped], plans: Sequence[Plan]) -> bool:

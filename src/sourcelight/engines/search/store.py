@@ -68,8 +68,7 @@ class _Looked:
     of: tuple[Target, ...] | None = None
     files: list[tuple[str, int, int, int]] = field(default_factory=list)
     places: frozenset[tuple[str, str]] = frozenset()
-    at: float = -_SEEN_S
-    whole: float = -_LOOK_S
+    at: float = -_LOOK_S
 
     def holds(self, targets: Sequence[Target]) -> bool:
         """Whether all of these are among them."""
@@ -187,7 +186,7 @@ class IndexStore:
             known is not None
             and known.targets is targets
             and known.looked is looked
-            and now - looked.at < _SEEN_S
+            and now - looked.at < _LOOK_S
             and now - known.marked < _MARK_S
         ):
             yield from known.groups
@@ -277,8 +276,7 @@ class IndexStore:
         looked = self._looked
         if looked.of is targets and not self._damaged:
             now = time.monotonic()
-            if now - looked.whole < _LOOK_S:
-                looked.at = now
+            if now - looked.at < _LOOK_S:
                 return True
             try:
                 for file, inode, modified, size in looked.files:
@@ -286,7 +284,7 @@ class IndexStore:
                     if info.st_mtime_ns != modified or info.st_ino != inode or info.st_size != size:
                         break
                 else:
-                    looked.at = looked.whole = now
+                    looked.at = now
                     return True
             except OSError:
                 pass

@@ -21,7 +21,7 @@ from sourcelight.core.batches import Cancellation, MatchBatch, RepositoryFacts
 from sourcelight.core.batches import Event as EngineEvent
 from sourcelight.core.batches.within import AMPLE_S, Late, within
 from sourcelight.core.errors import BadParameter, Cancelled, PatternError, QueryError
-from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Event, Progress
+from sourcelight.core.wire.events import SEARCH_FAILED, Alert, Done, ErrorEvent, Event, Progress
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.repos import Viewer
 from sourcelight.server.service.pacing import EncodedMatches
@@ -238,4 +238,4 @@ def internal_fault(fault: BaseException) -> list[Event]:
     """The end of a stream that failed in a way its reader can't help; what happened stands in the log alone."""
     fault_id = secrets.token_hex(6)
     log.error("search failed, id %s", fault_id, exc_info=fault)
-    return stopped("The search failed", f"internal error, id {fault_id}: the log of the service says more")
+    return stopped(SEARCH_FAILED, f"internal error, id {fault_id}: the log of the service says more")

@@ -23,7 +23,7 @@ from starlette.types import Message, Receive, Scope, Send
 from sourcelight.core.batches import Cancellation, MatchBatch, RepositoryFacts
 from sourcelight.core.batches.encode import encode_matches
 from sourcelight.core.errors import QueryError
-from sourcelight.core.wire.events import Event
+from sourcelight.core.wire.events import SEARCH_ENDED_EARLY, SERVICE_STOPPING, Event
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.server.identity import Authenticator, Principal, Refusal
 from sourcelight.server.service.answers import plain
@@ -224,8 +224,8 @@ class SearchStream:
 
     def _early_end(self) -> list[Event]:
         if self.stopping:
-            return stopped("The service is stopping", "the service is stopping: this answer is not complete, ask again")
-        return stopped("The search ended early", "the search ended early: this answer is not complete")
+            return stopped(SERVICE_STOPPING, "the service is stopping: this answer is not complete, ask again")
+        return stopped(SEARCH_ENDED_EARLY, "the search ended early: this answer is not complete")
 
     def _encoder(self, request: SearchRequest) -> EncodeBatch:
         def encode_batch(batch: MatchBatch, facts: Mapping[str, RepositoryFacts]) -> Iterator[bytes]:

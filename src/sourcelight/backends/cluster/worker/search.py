@@ -96,13 +96,7 @@ class ShardSearch(Search):
         engine = self.engine
         self.cancellation.limit(self._allowed_s())
         scoper = Scoper(engine, self.viewer, self.cancellation)
-        repositories = engine.catalog.repositories
-        standing = engine.standings.of(self.query, self.viewer, repositories)
-        if standing is None:
-            plans = self._plans(_result(self._scopes(scoper)))
-            self._keep(plans, scoper, repositories)
-        else:
-            plans = standing.plans
+        plans = _result(self._made(scoper))
         self._needed = Counter(t.repository.facts.name for p in plans if p.searches for t in p.targets)
         self._passing: list[str] = []
         self._passed: list[str] = []
