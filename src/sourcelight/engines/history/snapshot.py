@@ -209,6 +209,10 @@ class History:
         found: _Kept = self._memory[name]
         return found
 
+    def is_unchanged(self) -> bool:
+        """Tell whether its files on disk are still those that were opened, as they were."""
+        return all(segment.file.is_unchanged() for segment in self.segments)
+
     @cached_property
     def bases(self) -> Bases:
         """Where each segment's commits, changes, rows and blocks begin among all."""

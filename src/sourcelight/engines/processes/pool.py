@@ -140,3 +140,8 @@ def run(
     finally:
         for worker in team.values():
             worker.end(kill=not finished)
+
+
+def usable_cores() -> int:
+    """Give the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -10,8 +10,8 @@ import numpy as np
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
 from sourcelight.engines.history.blame.model import OwnedFile, Ownership
 from sourcelight.engines.history.snapshot import History
-from sourcelight.engines.history.store.files import Array, ArrayFile, write_arrays
 from sourcelight.engines.history.store.folder import OWNERSHIP
+from sourcelight.engines.processes.sections import Array, SectionFile, write_sections
 
 FORMAT = 2
 """Raised by one whenever lines would be told otherwise."""
@@ -42,7 +42,7 @@ def newest(history: History) -> Ownership | None:
 
 def _read(history: History, path: Path, commit: str) -> Ownership | None:
     try:
-        file = ArrayFile(path)
+        file = SectionFile(path, "history")
         segments = file.facts["segments"]
         if file.facts["format"] != FORMAT or segments != _segments(history)[: len(segments)]:
             return None
@@ -81,7 +81,7 @@ def save(history: History, made: Ownership) -> None:
     }
     # A full disk, or an updater that cleans up at the same time: then the next process replays.
     with contextlib.suppress(IndexWriteFailed):
-        write_arrays(path, facts, arrays, durable=False)
+        write_sections(path.parent, "history", facts, arrays, name=path.name, durable=False)
 
 
 def _path(history: History, commit: str) -> Path | None:

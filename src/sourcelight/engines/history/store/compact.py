@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.engines.history.snapshot import UNKNOWN, History, Mask
-from sourcelight.engines.history.store.files import Array
 from sourcelight.engines.history.store.merge import merged_changes, order_of
 from sourcelight.engines.history.store.segment import LINE, REMOVED, Segment
+from sourcelight.engines.processes.sections import Array
 
 MOST_SEGMENTS = 8
 MOST_UNREACHABLE = 0.25

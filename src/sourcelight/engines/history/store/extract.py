@@ -10,8 +10,8 @@ from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import GitFailed
 from sourcelight.engines.history.commands import git_chunks
 from sourcelight.engines.history.snapshot import UNKNOWN
-from sourcelight.engines.history.store.files import Array
 from sourcelight.engines.history.store.patches import COMMIT_MARK, Misaligned, parse_patches
+from sourcelight.engines.processes.sections import Array
 
 PIECE_BYTES = 24 << 20
 """Bytes of patches read at once; a commit of more is one piece."""

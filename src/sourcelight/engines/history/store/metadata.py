@@ -11,8 +11,8 @@ import numpy as np
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import GitFailed
 from sourcelight.engines.history.commands import git_chunks
-from sourcelight.engines.history.store.files import Array
 from sourcelight.engines.history.store.opening import people_texts
+from sourcelight.engines.processes.sections import Array
 
 _FIELDS = ("%H", "%T", "%P", "%an", "%ae", "%ad", "%cn", "%ce", "%cd", "%B")
 _DATE = re.compile(rb"(-?\d+) ([+-])(\d\d)(\d\d)")

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from sourcelight.engines.history.snapshot import History, Identities
-from sourcelight.engines.history.store.files import Array, ArrayFile
 from sourcelight.engines.history.store.folder import Manifest
 from sourcelight.engines.history.store.segment import Segment
+from sourcelight.engines.processes.sections import Array, SectionFile
 
 
 def open_history(folder: Path, manifest: Manifest, shallow: str = "", known: Sequence[Segment] = ()) -> History:
@@ -20,7 +20,7 @@ def open_history(folder: Path, manifest: Manifest, shallow: str = "", known: Seq
     people, numbers = united_people(segments)
     mapped = people_texts(people)
     if manifest.people:
-        raw = ArrayFile(folder / manifest.people).bytes_of("people")
+        raw = SectionFile(folder / manifest.people, "history").bytes_of("people")
         mapped = bytes(raw).split(b"\n")[:-1]
     return History(
         repository=manifest.repository,

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.engines.history.store.files import Array
+from sourcelight.engines.processes.sections import Array
 
 COMMIT_MARK = b"\x01"
 FEW_TEXTS = 20_000

@@ -30,7 +30,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.engines.history.store.files import Array, ArrayFile
+from sourcelight.engines.processes.sections import Array, SectionFile
 
 REMOVED = np.uint32(1 << 31)
 LINE = np.uint32((1 << 31) - 1)
@@ -39,11 +39,11 @@ LINE = np.uint32((1 << 31) - 1)
 class Segment:
     """An opened segment; arrays are mapped when they are first used.
 
-    Raises as `ArrayFile` does.
+    Raises as `SectionFile` does.
     """
 
     def __init__(self, path: Path) -> None:
-        self.file = ArrayFile(path)
+        self.file = SectionFile(path, "history")
         facts = self.file.facts
         self.commits: int = facts["commits"]
         self.changes: int = facts["changes"]

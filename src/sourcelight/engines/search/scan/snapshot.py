@@ -23,6 +23,10 @@ class Snapshot(Remembering):
         self.view = view
         self.shards = shards
 
+    def is_unchanged(self) -> bool:
+        """Tell whether its files on disk are still those that were opened, as they were."""
+        return self.view.file.is_unchanged() and all(shard.is_unchanged() for shard in self.shards)
+
     @functools.cached_property
     def paths(self) -> Paths:
         """Its paths."""
