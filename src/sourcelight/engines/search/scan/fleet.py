@@ -280,7 +280,8 @@ class Fleet(Remembering):
         if len(self.members) == 1:
             return self.members[0].paths
         texts = [bytes(member.paths.text) for member in self.members]
-        return Paths(b"\n" + b"".join([text[1:] for text in texts]), self._path_starts)
+        raw = None if all(member.view.path_text_is_raw for member in self.members) else self.raw_paths
+        return Paths(b"\n" + b"".join([text[1:] for text in texts]), self._path_starts, raw)
 
     @functools.cached_property
     def raw_paths(self) -> Any:

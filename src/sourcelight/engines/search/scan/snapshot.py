@@ -30,7 +30,8 @@ class Snapshot(Remembering):
     @functools.cached_property
     def paths(self) -> Paths:
         """Its paths."""
-        return Paths(self.view.path_text, self.view.path_start.astype(np.int64))
+        raw = None if self.view.path_text_is_raw else self.view.file.bytes_of("paths")
+        return Paths(self.view.path_text, self.view.path_start.astype(np.int64), raw)
 
     def text_of(self, path: str) -> bytes | None:
         """Read a file by its path; None when there is none or it is matched by name only."""
