@@ -21,7 +21,7 @@ from sourcelight.engines.processes.locks import held
 from sourcelight.engines.processes.manifests import manifest_bytes, read_manifest
 from sourcelight.repos.private import make_private_folder, open_private
 
-FORMAT = 2
+FORMAT = 3
 """Raised by one whenever older files can't be read by this code, or would be filled otherwise."""
 
 MANIFEST = "manifest.json"

@@ -175,7 +175,7 @@ def _results(opened: Opened, changes: Ints, pattern: CompiledPattern, sides: tup
             "authorEmail": email[0].as_py(),
             "authorDate": stamp(columns.times(history.commits.author_time[[commit]])[0].as_py()),
             "committerDate": stamp(columns.times(history.commits.commit_time[[commit]])[0].as_py()),
-            "subject": columns.subject_of(history.message(commit)),
+            "subject": history.subject(commit),
             "files": files,
             "filesLeftOut": max(0, len(own) - _MOST_FILES),
         }
