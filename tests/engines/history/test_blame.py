@@ -11,10 +11,10 @@ import pytest
 
 from engines.history.histories import build_many_kinds
 from sourcelight.core.batches import Cancellation
+from sourcelight.core.batches.quoted_names import unquote_name
 from sourcelight.core.errors import Cancelled, GitFailed
 from sourcelight.engines.history import LocalHistoryStore
 from sourcelight.engines.history.blame import FileBlame, Ownership, blame_file, own
-from sourcelight.engines.history.blame.files import unquoted
 from sourcelight.engines.history.blame.mixing import same_lines
 from sourcelight.repos import Catalog, Repository
 from sourcelight.testing import RepositoryBuilder
@@ -214,7 +214,7 @@ def test_both_stop_on_request(grown: RepositoryBuilder, tmp_path: Path) -> None:
 
 def test_quoted_names_are_read() -> None:
     names = {b"a b": b"a b", rb'"a\"b\\\t\303\251"': 'a"b\\\té'.encode(), b'"': b'"'}
-    assert {name: unquoted(name) for name in names} == names
+    assert {name: unquote_name(name) for name in names} == names
 
 
 @pytest.mark.parametrize("size", [3, 900, 3000])

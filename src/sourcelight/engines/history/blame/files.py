@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from sourcelight.core.batches import Cancellation
+from sourcelight.core.batches.quoted_names import unquote_name
 from sourcelight.core.errors import GitFailed
 from sourcelight.engines.history.commands import git_bytes, git_chunks
 from sourcelight.engines.history.signatures import as_text, parse_offset, parse_seconds
@@ -16,8 +17,6 @@ from sourcelight.repos import Repository
 
 _MOST_LINES_KEPT = 1_000_000
 _HEAD = re.compile(rb"([0-9a-f]{40}) (\d+) (\d+) (\d+)")
-_ESCAPED = re.compile(rb"\\([0-7]{3}|.)")
-_LETTERS = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
 
 
 @dataclass(slots=True)
@@ -145,7 +144,7 @@ def _read(lines: Iterable[bytes], count: int, progress: Callable[[int, int], Non
     for line in lines:
         key, _, value = line.partition(b" ")
         if key == b"filename":
-            path = unquoted(value)
+            path = unquote_name(value)
             end = min(final + length, count)
             for line_at in range(final, end):
                 made.commit[line_at], made.path[line_at] = at, path
@@ -195,10 +194,3 @@ def _take(commit: BlameCommit, key: bytes, value: bytes) -> None:
         commit.summary = text
     elif key == b"boundary":
         commit.boundary = True
-
-
-def unquoted(name: bytes) -> bytes:
-    """A name as git has it, from one that git may have put in quotes."""
-    if not (len(name) > 1 and name.startswith(b'"') and name.endswith(b'"')):
-        return name
-    return _ESCAPED.sub(lambda m: bytes([int(m[1], 8)]) if len(m[1]) == 3 else _LETTERS.get(m[1], m[1]), name[1:-1])
