@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.batches.answers import Answer
-from sourcelight.core.errors import CallError
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.core.patterns.halting import Halted
 from sourcelight.engines.history.search.commits import changes_passing
@@ -34,9 +33,7 @@ def _by(arguments: Arguments) -> list[str]:
 def _find(arguments: Arguments, context: CallContext) -> Part:
     period = period_of(CALL, _by(arguments))
     regexp = arguments.get("useRegex", False)
-    pattern = pattern_of(CALL, "pattern", arguments["pattern"], regexp=regexp)
-    if pattern.multi_line:
-        raise CallError(f"{CALL}: pattern can match a newline; lines are looked at one by one", call=CALL)
+    pattern = pattern_of(CALL, "pattern", arguments["pattern"], regexp=regexp, one_line=True)
     wanted = files_of(CALL, arguments.get("files"), regexp=regexp)
 
     def find(opened: Opened, dates: Dates) -> Sums:
