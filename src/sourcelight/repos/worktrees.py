@@ -134,27 +134,31 @@ def _differs(root: bytes, entry: HiddenEntry) -> bool | None:
         info = os.lstat(path)
         if stat.S_ISDIR(info.st_mode):
             return None
-        if stat.S_ISLNK(info.st_mode) or not stat.S_ISREG(info.st_mode):
+        if not (stat.S_ISREG(info.st_mode) and stat.S_ISREG(entry.mode)):
             return not (stat.S_ISLNK(info.st_mode) and stat.S_ISLNK(entry.mode))
-        if not stat.S_ISREG(entry.mode):
-            return True
-        stamp = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
-        former = _contents.get(path)
-        if former is None or former[0] != stamp:
-            former = stamp, _content_name(path, info.st_size)
-            while len(_contents) >= _MOST_CONTENTS:
-                _contents.pop(next(iter(_contents)), None)
-            if time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) > _FRESH_NS:
-                _contents[path] = former
-        return former[1] != entry.oid
+        return _known_content_name(path, info) != entry.oid
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError:
         return True
 
 
+def _known_content_name(path: bytes, info: os.stat_result) -> bytes:
+    """The 20 bytes by which git names a file's content, read once for each of its states."""
+    stamp = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
+    former = _contents.get(path)
+    if former is not None and former[0] == stamp:
+        return former[1]
+    name = _content_name(path, info.st_size)
+    while len(_contents) >= _MOST_CONTENTS:
+        _contents.pop(next(iter(_contents)), None)
+    if time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) > _FRESH_NS:
+        _contents[path] = stamp, name
+    return name
+
+
 def _content_name(path: bytes, size: int) -> bytes:
-    """The 20 bytes by which git names a file's content, read in pieces."""
+    """The same, read now and in pieces."""
     name = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(descriptor, "rb") as file:

@@ -16,7 +16,7 @@ from sourcelight.engines.history import History, LocalHistoryStore
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.commits import find_commits
 from sourcelight.engines.history.search.model import CommitQuery, Commits, OneOf
-from sourcelight.engines.history.signatures import LAST_SECOND
+from sourcelight.repos.signatures import LAST_SECOND
 from sourcelight.testing import RepositoryBuilder
 from sourcelight.testing.repositories import git_environment
 
@@ -102,3 +102,19 @@ def test_segments_with_and_without_broken_texts_are_read_together(tmp_path: Path
     kinds = {c.name: c.type for c in TABLES["commits"]}
     assert kinds["message"] == kinds["subject"] == "string"
     assert str(rows.schema.field("message").type) == str(rows.schema.field("subject").type) == "string"
+
+
+def test_grafts_count_as_they_stand(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "repo")
+    store = LocalHistoryStore(tmp_path / "store")
+    commits = [repo.commit({"a": f"{n}\n"}, f"{n}") for n in range(4)]
+    assert len(opened(store, repo.path).commits) == 4
+    (repo.path / ".git/info").mkdir(exist_ok=True)
+    (repo.path / ".git/info/grafts").write_text(f"{commits[3]} {commits[1]}\n")
+    repo.commit({"a": "new\n"}, "new")
+    history = opened(store, repo.path)
+    said = git_says(repo.path, " %P")
+    rows = tables.commit_batch(history, np.arange(len(history.commits)))
+    parents = dict(zip(rows.column("commit").to_pylist(), rows.column("parents").to_pylist(), strict=True))
+    assert {oid: " ".join(["", *named]) or " " for oid, named in parents.items()} == said
+    assert commits[2] not in parents

@@ -12,8 +12,8 @@ from sourcelight.core.batches import Cancellation
 from sourcelight.core.batches.quoted_names import unquote_name
 from sourcelight.core.errors import GitFailed
 from sourcelight.engines.history.commands import git_bytes, git_chunks
-from sourcelight.engines.history.signatures import as_text, parse_offset, parse_seconds
 from sourcelight.repos import Repository
+from sourcelight.repos.signatures import as_text, parse_offset, parse_seconds
 
 _MOST_LINES_KEPT = 1_000_000
 _HEAD = re.compile(rb"([0-9a-f]{40}) (\d+) (\d+) (\d+)")

@@ -51,7 +51,7 @@ class Manifest:
     made_with
         Version of git and options that decide what a patch looks like.
     borders
-        What tells a shallow clone's border from another one's; empty for a clone that is not shallow.
+        What tells a shallow clone's border, or a file of grafts, from another one; empty for a clone without them.
     tips
         Refs, or pinned commits (by their own name), and the commit of each.
     segments

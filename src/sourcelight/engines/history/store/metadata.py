@@ -10,9 +10,9 @@ import numpy as np
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import GitFailed
 from sourcelight.engines.history.commands import git_chunks
-from sourcelight.engines.history.signatures import as_text, parse_instant
 from sourcelight.engines.history.store.opening import people_texts
 from sourcelight.engines.processes.sections import Array
+from sourcelight.repos.signatures import as_text, parse_instant
 
 _FIELDS = ("%H", "%T", "%P", "%an", "%ae", "%ad", "%cn", "%ce", "%cd", "%s", "%B")
 _UNKNOWN_PARENT = -1

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from sourcelight.engines.history.signatures import as_text, split_identity
 from sourcelight.engines.history.snapshot import History, Identities
 from sourcelight.engines.history.store.folder import Manifest
 from sourcelight.engines.history.store.segment import Segment
 from sourcelight.engines.processes.sections import Array, SectionFile
+from sourcelight.repos.signatures import as_text, split_identity
 
 
 def open_history(folder: Path, manifest: Manifest, shallow: str = "", known: Sequence[Segment] = ()) -> History:

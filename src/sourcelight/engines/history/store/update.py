@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import hashlib
 import os
@@ -260,11 +261,16 @@ def made_with() -> str:
 
 
 def borders_of(git_dir: str) -> str:
-    """Tell the border of a shallow clone; empty for a clone that has none."""
-    try:
-        return hashlib.sha256((Path(common_dir(git_dir)) / "shallow").read_bytes()).hexdigest()
-    except FileNotFoundError:
-        return ""
+    """Tell the border of a shallow clone, and parents that git was told of in place of those of commits.
+
+    Empty for a clone that has none.
+    """
+    shared = Path(common_dir(git_dir))
+    found = []
+    for name in ("shallow", "info/grafts"):
+        with contextlib.suppress(FileNotFoundError):
+            found.append((shared / name).read_bytes())
+    return hashlib.sha256(b"\0".join(found)).hexdigest() if found else ""
 
 
 def mailmap_of(repository: Repository, stop: Cancellation) -> str:
