@@ -98,7 +98,7 @@ def test_a_sum_of_whole_histories_takes_in_all(embedded: sl.Client, folder: Path
     repos = ["hostile", "plain", "names", "lines"]
     assert embedded.contributors(repos)["commits"].sum() == sum(len(log(folder, name)) for name in repos)
     for call in (embedded.churn, embedded.hotspots, embedded.identities):
-        frame: Any = call(repos)  # type: ignore[operator]
+        frame: Any = call(repos)
         assert len(frame), call
     for oid in log(folder, "hostile"):
         assert embedded.commit_details("hostile", oid).attrs["commit"] == oid

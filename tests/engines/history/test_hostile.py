@@ -33,7 +33,17 @@ def history(repo: RepositoryBuilder, tmp_path_factory: pytest.TempPathFactory) -
 
 def git_says(path: Path, field: str, *options: str) -> dict[str, str]:
     """A field of each commit as ``git log`` prints it, U+FFFD for what is no UTF-8."""
-    argv = ["git", "--git-dir", str(path / ".git"), "log", "-z", "--encoding=UTF-8", *options]
+    argv = [
+        "git",
+        "--git-dir",
+        str(path / ".git"),
+        "-c",
+        "mailmap.blob=HEAD:.mailmap",
+        "log",
+        "-z",
+        "--encoding=UTF-8",
+        *options,
+    ]
     argv.append(f"--format=%H{field}")
     done = subprocess.run(argv, capture_output=True, check=True, env=git_environment(TZ="UTC"), timeout=60)
     text = done.stdout.decode("utf-8", "replace")
@@ -118,3 +128,17 @@ def test_grafts_count_as_they_stand(tmp_path: Path) -> None:
     parents = dict(zip(rows.column("commit").to_pylist(), rows.column("parents").to_pylist(), strict=True))
     assert {oid: " ".join(["", *named]) or " " for oid, named in parents.items()} == said
     assert commits[2] not in parents
+
+
+def test_a_mailmap_maps_broken_people_as_git_maps_them(tmp_path: Path) -> None:
+    repo = build_hostile(tmp_path / "repo")
+    lines = ["Ada L <al@x> <ada@example.org>", "Mapped <two@x> <a<b@example.org>"]
+    lines += ["Blanks <b@x> <  blanks@example.org  >", "Only <o@x> <only@example.org>", "Z <z@x> <zoë@example.org>"]
+    raw = "\n".join(lines).encode() + b"\nLat <l@x> <lat\xedn@example.org>\nBr <br@x> <br\xff\xfe@example.org>\n"
+    raw_commit(repo, b"mailmap\n", files={b".mailmap": raw})
+    history = opened(LocalHistoryStore(tmp_path / "store"), repo.path)
+    assert len(set(history.identities.mapped_names) - set(history.identities.names)) > 5
+    for name, field in (("author", "%aN"), ("author_email", "%aE"), ("committer", "%cN"), ("committer_email", "%cE")):
+        # Where git finds no person it prints the field as it was asked for.
+        said = {oid: "" if text == field else text for oid, text in git_says(repo.path, field).items()}
+        assert column(history, name) == said, name

@@ -121,7 +121,7 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
         _AUTHOR_EMAIL,
         Column("author_date", "timestamp", "author date of that commit, UTC"),
         Column("commit_date", "timestamp", "committer date of that commit, UTC"),
-        Column("subject", "dict32", "first line of that commit's message"),
+        Column("subject", "dict32", "first paragraph of that commit's message on one line"),
         Column("original_path", "dict32", "path of the file in that commit"),
         Column("original_line_number", "int32", "1-based line in that commit's file", summable=False),
         Column("boundary", "bool", "whether history ends there (a first commit, or the edge of a shallow clone)"),
