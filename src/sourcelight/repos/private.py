@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from typing import IO
+from typing import IO, cast
 
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
 _OTHERS = 0o077
@@ -49,7 +49,7 @@ def open_private(path: str | os.PathLike[str], mode: str) -> IO[bytes]:
     OSError
         When it can't be opened.
     """
-    return open(path, mode, opener=_private)  # type: ignore[return-value]  # the mode has a b
+    return cast("IO[bytes]", open(path, mode, opener=_private))
 
 
 def repair_private_folder(path: str | os.PathLike[str], marker: str) -> None:

@@ -191,7 +191,7 @@ class SectionFile:
     def items(self, name: str) -> int:
         """Give the number of items of a section, without reading them."""
         _, length, dtype, _ = self._section(name)
-        return int(length) // np.dtype(dtype).itemsize
+        return int(length // int(np.dtype(dtype).itemsize))
 
     def names(self) -> tuple[str, ...]:
         """Give the names of all sections."""

@@ -53,7 +53,7 @@ def source_of(source: Any, value: str | None = None) -> Source:
     if value is not None and value not in frame.columns:
         raise ValueError(f"there is no column {value!r} to draw; there are {', '.join(map(str, frame.columns))}")
     found = next(((name, unit) for name, unit in _COUNTS if name in frame.columns), None)
-    if value in NOT_SUMMABLE:
+    if value is not None and value in NOT_SUMMABLE:
         column = NOT_SUMMABLE[value]
         hint = f"; draw value={column.instead!r} in its place" if column.instead in frame.columns else ""
         raise ValueError(f"{value} can't be added up: it is the {column.meaning}{hint}")
