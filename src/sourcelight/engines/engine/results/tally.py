@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from sourcelight.core.batches.unmade import FoundLines
 from sourcelight.core.query.printer import quote_value
+from sourcelight.core.query.regexps import exact_name
 from sourcelight.core.wire.events import Filter
 from sourcelight.engines.engine.results.commit_counts import CommitCounts
 
@@ -118,7 +119,7 @@ class Tally:
             if self._by_type[kind]
         ]
         rest = [
-            Filter(f"repo:^{_escaped(name)}${f'@{rev}' if rev else ''}", name, n, exhaustive, "repo")
+            Filter(f"repo:{quote_value(exact_name(name) + (f'@{rev}' if rev else ''))}", name, n, exhaustive, "repo")
             for (name, rev), n in self._by_place.most_common(MOST_FILTERS)
             if n
         ]
@@ -211,10 +212,6 @@ def _raw_excludes() -> list[tuple[bytes, re.Pattern[bytes]]]:
         (needed, re.compile(regexp.encode(), re.MULTILINE))
         for needed, (_, regexp) in zip(_NEEDED, _EXCLUDES, strict=True)
     ]
-
-
-def _escaped(name: str) -> str:
-    return re.sub(r"([\\.+*?()|\[\]{}^$])", r"\\\1", name)
 
 
 def _by_count(item: Filter) -> tuple[int, str]:
