@@ -1,4 +1,4 @@
-"""Categories of a frame's columns: text and categorical arrays from Arrow, and a dtype that outlives `pandas.concat`."""
+"""Text and categorical columns of frames from Arrow, and a categorical dtype that outlives `pandas.concat`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def union_dtype() -> Any:
         def _get_common_dtype(self, dtypes: list[Any]) -> Any:
             is_union = all(isinstance(each, pd.CategoricalDtype) and not each.ordered for each in dtypes)
             if not is_union or any(each.categories is None for each in dtypes):
-                return super()._get_common_dtype(dtypes)
+                return super()._get_common_dtype(dtypes)  # type: ignore[misc] - not in the stubs
             found = [each.categories for each in dtypes if len(each.categories)]
             if not found:
                 return self
@@ -34,7 +34,8 @@ def union_dtype() -> Any:
             return UnionCategoricalDtype(categories)
 
         def update_dtype(self, dtype: Any) -> Any:
-            plain = pd.CategoricalDtype(self.categories, self.ordered).update_dtype(dtype)
+            own: Any = pd.CategoricalDtype(self.categories, self.ordered)
+            plain = own.update_dtype(dtype)
             return UnionCategoricalDtype(plain.categories, plain.ordered)
 
         def __reduce__(self) -> Any:

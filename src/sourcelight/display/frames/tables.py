@@ -102,14 +102,9 @@ def _array(values: Any, column: Column) -> Any:
     import pandas as pd
 
     kind = column.type
-    if kind in {"dict8", "dict32"}:
-        return categorical(values)
-    if kind in {"list", "strings"}:
-        from sourcelight.display.frames.lists import ListArray
-
-        return ListArray(values)
-    if kind == "string":
-        return texts(values)
+    make = _MAKERS.get(kind)
+    if make is not None:
+        return make(values)
     if kind == "timestamp":
         return pd.array(values.to_numpy(), dtype="datetime64[us, UTC]")
     missing = values.null_count
@@ -140,13 +135,28 @@ def list_values(values: Any) -> list[list[Any] | None]:
         if array.null_count == len(array):
             rows += [None] * len(array)
             continue
-        inner, offsets = array.values.to_pylist(), array.offsets.to_pylist()
+        inner, offsets = array.values.to_pylist(), array.offsets.to_pylist()  # noqa: PD011 - Arrow's
         found: list[list[Any] | None] = [inner[start:end] for start, end in itertools.pairwise(offsets)]
         if array.null_count:
             valid = array.is_valid().to_pylist()
             found = [row if is_valid else None for row, is_valid in zip(found, valid, strict=True)]
         rows += found
     return rows
+
+
+def _lists(values: Any) -> Any:
+    from sourcelight.display.frames.lists import ListArray
+
+    return ListArray(values)
+
+
+_MAKERS: Mapping[str, Callable[[Any], Any]] = {
+    "dict8": categorical,
+    "dict32": categorical,
+    "list": _lists,
+    "strings": _lists,
+    "string": texts,
+}
 
 
 def _copied(values: Any) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sourcelight.core.batches.ordering import most_frequent
 from sourcelight.core.batches.unmade import FoundLines
 from sourcelight.core.query.printer import quote_value
 from sourcelight.core.query.regexps import exact_name
@@ -120,12 +121,12 @@ class Tally:
         ]
         rest = [
             Filter(f"repo:{quote_value(exact_name(name) + (f'@{rev}' if rev else ''))}", name, n, exhaustive, "repo")
-            for (name, rev), n in self._by_place.most_common(MOST_FILTERS)
+            for (name, rev), n in most_frequent(self._by_place, MOST_FILTERS)
             if n
         ]
         rest += [
             Filter(f"lang:{quote_value(name.lower())}", name, n, exhaustive, "lang")
-            for name, n in self._by_language.most_common(MOST_FILTERS)
+            for name, n in most_frequent(self._by_language, MOST_FILTERS)
             if n and name
         ]
         rest += [
@@ -135,7 +136,7 @@ class Tally:
         ]
         rest += [
             Filter(f"select:symbol.{_SELECTED.get(kind, kind)}", kind.title(), n, exhaustive, "symbol type")
-            for kind, n in self._by_kind.most_common(MOST_FILTERS)
+            for kind, n in most_frequent(self._by_kind, MOST_FILTERS)
             if n
         ]
         if self._commits is not None:
