@@ -61,8 +61,8 @@ def test_every_table_of_a_result_and_of_sql_reads_back(code: sl.Client, tmp_path
     frames["sql alerts"] = sl.sql("select * from alerts", result)
     frames["many"] = code.search_many({"a": "a", "b": "nothing_of_the_kind"}).matches
     frames["commits"] = code.commit_search(repos=list(frames["repositories"]["repository"])[:1])
-    for name, frame in frames.items():
+    for frame in frames.values():
         frame.to_parquet(tmp_path / "x.parquet")
         assert_equal(pd.read_parquet(tmp_path / "x.parquet"), frame)
         frame.to_feather(tmp_path / "x.feather")
-        assert_equal(pd.read_feather(tmp_path / "x.feather"), frame), name
+        assert_equal(pd.read_feather(tmp_path / "x.feather"), frame)

@@ -24,7 +24,7 @@ def union_dtype() -> Any:
         def _get_common_dtype(self, dtypes: list[Any]) -> Any:
             is_union = all(isinstance(each, pd.CategoricalDtype) and not each.ordered for each in dtypes)
             if not is_union or any(each.categories is None for each in dtypes):
-                return super()._get_common_dtype(dtypes)  # type: ignore[misc] - not in the stubs
+                return super()._get_common_dtype(dtypes)  # type: ignore[misc]  # not in the stubs
             found = [each.categories for each in dtypes if len(each.categories)]
             if not found:
                 return self

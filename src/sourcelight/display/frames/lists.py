@@ -2,9 +2,9 @@
 
 pandas writes the name of a dtype into Parquet and Feather files, and refuses its own ``list<item: int32>[pyarrow]``
 when it reads one. Python lists in a column of objects can be read, but a row of matches takes 410 bytes with them and
-162 without. So lists stay in Arrow, and their dtype has a name that every pandas can parse: ``(0,)int32`` is NumPy's for a
-subarray. Where this module is loaded the file has the same dtype again; elsewhere pandas ignores the name and gives
-objects.
+162 without. So lists stay in Arrow, and their dtype has a name that every pandas can parse:
+``(0,)int32`` is NumPy's for a subarray. Where this module is loaded the file has the same dtype again; elsewhere pandas
+ignores the name and gives objects.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class ListDtype(pd.ArrowDtype):
     """Lists of integers or of text, kept by Arrow."""
 
     @property
-    def name(self) -> str:  # type: ignore[override] - the stubs have an attribute, pandas a property
+    def name(self) -> str:  # type: ignore[override]  # a property in pandas
         """``(0,)int32`` or ``(0,)object``."""
         return INTEGERS if pa.types.is_integer(self.pyarrow_dtype.value_type) else STRINGS
 
@@ -52,5 +52,5 @@ class ListArray(pd.arrays.ArrowExtensionArray):
 
     def __init__(self, values: Any) -> None:
         super().__init__(values)
-        own: Any = self  # the stubs leave out what pandas' own subclasses build on
-        own._dtype = ListDtype(own._pa_array.type)
+        # What pandas' own subclasses build on; the stubs leave it out.
+        self._dtype = ListDtype(self._pa_array.type)  # type: ignore[attr-defined]

@@ -46,11 +46,9 @@ def _cut_values(query: Query) -> Iterator[tuple[str, str]]:
             if not leaf.quoted and leaf.predicate is None:
                 dash = "-" if leaf.negated else ""
                 kept = f"only `{leaf.value}` is its value" if leaf.value else "it is left out"
-                yield (
-                    f"`{dash}{leaf.field}:` is followed by a parenthesis that is never closed, so {kept} and the rest is "
-                    "text to find",
-                    f'close the parenthesis, or quote the value: {dash}{leaf.field}:"…"',
-                )
+                message = f"is followed by a parenthesis that is never closed, so {kept} and the rest is text to find"
+                fix = f'close the parenthesis, or quote the value: {dash}{leaf.field}:"…"'
+                yield f"`{dash}{leaf.field}:` {message}", fix
         position = lexer.skip_white(max(end, position + 1))
 
 
