@@ -228,7 +228,8 @@ def test_a_typed_query_is_printed_as_a_query_with_its_tree(pattern_type: str) ->
             written = to_text(root, target)
         except QueryError:
             # A tree that names its type can't be written in another one, and not every type can express everything.
-            assert "patterntype:" in typed.lower(), typed
+            # Only keyword has quotes for every literal and no bare regular expressions.
+            assert "patterntype:" in typed.lower() or effective == "regexp", typed
             refused += 1
             continue
         read_type, read = read_tree(written, target)
