@@ -121,7 +121,8 @@ def blame_file(
     kept = _kept.get(key)
     if kept is not None:
         return kept
-    arguments: list[str | bytes] = ["blame", "--incremental", "--encoding=UTF-8", commit, "--", path]
+    # Without the option, git runs commands that the repository configures to make text of contents.
+    arguments: list[str | bytes] = ["blame", "--incremental", "--encoding=UTF-8", "--no-textconv", commit, "--", path]
     chunks = git_chunks(repository.git_dir, arguments, cancellation=cancellation)
     made = _read(_lines(chunks), lines, progress)
     _add_subjects(repository.git_dir, made.commits, cancellation)
