@@ -8,7 +8,7 @@ import queue
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO
 
 from sourcelight.core.batches import Cancellation
@@ -61,6 +61,7 @@ def git_chunks(
     *,
     stdin: bytes | Iterable[bytes] = b"",
     cancellation: Cancellation | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> Iterator[bytes]:
     """Run git on a git directory and yield its standard output as it comes.
 
@@ -76,6 +77,8 @@ def git_chunks(
         What git reads, at once or piece by piece; pieces are taken in another thread.
     cancellation
         Looked at twenty times a second while git is silent, and for every chunk.
+    environment
+        Variables beside those of `command_environment`.
 
     Raises
     ------
@@ -93,7 +96,7 @@ def git_chunks(
             stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,
-            env=command_environment(),
+            env=command_environment() | dict(environment or {}),
             start_new_session=True,
         )
         chunks: queue.Queue[bytes] = queue.Queue(_CHUNKS_AHEAD)

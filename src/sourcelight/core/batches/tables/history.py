@@ -22,7 +22,7 @@ _LAST = Column("last_date", "timestamp", "committer date of the newest of these 
 _ADDITIONS = Column("additions", "int64", "lines added")
 _DELETIONS = Column("deletions", "int64", "lines removed")
 _COMMITS = Column("commits", "int64", "commits")
-_EXACT = Column("exact", "bool", "whether git blame would say the same, as far as that is proven")
+_EXACT = Column("exact", "bool", "whether `git blame` without options is proven to say the same of every line")
 
 
 def _period(null: str) -> tuple[Column, Column]:
