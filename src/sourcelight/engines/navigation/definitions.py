@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.candidates import files_with, plain_occurrences
 from sourcelight.engines.navigation.model import Document, Found, Occurrence
+from sourcelight.engines.navigation.named import outline_of
 from sourcelight.engines.navigation.places import line_of, offset_of
 from sourcelight.engines.navigation.ranking import ranked
 from sourcelight.engines.navigation.registry import resolver_of
@@ -142,7 +143,33 @@ def definitions_of(asked: Asked, workspace: Workspace) -> list[Found]:
         ordered += [one for one in by_rank(asked.document, unresolved, name, workspace) if one.place not in held_places]
     if asked.column is None and len(ordered) > 1:
         ordered = [_shared(one, votes) for one in ordered]
-    return ordered[:MOST_CANDIDATES]
+    return _bodies_first(ordered[:MOST_CANDIDATES], workspace)[:MOST_CANDIDATES]
+
+
+def _bodies_first(ordered: Sequence[Found], workspace: Workspace) -> list[Found]:
+    """Put what a prototype announces before it: who asks for a definition wants to see what it does."""
+    placed: dict[object, Found] = {}
+    for one in ordered:
+        for body in _bodies(one, ordered, workspace) if one.place not in placed else ():
+            known = next((other for other in ordered if other.place == body.place), body)
+            placed.setdefault(body.place, known)
+        placed.setdefault(one.place, one)
+    return list(placed.values())
+
+
+def _bodies(one: Found, ordered: Sequence[Found], workspace: Workspace) -> list[Found]:
+    """Give the definitions that a prototype announces, or else those ranked; nothing for what is no prototype."""
+    resolver = resolver_of(one.document.language)
+    if resolver is None or one.kind not in {"function", "method"} or not _is_prototype(one, workspace):
+        return []
+    same = [other for other in resolver.same(one, workspace) if not _is_prototype(other, workspace)]
+    if not same:
+        return [other for other in ordered if other.kind == one.kind and not _is_prototype(other, workspace)]
+    return [replace(other, reason="announced by the prototype that was found") for other in same]
+
+
+def _is_prototype(one: Found, workspace: Workspace) -> bool:
+    return any(row.offset == one.start and row.declaration for row in outline_of(one.document, workspace))
 
 
 def _shared(one: Found, votes: dict[object, list[float]]) -> Found:

@@ -54,6 +54,27 @@ class Identifiers:
     identifiers: Collection[str] = ()
     """Kinds of nodes that are identifiers."""
 
+    renaming: ClassVar[re.Pattern[bytes] | None] = None
+    """Finds, as its first group, what may be the new name in an import or export that gives one."""
+
+    renamers: ClassVar[Collection[str]] = ()
+    """Kinds of nodes that hold such a new name, and those around them up to the one that holds the old name too."""
+
+    def renamed(self, model: ParsedFile, names: Collection[bytes]) -> Sequence[Occurrence]:
+        """Give the new names of imports and exports whose text holds one of some names."""
+        found = []
+        for match in self.renaming.finditer(model.text) if self.renaming is not None else ():
+            node = model.root.descendant_for_byte_range(match.start(1), match.start(1))
+            around = node.parent if node is not None else None
+            if node is None or around is None or node.type not in self.identifiers or around.type not in self.renamers:
+                continue
+            while around.parent is not None and around.parent.type in self.renamers:
+                around = around.parent
+            text = model.text[around.start_byte : around.end_byte]
+            if any(name in text for name in names):
+                found.append(self.occurrence(model, node))
+        return found
+
     def occurrences(self, model: ParsedFile, name: bytes) -> Sequence[Occurrence]:
         """Give all identifiers of that name."""
         found = (self.occurrence_at(model, offset) for offset in model.words(name))
