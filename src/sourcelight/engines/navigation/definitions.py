@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sourcelight.engines.navigation.candidates import files_with, plain_occurrences
 from sourcelight.engines.navigation.model import Document, Found, Occurrence
 from sourcelight.engines.navigation.named import outline_of
+from sourcelight.engines.navigation.parsed import TimeSpent, check_time, time_limit
 from sourcelight.engines.navigation.places import line_of, offset_of
 from sourcelight.engines.navigation.ranking import ranked
 from sourcelight.engines.navigation.registry import resolver_of
@@ -24,6 +25,11 @@ MOST_CANDIDATES = 10
 
 MOST_VOTERS = 200
 """Occurrences of a name in a file that are resolved when no position is given."""
+
+MOST_SECONDS = 1.2
+"""CPU time after which the rules of a language are given up for one question: the file is hostile, or generated."""
+
+_TIME = "The names of {} take too long to resolve; {}."
 
 _WEIGHTS = {"function": 3.0, "method": 3.0, "class": 3.0, "struct": 3.0, "interface": 3.0, "enum": 3.0,
             "constructor": 3.0, "module": 2.0, "namespace": 2.0, "package": 2.0, "field": 1.5, "property": 1.5,
@@ -109,6 +115,22 @@ def definitions_of(asked: Asked, workspace: Workspace) -> list[Found]:
     Without a position each occurrence of the name in the file votes for what it resolves to; functions and classes
     weigh more than variables, since that is what people ask for by name.
     """
+    with time_limit(MOST_SECONDS):
+        try:
+            return _definitions_of(asked, workspace)
+        except TimeSpent:
+            pass
+    workspace.notice("time", _TIME.format(asked.document.shown_path, "definitions are ranked by name"))
+    name = asked.name.encode()
+    first = next(iter(plain_occurrences(asked.document.text, name)), Occurrence(0, 0))
+    with time_limit(MOST_SECONDS / 2):
+        try:
+            return list(by_rank(asked.document, first, name, workspace))[:MOST_CANDIDATES]
+        except TimeSpent:
+            return []
+
+
+def _definitions_of(asked: Asked, workspace: Workspace) -> list[Found]:
     name = asked.name.encode()
     voters = asked_occurrences(asked, workspace)
     if not voters:
@@ -125,9 +147,16 @@ def definitions_of(asked: Asked, workspace: Workspace) -> list[Found]:
         if workspace.budget.spent:
             workspace.notice("time", "The time allowed was used up before every occurrence was resolved.")
             break
-        answers = precise_definitions(asked.document, occurrence, workspace) or by_rules(
-            asked.document, occurrence, workspace
-        )
+        try:
+            check_time()
+            answers = precise_definitions(asked.document, occurrence, workspace) or by_rules(
+                asked.document, occurrence, workspace
+            )
+        except TimeSpent:
+            if not found:
+                raise
+            workspace.notice("time", _TIME.format(asked.document.shown_path, "not every occurrence was resolved"))
+            break
         if not answers:
             unresolved = unresolved or occurrence
             continue

@@ -161,7 +161,8 @@ class References:
 
     def _elsewhere(self) -> Iterator[list[Reference]]:
         """Yield uses in files that only know a new name: they import it from where an import gave it."""
-        projects = {one.document.project.key: one.document.project for one in (*self.definitions, self.asked)}
+        documents = [*(one.document for one in self.definitions), self.asked.document]
+        projects = {document.project.key: document.project for document in documents}
         done: set[bytes] = set(self._names)
         read = 0
         while waiting := [name for name in self._renamed if name not in done]:
