@@ -212,7 +212,11 @@ class Desk:
             ) from None
         # Links are kept relative to the service: whoever reads the answer puts an address in front, or none.
         own = replace(context, cancellation=Cancellation(), observer=None, base_url="", conversations=None)
-        previous = [self._previous(each) for each in earlier if each.status == "completed"]
+        # What the asker may no longer read tells nothing to a new answer, either.
+        visible = (shown_to(each, context.viewer, context.engine.catalog) for each in earlier)
+        previous = [
+            self._previous(s.question) for s in visible if s.question.status == "completed" and not s.is_partial
+        ]
         work = Work(self.store, self.researcher, number, words, filters, own, previous, self.boot)
         with self._guard:
             self._works = {key: held for key, held in self._works.items() if not held.done.is_set()}

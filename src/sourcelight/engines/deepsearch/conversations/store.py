@@ -251,6 +251,11 @@ class ConversationStore:
                 FROM question_sources WHERE question = ? ORDER BY number""",
             row[0],
         )
+        earlier = self.state.database.all(
+            """SELECT DISTINCT p.repository FROM question_pins p JOIN questions q ON q.id = p.question
+                WHERE q.conversation = ? AND q.position < ? ORDER BY p.repository""",
+            row[1], row[2],
+        )  # fmt: skip
         segments = tuple(Segment(kind, text, tuple(held)) for kind, text, held in json.loads(row[11]))
         number, conversation, position, text, filters, status, created, started, ended, researcher, model = row[:11]
         return Question(
@@ -272,6 +277,7 @@ class ConversationStore:
             error=json.loads(row[15]),
             pins=tuple(Pin(*each) for each in pins),
             sources=tuple(KeptSource(*each) for each in sources),
+            earlier_repositories=tuple(name for (name,) in earlier),
         )
 
     # Events.
