@@ -8,7 +8,6 @@ from sourcelight.engines.deepsearch.conversations.records import Question, Shown
 from sourcelight.engines.deepsearch.researchers.finish import Segment, joined
 from sourcelight.repos import Catalog, Viewer
 
-
 WITHHELD_WHOLE = (
     "This answer is withheld: a model wrote it after reading repositories of which you may not read all, and what it "
     "took from which can't be told apart."
