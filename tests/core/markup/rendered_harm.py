@@ -38,7 +38,7 @@ PIECES = (
 TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=24).map("".join)
 TAGS = frozenset({
     "p", "ul", "ol", "li", "a", "code", "pre", "strong", "em", "b", "i", "s", "del", "mark", "sup", "blockquote", "hr",
-    "br", "table", "thead", "tbody", "tr", "th", "td", "h1", "h2", "h3", "h4", "h5", "h6", "dl", "dt", "dd",
+    "br", "table", "thead", "tbody", "tr", "th", "td", "h1", "h2", "h3", "h4", "h5", "h6", "dl", "dt", "dd", "span",
 })  # fmt: skip
 
 

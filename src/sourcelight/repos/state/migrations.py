@@ -202,4 +202,18 @@ _CONVERSATIONS = Migration(
     ),
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_ACCOUNTS, _OAUTH, _CONVERSATIONS)
+_ATTEMPTS = Migration(
+    "attempts to sign in",
+    (
+        # The digest is keyed: what was typed as an account's name may have been a password.
+        """CREATE TABLE attempts (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            digest BLOB NOT NULL,
+            ends_ms INTEGER NOT NULL
+        ) STRICT""",
+        "CREATE INDEX attempts_by_digest ON attempts (digest, ends_ms)",
+        "CREATE INDEX attempts_by_end ON attempts (ends_ms)",
+    ),
+)
+
+MIGRATIONS: tuple[Migration, ...] = (_ACCOUNTS, _OAUTH, _CONVERSATIONS, _ATTEMPTS)

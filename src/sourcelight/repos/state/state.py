@@ -9,6 +9,7 @@ from typing import Self
 
 from sourcelight.core.errors import StateUnusable
 from sourcelight.repos.state.accounts import Accounts
+from sourcelight.repos.state.attempts import Attempts
 from sourcelight.repos.state.authorizations import Authorizations
 from sourcelight.repos.state.clients import OAuthClients
 from sourcelight.repos.state.credentials import Credentials
@@ -52,6 +53,7 @@ class State:
         self.clients = OAuthClients(self.database, clock)
         self.authorizations = Authorizations(self.database, clock)
         self.sessions = Sessions(self.database, clock)
+        self.attempts = Attempts(self.database, clock)
         self.credentials = Credentials(self.database, clock)
 
     def __enter__(self) -> Self:
