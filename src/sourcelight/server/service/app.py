@@ -20,10 +20,12 @@ from sourcelight.server.mcp_server import METADATA_PREFIX, McpEndpoints, McpOpti
 from sourcelight.server.oauth import OAuthEndpoints, OAuthOptions
 from sourcelight.server.service import trace as tracing
 from sourcelight.server.service.answers import plain
+from sourcelight.server.service.connections import ConnectionLimits
 from sourcelight.server.service.guards import AccessLog, HostCheck, SecurityHeaders, SizeLimits, notes_of
 from sourcelight.server.service.pacing import Cadence
 from sourcelight.server.service.pages.routes import Pages
 from sourcelight.server.service.producer import SearchEngine
+from sourcelight.server.service.proxies import ForwardedAddress, TrustedProxies
 from sourcelight.server.service.settings import Settings
 from sourcelight.server.service.stream import SearchStream, StreamLimits
 
@@ -178,6 +180,7 @@ def create_app(
         return HTMLResponse(_HOME)
 
     guards = [
+        Middleware(ForwardedAddress, proxies=TrustedProxies(settings.trusted_proxies)),
         Middleware(AccessLog),
         Middleware(SecurityHeaders),
         Middleware(HostCheck, names=_names(settings, bind_host), any_address=bind_host in _ANY),
@@ -202,6 +205,8 @@ def create_app(
     )
     app.router.redirect_slashes = False
     app.state.search = search
+    app.state.connection_limits = ConnectionLimits(stall_s=float(settings.reader_timeout_s))
+    app.state.is_trusted_proxy = TrustedProxies(settings.trusted_proxies).__contains__
     app.state.authenticator = authenticator
     app.state.oauth = oauth
     app.state.mcp = mcp

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sourcelight.server.service.answers import plain
@@ -87,6 +88,9 @@ class AccessLog:
 
         try:
             await self._app(scope, receive, counting)
+        except ClientDisconnect:
+            # Nobody is left to answer; each of a thousand such connections would else leave a traceback in the log.
+            notes.outcome = notes.outcome or "disconnected"
         finally:
             client = scope.get("client")
             line: dict[str, object] = {
