@@ -216,6 +216,16 @@ class ConversationStore:
                 _append(connection, question, status, error, now)
         return changed > 0
 
+    def running_questions(self, owner: str) -> int:
+        """How many questions of an account are worked on or wait."""
+        row = self.state.database.one(
+            """SELECT count(*) FROM questions q JOIN conversations c ON c.id = q.conversation
+                JOIN accounts a ON a.id = c.account
+                WHERE a.name = ? AND q.status IN ('pending', 'processing')""",
+            owner,
+        )
+        return int(row[0]) if row else 0
+
     def running_boots(self) -> list[str]:
         """The processes that have questions running."""
         sql = "SELECT DISTINCT boot FROM questions WHERE status IN ('pending', 'processing') ORDER BY boot"
