@@ -7,6 +7,7 @@ may share the file (a service and ``sourcelight admin``); a killed process leave
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
 import threading
@@ -15,7 +16,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any, Self
 
-from sourcelight.core.errors import StateUnusable
+from sourcelight.core.errors import StateFull, StateUnusable
 from sourcelight.repos.state.migrations import MIGRATIONS
 
 BUSY_S = 10.0
@@ -82,10 +83,12 @@ class Database:
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield self._writer
+                self._writer.execute("COMMIT")
             except BaseException:
-                self._writer.execute("ROLLBACK")
+                # A full disk may have ended the transaction already.
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
                 raise
-            self._writer.execute("COMMIT")
 
     def one(self, sql: str, *values: Any) -> tuple[Any, ...] | None:
         """The first row of a query, or None."""
@@ -150,10 +153,14 @@ class Database:
             raise
         except sqlite3.Error as fault:
             text = str(fault)
+            if getattr(fault, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
+                raise StateFull(self.path or "state in memory") from fault
             if "malformed" in text or "not a database" in text:
                 text += "; restore a back-up, or move it away to start anew"
             raise StateUnusable(self.path or "state in memory", text) from fault
         except OSError as fault:
+            if fault.errno in {errno.ENOSPC, errno.EDQUOT}:
+                raise StateFull(self.path) from fault
             if fault.filename is None or not str(fault.filename).startswith(os.path.dirname(self.path) or "."):
                 raise
             raise StateUnusable(self.path, f"can't be used: {fault.strerror}") from fault

@@ -11,7 +11,7 @@ from typing import Any
 
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.batches.answers import Answer
-from sourcelight.core.errors import CallError
+from sourcelight.core.errors import CallError, StateFull
 from sourcelight.engines.deepsearch.conversations import answers, boots, tokens
 from sourcelight.engines.deepsearch.conversations.fair_executor import FairExecutor
 from sourcelight.engines.deepsearch.conversations.identifiers import parse_identifier
@@ -174,7 +174,10 @@ class Desk:
         title = " ".join(split_filters(question)[1].split())
         if len(title) > TITLE_CHARACTERS:
             title = title[: TITLE_CHARACTERS - 1].rstrip() + "…"
-        number = self.store.create(context.viewer.name, title)
+        try:
+            number = self.store.create(context.viewer.name, title)
+        except StateFull as fault:
+            raise CallError(fault.for_callers, call="deepsearch", argument="disk") from fault
         if number is None:
             raise CallError("deep search needs an account: sign in first", call="deepsearch")
         return number
@@ -218,6 +221,8 @@ class Desk:
                 call="deepsearch",
                 argument="running",
             ) from None
+        except StateFull as fault:
+            raise CallError(fault.for_callers, call="deepsearch", argument="disk") from fault
         # Links are kept relative to the service: whoever reads the answer puts an address in front, or none.
         own = replace(context, cancellation=Cancellation(), observer=None, base_url="", conversations=None)
         # What the asker may no longer read tells nothing to a new answer, either.
@@ -273,6 +278,10 @@ class Desk:
         if found is None:
             raise CallError(_NOT_FOUND, call="deepsearch_read", argument="identifier")
         conversation = self._own(found.conversation, context.viewer)
+        work = self._works.get(question)
+        if work is not None and work.unkept is not None and found.status in RUNNING:
+            status, error = work.unkept
+            found = replace(found, status=status, error=error)
         shown = shown_to(found, context.viewer, context.engine.catalog)
         return answers.asked_answer(conversation, shown, self.url(conversation, context), self.token(conversation))
 

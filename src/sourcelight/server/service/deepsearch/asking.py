@@ -13,7 +13,7 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from sourcelight.core.errors import CallError, ClusterError, QueryError
+from sourcelight.core.errors import CallError, ClusterError, QueryError, StateFull
 from sourcelight.engines.deepsearch.safety import without_text
 from sourcelight.engines.tools import CallContext
 from sourcelight.server.identity import Authenticator, Principal, Refusal
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("sourcelight.deepsearch")
 BUSY = "running"
+DISK = "disk"
 MOST_BODY_BYTES = 256 * 1024
 
 
@@ -102,6 +103,8 @@ class Door:
                 return told(fault.status, fault.text)
             except (CallError, QueryError) as fault:
                 return told(status_of(fault), str(fault))
+            except StateFull as fault:
+                return told(507, fault.for_callers)
             except ClusterError as fault:
                 log.warning("request failed: %s", fault)
                 return told(503, fault.for_callers)
@@ -119,6 +122,8 @@ def status_of(fault: CallError | QueryError) -> int:
     argument = getattr(fault, "argument", "")
     if argument == BUSY:
         return 409
+    if argument == DISK:
+        return 507
     return 404 if argument == "identifier" else 400
 
 
