@@ -5,6 +5,7 @@ Knows nothing of repositories but their names, and nothing of HTTP.
 
 from sourcelight.repos.state.accounts import OWNER, Account
 from sourcelight.repos.state.attempts import Admission, AttemptLimit
+from sourcelight.repos.state.audit import AuditEntry
 from sourcelight.repos.state.authorizations import Issued, OAuthGrant, TokenPair
 from sourcelight.repos.state.clients import OAuthClient
 from sourcelight.repos.state.credentials import Credential
@@ -31,6 +32,7 @@ __all__ = [
     "Account",
     "Admission",
     "AttemptLimit",
+    "AuditEntry",
     "Cost",
     "Credential",
     "Database",

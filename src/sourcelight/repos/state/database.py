@@ -30,6 +30,8 @@ class Database:
     ----------
     path
         The file; it and its folder are made for their user alone. Empty: in memory, for tests and trials.
+    actor
+        Who writes, for the audit log: ``admin:NAME`` with the name of a user of this machine, ``service``.
 
     Raises
     ------
@@ -37,8 +39,10 @@ class Database:
         If the file is damaged, written by a later version, or can't be read and written.
     """
 
-    def __init__(self, path: str = "") -> None:
+    def __init__(self, path: str = "", actor: str = "") -> None:
         self.path = path
+        self._actor = actor
+        self._has_audit = False
         self._writing = threading.RLock()
         # In memory there is but one connection, and so but one lock.
         self._reading = threading.RLock() if path else self._writing
@@ -82,13 +86,20 @@ class Database:
         with self._writing, self._mapped():
             self._writer.execute("BEGIN IMMEDIATE")
             try:
+                self._name_actor(self._actor)
                 yield self._writer
+                self._name_actor("")
                 self._writer.execute("COMMIT")
             except BaseException:
                 # A full disk may have ended the transaction already.
                 if self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")
                 raise
+
+    def _name_actor(self, name: str) -> None:
+        """Tell the triggers of the audit log who writes; not before there are any."""
+        if self._actor and self._has_audit:
+            self._writer.execute("UPDATE actor SET name = ?", (name,))
 
     def one(self, sql: str, *values: Any) -> tuple[Any, ...] | None:
         """The first row of a query, or None."""
@@ -130,6 +141,7 @@ class Database:
     def _migrate(self) -> None:
         with self._mapped():
             if _version_of(self._reader) == len(MIGRATIONS):
+                self._has_audit = True
                 return
         with self.write() as connection:
             have = _version_of(connection)
@@ -144,6 +156,7 @@ class Database:
                     connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
             connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        self._has_audit = True
 
     @contextlib.contextmanager
     def _mapped(self) -> Iterator[None]:

@@ -149,7 +149,7 @@ class SearchStream:
         if isinstance(principal, Refusal):
             await plain(principal.status, principal.text)(scope, receive, send)
             return
-        notes.viewer = principal.account or "anonymous"
+        notes.name(principal)
         if self.stopping:
             await plain(503, "The service is stopping.", {"Retry-After": "5"})(scope, receive, send)
             return

@@ -87,7 +87,7 @@ class Door:
             raise Refused(found.status, found.text)
         if found.is_anonymous:
             raise Refused(401, "Private mode requires authentication.")
-        notes_of(request.scope).viewer = found.account
+        notes_of(request.scope).name(found)
         if not request.headers.get("x-requested-with", "").strip():
             raise Refused(400, "The header X-Requested-With is missing: name your client and its version there.")
         context = CallContext(self.engine, found.viewer, served=True, base_url=self.base_of(request))
