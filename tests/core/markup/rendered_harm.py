@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 from sourcelight.core.markup import own_address, to_html
 
 COMMONMARK = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
-COMMONMARK.validateLink = lambda _: True  # type: ignore[method-assign]  # as careless as a renderer may be
+COMMONMARK.validateLink = lambda _: True  # type: ignore[method-assign, assignment]  # as careless as a renderer may be
 _MISTUNE = mistune.create_markdown(
     escape=False, plugins=["url", "table", "strikethrough", "footnotes", "def_list", "task_lists", "abbr", "mark"]
 )

@@ -87,7 +87,7 @@ def _parser() -> MarkdownIt:
 
     parser = MarkdownIt("commonmark", {"maxNesting": 20}).enable(["table", "strikethrough"])
     # Each link is seen as one, so that none is left as text that another renderer would take for a link.
-    parser.validateLink = lambda _: True  # type: ignore[method-assign]
+    parser.validateLink = lambda _: True  # type: ignore[method-assign, assignment]
     return parser
 
 

@@ -221,9 +221,9 @@ def _audited(table: str, event: str, action: str, subject: str, condition: str =
     """Statement of a trigger that notes a change of `table` in the same transaction, whoever makes it."""
     name = "audit_" + "".join(letter if letter.isalnum() else "_" for letter in f"{table}_{action}")
     when = f" WHEN {condition}" if condition else ""
-    return (  # the parts are texts of this module
-        f"CREATE TRIGGER {name} AFTER {event} ON {table}{when} BEGIN "
-        "INSERT INTO audit (at, actor, action, subject) "  # noqa: S608 - see above
+    return (
+        f"CREATE TRIGGER {name} AFTER {event} ON {table}{when} BEGIN "  # noqa: S608 - all are texts of this module
+        "INSERT INTO audit (at, actor, action, subject) "
         f"SELECT unixepoch(), (SELECT name FROM actor), '{action}', {subject}; END"
     )
 

@@ -68,8 +68,6 @@ class BoundedHttp(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Read on, unless too much was read already."""
-        if self.parser is None:  # closed by us, and not yet told
-            return
         if self._phase == "idle":
             self._phase = "head"
         if self._beside_body <= MAX_HEAD_BYTES:
@@ -144,7 +142,7 @@ class BoundedHttp(HttpToolsProtocol):
         address = self.url
         app = self.app
         if self.register.is_full and address.partition(b"?")[0].decode("latin-1") not in HEALTH_PATHS:
-            self.app = service_unavailable  # type: ignore[assignment]  # an application like the other
+            self.app = service_unavailable
         try:
             self._read_head(address)
         finally:
