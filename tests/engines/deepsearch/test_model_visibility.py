@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -54,7 +53,7 @@ def test_a_models_answer_is_withheld_whole(engine: Engine, state: State, model: 
     """Headings, prose, lists and tables that name only visible repositories, or none, are withheld as well."""
     desk, _ = model
     reader, owner = add_account(state, "reader"), desk_context(engine, desk)
-    facts: dict[str, Any] = desk.ask("how is the checkout total of a cart or of the vault computed", owner).attributes
+    facts = desk.ask("how is the checkout total of a cart or of the vault computed", owner).attributes
     assert LEAKS in facts["answer"]
     link = desk.share(facts["id"], owner)
     shown = read_as(reader, link, engine, desk)

@@ -128,12 +128,14 @@ def test_a_stream_ends_when_access_does(state: State, change: str) -> None:
     ):
         portions = answer.iter_raw()
         text = next(portions)
-        {
-            "account": lambda: state.accounts.delete("ann"),
-            "token": lambda: state.tokens.revoke(token.id),
-            "grant": lambda: state.grants.remove("example.org/private", account="ann"),
-            "roles": lambda: state.roles.unassign("Site Administrator", "ann"),
-        }[change]()
+        if change == "account":
+            state.accounts.delete("ann")
+        elif change == "token":
+            state.tokens.revoke(token.id)
+        elif change == "grant":
+            state.grants.remove("example.org/private", account="ann")
+        else:
+            state.roles.unassign("Site Administrator", "ann")
         changed.set()
         for portion in portions:
             text += portion
