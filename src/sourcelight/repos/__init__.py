@@ -7,11 +7,13 @@ repository's own configuration asks to run is never run: repositories are data h
 from sourcelight.repos.ancestry import has_commit_after, is_ancestor, newest_before
 from sourcelight.repos.catalog import Catalog
 from sourcelight.repos.disk import worktree_tree
+from sourcelight.repos.enclosing import place_at
 from sourcelight.repos.folders import Entry, find_entry, list_folder
 from sourcelight.repos.mirrors import CloneProgress, clone, update_mirror
 from sourcelight.repos.objects import ObjectReader, Tree
 from sourcelight.repos.packs import packed_objects
 from sourcelight.repos.permissions import Viewer
+from sourcelight.repos.policy import ServicePolicy
 from sourcelight.repos.refs import matching_refs
 from sourcelight.repos.repository import Repository, SkippedRepository
 from sourcelight.repos.revisions import WORKTREE, is_revision, resolve
@@ -24,6 +26,7 @@ __all__ = [
     "Entry",
     "ObjectReader",
     "Repository",
+    "ServicePolicy",
     "SkippedRepository",
     "Tree",
     "Viewer",
@@ -37,6 +40,7 @@ __all__ = [
     "matching_refs",
     "newest_before",
     "packed_objects",
+    "place_at",
     "resolve",
     "update_mirror",
     "worktree_status",

@@ -2,6 +2,8 @@
 
 ::
 
+    defaultVisibility = "private"            # of repositories for which nothing is written: private or public
+
     [repositories."github.com/owner/name"]   # its name, or its folder (absolute, ~, or relative to this file)
     name = "team/name"                       # another name
     description = "Payments"
@@ -26,11 +28,18 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NoReturn
 
 from sourcelight.core.errors import ConfigurationError
+from sourcelight.repos.names import name_key
+from sourcelight.repos.small_files import read_small_file
 
 FILE_NAME = "repos.toml"
+DEFAULT_VISIBILITY = "defaultVisibility"
+VISIBILITIES = ("private", "public")
+_MAX_BYTES = 16 << 20
+_ATTEMPTS = 5
 _KEYS: dict[str, type] = {
     "name": str,
     "description": str,
@@ -52,7 +61,7 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Annotations:
     """A read `repos.toml`.
 
@@ -64,22 +73,51 @@ class Annotations:
         By name: `description`, and `repositories` or `query`.
     path
         The file; empty when there is none.
+    default_visibility
+        ``private`` or ``public``, of repositories that have no key `private`; empty: not given.
+    text
+        The file as it was read.
     """
 
     repositories: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     contexts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     path: str = ""
+    default_visibility: str = ""
+    text: str = field(default="", compare=False, repr=False)
 
-    def key_for(self, name: str, *folders: str) -> str | None:
-        """The key under which a repository is annotated: its name first, then any of its folders."""
-        if name in self.repositories:
-            return name
-        base = os.path.dirname(self.path)
-        wanted = {os.path.realpath(folder) for folder in folders if folder}
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is written there."""
+        return not (self.repositories or self.contexts or self.default_visibility)
+
+    @property
+    def declares_privacy(self) -> bool:
+        """Whether it makes anything private."""
+        return self.default_visibility == "private" or any(note.get("private") for note in self.repositories.values())
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        keys: dict[str, list[str]] = {}
         for key in self.repositories:
-            if os.path.realpath(os.path.join(base, os.path.expanduser(key))) in wanted:
-                return key
-        return None
+            keys.setdefault(name_key(key), []).append(key)
+        return keys
+
+    @cached_property
+    def _by_folder(self) -> dict[str, list[str]]:
+        base = os.path.dirname(self.path)
+        keys: dict[str, list[str]] = {}
+        for key in self.repositories:
+            if "\0" not in key:
+                keys.setdefault(os.path.realpath(os.path.join(base, os.path.expanduser(key))), []).append(key)
+        return keys
+
+    def named(self, *names: str) -> list[str]:
+        """The keys that are one of these names, without regard to case."""
+        return [key for name in dict.fromkeys(map(name_key, names)) for key in self._by_name.get(name, ())]
+
+    def at(self, *folders: str) -> list[str]:
+        """The keys that lead to one of these folders (real paths)."""
+        return [key for folder in dict.fromkeys(folders) for key in self._by_folder.get(folder, ())]
 
 
 def read_annotations(path: str) -> Annotations:
@@ -92,26 +130,59 @@ def read_annotations(path: str) -> Annotations:
         accepted.
     """
     try:
-        with open(path, "rb") as file:
-            text = file.read().decode("utf-8")
-        whole = tomllib.loads(text)
+        raw = _read_whole(path)
     except OSError as error:
-        raise ConfigurationError(f"{path}: {error.strerror}") from error
+        raise ConfigurationError(f"{path}: {error.strerror or error}") from error
+    try:
+        text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"{path}: not UTF-8: {error}") from error
-    except tomllib.TOMLDecodeError as error:
+    return parse_annotations(text, path)
+
+
+def _read_whole(path: str) -> bytes:
+    """Read a file as it stood at one moment: one that is written meanwhile is read again, or refused."""
+    for _ in range(_ATTEMPTS):
+        before = _moment(path)
+        raw = read_small_file(path, _MAX_BYTES + 1)
+        if len(raw) > _MAX_BYTES:
+            raise OSError(f"larger than {_MAX_BYTES:,} bytes")
+        if before[2] == len(raw) and _moment(path) == before:
+            return raw
+    raise OSError("it is being written")
+
+
+def _moment(path: str) -> tuple[int, int, int]:
+    info = os.stat(path)
+    return info.st_mtime_ns, info.st_ino, info.st_size
+
+
+def parse_annotations(text: str, path: str) -> Annotations:
+    """Read the text of a `repos.toml`; `path` is for messages and for folders relative to it.
+
+    Raises
+    ------
+    ConfigurationError
+        As `read_annotations`.
+    """
+    try:
+        whole = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigurationError(f"{path}: not TOML: {error}") from error
     check = _Check(path, text)
     for key in whole:
-        if key not in {"repositories", "contexts"}:
-            check.fail("", key, f"unknown key {key!r}; accepted: repositories, contexts")
+        if key not in {"repositories", "contexts", DEFAULT_VISIBILITY}:
+            check.fail("", key, f"unknown key {key!r}; accepted: repositories, contexts, {DEFAULT_VISIBILITY}")
+    default = whole.get(DEFAULT_VISIBILITY, "")
+    if DEFAULT_VISIBILITY in whole and default not in VISIBILITIES:
+        check.fail("", DEFAULT_VISIBILITY, f'{DEFAULT_VISIBILITY} must be "private" or "public", not {default!r}')
     tables = {}
     for section, keys in (("repositories", _KEYS), ("contexts", _CONTEXT_KEYS)):
         tables[section] = check.table(section, whole.get(section, {}), keys)
     for name, context in tables["contexts"].items():
         if ("repositories" in context) == ("query" in context):
             check.fail(name, "", f"context {name!r} needs either repositories or query")
-    return Annotations(tables["repositories"], tables["contexts"], os.path.abspath(path))
+    return Annotations(tables["repositories"], tables["contexts"], os.path.abspath(path), default, text)
 
 
 class _Check:

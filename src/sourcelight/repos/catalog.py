@@ -2,101 +2,35 @@
 
 from __future__ import annotations
 
+import json
+import logging
 import os
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Self
 
 from sourcelight.core.batches import Cancellation
-from sourcelight.core.errors import ConfigurationError, NoRepositories, RepositoryError, RepositoryNotFound
-from sourcelight.repos.annotations import FILE_NAME, Annotations, read_annotations
-from sourcelight.repos.describe import (
-    Description,
-    Stamp,
-    commit_files,
-    describe,
-    describe_snapshot,
-    stamp_files,
-    watched_files,
+from sourcelight.core.errors import (
+    NoRepositories,
+    RepositoryNotFound,
 )
+from sourcelight.repos.boundary import TRUSTED_PATHS, Boundary
+from sourcelight.repos.describe import stamp_files
 from sourcelight.repos.discovery import Discovery, Found
 from sourcelight.repos.enclosing import enclosing_repository, holds_files
-from sourcelight.repos.handles import Unusable
-from sourcelight.repos.naming import arrange
+from sourcelight.repos.entries import CatalogEntry
+from sourcelight.repos.naming import Memory, arrange
 from sourcelight.repos.permissions import Viewer, visible
+from sourcelight.repos.place_memory import PlaceMemory
+from sourcelight.repos.policy import ServicePolicy
 from sourcelight.repos.repository import Repository, SkippedRepository
-from sourcelight.repos.revisions import head_target
+from sourcelight.repos.settings_files import SettingsFiles
+from sourcelight.repos.state import RepositoryRegister
+from sourcelight.repos.visibility import Root
 
+_log = logging.getLogger("sourcelight.repos")
+_MAX_LISTED = 5
 Path = str | os.PathLike[str]
-SNAPSHOT_SHARE = 20  # a snapshot is looked through again after 20 times as long as the last look took
-
-
-@dataclass(slots=True)
-class _Entry:
-    """One place: what it said last (`description` or `skipped`), and by what to notice that it says something else."""
-
-    place: Found | str
-    files: tuple[str, ...] = ()
-    stamp: Stamp = ()
-    racy: bool = False
-    commit_files: tuple[str, ...] = ()
-    commit_stamp: Stamp | None = None
-    description: Description | None = None
-    skipped: SkippedRepository | None = None
-    look_again: float = 0.0
-
-    def read(self, cancellation: Cancellation | None = None) -> bool:
-        """Read the place anew; True when it says something else than before."""
-        former = (self.description, self.skipped)
-        began = time.monotonic()
-        self.description = self.skipped = None
-        if isinstance(self.place, Found):
-            head = head_target(self.place.git_dir)
-            self.files, self.commit_files = watched_files(self.place, head), commit_files(self.place, head)
-        self.commit_stamp = None
-        self.stamp, self.racy = stamp_files(self.files)  # before reading: what changes meanwhile is seen next time
-        try:
-            if isinstance(self.place, Found):
-                self.description = describe(self.place)
-            else:
-                self.description = describe_snapshot(self.place, cancellation)
-        except Unusable as error:
-            self.skipped = SkippedRepository(self.path, error.reason, str(error))
-        except RepositoryNotFound:
-            self.skipped = SkippedRepository(self.path, "gone", "the folder no longer exists")
-        except (RepositoryError, OSError) as error:
-            self.skipped = SkippedRepository(self.path, "unreadable", str(error))
-        self.look_again = time.monotonic() + SNAPSHOT_SHARE * (time.monotonic() - began)
-        return former != (self.description, self.skipped)
-
-    def refresh(self, *, thorough: bool, brief: bool) -> bool:
-        if isinstance(self.place, str):
-            return (thorough or time.monotonic() >= self.look_again) and self.read()
-        if brief and not (thorough or self.racy or self.stands_in):
-            stamp, racy = stamp_files(self.commit_files)
-            if stamp == self.commit_stamp:
-                return False
-            self.commit_stamp = None if racy else stamp
-        if not (thorough or self.racy or stamp_files(self.files)[0] != self.stamp):
-            return False
-        return self.read()
-
-    @property
-    def stands_in(self) -> bool:
-        """Whether HEAD names no branch, so that another one stands in for it, which `commit_files` say nothing of."""
-        return self.description is not None and bool(self.description.warning)
-
-    @property
-    def rests(self) -> bool:
-        """Whether `commit_files` alone tell of another commit."""
-        git = isinstance(self.place, Found)
-        return git and self.commit_stamp is not None and not self.racy and not self.stands_in
-
-    @property
-    def path(self) -> str:
-        return self.place if isinstance(self.place, str) else self.place.worktree or self.place.git_dir
 
 
 class Catalog:
@@ -105,19 +39,32 @@ class Catalog:
     Make one with `Catalog.open`.
     """
 
-    def __init__(self, paths: Sequence[str], annotations: str | None, *, worktree: bool) -> None:
+    def __init__(
+        self,
+        paths: Sequence[str],
+        annotations: str | None,
+        *,
+        worktree: bool,
+        policy: ServicePolicy | None = None,
+    ) -> None:
         self.paths = tuple(paths)
         self.worktree = worktree
-        self._given_annotations = annotations
+        self._settings = SettingsFiles(annotations)
+        self._boundary = Boundary()
+        self._memory = PlaceMemory()
+        self._default_visibility = ""
+        self._contexts: dict[str, dict[str, object]] = {}
+        if policy is not None:
+            allowed = (*self.paths, *policy.trusted_paths)
+            self._boundary = Boundary(tuple(os.path.realpath(path) for path in allowed))
+            self._default_visibility = policy.default_visibility
+            self._memory.keep_in(policy.register)
+            self._settings.keep_in(policy.register)
         self._lock = threading.RLock()
-        self._entries: list[_Entry] = []
+        self._entries: list[CatalogEntry] = []
         self._folders: dict[str, int] = {}
         self._walk_skipped: tuple[SkippedRepository, ...] = ()
         self._walk_warnings: tuple[str, ...] = ()
-        self._annotations: tuple[Annotations, ...] = ()
-        self._annotation_files: tuple[str, ...] = ()
-        self._annotation_stamp: tuple[Stamp, bool] = ((), False)
-        self._annotation_warning = ""
         self._watched: list[tuple[str, int, int, int]] | None = None
         self._absent: list[str] = []
         self._by_name: dict[str, Repository] = {}
@@ -130,14 +77,17 @@ class Catalog:
         *,
         worktree: bool = False,
         annotations: Path | None = None,
+        policy: ServicePolicy | None = None,
         progress: Callable[[int, int], None] | None = None,
         cancellation: Cancellation | None = None,
     ) -> Self:
         """Find every repository below `paths`.
 
-        Work trees, bare repositories, submodules and mirrors are found at any depth, also inside other work trees;
-        linked work trees of one git directory are one repository. A path inside a work tree, of which the last commit
-        holds files, means the whole repository. A path that holds files but no repository is read as a snapshot.
+        Work trees, bare repositories, submodules and mirrors are found at any depth, work trees also inside other work
+        trees; linked work trees of one git directory are one repository. What a work tree tracks is content: neither
+        a folder in it that looks like a git directory, nor what one of its links leads to, is a repository. A path
+        inside a work tree, of which the last commit holds files, means the whole repository. A path that holds files
+        but no repository is read as a snapshot.
 
         Parameters
         ----------
@@ -147,6 +97,9 @@ class Catalog:
             Whether the caller wants modified and untracked files too (revision ``WORKTREE``); kept as `worktree`.
         annotations
             A `repos.toml`; None: the one in or beside each given folder, if any.
+        policy
+            For a service with accounts: what it remembers of privacy, and where repositories may read from. None:
+            for somebody's own files, which may be linked from anywhere.
         progress
             Called with folders read and repositories found.
         cancellation
@@ -164,10 +117,12 @@ class Catalog:
         given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
         places = [os.path.abspath(os.path.expanduser(os.fspath(path))) for path in given]
         file = None if annotations is None else os.path.abspath(os.path.expanduser(os.fspath(annotations)))
-        catalog = cls(places, file, worktree=worktree)
+        catalog = cls(places, file, worktree=worktree, policy=policy)
         catalog._discover(cancellation, progress)
-        catalog._read_annotations()
+        catalog._settings.read(first=True)
         catalog._arrange()
+        if policy is not None:
+            catalog._memory.bind_grants(catalog.repositories)
         if not catalog.repositories:
             raise NoRepositories(places, {skip.path: f"{skip.reason}: {skip.message}" for skip in catalog.skipped})
         return catalog
@@ -181,7 +136,7 @@ class Catalog:
     ) -> Self:
         """Make a catalog of repositories that somebody else found; it looks at no folder, and never changes."""
         catalog = cls((), None, worktree=False)
-        catalog._annotations = (Annotations(contexts={name: dict(c) for name, c in (contexts or {}).items()}),)
+        catalog._contexts = {name: dict(context) for name, context in (contexts or {}).items()}
         ordered = tuple(sorted(repositories, key=lambda repository: repository.name))
         catalog._by_name = {repository.name: repository for repository in ordered}
         catalog._view = (ordered, (), ())
@@ -205,7 +160,32 @@ class Catalog:
     @property
     def contexts(self) -> dict[str, dict[str, object]]:
         """Named sets of repositories from `repos.toml`, shape checked."""
-        return {name: dict(context) for file in self._annotations for name, context in file.contexts.items()}
+        named = {name: dict(each) for file in self._settings.annotations for name, each in file.contexts.items()}
+        return {**self._contexts, **named}
+
+    @property
+    def has_places(self) -> bool:
+        """Whether its repositories stand on this machine, so that grants hang on their places."""
+        return bool(self.paths)
+
+    @property
+    def settings_faults(self) -> list[str]:
+        """Why former settings of repositories are in force in place of those that can't be read; empty: they can."""
+        return self._settings.faults
+
+    def share(self, register: RepositoryRegister, default_visibility: str = "") -> None:
+        """Take note that others than the owner may read from now on, and remember names and privacy in `register`.
+
+        What is known already stays as it is. Grants that wait for a name are tied to the repository that has it now.
+        """
+        with self._lock:
+            if self._memory.register is register or not self.has_places:
+                return
+            self._default_visibility = default_visibility
+            self._memory.keep_in(register)
+            self._settings.keep_in(register)
+            self._arrange()
+            self._memory.bind_grants(self.repositories)
 
     def get(self, name: str, viewer: Viewer | None = None) -> Repository:
         """Give the repository of this name.
@@ -252,18 +232,20 @@ class Catalog:
             if thorough or (not brief and any(_changed(folder, then) for folder, then in self._folders.items())):
                 changed = self._discover(None, None)
             for entry in self._entries:
-                changed |= entry.refresh(thorough=thorough, brief=brief)
-            if thorough or self._annotation_stamp[1] or stamp_files(self._annotation_files) != self._annotation_stamp:
-                changed |= self._read_annotations_again()
+                changed |= entry.refresh(self._boundary, thorough=thorough, brief=brief)
+            stamp = self._settings.stamp
+            if thorough or stamp[1] or stamp_files(self._settings.paths) != stamp:
+                changed |= self._settings.read_again()
             if brief and not changed:
                 self._watch()
             return changed and self._arrange()
 
     def _watch(self) -> None:
         """Note what a brief look has to look at, when all is at rest."""
-        if self._annotation_stamp[1]:
+        stamps, is_racy = self._settings.stamp
+        if is_racy:
             return
-        found = [*zip(self._annotation_files, self._annotation_stamp[0], strict=True)]
+        found = [*zip(self._settings.paths, stamps, strict=True)]
         for entry in self._entries:
             if not entry.rests:
                 return
@@ -286,11 +268,11 @@ class Catalog:
 
     def _discover(self, cancellation: Cancellation | None, progress: Callable[[int, int], None] | None) -> bool:
         """Walk all paths; True when places came or went."""
-        walk = Discovery()
+        walk = Discovery(self._boundary)
         snapshots: list[str] = []
         warnings: list[str] = []
         for path in self.paths:
-            below = Discovery()
+            below = Discovery(self._boundary)
             below.walk(path, cancellation=cancellation, progress=progress)
             walk.merge(below)
             around = None if below.met else enclosing_repository(path)
@@ -309,49 +291,81 @@ class Catalog:
                 cancellation.check()
             entry = former.pop(_identity(place), None)
             if entry is None:
-                entry = _Entry(place)
-                entry.read(cancellation)
+                entry = CatalogEntry(place)
+                entry.read(self._boundary, cancellation)
             entries.append(entry)
         came_or_went = bool(former) or len(entries) != len(self._entries)
         skipped = tuple(dict.fromkeys(walk.skipped))
         came_or_went |= skipped != self._walk_skipped
         self._entries, self._folders = entries, walk.folders
+        warnings += _walk_warnings(walk)
+        came_or_went |= tuple(warnings) != self._walk_warnings
         self._walk_skipped, self._walk_warnings = skipped, tuple(warnings)
+        self._settings.choose(self._settings_folders())
         return came_or_went
 
-    def _read_annotations(self) -> None:
-        if self._given_annotations is not None:
-            files = [self._given_annotations]
-        else:
-            own = {entry.path for entry in self._entries}
-            folders = [os.path.dirname(path) if path in own else path for path in self.paths]
-            files = list(dict.fromkeys(os.path.join(folder, FILE_NAME) for folder in folders))
-        self._annotation_files = tuple(files)
-        self._annotation_stamp = stamp_files(self._annotation_files)
-        required = self._given_annotations is not None
-        self._annotations = tuple(read_annotations(file) for file in files if required or os.path.isfile(file))
-        self._annotation_warning = ""
+    def _settings_folders(self) -> list[str]:
+        """Where the `repos.toml` of each path stands: in it, or beside a repository."""
+        own = {entry.path for entry in self._entries}
+        return [os.path.dirname(path) if path in own else path for path in self.paths]
 
-    def _read_annotations_again(self) -> bool:
-        """Read changed files; a fault keeps what was read before, since a running search must not stop for it."""
-        former = (self._annotations, self._annotation_warning)
-        try:
-            self._read_annotations()
-        except ConfigurationError as error:
-            self._annotation_warning = f"{error}; the former settings stay in force"
-        return former != (self._annotations, self._annotation_warning)
+    def _roots(self) -> tuple[Root, ...]:
+        roots = []
+        for path, folder in zip(self.paths, self._settings_folders(), strict=True):
+            settings, real = self._settings.of_folder(folder), os.path.realpath(path)
+            declares = settings.declares_privacy or real in self._memory.private_roots
+            roots.append(Root(real, settings.default_visibility, declares))
+        return tuple(roots)
 
     def _arrange(self) -> bool:
-        """Name and annotate everything, and publish it in one step."""
+        """Name and annotate everything, decide what is private, and publish it in one step."""
         descriptions = [entry.description for entry in self._entries if entry.description is not None]
-        repositories, warnings = arrange(descriptions, self._annotations)
+        is_shared = self._memory.register is not None
+        memory = Memory(
+            self._memory.records,
+            self._roots(),
+            self._default_visibility,
+            has_accounts=is_shared,
+            unreadable=frozenset(entry.address for entry in self._entries if entry.description is None),
+        )
+        arrangement = arrange(descriptions, self._settings.annotations, memory)
+        self._memory.keep(arrangement.records, arrangement.private_roots)
         skipped = [*self._walk_skipped, *(entry.skipped for entry in self._entries if entry.skipped is not None)]
-        notes = [*self._walk_warnings, *warnings, *([self._annotation_warning] if self._annotation_warning else [])]
-        view = (repositories, tuple(sorted(skipped, key=lambda skip: skip.path)), tuple(notes))
+        notes = [*self._walk_warnings, *arrangement.warnings, *self._settings.warnings]
+        view = (arrangement.repositories, tuple(sorted(skipped, key=lambda skip: skip.path)), tuple(notes))
         changed = view != self._view
-        self._by_name = {repository.name: repository for repository in repositories}
+        if is_shared and self._view[0]:
+            for note in notes:
+                if note not in self._view[2]:
+                    _log.warning("%s", json.dumps({"event": "repositories", "message": note}))
+        self._by_name = {repository.name: repository for repository in arrangement.repositories}
         self._view = view
         return changed
+
+
+def _walk_warnings(walk: Discovery) -> list[str]:
+    """What the walk left alone, although a reader may miss it."""
+    warnings = []
+    if walk.lookalikes:
+        count = len(walk.lookalikes)
+        subject = (
+            "1 folder looks like a git directory" if count == 1 else f"{count:,} folders look like git directories"
+        )
+        warnings.append(
+            f"{subject} inside a work tree, and counts as its files: {_listed(walk.lookalikes)}; "
+            "name the path itself to search it"
+        )
+    warnings += [
+        f"{path} leads to {real}, outside of the served folders, and is not followed; "
+        f"list that path in {TRUSTED_PATHS} to allow it"
+        for path, real in sorted(walk.outside.items())
+    ]
+    return warnings
+
+
+def _listed(paths: Sequence[str]) -> str:
+    shown = ", ".join(sorted(paths)[:_MAX_LISTED])
+    return shown if len(paths) <= _MAX_LISTED else f"{shown} and {len(paths) - _MAX_LISTED:,} more"
 
 
 def _identity(place: Found | str) -> object:

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from sourcelight.core.batches import Cancellation, RepositoryFacts
+from sourcelight.repos.boundary import Boundary, object_sources
 from sourcelight.repos.discovery import Found
 from sourcelight.repos.handles import Unusable, open_handle
 from sourcelight.repos.names import name_from_folder, name_from_origin, web_address
 from sourcelight.repos.objects import ObjectReader
-from sourcelight.repos.repository import Repository, key_of
+from sourcelight.repos.repository import Repository, common_dir, home_of, key_of, place_of
 from sourcelight.repos.revisions import default_commit, head_target
+from sourcelight.repos.small_files import read_small_file
+
+if TYPE_CHECKING:
+    import pygit2
 
 RACY_NS = 200_000_000  # a second change within this time may leave no trace in a time stamp
 _DEFAULT_DESCRIPTION = "Unnamed repository; edit this file"
@@ -27,21 +34,89 @@ Stamp = tuple[tuple[int, int, int] | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A repository under its natural name, and a remark on it for the reader (or "")."""
+    """A repository under its natural name, and a remark on it for the reader (or "").
+
+    Parameters
+    ----------
+    folder
+        Where a reader sees it: its work tree, else its git directory.
+    home, shared, real_folder
+        Real paths: of the repository (`home_of`), of the directory with its objects, and of `folder`.
+    is_own_folder
+        Whether `folder` is known to belong to it, and does not merely name its git directory.
+    sources
+        Real paths outside of its git directory that it reads objects from.
+    """
 
     repository: Repository
     folder: str
     warning: str = ""
+    home: str = ""
+    shared: str = ""
+    real_folder: str = ""
+    is_own_folder: bool = True
+    sources: tuple[str, ...] = ()
 
 
-def describe(found: Found) -> Description:
+def describe(found: Found, boundary: Boundary | None = None) -> Description:
     """Read what a git directory says about itself.
+
+    Parameters
+    ----------
+    found
+        The git directory; its paths are real ones.
+    boundary
+        Where it may read from; None: anywhere.
 
     Raises
     ------
     Unusable
-        If it is empty, damaged, unreadable or of a format that can't be read.
+        If it is empty, damaged, unreadable, of a format that can't be read, or reaches out of `boundary`.
     """
+    limits = boundary or Boundary()
+    before = _identity(found)
+    _check_files(found)
+    sources = object_sources(found.shared, thorough=limits.roots is not None)
+    fault = limits.fault_of(found, sources)
+    if fault:
+        raise Unusable("outside", fault)
+    description = _describe(found, sources)
+    if _identity(found) != before:
+        raise Unusable("gone", "it was replaced while it was read")
+    return description
+
+
+def _identity(found: Found) -> tuple[tuple[int, int], ...]:
+    """Device and inode of the git directories, which must be the ones that were found: no link stands in for them."""
+    identities = []
+    for path in dict.fromkeys((found.git_dir, found.shared)):
+        try:
+            info = os.lstat(path)
+        except OSError as error:
+            raise Unusable("gone", "the git directory no longer exists") from error
+        if os.path.realpath(path) != path:
+            raise Unusable("gone", "a link took the place of the git directory")
+        identities.append((info.st_dev, info.st_ino))
+    if os.path.realpath(common_dir(found.git_dir)) != found.shared:
+        raise Unusable("gone", "it names another git directory now")
+    return tuple(identities)
+
+
+def _check_files(found: Found) -> None:
+    """Refuse what would be waited for: git reads these files without looking at what they are."""
+    head = head_target(found.git_dir)
+    names = [f"{found.shared}/{name}" for name in ("config", "packed-refs", "shallow")]
+    names += [f"{found.git_dir}/HEAD", *([f"{found.shared}/{head}"] if head and ".." not in head else [])]
+    for name in names:
+        try:
+            mode = os.stat(name).st_mode
+        except (OSError, ValueError):
+            continue
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            raise Unusable("corrupt", f"{os.path.basename(name)} is no regular file")
+
+
+def _describe(found: Found, sources: tuple[str, ...]) -> Description:
     import pygit2
 
     handle = open_handle(found.git_dir)
@@ -68,12 +143,31 @@ def describe(found: Found) -> Description:
         replaced_objects=replaced_objects(found.shared) if _follows_replacements(settings) else 0,
     )
     incomplete = ", ".join(word for word, is_so in (("shallow", shallow), ("partial clone", partial)) if is_so)
-    repository = Repository(facts, key_of(found.shared), "git", found.git_dir, found.worktree, incomplete)
+    repository = Repository(
+        facts, key_of(found.shared), "git", found.git_dir, found.worktree, incomplete, place_of(found.shared)
+    )
     with ObjectReader(repository) as reader:
         if not reader.holds_tree(commit):
             raise Unusable("corrupt", f"the files of commit {commit[:12]} can't be read")
     warning = f"HEAD names a branch that does not exist; {branch} is searched instead" if branch else ""
-    return Description(repository, folder, warning)
+    return Description(
+        repository,
+        folder,
+        warning,
+        home_of(found.shared),
+        found.shared,
+        os.path.realpath(folder),
+        _is_own_folder(found, handle),
+        sources,
+    )
+
+
+def _is_own_folder(found: Found, handle: pygit2.Repository) -> bool:
+    """Whether the work tree is the one that the git directory names: a ``.git`` file may name any git directory."""
+    if not found.worktree or os.path.realpath(found.worktree) == os.path.dirname(found.shared):
+        return True
+    inside = found.git_dir == found.shared or found.git_dir.startswith(found.shared + os.sep)
+    return inside and os.path.realpath(handle.workdir or os.sep) == os.path.realpath(found.worktree)
 
 
 def describe_snapshot(folder: str, cancellation: Cancellation | None = None) -> Description:
@@ -81,10 +175,11 @@ def describe_snapshot(folder: str, cancellation: Cancellation | None = None) -> 
     from sourcelight.repos.disk import current_state
 
     real = os.path.realpath(folder)
-    draft = Repository(RepositoryFacts(name_from_folder(real)), key_of(real), "snapshot", "", real)
+    place = place_of(real)
+    draft = Repository(RepositoryFacts(name_from_folder(real)), key_of(real), "snapshot", "", real, "", place)
     state = current_state(draft, cancellation)
     facts = RepositoryFacts(draft.name, commit=state.commit, last_fetched=_time(os.stat(real).st_mtime))
-    return Description(Repository(facts, draft.key, "snapshot", "", real), real)
+    return Description(Repository(facts, draft.key, "snapshot", "", real, "", place), real, "", real, real, real)
 
 
 def stamp(found: Found) -> tuple[Stamp, bool]:
@@ -98,7 +193,7 @@ def watched_files(found: Found, head: str) -> tuple[str, ...]:
     shared = found.shared
     files = [f"{found.git_dir}/HEAD", f"{shared}/packed-refs", f"{shared}/refs/heads", f"{shared}/refs/tags",
              f"{found.git_dir}/FETCH_HEAD", f"{shared}/config", f"{shared}/description",
-             f"{shared}/{_REPLACE}"]  # fmt: skip
+             f"{shared}/{_REPLACE}", f"{shared}/objects/info/alternates", f"{found.git_dir}/commondir"]  # fmt: skip
     if head and ".." not in head:
         files.append(f"{shared}/{head}")
     return tuple(files)
@@ -172,10 +267,10 @@ def _no_commit(handle: object) -> Unusable:
 def _own_description(shared: str) -> str:
     """First lines of git's own description file; empty while it holds git's default text."""
     try:
-        with open(os.path.join(shared, "description"), encoding="utf-8", errors="replace") as file:
-            text = file.read(2000).strip()
+        raw = read_small_file(os.path.join(shared, "description"), 2000, follow=False)
     except OSError:
         return ""
+    text = raw.decode("utf-8", "replace").strip()
     return "" if text.startswith(_DEFAULT_DESCRIPTION) else text
 
 

@@ -1,18 +1,23 @@
 """Finding every git directory below a folder.
 
-The walk never enters a git directory, follows links to folders only while they lead to folders not yet seen (by
-device and inode), and leaves out folders that hold tools' caches: what is in `CACHE_FOLDERS` never holds work, and may
-hold a hundred thousand folders. A cache folder that is itself the given path is walked.
+Contents never decide what is a repository. Below a work tree, ``.git`` alone is a git directory (git tracks no such
+name): a folder that merely looks like one is content, and so is a link that a repository around it tracks, which is
+not followed. Other links to folders are followed, each folder once. The walk never enters a git directory, and leaves
+out folders that hold tools' caches: what is in `CACHE_FOLDERS` never holds work, and may hold a hundred thousand
+folders. A cache folder that is itself the given path is walked.
 """
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 
 from sourcelight.core.batches import Cancellation
-from sourcelight.repos.repository import SkippedRepository, common_dir
+from sourcelight.repos.boundary import Boundary
+from sourcelight.repos.repository import SkippedRepository, common_dir, git_dir_of_file
+from sourcelight.repos.tracked_entries import TrackedEntries, enclosing_work_trees, git_dir_of
 
 CACHE_FOLDERS = frozenset(
     {
@@ -22,16 +27,32 @@ CACHE_FOLDERS = frozenset(
     }
 )  # fmt: skip
 PARTIAL_PREFIX = ".sourcelight-partial-"  # a mirror that is still being fetched
-_Identity = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A git directory: `git_dir` (its HEAD counts), `shared` (its objects and refs), and its work tree or ""."""
+    """A git directory: `git_dir` (its HEAD counts), `shared` (its objects and refs), and its work tree or "".
+
+    Parameters
+    ----------
+    named
+        Whether it is a path that the caller named, who may then use what lies outside.
+    """
 
     git_dir: str
     shared: str
     worktree: str
+    named: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A folder to look at: its path, its real path, and the work trees around it."""
+
+    path: str
+    real: str
+    enclosing: tuple[TrackedEntries, ...]
+    named: bool = False
 
 
 @dataclass(slots=True)
@@ -40,24 +61,33 @@ class Discovery:
 
     Parameters
     ----------
+    boundary
+        Where links may lead.
     found
-        One entry per git directory, by the identity of its shared part; the main work tree is preferred.
+        One entry per git directory, by the real path of its shared part; the main work tree is preferred.
     skipped
         Folders that can't be read and broken ``.git`` files.
     folders
         Folders that may get further repositories, with their time stamps: all that lie outside of work trees.
+    lookalikes
+        Folders below a work tree that look like git directories: they are read as its files.
+    outside
+        Links that lead out of `boundary`, with where they lead.
     visited
         How many folders were read.
     met
         Whether there was anything of git at all, readable or not.
     """
 
-    found: dict[_Identity, Found] = field(default_factory=dict)
+    boundary: Boundary = field(default_factory=Boundary)
+    found: dict[str, Found] = field(default_factory=dict)
     skipped: list[SkippedRepository] = field(default_factory=list)
     folders: dict[str, int] = field(default_factory=dict)
+    lookalikes: list[str] = field(default_factory=list)
+    outside: dict[str, str] = field(default_factory=dict)
     visited: int = 0
     met: bool = False
-    _seen: set[_Identity] = field(default_factory=set)
+    _seen: set[str] = field(default_factory=set)
 
     def walk(
         self,
@@ -71,43 +101,71 @@ class Discovery:
         Parameters
         ----------
         path
-            A folder that exists.
+            A folder that exists. One that a repository around it tracks is a part of that work tree.
         cancellation
             Checked for every folder; raises `Cancelled`.
         progress
             Called with folders read and repositories found, after every 200 folders.
         """
-        pending = [(path, False)]
+        top = os.path.realpath(path)
+        around = tuple(tree for tree in enclosing_work_trees(top) if tree.has_entry(top))
+        pending = [_Step(path, top, around, named=True)]
         while pending:
-            folder, inside = pending.pop()
+            step = pending.pop()
             if cancellation is not None:
                 cancellation.check()
+            if step.real in self._seen:
+                continue
+            self._seen.add(step.real)
             try:
-                info = os.stat(folder)
-                identity = (info.st_dev, info.st_ino)
-                if identity in self._seen:
-                    continue
-                self._seen.add(identity)
-                names, below = _read_folder(folder)
+                modified = os.stat(step.path).st_mtime_ns
+                names, below, links = _read_folder(step.path)
             except OSError as error:
-                self._skip(folder, error, given=folder == path, inside=inside)
+                self._skip(step.path, error, given=step.named, inside=bool(step.enclosing))
                 continue
             self.visited += 1
             if progress is not None and self.visited % 200 == 0:
                 progress(self.visited, len(self.found))
-            if os.path.basename(folder) == ".git" and _is_git_dir(folder, names):  # given as such
-                self._add(folder, os.path.dirname(folder))
-            elif ".git" in names and self._work_tree(folder):
-                inside = True
-            elif _is_git_dir(folder, names):
-                self._add(folder, "")
-            elif not inside:
-                self.folders[folder] = info.st_mtime_ns
-            if _is_git_dir(folder, names):
+            inner = self._look(step, names, modified)
+            if inner is None:
                 continue
-            pending.extend((child, inside) for child in reversed(below))
+            for name in reversed(links):
+                pending.extend(self._target(step, name, inner))
+            pending.extend(
+                _Step(os.path.join(step.path, name), os.path.join(step.real, name), inner) for name in reversed(below)
+            )
 
-    def _work_tree(self, folder: str) -> bool:
+    def _look(self, step: _Step, names: set[str], modified: int) -> tuple[TrackedEntries, ...] | None:
+        """Take up what a folder is; gives the work trees around what is below, None when it is not entered."""
+        if ".git" in names and self._work_tree(step.path, named=step.named):
+            return (*step.enclosing, TrackedEntries(step.real, git_dir_of(step.real)))
+        if _is_git_dir(step.path, names):
+            if os.path.basename(step.real) == ".git":
+                is_dot = os.path.basename(step.path) == ".git"
+                self._add(step.real, os.path.dirname(step.path if is_dot else step.real), named=step.named)
+            elif step.named or not step.enclosing:
+                self._add(step.path, "", named=step.named)
+            else:
+                self.lookalikes.append(step.path)
+            return None
+        if not step.enclosing:
+            self.folders[step.path] = modified
+        return step.enclosing
+
+    def _target(self, step: _Step, name: str, enclosing: tuple[TrackedEntries, ...]) -> Iterator[_Step]:
+        """The folder that a link leads to, unless a repository around it tracks the link."""
+        if any(tree.has_link(os.path.join(step.real, name)) for tree in enclosing):
+            return
+        path = os.path.join(step.path, name)
+        real = os.path.realpath(path)
+        if real in self._seen:
+            return
+        if not self.boundary.contains(real):
+            self.outside[path] = real
+            return
+        yield _Step(path, real, enclosing_work_trees(real))
+
+    def _work_tree(self, folder: str, *, named: bool = False) -> bool:
         """Take up the ``.git`` folder or file of a work tree; False when it is neither."""
         dot = os.path.join(folder, ".git")
         self.met = True
@@ -121,54 +179,56 @@ class Discovery:
                 if names:
                     self.skipped.append(SkippedRepository(folder, "corrupt", f"{dot} holds no HEAD"))
                 return bool(names)
-            self._add(dot, folder)
+            self._add(dot, folder, named=named)
             return True
         try:
-            with open(dot, "rb") as file:
-                text = file.read(8192)
+            os.close(os.open(dot, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)))
         except OSError as error:
             self.skipped.append(SkippedRepository(folder, "unreadable", f"{dot}: {error.strerror}"))
             return False
-        if not text.startswith(b"gitdir:"):
+        target = git_dir_of_file(dot)
+        if not target:
             return False
-        target = os.path.normpath(os.path.join(folder, os.fsdecode(text[7:].strip())))
         if not os.path.isfile(os.path.join(target, "HEAD")):
             message = f"its .git file names {target}, which is no git directory"
             self.skipped.append(SkippedRepository(folder, "corrupt", message))
         else:
-            self._add(target, folder)
+            self._add(target, folder, named=named)
         return True
 
-    def _add(self, git_dir: str, worktree: str) -> None:
+    def _add(self, git_dir: str, worktree: str, *, named: bool) -> None:
         self.met = True
         git_dir = os.path.realpath(git_dir)
         shared = os.path.realpath(common_dir(git_dir))
-        try:
-            info = os.stat(shared)
-        except OSError as error:
-            self.skipped.append(SkippedRepository(worktree or git_dir, "corrupt", f"{shared}: {error.strerror}"))
+        if not os.path.isdir(shared):
+            message = f"{shared}: {os.strerror(errno.ENOENT)}"
+            self.skipped.append(SkippedRepository(worktree or git_dir, "corrupt", message))
             return
-        found = Found(git_dir, shared, worktree)
-        identity = (info.st_dev, info.st_ino)
-        former = self.found.get(identity)
-        if former is None or _preference(found) < _preference(former):
-            self.found[identity] = found
+        self._keep(Found(git_dir, shared, worktree, named))
+
+    def _keep(self, found: Found) -> None:
+        former = self.found.get(found.shared, found)
+        best = min(former, found, key=_preference)
+        self.found[found.shared] = replace(best, named=former.named or found.named)
 
     def add(self, found: Found) -> None:
         """Take up a repository that was found in another way."""
-        self._add(found.git_dir, found.worktree)
+        self.met = True
+        self._keep(found)
 
     def merge(self, other: Discovery) -> None:
         """Take up what another walk found."""
         for found in other.found.values():
-            self._add(found.git_dir, found.worktree)
+            self.add(found)
         self.skipped += other.skipped
         self.folders |= other.folders
+        self.lookalikes += other.lookalikes
+        self.outside |= other.outside
         self.visited += other.visited
 
     def work_tree(self, folder: str) -> Found | None:
         """The repository whose work tree is `folder`; None when there is none that can be read."""
-        self._work_tree(folder)
+        self._work_tree(folder, named=True)
         return next(iter(self.found.values()), None)
 
     def _skip(self, folder: str, error: OSError, *, given: bool, inside: bool) -> None:
@@ -178,14 +238,17 @@ class Discovery:
             self.skipped.append(SkippedRepository(folder, "not found" if missing else "unreadable", reason))
 
 
-def _preference(found: Found) -> tuple[bool, bool, str]:
-    """Order of places for one repository: main work tree, linked work tree, bare."""
-    return (found.git_dir != found.shared, not found.worktree, found.git_dir)
+def _preference(found: Found) -> tuple[bool, bool, bool, str]:
+    """Order of places for one repository: main work tree, one that only refers to its git directory, linked, bare."""
+    is_main = os.path.realpath(found.worktree) == os.path.dirname(found.shared)
+    return (found.git_dir != found.shared, not found.worktree, not is_main, found.git_dir)
 
 
-def _read_folder(folder: str) -> tuple[set[str], list[str]]:
+def _read_folder(folder: str) -> tuple[set[str], list[str], list[str]]:
+    """The names in a folder, its folders, and its links to folders."""
     names: set[str] = set()
     below: list[str] = []
+    links: list[str] = []
     with os.scandir(folder) as entries:
         for entry in entries:
             name = entry.name
@@ -193,12 +256,15 @@ def _read_folder(folder: str) -> tuple[set[str], list[str]]:
             if name == ".git" or name in CACHE_FOLDERS or name.startswith(PARTIAL_PREFIX):
                 continue
             try:
-                if entry.is_dir():
-                    below.append(entry.path)
+                if entry.is_dir(follow_symlinks=False):
+                    below.append(name)
+                elif entry.is_symlink() and entry.is_dir():
+                    links.append(name)
             except OSError:  # a link that leads round in a circle
                 continue
     below.sort()
-    return names, below
+    links.sort()
+    return names, below, links
 
 
 def _is_git_dir(folder: str, names: set[str]) -> bool:

@@ -6,6 +6,7 @@ import os
 
 from sourcelight.repos.discovery import CACHE_FOLDERS, Discovery, Found
 from sourcelight.repos.handles import Unusable, open_handle
+from sourcelight.repos.repository import place_of
 
 
 def enclosing_repository(path: str) -> Found | None:
@@ -30,6 +31,13 @@ def enclosing_repository(path: str) -> Found | None:
             return found if isinstance(entry, pygit2.Tree) else None
         above = os.path.dirname(above)
     return None
+
+
+def place_at(path: str) -> str:
+    """The place of the repository that stands, or stood, at `path`: a work tree, a git directory or a snapshot."""
+    folder = os.path.abspath(os.path.expanduser(path))
+    found = Discovery().work_tree(folder) if os.path.lexists(os.path.join(folder, ".git")) else None
+    return place_of(folder if found is None else found.shared)
 
 
 def holds_files(path: str) -> bool:

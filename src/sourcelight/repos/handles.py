@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from sourcelight.core.errors import RepositoryError
 from sourcelight.repos.repository import Reason, common_dir
+from sourcelight.repos.small_files import read_small_file
 
 if TYPE_CHECKING:
     import pygit2
@@ -82,8 +83,7 @@ def _why(git_dir: str, error: Exception) -> Unusable:
     """Tell formats that libgit2 lacks, missing permission and damage apart."""
     shared = common_dir(git_dir)
     try:
-        with open(os.path.join(shared, "config"), encoding="utf-8", errors="replace") as file:
-            config = file.read(1 << 20)
+        config = read_small_file(os.path.join(shared, "config")).decode("utf-8", "replace")
         os.scandir(shared).close()
     except PermissionError:
         return Unusable("unreadable", "permission denied")

@@ -7,12 +7,13 @@ port, query and ``.git`` are dropped, so that no credential can end up in a name
 from __future__ import annotations
 
 import re
+import unicodedata
 from urllib.parse import unquote
 
 _URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<rest>.*)", re.DOTALL)
 _SCP = re.compile(r"(?:[^/\[\]:]*@)?(?P<host>\[[0-9A-Fa-f:.%]+\]|[^/:\[\]@]{2,}):(?P<path>[^:\\].*)", re.DOTALL)
 _PUBLIC_SCHEMES = {"http", "https", "ssh", "git", "git+ssh", "ssh+git", "git+https", "ftp", "ftps"}
-_UNSPEAKABLE = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSPEAKABLE = re.compile(r"[\x00-\x20\x7f-\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2069\u3000\ufeff\ud800-\udfff]")
 
 
 def split_origin(url: str) -> tuple[str, str]:
@@ -36,7 +37,7 @@ def split_origin(url: str) -> tuple[str, str]:
         if not scp:
             return "", ""
         host, path = scp["host"], scp["path"]
-    host = clean(unquote(host, errors="replace")).strip("[]").lower()
+    host = clean(unquote(host, errors="replace")).strip("[]").rstrip(".").lower()
     parts = [part for part in clean(path).split("/") if part not in {"", ".", ".."}]
     if parts and parts[-1].endswith(".git"):
         parts[-1] = parts[-1].removesuffix(".git")
@@ -48,6 +49,14 @@ def name_from_origin(url: str) -> str:
     """Name of a repository by its origin, ``host/owner/name``; empty when the origin names no host."""
     host, path = split_origin(url)
     return f"{host}/{path}" if host else ""
+
+
+def name_key(name: str) -> str:
+    """A name as names are compared: without regard to case, to how characters are composed, or to a final ``.git``.
+
+    Code hosts take ``Owner/Name`` and ``owner/name`` for one repository; what is said of the one holds for the other.
+    """
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).removesuffix(".git")
 
 
 def web_address(url: str) -> str:

@@ -1,85 +1,301 @@
-"""One name for each repository of a catalog, with what `repos.toml` says about it."""
+"""One name for each repository of a catalog, with what `repos.toml` says about it, and who borrows from whom."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sourcelight.repos.annotations import Annotations
+from sourcelight.repos.annotations import DEFAULT_VISIBILITY, Annotations
 from sourcelight.repos.describe import Description
-from sourcelight.repos.names import clean, name_from_folder
-from sourcelight.repos.repository import Repository
+from sourcelight.repos.names import clean, name_from_folder, name_key
+from sourcelight.repos.repository import Repository, place_of
+from sourcelight.repos.state.repositories import RepositoryRecord, Visibility
+from sourcelight.repos.visibility import Candidate, Root, decide, declared_roots
+
+_MAX_LISTED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What is known from before.
+
+    Parameters
+    ----------
+    records
+        By place, those known for longest first: their names stay with them.
+    roots
+        The folders that are searched.
+    default_visibility
+        Of repositories for which nobody decided.
+    has_accounts
+        Whether others than the owner may read.
+    unreadable
+        Places that are there and can't be read now: they keep their names.
+    """
+
+    records: Mapping[str, RepositoryRecord] = field(default_factory=dict)
+    roots: tuple[Root, ...] = ()
+    default_visibility: str = ""
+    has_accounts: bool = False
+    unreadable: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """Repositories by name, warnings, what is to be remembered of each place, and roots with anything private."""
+
+    repositories: tuple[Repository, ...]
+    warnings: list[str]
+    records: dict[str, RepositoryRecord]
+    private_roots: frozenset[str]
+
+
+@dataclass(slots=True)
+class _Item:
+    """A repository on its way: what is said of it, and the names it would like to have."""
+
+    described: Description
+    record: RepositoryRecord | None
+    root: Root
+    natural: str
+    note: Mapping[str, Any] = field(default_factory=dict)
+    decision: bool | None = None
+    name: str = ""
+
+    @property
+    def wanted(self) -> str:
+        return str(self.note.get("name") or self.described.repository.name)
+
+    @property
+    def place(self) -> str:
+        return self.described.repository.place
+
+    @property
+    def origin(self) -> str:
+        return name_key(self.described.repository.name)
 
 
 def arrange(
-    descriptions: Iterable[Description], annotations: Sequence[Annotations]
-) -> tuple[tuple[Repository, ...], list[str]]:
-    """Give repositories unique names and numbers, and their annotations.
+    descriptions: Iterable[Description], annotations: Sequence[Annotations], memory: Memory | None = None
+) -> Arrangement:
+    """Give repositories unique names and numbers, their annotations, and their privacy.
 
-    Of several with one name the first by path keeps it; each other gets its folder appended, and a warning names both.
-
-    Returns
-    -------
-    tuple
-        Repositories by name, and warnings.
+    Of several with one name the first to be known keeps it (among new ones the first by path); each other gets its
+    folder appended, and a warning names both. A name never goes over to another place, as long as anything of its
+    place is remembered that is not public.
     """
-    ordered = sorted(descriptions, key=lambda each: each.folder)
-    warnings = [f"{each.folder}: {each.warning}" for each in ordered if each.warning]
-    natural, _ = _unique([(each.repository.name, each.folder) for each in ordered])
-    notes: list[dict[str, Any]] = []
-    used: set[tuple[str, str]] = set()
-    for name, each in zip(natural, ordered, strict=True):
-        note: dict[str, Any] = {}
-        for file in annotations:
-            key = file.key_for(name, each.folder, each.repository.git_dir)
-            if key is not None:
-                note = dict(file.repositories[key])
-                used.add((file.path, key))
-                break
-        notes.append(note)
-    wanted = [
-        (note.get("name") or each.repository.name, each.folder) for note, each in zip(notes, ordered, strict=True)
-    ]
-    names, clashes = _unique(wanted)
-    warnings += clashes
+    known = memory or Memory()
+    items = _items(descriptions, known)
+    absent = _absent(items, known)
+    used = _annotate(items, annotations, absent)
+    warnings = [f"{item.described.folder}: {item.described.warning}" for item in items if item.described.warning]
+    warnings += _name(items, absent)
     warnings += [
         f"{file.path} describes {key!r}, but no such repository was found"
         for file in annotations
         for key in file.repositories
         if (file.path, key) not in used
     ]
-    numbers = _numbers([each.repository.key for each in ordered])
-    repositories = [
-        _annotated(each.repository, name, numbers[each.repository.key], note)
-        for each, name, note in zip(ordered, names, notes, strict=True)
+    # Who searches their own files gets what repos.toml says now; memory and caution are for the readers of a service.
+    candidates = [
+        Candidate(i.origin, name_key(i.wanted), i.decision, i.record if known.has_accounts else None, i.root)
+        for i in items
     ]
-    return tuple(sorted(repositories, key=lambda each: each.name)), warnings
+    visibilities = decide(
+        candidates,
+        absent.values() if known.has_accounts else (),
+        default_visibility=known.default_visibility,
+        has_accounts=known.has_accounts,
+    )
+    records = {
+        item.place: RepositoryRecord(item.place, item.name, name_key(item.wanted), item.origin, visibility)
+        for item, visibility in zip(items, visibilities, strict=True)
+    }
+    if known.has_accounts:
+        warnings += _undecided(items, visibilities)
+    lenders = _lenders(items, visibilities, is_strict=known.has_accounts and bool(declared_roots(candidates)))
+    numbers = _numbers([item.described.repository.key for item in items])
+    repositories = [
+        _annotated(item, numbers[item.described.repository.key], visibility != "public", lenders.get(item.place, ()))
+        for item, visibility in zip(items, visibilities, strict=True)
+    ]
+    private_roots = declared_roots(candidates) | {
+        item.root.path for item, visibility in zip(items, visibilities, strict=True) if visibility == "private"
+    }
+    return Arrangement(
+        tuple(sorted(repositories, key=lambda repository: repository.name)), warnings, records, private_roots
+    )
 
 
-def _annotated(repository: Repository, name: str, number: int, note: dict[str, Any]) -> Repository:
-    said = {key: value for key, value in note.items() if key != "name"}
+def _items(descriptions: Iterable[Description], known: Memory) -> list[_Item]:
+    """What is to be arranged, in the order in which names are given."""
+    age = {place: number for number, place in enumerate(known.records)}
+    ordered = sorted(descriptions, key=lambda d: (age.get(d.repository.place, len(age)), d.folder))
+    naturals, _ = _unique([(d.repository.name, d.folder) for d in ordered], {})
+    return [
+        _Item(d, known.records.get(d.repository.place), _root_of(d, known.roots), natural)
+        for d, natural in zip(ordered, naturals, strict=True)
+    ]
+
+
+def _absent(items: Sequence[_Item], known: Memory) -> dict[str, RepositoryRecord]:
+    """What is remembered of places that can't be read now: of those that are gone, only what is not public."""
+    present = {item.place for item in items}
+    return {
+        place: record
+        for place, record in known.records.items()
+        if place not in present and (record.visibility != "public" or place in known.unreadable)
+    }
+
+
+def _root_of(described: Description, roots: Sequence[Root]) -> Root:
+    paths = (described.real_folder + os.sep, described.home + os.sep)
+    inside = [root for root in roots if any(path.startswith(_slashed(root.path)) for path in paths)]
+    return max(inside, key=lambda root: len(root.path), default=Root(""))
+
+
+def _slashed(path: str) -> str:
+    return path.rstrip(os.sep) + os.sep
+
+
+def _annotate(
+    items: Sequence[_Item], annotations: Sequence[Annotations], absent: Mapping[str, RepositoryRecord]
+) -> set[tuple[str, str]]:
+    """Note what each `repos.toml` says; gives the keys that describe anything.
+
+    ``private = true`` under a name counts for whatever calls itself so, ``private = false`` only for what has the name:
+    contents can claim a name, and must gain nothing by it.
+    """
+    used: set[tuple[str, str]] = set()
+    taken = {record.origin for record in absent.values()}
+    for item in items:
+        described, record = item.described, item.record
+        own_folders = (described.home, described.shared, *([described.real_folder] * described.is_own_folder))
+        folders = (*own_folders, described.real_folder)
+        own_names = [record.name] if record is not None else []
+        if item.origin not in taken:
+            own_names.append(item.natural)
+        for file in annotations:
+            keys = [*file.named(*own_names), *file.at(*folders)]
+            own_keys = [*file.named(*own_names), *file.at(*own_folders)]
+            claimed_keys = [*keys, *file.named(described.repository.name)]
+            if keys and not item.note:
+                item.note = file.repositories[keys[0]]
+            used |= {(file.path, key) for key in claimed_keys}
+            if any(file.repositories[key].get("private") is True for key in claimed_keys):
+                item.decision = True
+            elif item.decision is None and any(file.repositories[key].get("private") is False for key in own_keys):
+                item.decision = False
+    return used
+
+
+def _name(items: Sequence[_Item], absent: Mapping[str, RepositoryRecord]) -> list[str]:
+    """Give each its name, those that have one first; gives what a reader should know of clashes."""
+    taken = {name_key(record.name): place for place, record in absent.items()}
+    for item in items:
+        record = item.record
+        if record is not None and record.claim == name_key(item.wanted) and name_key(record.name) not in taken:
+            item.name = record.name
+            taken[name_key(item.name)] = item.described.folder
+    unnamed = [item for item in items if not item.name]
+    names, warnings = _unique([(item.wanted, item.described.folder) for item in unnamed], taken)
+    for item, name in zip(unnamed, names, strict=True):
+        item.name = name
+        taken[name_key(name)] = item.described.folder
+    for item in items:
+        wanted = name_key(item.wanted)
+        if item.record is None or name_key(item.name) == wanted or item.name != item.record.name:
+            continue
+        warnings.append(_clash(taken.get(wanted, ""), item.described.folder, item.wanted, item.name))
+    held = {name_key(record.name): record for record in absent.values()}
+    for name in sorted({name_key(item.wanted) for item in items if item.record is None} & held.keys()):
+        record = held[name]
+        warnings.append(
+            f"the name {record.name} belongs to {record.place}, which is not there now; "
+            f"`sourcelight admin repo move` or `forget` passes it on"
+        )
+    return warnings
+
+
+def _clash(holder: str, folder: str, wanted: str, name: str) -> str:
+    if not holder:
+        return f"{folder} goes on being called {name!r}"
+    return f"{holder} and {folder} are both named {wanted}; the second is called {name!r}"
+
+
+def _undecided(items: Sequence[_Item], visibilities: Sequence[Visibility]) -> list[str]:
+    names = sorted(item.name for item, visibility in zip(items, visibilities, strict=True) if visibility == "undecided")
+    if not names:
+        return []
+    listed = ", ".join(names[:_MAX_LISTED]) + (f" and {len(names) - _MAX_LISTED:,} more" * (len(names) > _MAX_LISTED))
+    count = f"{len(names):,} {'repository' if len(names) == 1 else 'repositories'}"
+    warning = (
+        f"nobody decided about {count}, private until then: {listed}; write `private = true` or `false` for each, "
+        f"or {DEFAULT_VISIBILITY}, into repos.toml"
+    )
+    return [warning]
+
+
+def _lenders(
+    items: Sequence[_Item], visibilities: Sequence[Visibility], *, is_strict: bool
+) -> dict[str, tuple[str, ...]]:
+    """By place: the private places whose objects it reads; what belongs to nothing known is private where any is."""
+    closed = {item.place: visibility != "public" for item, visibility in zip(items, visibilities, strict=True)}
+    owners = {item.described.shared: item.place for item in items}
+    lenders = {}
+    for item in items:
+        places = dict.fromkeys(_owner(source, owners) for source in item.described.sources)
+        private = tuple(place for place in places if place != item.place and closed.get(place, is_strict))
+        if private:
+            lenders[item.place] = private
+    return lenders
+
+
+def _owner(source: str, owners: Mapping[str, str]) -> str:
+    """The place whose git directory holds `source`; for one that is not known, the directory itself."""
+    above = source
+    while above not in owners:
+        if above == os.path.dirname(above):
+            return place_of(os.path.dirname(source))
+        above = os.path.dirname(above)
+    return owners[above]
+
+
+def _annotated(item: _Item, number: int, is_private: bool, lenders: tuple[str, ...]) -> Repository:  # noqa: FBT001
+    said = {key: value for key, value in item.note.items() if key != "name"}
     if "topics" in said:
         said["topics"] = tuple(said["topics"])
     if "metadata" in said:
         said["metadata"] = {key: None if value is True else value for key, value in said["metadata"].items()}
-    return replace(repository, facts=replace(repository.facts, name=name, id=number, **said))
+    said["private"] = is_private or bool(lenders)
+    repository = item.described.repository
+    return replace(repository, facts=replace(repository.facts, name=item.name, id=number, **said), lenders=lenders)
 
 
-def _unique(wanted: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
-    """Names in the order given, made unique, and what to say about those that had to change."""
-    taken: dict[str, str] = {}
-    plain = {name for name, _ in wanted}
+def _unique(wanted: Sequence[tuple[str, str]], reserved: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """Names in the order given, made unique, and what to say about those that had to change.
+
+    Parameters
+    ----------
+    wanted
+        Name and folder of each.
+    reserved
+        Names that are not to be had, case folded, with the folder that has them.
+    """
+    taken = dict(reserved)
+    plain = {name_key(name) for name, _ in wanted}
     names: list[str] = []
     warnings: list[str] = []
     for name, folder in wanted:
         unique = name
-        if name in taken:
-            unique = next(each for each in _longer(name, folder) if each not in taken and each not in plain)
-            warnings.append(f"{taken[name]} and {folder} are both named {name}; the second is called {unique!r}")
-        taken[unique] = folder
+        if name_key(name) in taken:
+            longer = ((one, name_key(one)) for one in _longer(name, folder))
+            unique = next(one for one, key in longer if key not in taken and key not in plain)
+            warnings.append(_clash(taken[name_key(name)], folder, name, unique))
+        taken[name_key(unique)] = folder
         names.append(unique)
     return names, warnings
 

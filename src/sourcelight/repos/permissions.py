@@ -19,16 +19,20 @@ class Viewer:
     sees_private
         Whether all private repositories exist for this viewer.
     granted
-        Names of the private repositories that exist for this viewer all the same.
+        Names of the private repositories that exist for this viewer all the same. For a caller who knows which
+        repository has the name: not from what accounts were granted, since contents can claim names.
     only
         Names of the repositories that exist at all: what was planned for a worker of a cluster, by a service that
         knows who asks. None: no such bound.
+    places
+        Places of the private repositories that exist for this viewer all the same: what accounts were granted.
     """
 
     name: str
     sees_private: bool
     granted: frozenset[str] = frozenset()
     only: frozenset[str] | None = None
+    places: frozenset[str] = frozenset()
 
     @classmethod
     def owner(cls) -> Viewer:
@@ -44,7 +48,13 @@ class Viewer:
         """Whether this repository exists for the viewer."""
         if self.only is not None and repository.facts.name not in self.only:
             return False
-        return self.sees_private or not repository.facts.private or repository.facts.name in self.granted
+        return self.sees_private or not repository.facts.private or self._is_granted(repository)
+
+    def _is_granted(self, repository: Repository) -> bool:
+        """Whether a private repository is granted, and with it every private one whose objects it reads."""
+        if repository.facts.name in self.granted:
+            return True
+        return repository.place in self.places and self.places.issuperset(repository.lenders)
 
 
 def visible(repositories: Iterable[Repository], viewer: Viewer) -> tuple[Repository, ...]:
@@ -53,5 +63,5 @@ def visible(repositories: Iterable[Repository], viewer: Viewer) -> tuple[Reposit
         return tuple([each for each in repositories if viewer.may_see(each)])
     if viewer.sees_private:
         return tuple(repositories)
-    granted = viewer.granted
-    return tuple([each for each in repositories if not each.facts.private or each.facts.name in granted])
+    granted = viewer._is_granted  # noqa: SLF001 - the rule of this module
+    return tuple([each for each in repositories if not each.facts.private or granted(each)])

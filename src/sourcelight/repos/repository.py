@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sourcelight.core.batches import RepositoryFacts
+from sourcelight.repos.small_files import read_small_file
 
-Reason = Literal["unreadable", "empty", "corrupt", "unsupported", "not found", "gone"]
+Reason = Literal["unreadable", "empty", "corrupt", "unsupported", "not found", "gone", "outside"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,10 @@ class Repository:
         Work tree or snapshot folder; empty for a bare repository.
     incomplete
         Why the repository does not hold everything (``shallow``, ``partial clone``, or both); empty when it does.
+    place
+        Where it stands on this machine, as `place_of` gives it: what grants hang on. Empty for what stands elsewhere.
+    lenders
+        Places of the private repositories whose objects this one reads: only who may see them all may see it.
     """
 
     facts: RepositoryFacts
@@ -39,6 +44,8 @@ class Repository:
     git_dir: str
     worktree: str = ""
     incomplete: str = ""
+    place: str = ""
+    lenders: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -67,11 +74,42 @@ def readable_key(stem: str, digest: str) -> str:
     return f"{stem}-{digest[:16]}"
 
 
+def home_of(shared: str) -> str:
+    """The canonical path of the repository whose objects and refs stand in `shared`: that of its main work tree.
+
+    For a bare repository, a mirror or a submodule it is the git directory itself; for a snapshot its folder.
+    """
+    real = os.path.realpath(shared)
+    return os.path.dirname(real) if os.path.basename(real) == ".git" else real
+
+
+def place_of(shared: str) -> str:
+    """As `home_of`, as text: databases and terminals take no path that is not UTF-8, so its bytes are spelled out."""
+    home = home_of(shared)
+    try:
+        home.encode("utf-8")
+    except UnicodeEncodeError:
+        return f"bytes:{os.fsencode(home).hex()}"
+    return home
+
+
+def git_dir_of_file(path: str) -> str:
+    """The git directory that a ``.git`` file names (gitrepository-layout); empty for any other file."""
+    try:
+        text = read_small_file(path, 8192)
+    except OSError:
+        return ""
+    if not text.startswith(b"gitdir:"):
+        return ""
+    named = os.fsdecode(text[7:].strip())
+    return "" if not named or "\0" in named else os.path.realpath(os.path.join(os.path.dirname(path), named))
+
+
 def common_dir(git_dir: str) -> str:
     """The git directory that holds objects and refs: `git_dir` itself, or for a linked work tree the one it names."""
     try:
-        with open(os.path.join(git_dir, "commondir"), "rb") as file:
-            named = os.fsdecode(file.read(4096).strip())
+        named = os.fsdecode(read_small_file(os.path.join(git_dir, "commondir"), 4096).strip())
     except OSError:
         return git_dir
-    return os.path.normpath(os.path.join(git_dir, named))
+    # As the kernel resolves it, which is what git opens: `link/..` is not the directory that the link stands in.
+    return git_dir if "\0" in named else os.path.realpath(os.path.join(git_dir, named))

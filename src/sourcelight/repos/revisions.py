@@ -11,6 +11,7 @@ from sourcelight.repos.disk import current_state
 from sourcelight.repos.handles import Unusable, open_handle
 from sourcelight.repos.raw_commits import parents_of, peeled
 from sourcelight.repos.repository import Repository
+from sourcelight.repos.small_files import read_small_file
 
 if TYPE_CHECKING:
     import pygit2
@@ -149,8 +150,7 @@ def _by_hand(handle: pygit2.Repository, revision: str) -> str:
 def head_target(git_dir: str) -> str:
     """The ref that HEAD names (``refs/heads/main``), or empty for a detached one."""
     try:
-        with open(os.path.join(git_dir, "HEAD"), "rb") as file:
-            text = file.read(4096)
+        text = read_small_file(os.path.join(git_dir, "HEAD"), 4096)
     except OSError:
         return ""
     return os.fsdecode(text[4:].strip()) if text.startswith(b"ref:") else ""

@@ -201,7 +201,7 @@ def test_grants_go_to_accounts_and_roles_and_leave_with_them(state: State) -> No
         ("a/three", "", "User"),
         ("a/two", "", "readers"),
     ]
-    wrongs: list[Callable[[], None]] = [
+    wrongs: list[Callable[[], object]] = [
         lambda: state.grants.add("a", account="ann", role="readers"),
         lambda: state.grants.add("a"),
         lambda: state.grants.add("", account="ann"),

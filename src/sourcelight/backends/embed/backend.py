@@ -19,7 +19,7 @@ from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine import Engine, Limits
 from sourcelight.engines.search import IndexProgress, IndexStore
 from sourcelight.engines.search.model import GroupBy
-from sourcelight.repos import Catalog, Viewer
+from sourcelight.repos import Catalog, ServicePolicy, Viewer
 
 if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.conversations import Desk
@@ -28,11 +28,12 @@ _END = object()
 _GROUPS: tuple[GroupBy, ...] = ("repository", "language", "path")
 
 
-def open_engine(
+def open_engine(  # noqa: PLR0913 - what a caller may choose
     paths: Sequence[str | os.PathLike[str]],
     *,
     index: str | os.PathLike[str] | None = None,
     config: str | os.PathLike[str] | None = None,
+    policy: ServicePolicy | None = None,
     worktree: bool = False,
     limits: Limits | None = None,
     max_file_size: int | None = None,
@@ -51,6 +52,8 @@ def open_engine(
         Folder of the index; default: `homes.index_folder`.
     config
         A ``repos.toml``; default: the one beside the repositories, if any.
+    policy
+        For a service with accounts: what it remembers of privacy, and where repositories may read from.
     worktree
         Search work trees as they are on disk in place of HEAD.
     limits
@@ -76,7 +79,11 @@ def open_engine(
         After ``cancellation.cancel()``.
     """
     catalog = Catalog.open(
-        [os.fspath(path) for path in paths], worktree=worktree, annotations=config, cancellation=cancellation
+        [os.fspath(path) for path in paths],
+        worktree=worktree,
+        annotations=config,
+        policy=policy,
+        cancellation=cancellation,
     )
     options: dict[str, Any] = {"workers": workers, "max_bytes": max_bytes}
     if max_file_size is not None:

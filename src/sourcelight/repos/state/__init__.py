@@ -1,6 +1,6 @@
 """`state.sqlite`: one connection policy, one list of migrations; accounts, roles, grants, tokens, conversations.
 
-Knows nothing of repositories but their names, and nothing of HTTP.
+Knows nothing of repositories but their names and places, and nothing of HTTP.
 """
 
 from sourcelight.repos.state.accounts import OWNER, Account
@@ -11,6 +11,7 @@ from sourcelight.repos.state.clients import OAuthClient
 from sourcelight.repos.state.credentials import Credential
 from sourcelight.repos.state.database import Database
 from sourcelight.repos.state.grants import RepositoryGrant
+from sourcelight.repos.state.repositories import RepositoryRecord, RepositoryRegister
 from sourcelight.repos.state.rights import Rights
 from sourcelight.repos.state.roles import MCP_ACCESS, PERMISSIONS, SITE_ADMINISTRATOR, USER, Role
 from sourcelight.repos.state.secrets_kept import Cost
@@ -40,6 +41,8 @@ __all__ = [
     "OAuthClient",
     "OAuthGrant",
     "RepositoryGrant",
+    "RepositoryRecord",
+    "RepositoryRegister",
     "Rights",
     "Role",
     "SignedIn",

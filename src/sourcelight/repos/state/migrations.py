@@ -290,4 +290,41 @@ _AUDIT = Migration(
     ),
 )  # fmt: skip
 
-MIGRATIONS: tuple[Migration, ...] = (_ACCOUNTS, _OAUTH, _CONVERSATIONS, _ATTEMPTS, _AUDIT)
+# A grant of an earlier version names a repository and no place: the next start of a service ties it to one.
+_PLACES = Migration(
+    "places of repositories",
+    (
+        """CREATE TABLE repositories (
+            place TEXT NOT NULL UNIQUE,
+            name TEXT NOT NULL,
+            claim TEXT NOT NULL,
+            origin TEXT NOT NULL,
+            visibility TEXT NOT NULL CHECK (visibility IN ('public', 'private', 'undecided')),
+            seen_at INTEGER NOT NULL
+        ) STRICT""",
+        "CREATE INDEX repositories_by_name ON repositories (name)",
+        "CREATE INDEX repositories_by_claim ON repositories (claim)",
+        "CREATE TABLE private_roots (root TEXT PRIMARY KEY, declared_at INTEGER NOT NULL) STRICT, WITHOUT ROWID",
+        """CREATE TABLE repository_settings (
+            path TEXT PRIMARY KEY,
+            text TEXT NOT NULL,
+            read_at INTEGER NOT NULL
+        ) STRICT""",
+        "ALTER TABLE repository_grants ADD COLUMN place TEXT NOT NULL DEFAULT ''",
+        "DROP INDEX grants_of_accounts",
+        "DROP INDEX grants_of_roles",
+        """CREATE UNIQUE INDEX grants_of_accounts
+            ON repository_grants (account, place, (CASE place WHEN '' THEN repository ELSE '' END))
+            WHERE account IS NOT NULL""",
+        """CREATE UNIQUE INDEX grants_of_roles
+            ON repository_grants (role, place, (CASE place WHEN '' THEN repository ELSE '' END))
+            WHERE role IS NOT NULL""",
+        _audited("repositories", "UPDATE OF name", "repository renamed", "OLD.name || ' to ' || NEW.name",
+                 "OLD.name <> NEW.name"),
+        _audited("repositories", "UPDATE OF visibility", "visibility of a repository changed",
+                 "NEW.name || ' to ' || NEW.visibility", "OLD.visibility <> NEW.visibility"),
+        _audited("repositories", "DELETE", "repository forgotten", "OLD.name"),
+    ),
+)  # fmt: skip
+
+MIGRATIONS: tuple[Migration, ...] = (_ACCOUNTS, _OAUTH, _CONVERSATIONS, _ATTEMPTS, _AUDIT, _PLACES)

@@ -16,6 +16,7 @@ from sourcelight.repos.state.clients import OAuthClients
 from sourcelight.repos.state.credentials import Credentials
 from sourcelight.repos.state.database import Database
 from sourcelight.repos.state.grants import RepositoryGrants
+from sourcelight.repos.state.repositories import RepositoryRegister
 from sourcelight.repos.state.rights import RightsReader
 from sourcelight.repos.state.roles import Roles
 from sourcelight.repos.state.secrets_kept import Cost
@@ -58,7 +59,8 @@ class State:
         self.accounts = Accounts(self.database, clock, cost or Cost())
         self.roles = Roles(self.database, clock)
         self.tokens = AccessTokens(self.database, clock)
-        self.grants = RepositoryGrants(self.database, clock)
+        self.repositories = RepositoryRegister(self.database, clock)
+        self.grants = RepositoryGrants(self.database, clock, self.repositories)
         self.rights = RightsReader(self.database)
         self.clients = OAuthClients(self.database, clock)
         self.authorizations = Authorizations(self.database, clock)

@@ -1,0 +1,139 @@
+"""Where a repository may read from: its own git directory, and what the operator named.
+
+Objects can stand elsewhere than in the git directory: ``objects/info/alternates`` (gitrepository-layout), the
+``commondir`` of a linked work tree, and links in place of directories or files. Whose objects these are matters as
+soon as some are private.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sourcelight.repos.small_files import read_small_file
+
+if TYPE_CHECKING:
+    from sourcelight.repos.discovery import Found
+
+_MAX_ALTERNATES_DEPTH = 5  # as git itself
+_MAX_ALTERNATES_BYTES = 1 << 16
+_MAX_REF_DEPTH = 64
+TRUSTED_PATHS = "repositories.trustedPaths"
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """What repositories may read from.
+
+    Parameters
+    ----------
+    roots
+        Real paths: what lies below one of them. None: everything, as for somebody who searches their own files.
+    """
+
+    roots: tuple[str, ...] | None = None
+
+    def contains(self, real: str) -> bool:
+        """Tell whether the real path `real` lies inside."""
+        if self.roots is None:
+            return True
+        return any(real == root or real.startswith(root.rstrip(os.sep) + os.sep) for root in self.roots)
+
+    def fault_of(self, found: Found, sources: tuple[str, ...]) -> str:
+        """Why `found`, which reads from `sources`, reaches outside; empty when it does not."""
+        if self.roots is None or found.named:
+            return ""
+        for label, real in (
+            ("its git directory is", found.git_dir),
+            ("its objects stand in", found.shared),
+            *(("it reads objects from", source) for source in sources),
+        ):
+            if not self.contains(real):
+                return f"{label} {real}, outside of the served folders; list that path in {TRUSTED_PATHS} to allow it"
+        return ""
+
+
+def object_sources(shared: str, *, thorough: bool) -> tuple[str, ...]:
+    """Real paths outside of the git directory `shared` from which git reads its objects, refs or settings.
+
+    Parameters
+    ----------
+    shared
+        The real path of a git directory.
+    thorough
+        Look for links among the single objects and packs, too (some microseconds a folder).
+
+    Raises
+    ------
+    OSError
+        If a list of alternates can't be read, or is no regular file.
+    """
+    sources: dict[str, None] = {}
+    _collect(shared, os.path.join(shared, "objects"), sources, set(), 0, thorough=thorough)
+    for name in ("HEAD", "refs", "packed-refs", "config", "info", "shallow"):
+        path = os.path.join(shared, name)
+        if os.path.islink(path):
+            _note(shared, os.path.realpath(path), sources)
+    if thorough:
+        for link in _links(os.path.join(shared, "refs"), max_depth=_MAX_REF_DEPTH):
+            _note(shared, os.path.realpath(link), sources)
+    return tuple(sources)
+
+
+def _collect(
+    shared: str, objects: str, sources: dict[str, None], seen: set[str], depth: int, *, thorough: bool
+) -> None:
+    """Add what one object directory reads from elsewhere, and what that one does."""
+    real = os.path.realpath(objects)
+    if real in seen:
+        return
+    seen.add(real)
+    _note(shared, real, sources)
+    if depth > _MAX_ALTERNATES_DEPTH:
+        return
+    if thorough:
+        for link in _links(real, max_depth=1):
+            _note(shared, os.path.realpath(link), sources)
+    for alternate in _alternates(real):
+        _collect(shared, alternate, sources, seen, depth + 1, thorough=thorough)
+
+
+def _note(shared: str, real: str, sources: dict[str, None]) -> None:
+    if real != shared and not real.startswith(shared + os.sep):
+        sources[real] = None
+
+
+def _links(folder: str, max_depth: int) -> Iterator[str]:
+    """Links in a folder and in those down to `max_depth` below it."""
+    pending = [(folder, 0)]
+    while pending:
+        here, depth = pending.pop()
+        try:
+            with os.scandir(here) as entries:
+                for entry in entries:
+                    if entry.is_symlink():
+                        yield entry.path
+                    elif depth < max_depth and entry.is_dir(follow_symlinks=False):
+                        pending.append((entry.path, depth + 1))
+        except OSError:
+            continue
+
+
+def _alternates(objects: str) -> list[str]:
+    """Object directories that ``info/alternates`` names: a line each, relative to the objects, # for comments."""
+    try:
+        text = read_small_file(os.path.join(objects, "info", "alternates"), _MAX_ALTERNATES_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    # One that is too long to be looked at line by line is taken for one that leads anywhere.
+    lines = [b"/"] if len(text) > _MAX_ALTERNATES_BYTES else text.replace(b"\0", b"").split(b"\n")
+    paths = []
+    for line in lines:
+        name = os.fsdecode(line.strip(b"\r"))
+        if name.startswith('"'):  # quoted in the manner of C: what git unquotes is not guessed here
+            name = "/"
+        if name and not name.startswith("#"):
+            paths.append(os.path.realpath(os.path.join(objects, name)))
+    return paths

@@ -1,0 +1,143 @@
+"""What is remembered of repositories: which name belongs to which folder, and what was decided about its privacy.
+
+A repository is known by its place, a canonical path that no content can claim. Names, once given, stay with their
+place, and what was private stays so until somebody says otherwise: also after a restart, and without `repos.toml`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from sourcelight.core.errors import StateError
+from sourcelight.repos.names import name_key
+from sourcelight.repos.state.database import Database
+
+Visibility = Literal["public", "private", "undecided"]
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryRecord:
+    """One place.
+
+    Parameters
+    ----------
+    place
+        Canonical path of the repository.
+    name
+        The name it has.
+    claim
+        The name it would have if no other had it, case folded: several places may claim the same.
+    origin
+        Name by its origin or folder, case folded: what its owner says it is.
+    visibility
+        ``public`` or ``private`` by decision; ``undecided`` counts as private and binds no other clone.
+    """
+
+    place: str
+    name: str
+    claim: str
+    origin: str
+    visibility: Visibility
+
+
+class RepositoryRegister:
+    """The repositories that services of this installation have seen."""
+
+    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
+        self._database = database
+        self._clock = clock
+
+    def all(self) -> list[RepositoryRecord]:
+        """All places, those known for longest first."""
+        rows = self._database.all("SELECT place, name, claim, origin, visibility FROM repositories ORDER BY rowid")
+        return [RepositoryRecord(*row) for row in rows]
+
+    def private_roots(self) -> frozenset[str]:
+        """Served folders below which somebody has once made a repository private."""
+        return frozenset(root for (root,) in self._database.all("SELECT root FROM private_roots"))
+
+    def save(
+        self, records: Iterable[RepositoryRecord], released: Iterable[str] = (), private_roots: Iterable[str] = ()
+    ) -> None:
+        """Keep new and changed records, drop those of `released` places, and note `private_roots`, all or nothing."""
+        now = int(self._clock())
+        with self._database.write() as connection:
+            connection.executemany("DELETE FROM repositories WHERE place = ?", [(place,) for place in released])
+            connection.executemany(
+                "INSERT INTO repositories (place, name, claim, origin, visibility, seen_at) VALUES (?, ?, ?, ?, ?, ?) "
+                "ON CONFLICT (place) DO UPDATE SET name = excluded.name, claim = excluded.claim, "
+                "origin = excluded.origin, visibility = excluded.visibility, seen_at = excluded.seen_at",
+                [(r.place, r.name, r.claim, r.origin, r.visibility, now) for r in records],
+            )
+            connection.executemany(
+                "INSERT OR IGNORE INTO private_roots VALUES (?, ?)", [(root, now) for root in private_roots]
+            )
+
+    def settings(self, path: str) -> str | None:
+        """The last good text of the `repos.toml` at `path`; None when none was kept."""
+        row = self._database.one("SELECT text FROM repository_settings WHERE path = ?", path)
+        return None if row is None else str(row[0])
+
+    def save_settings(self, path: str, text: str) -> None:
+        """Keep the text of a `repos.toml` that could be read."""
+        if self.settings(path) != text:
+            sql = "INSERT OR REPLACE INTO repository_settings VALUES (?, ?, ?)"
+            self._database.change(sql, path, text, int(self._clock()))
+
+    def bind(self, places: Mapping[str, str]) -> int:
+        """Tie grants that name no place yet to the places that have their names now; gives how many."""
+        with self._database.write() as connection:
+            waiting = connection.execute(
+                "SELECT DISTINCT repository FROM repository_grants WHERE place = ''"
+            ).fetchall()
+            bound = [(places[name], name) for (name,) in waiting if name in places]
+            connection.executemany(
+                "UPDATE OR REPLACE repository_grants SET place = ? WHERE place = '' AND repository = ?", bound
+            )
+        return len(bound)
+
+    def resolve(self, repository: str) -> RepositoryRecord | None:
+        """Find the one repository of a name or place; None when no service has seen it.
+
+        Raises
+        ------
+        StateError
+            If several folders claim the name: a grant must not lead to a repository that only calls itself so.
+        """
+        rows = self._database.all(
+            "SELECT place, name, claim, origin, visibility FROM repositories WHERE place = ?1 OR name = ?1", repository
+        )
+        records = [RepositoryRecord(*row) for row in rows]
+        for record in records:
+            if record.place == repository:
+                return record
+        if not records:
+            return None
+        record = records[0]
+        others = [place for place in self.claims(record.claim) if place != record.place]
+        if others and (len(records) > 1 or name_key(record.name) == record.claim):
+            listed = ", ".join([f"{record.place} (which has the name)", *others])
+            raise StateError(f"several folders claim the name {repository!r}: {listed}; give the folder instead")
+        return record
+
+    def claims(self, claim: str) -> list[str]:
+        """The places that claim a name (case folded)."""
+        return [place for (place,) in self._database.all("SELECT place FROM repositories WHERE claim = ?", claim)]
+
+    def move(self, place: str, target: str) -> None:
+        """Take name, privacy and grants of a place to another one; raises `StateError` when it is not known."""
+        with self._database.write() as connection:
+            if connection.execute("SELECT 1 FROM repositories WHERE place = ?", (place,)).fetchone() is None:
+                raise StateError(f"no repository was ever served from {place}")
+            connection.execute("DELETE FROM repositories WHERE place = ?", (target,))
+            connection.execute("UPDATE repositories SET place = ? WHERE place = ?", (target, place))
+            connection.execute("UPDATE OR REPLACE repository_grants SET place = ? WHERE place = ?", (target, place))
+
+    def forget(self, place: str) -> None:
+        """Forget a place with its grants, so that its name is free; raises `StateError` when it is not known."""
+        with self._database.write() as connection:
+            if not connection.execute("DELETE FROM repositories WHERE place = ?", (place,)).rowcount:
+                raise StateError(f"no repository was ever served from {place}")
+            connection.execute("DELETE FROM repository_grants WHERE place = ?", (place,))

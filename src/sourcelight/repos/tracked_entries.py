@@ -1,0 +1,137 @@
+"""What the repository around a directory tracks: such entries are content, and content never leads to a repository.
+
+Whoever writes a repository decides where its links point and what its directories look like. An entry counts as
+tracked when the last commit or the index has it; a repository that can't be read counts as tracking everything.
+"""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sourcelight.repos.handles import Unusable, open_handle
+from sourcelight.repos.repository import git_dir_of_file
+
+if TYPE_CHECKING:
+    import pygit2
+
+_LINK = 0o120000
+_MAX_INDEX_BYTES = 1 << 30
+
+
+@dataclass(slots=True)
+class TrackedEntries:
+    """The entries of the work tree at `worktree` (a real path) that its git directory tracks; empty: unreadable."""
+
+    worktree: str
+    git_dir: str
+    _handle: pygit2.Repository | None = None
+    _root: pygit2.Tree | None = None
+    _links: frozenset[str] | None = None
+    _is_open: bool = False
+    _is_readable: bool = True
+
+    def has_link(self, path: str) -> bool:
+        """Tell whether the link at `path` (a real directory, and a name in it) is tracked."""
+        name = self._relative(path)
+        return name is not None and self._answer(self._tracks_link, name)
+
+    def has_entry(self, path: str) -> bool:
+        """Tell whether `path`, or anything below it, is tracked."""
+        name = self._relative(path)
+        return name is not None and self._answer(self._tracks_entry, name)
+
+    def _answer(self, question: Callable[[str], bool], name: str) -> bool:
+        import pygit2
+
+        if not self._opens():
+            return True
+        try:
+            return question(name)
+        except (KeyError, ValueError, OSError, pygit2.GitError):
+            return True
+
+    def _tracks_link(self, name: str) -> bool:
+        entry = self._committed(name)
+        if entry is not None and int(entry.filemode) == _LINK:
+            return True
+        if self._links is None:
+            self._links = frozenset(_fold(staged.path) for staged in self._index() if int(staged.mode) == _LINK)
+        return _fold(name) in self._links
+
+    def _tracks_entry(self, name: str) -> bool:
+        if not name or self._committed(name) is not None:
+            return True
+        folded = _fold(name)
+        staged = (_fold(entry.path) for entry in self._index())
+        return any(path == folded or path.startswith(f"{folded}/") for path in staged)
+
+    def _relative(self, path: str) -> str | None:
+        if path == self.worktree:
+            return ""
+        prefix = self.worktree.rstrip(os.sep) + os.sep
+        return path.removeprefix(prefix).replace(os.sep, "/") if path.startswith(prefix) else None
+
+    def _opens(self) -> bool:
+        if not self._is_open:
+            self._is_open = True
+            self._is_readable = self._read()
+        return self._is_readable
+
+    def _read(self) -> bool:
+        import pygit2
+
+        if not self.git_dir:
+            return False
+        try:
+            if _size(os.path.join(self.git_dir, "index")) > _MAX_INDEX_BYTES:
+                return False
+            self._handle = open_handle(self.git_dir)
+            if not self._handle.head_is_unborn:
+                self._root = self._handle.revparse_single("HEAD").peel(pygit2.Tree)
+            self._index()
+        except (Unusable, KeyError, ValueError, OSError, pygit2.GitError):
+            return False
+        return True
+
+    def _committed(self, name: str) -> pygit2.Object | None:
+        return self._root[name] if self._root is not None and name in self._root else None
+
+    def _index(self) -> pygit2.Index:
+        assert self._handle is not None  # noqa: S101 - opened before
+        index: pygit2.Index = self._handle.index
+        return index
+
+
+def enclosing_work_trees(real: str) -> tuple[TrackedEntries, ...]:
+    """The work trees above the real path `real`, the outermost first."""
+    trees = []
+    above = os.path.dirname(real)
+    while True:
+        if os.path.lexists(os.path.join(above, ".git")):
+            trees.append(TrackedEntries(above, git_dir_of(above)))
+        if above == os.path.dirname(above):
+            return tuple(reversed(trees))
+        above = os.path.dirname(above)
+
+
+def git_dir_of(worktree: str) -> str:
+    """The real git directory that the ``.git`` of `worktree` is or names; empty when it is neither."""
+    dot = os.path.join(worktree, ".git")
+    git_dir = dot if os.path.isdir(dot) else git_dir_of_file(dot)
+    return os.path.realpath(git_dir) if git_dir and os.path.isfile(os.path.join(git_dir, "HEAD")) else ""
+
+
+def _fold(name: str) -> str:
+    """`name` as file systems compare it that know no case: one that does is only stricter for it."""
+    return unicodedata.normalize("NFC", name).casefold()
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return 0

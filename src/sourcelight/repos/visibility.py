@@ -1,0 +1,105 @@
+"""Which repositories are private: the one place that decides it.
+
+What an operator wrote counts first. Privacy holds for every clone of the same origin, and is never lost by silence:
+what was private stays so until somebody writes ``private = false``. Where anything is private and others than the owner
+may read, a repository for which nobody decided is private, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sourcelight.repos.state.repositories import RepositoryRecord, Visibility
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A served folder: its real path, what its `repos.toml` says of the rest, and whether anything there is private."""
+
+    path: str
+    default_visibility: str = ""
+    declares_privacy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A repository to decide about.
+
+    Parameters
+    ----------
+    origin, claim
+        What it calls itself, case folded: by its origin, and with what `repos.toml` calls it.
+    decision
+        What an operator wrote: True for private, False for public, None for nothing.
+    record
+        What was known of its place before.
+    root
+        The served folder that it stands in.
+    """
+
+    origin: str
+    claim: str
+    decision: bool | None
+    record: RepositoryRecord | None
+    root: Root
+
+
+def decide(
+    candidates: Sequence[Candidate], absent: Iterable[RepositoryRecord], *, default_visibility: str, has_accounts: bool
+) -> list[Visibility]:
+    """Decide for each candidate, in the order given.
+
+    Parameters
+    ----------
+    candidates
+        All repositories: clones of one origin are as private as the most private one.
+    absent
+        What was known of places that are not there now: their origins stay private.
+    default_visibility
+        Of repositories for which nobody decided, where the root says nothing; may be empty.
+    has_accounts
+        Whether others than the owner may read.
+    """
+    closed = declared_roots(candidates) if has_accounts else frozenset()
+    result = [_alone(one, one.root.default_visibility or default_visibility, closed) for one in candidates]
+    remembered = {name for one in absent if one.visibility == "private" for name in (one.origin, one.claim)}
+    spreads = True
+    while spreads:
+        spreads = False
+        decided: set[str] = set()
+        for candidate, visibility in zip(candidates, result, strict=True):
+            if visibility == "private":
+                remembered |= {candidate.origin, candidate.claim}
+                if candidate.decision is not None:
+                    decided |= {candidate.origin, candidate.claim}
+        for index, candidate in enumerate(candidates):
+            # What an operator made public is taken back by a decision about another clone only, not by memory.
+            binding = remembered if candidate.decision is None else decided
+            if result[index] != "private" and not binding.isdisjoint({candidate.origin, candidate.claim}):
+                result[index] = "private"
+                spreads = True
+    return result
+
+
+def declared_roots(candidates: Iterable[Candidate]) -> frozenset[str]:
+    """Paths of the served folders in which anything is or was private."""
+    return frozenset(
+        one.root.path
+        for one in candidates
+        if one.root.declares_privacy or one.decision or (one.record is not None and one.record.visibility == "private")
+    )
+
+
+def _alone(candidate: Candidate, default: str, closed: frozenset[str]) -> Visibility:
+    if candidate.decision is not None:
+        return "private" if candidate.decision else "public"
+    record = candidate.record
+    if record is not None and record.visibility == "private":
+        return "private"
+    if default:
+        return "undecided" if default == "private" else "public"
+    if candidate.root.path not in closed:
+        return "public"
+    is_known = record is not None and record.visibility == "public" and record.origin == candidate.origin
+    return "public" if is_known else "undecided"
