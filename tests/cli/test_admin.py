@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from sourcelight.cli import main
+from sourcelight.repos import Catalog, ServicePolicy
 from sourcelight.repos.state import FILE_NAME, State
+from sourcelight.testing import make_repo
 
 
 class Admin:
@@ -174,3 +176,38 @@ def test_a_damaged_state_is_one_line(admin: Admin, tmp_path: Path) -> None:
     admin("user", "list", status=1)
     assert FILE_NAME in admin.err
     assert "back-up" in admin.err
+
+
+def test_grants_name_folders_and_names_are_passed_on(
+    admin: Admin, state: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    origin = "https://example.org/team/secret"
+    for folder in ("one", "two"):
+        make_repo(tmp_path / "root" / folder, {"a": folder}, origin=origin)
+    (tmp_path / "root" / "repos.toml").write_text('[repositories."example.org/team/secret"]\nprivate = true\n')
+    Catalog.open(tmp_path / "root", policy=ServicePolicy(state.repositories))
+    admin("user", "create", "ann")
+    places = [str(tmp_path / "root" / folder) for folder in ("one", "two")]
+    assert [
+        (each["repository"], each["visibility"], each["folder"], each["also_claimed_by"])
+        for each in json.loads(admin("repo", "folders", "--json"))
+    ] == [
+        ("example.org/team/secret", "private", places[0], [places[1]]),
+        ("example.org/team/secret (two)", "private", places[1], [places[0]]),
+    ]
+    admin("repo", "grant", "example.org/team/secret", "--user", "ann", status=1)
+    assert "several folders claim" in admin.err
+    assert places[0] in admin.err
+    admin("repo", "grant", "example.org/team/secret (two)", "--user", "ann")
+    monkeypatch.chdir(tmp_path / "root" / "one")
+    assert places[0] in admin("repo", "grant", ".", "--user", "ann")
+    rights = state.rights.of(state.accounts.get("ann").id)
+    assert rights is not None
+    assert rights.places == set(places)
+    assert [each["folder"] for each in json.loads(admin("repo", "list", "--json"))] == places
+    admin("repo", "move", places[1], str(tmp_path / "three"))
+    assert json.loads(admin("repo", "list", "--json"))[1]["folder"] == str(tmp_path / "three")
+    admin("repo", "forget", str(tmp_path / "three"))
+    admin("repo", "forget", "nothing", status=1)
+    admin("repo", "revoke", ".", "--user", "ann")
+    assert json.loads(admin("repo", "list", "--json")) == []

@@ -12,11 +12,13 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sourcelight.cli.outcomes import DONE, say, tell
 from sourcelight.cli.printing import print_table
 from sourcelight.core.errors import ConfigurationError, StateError
+from sourcelight.core.markup import one_line
 
 if TYPE_CHECKING:
     from sourcelight.repos.state import State
@@ -216,10 +218,62 @@ def list_repository_grants(state: State, repository: str, *, as_json: bool) -> i
             "user": grant.account,
             "role": grant.role,
             "granted": _moment(grant.created_at),
+            "folder": grant.place,
         }
-        for grant in state.grants.all(repository or None)
+        for grant in state.grants.all(name_or_place(repository) if repository else None)
     ]
-    return show(rows, ("repository", "user", "role", "granted"), as_json=as_json)
+    return show(rows, ("repository", "user", "role", "granted", "folder"), as_json=as_json)
+
+
+def list_repository_folders(state: State, *, as_json: bool) -> int:
+    """The folder behind each name, whether it is private, and the other folders that claim the name."""
+    rows = [
+        {
+            "repository": record.name,
+            "visibility": record.visibility,
+            "folder": record.place,
+            "also_claimed_by": [place for place in state.repositories.claims(record.claim) if place != record.place],
+        }
+        for record in sorted(state.repositories.all(), key=lambda record: record.name)
+    ]
+    return show(rows, ("repository", "visibility", "folder", "also_claimed_by"), as_json=as_json)
+
+
+def grant_repository(state: State, repository: str, *, user: str, role: str) -> None:
+    """Grant a repository by name or folder, and say which one it is."""
+    grant = state.grants.add(name_or_place(repository), account=user, role=role)
+    if grant.place:
+        tell(f"granted {one_line(grant.repository, 200)} to {user or role}: {one_line(grant.place, 4096)}")
+        return
+    tell(f"granted {repository} to {user or role}")
+    say(
+        f"no service has had a repository {repository}: the next start of a service ties the grant to the one folder "
+        "that has this name then; give a folder to name it now"
+    )
+
+
+def move_repository(state: State, folder: str, target: str) -> None:
+    """Take name, privacy and grants of a folder to another one."""
+    from sourcelight.repos import place_at
+
+    state.repositories.move(place_at(folder), place_at(target))
+    tell(f"what was known of {folder} is known of {target} now; a running service sees it at its next start")
+
+
+def forget_repository(state: State, repository: str) -> None:
+    """Forget a repository with its grants."""
+    wanted = name_or_place(repository)
+    record = state.repositories.resolve(wanted)
+    state.repositories.forget(wanted if record is None else record.place)
+    tell(f"forgot {repository} and its grants; a running service sees it at its next start")
+
+
+def name_or_place(repository: str) -> str:
+    """A repository as a command names it: by its name, or by its folder (``/…``, ``./…``, ``~…``)."""
+    from sourcelight.repos import place_at
+
+    is_folder = Path(repository).is_absolute() or repository in {".", ".."} or repository.startswith(("./", "../", "~"))
+    return place_at(repository) if is_folder else repository
 
 
 def read_password() -> str:

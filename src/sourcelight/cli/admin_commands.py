@@ -39,7 +39,9 @@ Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 User = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Name of an account.")]
 RoleName = Annotated[str, typer.Argument(metavar="ROLE", help="Name of a role, in quotes if it has blanks.")]
 Permission = Annotated[str, typer.Argument(metavar="PERMISSION", help="Such as MCP#ACCESS.")]
-Repo = Annotated[str, typer.Argument(metavar="REPOSITORY", help="Full name, as `sourcelight repos` shows it.")]
+Repo = Annotated[
+    str, typer.Argument(metavar="REPOSITORY", help="Full name, as `sourcelight repos` shows it, or folder.")
+]
 ToUser = Annotated[str, typer.Option("--user", metavar="ACCOUNT", help="The account.")]
 ToRole = Annotated[str, typer.Option("--role", metavar="ROLE", help="The role; all who have it are meant.")]
 Scopes = Annotated[
@@ -275,15 +277,22 @@ def list_repository_grants(
     return admin.run(lambda state: admin.list_repository_grants(state, repository, as_json=as_json))
 
 
+@repo_app.command("folders")
+def list_repository_folders(*, as_json: Json = False) -> int:
+    """List the folder behind each name, whether it is private, and which other folders claim the name.
+
+    Undecided ones are private until repos.toml says otherwise.
+    """
+    return admin.run(lambda state: admin.list_repository_folders(state, as_json=as_json))
+
+
 @repo_app.command("grant")
 def grant_repository(repository: Repo, *, user: ToUser = "", role: ToRole = "") -> int:
-    """Let a private repository exist for an account, or for all who have a role."""
+    """Let a private repository exist for an account, or for all who have a role.
 
-    def work(state: State) -> None:
-        state.grants.add(repository, account=user, role=role)
-        tell(f"granted {repository} to {user or role}, if a repository of that name is or will be served")
-
-    return admin.run(work)
+    The grant is to the folder that has the name now, and to no other that takes the name later.
+    """
+    return admin.run(lambda state: admin.grant_repository(state, repository, user=user, role=role))
 
 
 @repo_app.command("revoke")
@@ -291,7 +300,7 @@ def revoke_repository(repository: Repo, *, user: ToUser = "", role: ToRole = "")
     """Take a grant back."""
 
     def work(state: State) -> None:
-        state.grants.remove(repository, account=user, role=role)
+        state.grants.remove(admin.name_or_place(repository), account=user, role=role)
         tell(f"{repository} is no longer granted to {user or role}")
 
     return admin.run(work)
@@ -305,3 +314,18 @@ def list_audit(
 ) -> int:
     """List changes of accounts, rights and credentials: when, who, what. Nothing is ever removed from this list."""
     return admin.run(lambda state: admin.list_audit(state, limit, as_json=as_json))
+
+
+@repo_app.command("move")
+def move_repository(
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Where it stood.")],
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="Where it stands now.")],
+) -> int:
+    """Take name, privacy and grants of a folder along after the folder was moved."""
+    return admin.run(lambda state: admin.move_repository(state, folder, target))
+
+
+@repo_app.command("forget")
+def forget_repository(repository: Repo) -> int:
+    """Forget a repository that is gone, with its grants: its name is free, and it is new when it comes back."""
+    return admin.run(lambda state: admin.forget_repository(state, repository))

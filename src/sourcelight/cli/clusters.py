@@ -45,7 +45,9 @@ def build(
     from sourcelight.backends.cluster.building.generations import build_generation
     from sourcelight.backends.cluster.storage import Storage
     from sourcelight.backends.cluster.wiring.addresses import check_address
-    from sourcelight.repos import Catalog
+    from sourcelight.backends.embed import data_home
+    from sourcelight.repos import Catalog, ServicePolicy
+    from sourcelight.repos.state import FILE_NAME, State
 
     if not storage:
         raise typer.BadParameter("--cluster needs --storage: where the shards are kept")
@@ -58,19 +60,23 @@ def build(
     def paint(progress: BuildProgress) -> None:
         line.show(f"building {progress.done}/{progress.total} shards  {progress.repository}: {progress.outcome}")
 
-    catalog = Catalog.open(paths)
-    try:
-        report = build_generation(
-            catalog,
-            Storage(storage),
-            cluster=cluster[0] if cluster else "",
-            tls=tls_files(tls),
-            work=None if work is None else work.expanduser().resolve(),
-            workers=workers or 1,
-            progress=paint,
-        )
-    finally:
-        line.clear()
+    # Names and privacy are remembered as for a service, since a service will offer what is built here.
+    with State(str(data_home() / FILE_NAME)) as state:
+        catalog = Catalog.open(paths, policy=ServicePolicy(state.repositories))
+        try:
+            report = build_generation(
+                catalog,
+                Storage(storage),
+                cluster=cluster[0] if cluster else "",
+                tls=tls_files(tls),
+                work=None if work is None else work.expanduser().resolve(),
+                workers=workers or 1,
+                progress=paint,
+            )
+        finally:
+            line.clear()
+    for warning in catalog.warnings:
+        say(warning)
     for skipped in catalog.skipped:
         say(f"{skipped.path}: {skipped.message}")
     for name, why in sorted(report.failures.items()):

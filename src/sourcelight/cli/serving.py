@@ -31,6 +31,7 @@ def serve(  # noqa: PLR0915 - one step after another
     """
     from sourcelight.backends.embed import data_home, open_engine
     from sourcelight.backends.embed.desks import open_desk
+    from sourcelight.repos import ServicePolicy
     from sourcelight.repos.state import FILE_NAME, State
     from sourcelight.server.identity import read_owner_token
     from sourcelight.server.service.app import create_app, search_limits
@@ -51,6 +52,7 @@ def serve(  # noqa: PLR0915 - one step after another
                 engine = open_engine(
                     paths,
                     worktree=worktree,
+                    policy=ServicePolicy(state.repositories, settings.default_visibility, settings.trusted_paths),
                     limits=search_limits(settings),
                     max_file_size=settings.max_file_size_bytes,
                     progress=shown_on(line),

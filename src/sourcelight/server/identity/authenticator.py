@@ -46,6 +46,9 @@ class Authenticator:
         Whether OAuth clients that registered themselves are served; if not, their tokens are worthless.
     external_url
         The service's address; empty: whatever name a request used.
+    has_places
+        Whether the repositories of this service have places on this machine: a grant counts for its place alone then,
+        and not for whatever has its name.
     """
 
     def __init__(
@@ -56,8 +59,10 @@ class Authenticator:
         public: bool = False,
         dynamic_clients: bool = True,
         external_url: str = "",
+        has_places: bool = False,
     ) -> None:
         self.state = state
+        self._has_places = has_places
         self._owner = owner
         self._public = public
         self._dynamic_clients = dynamic_clients
@@ -149,7 +154,12 @@ class Authenticator:
             return WRONG_TOKEN
         return Principal(
             rights.account,
-            Viewer(rights.account, sees_private=rights.is_administrator, granted=rights.repositories),
+            Viewer(
+                rights.account,
+                sees_private=rights.is_administrator,
+                granted=frozenset() if self._has_places else rights.names,
+                places=rights.places,
+            ),
             credential.scopes,
             rights.permissions,
             name,

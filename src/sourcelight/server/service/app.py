@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from sourcelight.repos import Catalog
 from sourcelight.repos.state import State
 from sourcelight.server.identity import Authenticator, OwnerToken, Principal, Refusal
 from sourcelight.server.mcp_server import METADATA_PREFIX, McpEndpoints, McpOptions
@@ -128,12 +129,17 @@ def create_app(
     owner = OwnerToken.of(owner_token) if isinstance(owner_token, str) else owner_token
     traces = tracing.TraceBook()
     kept = state or State()
+    catalog = getattr(engine, "catalog", None)
+    has_places = isinstance(catalog, Catalog) and catalog.has_places
+    if isinstance(catalog, Catalog):
+        catalog.share(kept.repositories, settings.default_visibility)
     authenticator = Authenticator(
         kept,
         owner=owner,
         public=settings.auth_public,
         dynamic_clients=settings.registers_clients,
         external_url=settings.external_url,
+        has_places=has_places,
     )
     oauth = OAuthEndpoints(
         kept,
@@ -178,7 +184,11 @@ def create_app(
         return plain(200, "ok")
 
     async def ready(_: Request) -> Response:
-        return plain(503, "stopping") if search.stopping else plain(200, "ready")
+        if search.stopping:
+            return plain(503, "stopping")
+        # No path or name here: anyone may ask. The log and `admin` name them.
+        is_held = isinstance(catalog, Catalog) and bool(catalog.settings_faults)
+        return plain(200, "ready\nrepos.toml can't be read: its former settings stay in force" if is_held else "ready")
 
     async def home(_: Request) -> Response:
         return HTMLResponse(_HOME)

@@ -77,6 +77,12 @@ class Settings:
         comes from.
     reader_timeout_s
         ``service.readerTimeoutSeconds``: seconds for which a reader may take no byte before its connection is closed.
+    default_visibility
+        ``defaultVisibility``: ``private`` or ``public``, of repositories for which no `repos.toml` says anything.
+        Empty: private below a folder in which anything is or was private, else public.
+    trusted_paths
+        ``repositories.trustedPaths``: absolute paths outside of the served folders that repositories may read objects
+        from, and that links in the served folders may lead to.
     given
         Names that the file or the environment sets.
     """
@@ -95,6 +101,8 @@ class Settings:
     deepsearch_tool_disabled: bool = False
     trusted_proxies: tuple[str, ...] = ()
     reader_timeout_s: int = 60
+    default_visibility: Literal["", "private", "public"] = ""
+    trusted_paths: tuple[str, ...] = ()
     given: frozenset[str] = field(default_factory=frozenset)
 
     @property
@@ -159,6 +167,16 @@ def _networks(value: Any) -> tuple[str, ...]:
     return tuple(str(ipaddress.ip_network(each)) for each in value)
 
 
+def _paths(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(path, str) and _is_absolute(path) for path in value):
+        raise TypeError
+    return tuple(value)
+
+
+def _is_absolute(path: str) -> bool:
+    return "\0" not in path and Path(path).is_absolute()
+
+
 def _address(value: Any) -> str:
     text = _text(value)
     parts = urlsplit(text)
@@ -172,6 +190,7 @@ def _address(value: Any) -> str:
 _KEYS: dict[str, _Key] = {
     "auth.idpDynamicClientRegistrationEnabled": _Key("dynamic_client_registration", "true or false", _boolean),
     "auth.public": _Key("auth_public", "true or false", _boolean),
+    "defaultVisibility": _Key("default_visibility", '"private" or "public"', _choice("private", "public")),
     "deepSearch.model": _Key("deepsearch_model", "text: the name of a model", _text),
     "deepSearch.sharing.enabled": _Key("deepsearch_sharing", "true or false", _boolean),
     "externalURL": _Key(
@@ -181,6 +200,7 @@ _KEYS: dict[str, _Key] = {
     ),
     "mcp.enabled": _Key("mcp_enabled", "true or false", _boolean),
     "mcp.tools.disabled": _Key("mcp_tools_disabled", f"a list of tool names out of {', '.join(TOOLS)}", _tool_names),
+    "repositories.trustedPaths": _Key("trusted_paths", "a list of absolute paths", _paths),
     "search.chunkText": _Key("chunk_text", '"both", "context" or "content"', _choice("both", "context", "content")),
     "search.diffMatchType": _Key("diff_match_type", '"diff" or "commit"', _choice("diff", "commit")),
     "search.limits.maxTimeoutSeconds": _Key(
