@@ -121,7 +121,7 @@ class Session:
             case "json":
                 self.data(json.loads(snippet.text), where)
             case "toml":
-                assert set(tomllib.loads(snippet.text)) <= {"repositories", "contexts"}, where
+                assert set(tomllib.loads(snippet.text)) <= {"defaultVisibility", "repositories", "contexts"}, where
                 self.count("checked")
             case language:
                 assert language in PLAIN, f"{where}: a block of {language or 'no language'} is neither run nor plain"

@@ -394,6 +394,13 @@ def test_a_grant_by_a_name_that_nobody_has_goes_to_no_later_claimant(world: Worl
         assert "git.example.org/acme/later" in [r.name for r in world.engine.catalog.repositories]
 
 
+def test_a_folder_can_be_granted_before_a_service_has_seen_it(world: World) -> None:
+    world.state.grants.add(str(world.secret.path), account="ann")
+    with world.served():
+        assert SECRET_TEXT in world.seen()
+    assert [(each.repository, each.place) for each in world.state.grants.all()] == [(SECRET, str(world.secret.path))]
+
+
 def test_grants_of_an_earlier_version_are_tied_to_places_at_the_next_start(world: World) -> None:
     grant(world)
     assert [each.place for each in world.state.grants.all()] == [""]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sourcelight.core.errors import StateError
 from sourcelight.repos.state.database import Database
-from sourcelight.repos.state.repositories import RepositoryRegister
+from sourcelight.repos.state.repositories import RepositoryRegister, is_place
 from sourcelight.repos.state.roles import ADMINISTRATOR_ID, SITE_ADMINISTRATOR
 
 
@@ -67,6 +67,8 @@ class RepositoryGrants:
         record = self._register.resolve(place or repository)
         if record is not None:
             repository, place = record.name, record.place
+        elif not place and is_place(repository):
+            place = repository
         now = int(self._clock())
         self._database.change(
             f"INSERT OR IGNORE INTO repository_grants (repository, {column}, created_at, place) "  # noqa: S608

@@ -6,6 +6,7 @@ place, and what was private stays so until somebody says otherwise: also after a
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -40,6 +41,11 @@ class RepositoryRecord:
     claim: str
     origin: str
     visibility: Visibility
+
+
+def is_place(text: str) -> bool:
+    """Whether `text` is a canonical path, and no name."""
+    return os.path.isabs(text) or text.startswith("bytes:")
 
 
 class RepositoryRegister:
