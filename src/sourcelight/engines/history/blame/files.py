@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from sourcelight.core.batches import Cancellation
-from sourcelight.engines.history.commands import git_chunks
+from sourcelight.engines.history.commands import git_chunks, mailmap_setting
 from sourcelight.repos import Repository
 
 _MOST_LINES_KEPT = 1_000_000
@@ -117,7 +117,8 @@ def blame_file(
     kept = _kept.get(key)
     if kept is not None:
         return kept
-    arguments: list[str | bytes] = ["blame", "--incremental", "--encoding=UTF-8", commit, "--", path]
+    arguments: list[str | bytes] = [*mailmap_setting(repository.git_dir), "blame", "--incremental",
+                                    "--encoding=UTF-8", commit, "--", path]  # fmt: skip
     chunks = git_chunks(repository.git_dir, arguments, cancellation=cancellation)
     made = _read(_lines(chunks), lines, progress)
     _kept.put(key, made)

@@ -8,7 +8,7 @@ import numpy as np
 
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import GitFailed
-from sourcelight.engines.history.commands import git_chunks
+from sourcelight.engines.history.commands import PATCH_DATA_BYTES, git_chunks
 from sourcelight.engines.history.snapshot import UNKNOWN
 from sourcelight.engines.history.store.files import Array
 from sourcelight.engines.history.store.patches import COMMIT_MARK, Misaligned, parse_patches
@@ -77,7 +77,13 @@ def _pieces(git_dir: str, oids: Sequence[bytes], cancellation: Cancellation | No
     waiting: list[bytes] = []
     size, enough = 0, PIECE_BYTES
     fault: GitFailed | None = None
-    chunks = git_chunks(git_dir, PATCHES, stdin=b"".join(oid + b"\n" for oid in oids), cancellation=cancellation)
+    chunks = git_chunks(
+        git_dir,
+        PATCHES,
+        stdin=b"".join(oid + b"\n" for oid in oids),
+        cancellation=cancellation,
+        data_bytes=PATCH_DATA_BYTES,
+    )
     try:
         for chunk in chunks:
             waiting.append(chunk)
@@ -134,7 +140,7 @@ def _names(
 ) -> None:
     """Keep the files that a commit changed, as far as its trees can be read."""
     try:
-        raw = b"".join(git_chunks(git_dir, NAMES, stdin=oid + b"\n"))
+        raw = b"".join(git_chunks(git_dir, NAMES, stdin=oid + b"\n", data_bytes=PATCH_DATA_BYTES))
     except GitFailed:
         return
     if raw:

@@ -7,7 +7,6 @@ import hashlib
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -18,7 +17,7 @@ import numpy as np
 
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import IndexDamaged, IndexFault, RepositoryError
-from sourcelight.engines.history.commands import SETTINGS, git_bytes
+from sourcelight.engines.history.commands import SETTINGS
 from sourcelight.engines.history.snapshot import History, Mask
 from sourcelight.engines.history.store import compact
 from sourcelight.engines.history.store.extract import PATCHES
@@ -31,7 +30,8 @@ from sourcelight.engines.history.store.segment import Segment
 from sourcelight.engines.history.store.worker import MODULE, Order, carry_out
 from sourcelight.engines.processes import pool
 from sourcelight.repos import Repository, matching_refs, resolve
-from sourcelight.repos.git import parse_version, require_git
+from sourcelight.repos.git import git_version
+from sourcelight.repos.mailmaps import mailmap_blob
 from sourcelight.repos.repository import common_dir
 
 CHUNK = 1000
@@ -74,7 +74,7 @@ class Update:
         manifest, history = self._former(fresh)
         tips = self._tips(manifest)
         missing = sorted({oid for oid in tips.values() if history.position(oid) is None})
-        mailmap = mailmap_of(self.repository, self.stop)
+        mailmap = mailmap_blob(self.repository.git_dir)
         wanted = replace(manifest, repository=self.repository.name, tips=tips)
         if not missing and wanted == manifest and mailmap == manifest.mailmap:
             self.manifest = manifest
@@ -249,9 +249,8 @@ def reachable_from_all(history: History) -> Mask:
 @cache
 def made_with() -> str:
     """Name what decides how patches look: options, and the first number of git's version."""
-    done = subprocess.run([require_git(), "--version"], capture_output=True, timeout=20, check=False)
     options = hashlib.sha256("\0".join([*SETTINGS, *PATCHES]).encode()).hexdigest()[:16]
-    return f"git {parse_version(done.stdout.decode(errors='replace'))[0]} {options}"
+    return f"git {git_version()[0]} {options}"
 
 
 def borders_of(git_dir: str) -> str:
@@ -260,10 +259,3 @@ def borders_of(git_dir: str) -> str:
         return hashlib.sha256((Path(common_dir(git_dir)) / "shallow").read_bytes()).hexdigest()
     except FileNotFoundError:
         return ""
-
-
-def mailmap_of(repository: Repository, stop: Cancellation) -> str:
-    """Blob of HEAD's ``.mailmap``; empty when there is none."""
-    raw = git_bytes(repository.git_dir, ["cat-file", "--batch-check"], stdin=b"HEAD:.mailmap\n", cancellation=stop)
-    oid, _, rest = raw.decode("ascii", "replace").partition(" ")
-    return oid if rest.startswith("blob ") else ""
