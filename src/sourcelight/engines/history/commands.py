@@ -7,7 +7,7 @@ import os
 import queue
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import IO
 
 from sourcelight.core.batches import Cancellation
@@ -27,7 +27,7 @@ MAX_BLOB_BYTES = 32 << 20
 PATCH_DATA_BYTES = 256 << 20
 """Memory of a git process that compares contents."""
 
-DATA_BYTES = 4 << 30
+DATA_BYTES = 2 << 30
 """Memory of any other git process: a walk over a million commits keeps each of them."""
 
 CPU_S = 600
@@ -64,7 +64,7 @@ def git_chunks(
     cancellation: Cancellation | None = None,
     data_bytes: int = DATA_BYTES,
     cpu_s: int = CPU_S,
-) -> Iterator[bytes]:
+) -> Generator[bytes, None, None]:
     """Run git on the objects of a repository and yield its standard output as it comes.
 
     Closing the iterator kills git.

@@ -13,6 +13,7 @@ from sourcelight.engines.history.commands import git_chunks, mailmap_setting
 from sourcelight.repos import Repository
 
 _MOST_LINES_KEPT = 1_000_000
+_DATA_BYTES = 512 << 20
 _HEAD = re.compile(rb"([0-9a-f]{40}) (\d+) (\d+) (\d+)")
 _ESCAPED = re.compile(rb"\\([0-7]{3}|.)")
 _LETTERS = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
@@ -119,7 +120,7 @@ def blame_file(
         return kept
     arguments: list[str | bytes] = [*mailmap_setting(repository.git_dir), "blame", "--incremental",
                                     "--encoding=UTF-8", commit, "--", path]  # fmt: skip
-    chunks = git_chunks(repository.git_dir, arguments, cancellation=cancellation)
+    chunks = git_chunks(repository.git_dir, arguments, cancellation=cancellation, data_bytes=_DATA_BYTES)
     made = _read(_lines(chunks), lines, progress)
     _kept.put(key, made)
     return made

@@ -19,7 +19,11 @@ from sourcelight.repos import ObjectReader
 Lines: TypeAlias = NDArray[np.int32]
 _HUNK = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 _CHECK_EVERY = 100
+MAX_FILE_BYTES = 16 << 20
+"""Bytes above which a file counts as none that has lines."""
+
 _MOST_CONTENTS = 64
+_MOST_CONTENT_BYTES = 64 << 20
 _BLOCK = 1024  # git's, when it leaves out what two contents end with
 _CONTEXT_BLOCKS = 4
 
@@ -47,6 +51,7 @@ class Evaluation:
         self._history = history
         self._reader = reader
         self._contents: OrderedDict[bytes, bytes | None] = OrderedDict()
+        self._content_bytes = 0
 
     def run(
         self,
@@ -151,9 +156,13 @@ class Evaluation:
         if blob in self._contents:
             self._contents.move_to_end(blob)
             return self._contents[blob]
-        data = self._contents[blob] = self._reader.read(blob)
-        while len(self._contents) > _MOST_CONTENTS:
-            self._contents.popitem(last=False)
+        data = self._contents[blob] = self._reader.read(blob, MAX_FILE_BYTES)
+        self._content_bytes += len(data or b"")
+        while len(self._contents) > 2 and (
+            len(self._contents) > _MOST_CONTENTS or self._content_bytes > _MOST_CONTENT_BYTES
+        ):
+            _, oldest = self._contents.popitem(last=False)
+            self._content_bytes -= len(oldest or b"")
         return data
 
 
