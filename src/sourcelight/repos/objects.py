@@ -118,6 +118,25 @@ class ObjectReader:
                 return self._walk(root)
         return self._disk_state(commit).tree
 
+    def check(self, commit: str) -> None:
+        """Raise `RepositoryError` when a commit names more files, or longer paths, than `tree` would list."""
+        root = self._root(commit)
+        if root is None:
+            raise RepositoryError(f"commit {commit[:12]} of {self.repository.name} can't be read")
+        self._checked_folders(root)
+
+    def _checked_folders(self, root: bytes) -> dict[bytes, list[tuple[bytes, bytes, bytes]] | None]:
+        """The distinct folders below one, by id; raises `RepositoryError` when they name too much."""
+        folders: dict[bytes, list[tuple[bytes, bytes, bytes]] | None] = {}
+
+        def read(tree_id: bytes) -> list[tuple[bytes, bytes, bytes]] | None:
+            if tree_id not in folders:
+                folders[tree_id] = self.folder(tree_id)
+            return folders[tree_id]
+
+        check_tree(root, read, self.repository.name)
+        return folders
+
     def root(self, commit: str) -> bytes | None:
         """The 20 bytes that name the top folder of a commit; None when the object store has no such commit."""
         return self._root(commit)
@@ -207,14 +226,7 @@ class ObjectReader:
         return bytes.fromhex(data[5:45].decode("ascii"))
 
     def _walk(self, root: bytes) -> Tree:
-        folders: dict[bytes, list[tuple[bytes, bytes, bytes]] | None] = {}
-
-        def read(tree_id: bytes) -> list[tuple[bytes, bytes, bytes]] | None:
-            if tree_id not in folders:
-                folders[tree_id] = self.folder(tree_id)
-            return folders[tree_id]
-
-        check_tree(root, read, self.repository.name)
+        folders = self._checked_folders(root)
         rows: list[tuple[bytes, bytes, bytes]] = []
         waiting = [(b"", root)]
         symlinks = submodules = missing = 0

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 
 from sourcelight.core.errors import RepositoryError, RepositoryNotFound
 from sourcelight.repos.handles import Unusable, open_handle
+from sourcelight.repos.objects import ObjectReader
 from sourcelight.repos.repository import Repository
 
 STATUS_SHARE = 20  # a status is kept for this many times as long as it took
 
+_MOST_CHECKED = 10_000
+_checked: set[tuple[str, str]] = set()
 _statuses: dict[str, tuple[float, str, WorktreeStatus]] = {}
 
 
@@ -80,12 +83,24 @@ def changes(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes]]
         handle = open_handle(repository.git_dir)
         if os.path.realpath(handle.workdir or "") != os.path.realpath(repository.worktree):
             return set(), set(), set()  # its configuration names another folder: not ours to read
+        if not handle.head_is_unborn:
+            _check_head(repository, str(handle.head.target))
         status = handle.status(untracked_files="all", ignored=False)
     except Unusable as error:
         raise RepositoryNotFound(repository.name) from error
     except (pygit2.GitError, KeyError, OSError) as error:
         raise RepositoryError(f"can't read the work tree of {repository.name}: {error}") from error
     return _sort_out(status)
+
+
+def _check_head(repository: Repository, commit: str) -> None:
+    """Raise `RepositoryError` when HEAD names more files than are read: libgit2 would list each of them."""
+    if (repository.key, commit) not in _checked:
+        with ObjectReader(repository) as reader:
+            reader.check(commit)
+        if len(_checked) >= _MOST_CHECKED:
+            _checked.clear()
+        _checked.add((repository.key, commit))
 
 
 def _sort_out(status: dict[str, int]) -> tuple[set[bytes], set[bytes], set[bytes]]:

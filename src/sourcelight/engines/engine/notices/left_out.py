@@ -66,7 +66,7 @@ def unread_commits(commits: Mapping[str, int]) -> Iterator[Skipped]:
         yield Skipped(
             reason="history-incomplete",
             title=f"{amount(total)} unread {'commit' if total == 1 else 'commits'}",
-            message=f"The changes of {total:,} commits are missing from these clones, or too large, and were not searched:\n"
+            message=f"The changes of {total:,} commits are missing from these clones, or too large, and not searched:\n"
             + names(list(commits)),
             severity="warn",
         )

@@ -173,7 +173,7 @@ class Update:
             self.stop.check()
             return False
 
-        jobs = [pool.Job(key, order.line()) for key, order in by_key.items()]
+        jobs = [pool.Job(key, order.line(), _identity(order)) for key, order in by_key.items()]
         pool.run(MODULE, jobs, self.workers, told, stopped, done="read")
 
     def _write(self, arrays: Mapping[str, Array]) -> SegmentEntry:
@@ -259,3 +259,7 @@ def borders_of(git_dir: str) -> str:
         return hashlib.sha256((Path(common_dir(git_dir)) / "shallow").read_bytes()).hexdigest()
     except FileNotFoundError:
         return ""
+
+
+def _identity(order: Order) -> str:
+    return f"history {hashlib.sha256(repr((order.git_dir, order.oids)).encode()).hexdigest()}"
