@@ -35,7 +35,7 @@ def bound_bodies(stream_base: Any) -> Callable[[Any], Awaitable[None]]:
         not asked for, and reading an answer does for one that is too large (`StreamBroken` for a damaged one).
     """
 
-    class Bounded(stream_base):  # type: ignore[misc] - the base is that of the library in use
+    class Bounded(stream_base):  # type: ignore[misc]  # the base is that of the library in use
         def __init__(self, stream: Any, *, packed: bool, by_event: bool, where: str) -> None:
             self._stream = stream
             self._packed = packed
