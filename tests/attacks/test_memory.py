@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
+import sourcelight
 from attacks.bombs import commit_tree, large_file, nested_folders, wide_tree, write_object, write_tree
 from attacks.memory import peak_bytes
 from sourcelight.core.errors import RepositoryError
-from sourcelight.repos import Catalog, ObjectReader
+from sourcelight.engines.history.identity import check_mailmap
+from sourcelight.repos import Catalog, ObjectReader, worktree_status
+from sourcelight.repos.mailmaps import mailmap_blob
 from sourcelight.testing import RepositoryBuilder, make_repo
 
 MOST = 300 << 20
@@ -133,3 +138,32 @@ def test_counting_stops_at_the_limit_of_files(tmp_path: Path) -> None:
     (repository,) = Catalog.open([repo.path]).repositories
     with ObjectReader(repository) as reader, pytest.raises(RepositoryError, match="more than 5,000,000"):
         reader.tree(repository.facts.commit)
+
+
+@pytest.mark.parametrize("name", [".gitattributes", "folder/.gitignore"])
+def test_huge_rules_about_files_are_refused_by_name(tmp_path: Path, name: str) -> None:
+    repo = make_repo(tmp_path / "repo", {"a.txt": "needle\n", "folder/b.txt": "b\n"})
+    (repository,) = Catalog.open([repo.path]).repositories
+    assert worktree_status(repository, fresh=True).clean
+    repo.write({name: "* text=auto\n" * 200_000})
+    with pytest.raises(RepositoryError, match=re.escape(name)):
+        worktree_status(repository, fresh=True)
+    with sourcelight.open(repo.path, index=tmp_path / "index", prepare=False, progress=False) as client:
+        assert len(client.search("needle")) == 1
+
+
+def test_a_pipe_among_rules_about_files_is_refused(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "repo", {"a.txt": "needle\n"})
+    os.mkfifo(repo.path / ".gitattributes")
+    (repository,) = Catalog.open([repo.path]).repositories
+    with pytest.raises(RepositoryError, match=r"\.gitattributes"):
+        worktree_status(repository, fresh=True)
+
+
+def test_a_huge_mailmap_maps_nobody(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "repo", {".mailmap": "Ann <ann@x> Ada Example <ada@example.org>\n"})
+    git_dir = str(repo.path / ".git")
+    assert check_mailmap(git_dir, [("Ada Example", "ada@example.org")]) == [("Ann", "ann@x")]
+    repo.commit({".mailmap": "Ann <ann@x> Ada Example <ada@example.org>\n" * 120_000})
+    assert mailmap_blob(git_dir) == ""
+    assert check_mailmap(git_dir, [("Ada Example", "ada@example.org")]) == [("Ada Example", "ada@example.org")]

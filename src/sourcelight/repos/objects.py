@@ -118,12 +118,26 @@ class ObjectReader:
                 return self._walk(root)
         return self._disk_state(commit).tree
 
-    def check(self, commit: str) -> None:
-        """Raise `RepositoryError` when a commit names more files, or longer paths, than `tree` would list."""
+    def folders(self, commit: str) -> list[bytes]:
+        """List the folders of a commit that has them in the object store, each with a slash at its end but the top one.
+
+        Raises
+        ------
+        RepositoryError
+            If the commit can't be read, or names more files, or longer paths, than `tree` would list.
+        """
         root = self._root(commit)
         if root is None:
             raise RepositoryError(f"commit {commit[:12]} of {self.repository.name} can't be read")
-        self._checked_folders(root)
+        entries = self._checked_folders(root)
+        paths = []
+        waiting = [(b"", root)]
+        while waiting:
+            path, name = waiting.pop()
+            paths.append(path)
+            inner = [entry for entry in entries[name] or () if entry[0] in FOLDER_MODES]
+            waiting += [(path + entry[1] + b"/", entry[2]) for entry in inner]
+        return paths
 
     def _checked_folders(self, root: bytes) -> dict[bytes, list[tuple[bytes, bytes, bytes]] | None]:
         """The distinct folders below one, by id; raises `RepositoryError` when they name too much."""
