@@ -22,7 +22,7 @@ Got = TypeVar("Got")
 _SCHEDULED = 2
 """Kind of clock (CPUCLOCK_SCHED) in the number of a process's clock, as `clock_getcpuclockid` makes it."""
 _QUIET_CORES, _QUIET_S, _LONGEST_WAIT_S = 0.05, 3.0, 900.0
-_ENGINES = ("numpy", "pyarrow", "hyperscan")
+_ENGINES = ("numpy", "pyarrow", "google-re2", "stringzilla")
 
 
 def cpu_s() -> float:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from display.batches_for_tests import lines, paths, record_batch, repos
 from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.batches.ordering import group_order, most_frequent, tie_key
 from sourcelight.core.errors import MissingExtra
 from sourcelight.core.wire.events import Alert, Filter, Progress, ProposedQuery, Skipped, Suggested
 from sourcelight.display.frames import columns_of, documentation, pandas_dtype
@@ -218,3 +219,35 @@ def test_frames_and_spans_equal_those_made_row_by_row(files: list[tuple[str, str
     assert list(zip(*(spans[c].to_pylist() for c in ("row", "start", "match")), strict=True)) == [
         (row, a, t[a : a + 2]) for row, (_, _, _, t, s) in enumerate(flat) for a in s
     ]
+
+
+def test_counts_have_one_dtype_with_rows_without_and_with_nulls() -> None:
+    by = ["repository", "path", "line_number", "symbol_kind", "author_date"]
+    empty, some = Counter(by), Counter(by)
+    some.add(lines("r", "a.go", [(2, "x", [(0, 1)])]))
+    mixed = Counter(by)
+    for batch in MIXED:
+        mixed.add(batch)
+    frames = [counts_frame(counter.table(), {}) for counter in (empty, some, mixed)]
+    assert [len(frame) > 0 for frame in frames] == [False, True, True]
+    expected = ["str", "str", "Int32", "str", "datetime64[us, UTC]", "int64", "int64"]
+    for frame in frames:
+        assert [str(dtype) for dtype in frame.dtypes] == expected
+
+
+def test_ties_are_broken_by_value_whatever_the_order_of_arrival() -> None:
+    batches = [lines(name, f"{path}.go", [(1, "x", [(0, 1)])]) for name in "bca" for path in "zy"]
+    frames = []
+    for order in (batches, batches[::-1]):
+        counter = Counter(["repository", "path"])
+        for batch in order:
+            counter.add(batch)
+        frames.append(counts_frame(counter.table(), {}))
+    pd.testing.assert_frame_equal(*frames)
+    assert list(frames[0]["repository"] + frames[0]["path"]) == [f"{r}{p}.go" for r in "abc" for p in "yz"]
+    counts = dict.fromkeys("dbca", 1)
+    assert most_frequent(counts, 2) == most_frequent(dict(reversed(counts.items())), 2) == [("a", 1), ("b", 1)]
+    rows = [{"repository": r, "author": a} for r in ("b", "a") for a in (None, "y", "x")]
+    table = pa.Table.from_pylist(rows)
+    order = group_order([[1] * 6], {name: table.column(name) for name in table.column_names})
+    assert table.take(order).to_pylist() == sorted(rows, key=tie_key)

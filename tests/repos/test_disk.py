@@ -242,3 +242,64 @@ def test_a_repository_inside_the_work_tree_is_not_part_of_it(tmp_path: Path) -> 
     make_repo(tmp_path / "app" / "inner", {"b": "1"})
     repository = Catalog.open([tmp_path]).get("app")
     assert contents(repository, resolve(repository, WORKTREE)) == {b"a": b"1"}
+
+
+# files that git was told not to look at
+
+
+@pytest.mark.parametrize("version", [2, 3, 4])
+def test_hidden_files_count_as_they_stand_on_disk(tmp_path: Path, version: int) -> None:
+    names = ["a", "b/long/" + "/".join(["x" * 200] * 10), "b/c", "d/e", "gone", "same", "sparse/off", "sparse/on", "z"]
+    repo = make_repo(tmp_path / "r", {name: f"{name[:20]}\n" for name in names})
+    if version > 2:
+        repo.git("update-index", "--index-version", str(version))
+    repo.git("update-index", "--assume-unchanged", "a", names[1], "d/e", "gone", "same")
+    if version > 2:
+        repo.git("update-index", "--skip-worktree", "sparse/off", "sparse/on", "z")
+    write(repo.path, {"a": "changed\n", names[1]: "long\n", "b/c": "plain\n", "sparse/on": "on disk\n", "z": "zz\n"})
+    for name in ("gone", "sparse/off"):
+        (repo.path / name).unlink()
+    (repo.path / "d/e").unlink()
+    (repo.path / "d/e").symlink_to("../same")
+    repository = only(repo.path)
+    on_disk = {
+        os.fsencode(path.relative_to(repo.path)): path.read_bytes()
+        for path in repo.path.rglob("*")
+        if path.is_file() and not path.is_symlink() and ".git" not in path.parts
+    }
+    assert contents(repository, resolve(repository, WORKTREE)) == on_disk
+    hidden_sparse = 1 if version > 2 else 0
+    assert worktree_status(repository, fresh=True) == WorktreeStatus(modified=6, deleted=2 - hidden_sparse), (
+        "what a sparse checkout leaves out is no change"
+    )
+
+
+def test_a_sparse_checkout_is_searched_as_it_stands(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "r", {"in/a": "a\n", "out/b": "b\n", "top": "t\n"})
+    repo.git("sparse-checkout", "set", "--no-cone", "/in/", "/top")
+    repository = only(repo.path)
+    assert worktree_status(repository, fresh=True).clean
+    assert contents(repository, resolve(repository, WORKTREE)) == {b"in/a": b"a\n", b"top": b"t\n"}
+    assert contents(repository, resolve(repository, "HEAD")).keys() == {b"in/a", b"out/b", b"top"}
+
+
+def test_a_hidden_file_behind_a_link_out_of_the_work_tree_is_not_read(tmp_path: Path) -> None:
+    write(tmp_path / "secret", {"b": "secret\n"})
+    repo = make_repo(tmp_path / "r", {"d/b": "b\n"})
+    repo.git("update-index", "--assume-unchanged", "d/b")
+    shutil.rmtree(repo.path / "d")
+    (repo.path / "d").symlink_to(tmp_path / "secret")
+    repository = only(repo.path)
+    assert contents(repository, resolve(repository, WORKTREE)) == {}
+
+
+def test_a_broken_index_hides_nothing(tmp_path: Path) -> None:
+    from sourcelight.repos.index_flags import hidden_entries
+
+    repo = make_repo(tmp_path / "r", {"a": "a\n", "b": "b\n"})
+    repo.git("update-index", "--skip-worktree", "b")
+    assert [entry.path for entry in hidden_entries(str(repo.path / ".git"))] == [b"b"]
+    raw = (repo.path / ".git/index").read_bytes()
+    for at in range(0, len(raw), 7):
+        (repo.path / ".git/index").write_bytes(raw[:at])
+        assert len(hidden_entries(str(repo.path / ".git"))) <= 1

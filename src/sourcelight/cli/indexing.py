@@ -146,6 +146,7 @@ def list_repositories(paths: Sequence[str]) -> int:
         facts = repository.facts
         marks = [word for word in ("fork", "archived", "private") if getattr(facts, word)]
         marks += [repository.incomplete] if repository.incomplete else []
+        marks += [f"{facts.replaced_objects:,} replaced objects"] if facts.replaced_objects else []
         rows.append(
             (
                 facts.name,

@@ -276,7 +276,7 @@ class _Work:
 
     def _suggestions(self) -> Iterator[Suggestion]:
         whole = not self._incomplete and not self._waiting and not self._repeated
-        for (kind, value, label), count in sorted(self._filters.items(), key=lambda item: -item[1]):
+        for (kind, value, label), count in sorted(self._filters.items(), key=lambda item: (-item[1], item[0])):
             yield Suggestion(value, label, count, whole, kind)
 
     def _progress(self, *, done: bool) -> Progress:

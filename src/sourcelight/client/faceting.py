@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sourcelight.core.errors import QueryError
-from sourcelight.core.query import Or, parse
+from sourcelight.core.query import parse
+from sourcelight.core.query.narrowing import conjoined
 from sourcelight.core.wire.events import Filter
 
 _ALTERNATIVES = frozenset({"repo", "lang", "type", "symbol type", "author"})
@@ -35,13 +36,8 @@ def faceted(query: str, chosen: Sequence[Filter], pattern_type: str = "standard"
     if not parts:
         return query
     front = " ".join(parts)
-    # Filters alone reach every alternative behind them; beside a group, they stand in the first one only.
-    grouped = any(part.startswith("(") for part in parts) and _is_or(query, pattern_type)
-    return f"{front} ({query})" if grouped else f"{front} {query}".strip()
-
-
-def _is_or(query: str, pattern_type: str) -> bool:
     try:
-        return isinstance(parse(query, pattern_type).root, Or)
+        read = parse(query, pattern_type)
     except QueryError:
-        return False  # the one who searches is told
+        return f"{front} {query}".strip()  # the one who searches is told
+    return conjoined(read, front)

@@ -14,7 +14,7 @@ from typing import Any
 from sourcelight.client.asking import narrowed
 from sourcelight.core.query import Query, quote_value
 from sourcelight.core.query.languages import find_language
-from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.core.query.regexps import escape_name, escape_regexp
 
 _PIECES = 16
 _FILES = frozenset({"file", "path", "symbol"})
@@ -123,7 +123,7 @@ def _pieces(names: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def _named(names: Sequence[str]) -> str:
-    escaped = [escape_regexp(name) for name in names]
+    escaped = [escape_name(name) for name in names]
     return f"^{escaped[0]}$" if len(escaped) == 1 else f"^(?:{'|'.join(escaped)})$"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -307,8 +308,8 @@ class SearchResult:
 
 
 def metadata(attrs: dict[str, str | int]) -> dict[str, str]:
-    """Facts about an answer as the metadata of a file."""
-    return {f"sourcelight.{name}": str(value) for name, value in attrs.items()}
+    """Facts about an answer as the metadata of a file; pandas makes them the `attrs` of the frame that it reads."""
+    return {**{f"sourcelight.{name}": str(value) for name, value in attrs.items()}, "PANDAS_ATTRS": json.dumps(attrs)}
 
 
 @dataclass(frozen=True, slots=True)

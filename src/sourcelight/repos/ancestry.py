@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import RepositoryNotFound
 from sourcelight.repos.handles import Unusable, open_handle
+from sourcelight.repos.raw_commits import ancestors_by_time
 from sourcelight.repos.repository import Repository
 
 _OLDER_IN_A_ROW = 1000
@@ -59,9 +60,12 @@ def is_ancestor(repository: Repository, commit: str, tip: str) -> bool:
 
     try:
         handle = open_handle(repository.git_dir)
-        return bool(handle.descendant_of(pygit2.Oid(hex=tip), pygit2.Oid(hex=commit)))
-    except (Unusable, KeyError, ValueError, pygit2.GitError):
+    except Unusable:
         return False
+    try:
+        return bool(handle.descendant_of(pygit2.Oid(hex=tip), pygit2.Oid(hex=commit)))
+    except (KeyError, ValueError, pygit2.GitError):  # a commit on the way is broken, or missing
+        return any(name == commit for name, _ in ancestors_by_time(handle, tip))
 
 
 _MOST_KNOWN = 10_000
@@ -84,10 +88,17 @@ def _walk(repository: Repository, commit: str, cancellation: Cancellation | None
         handle = open_handle(repository.git_dir)
     except Unusable as error:
         raise RepositoryNotFound(repository.name) from error
+    met: set[str] = set()
     try:
         for number, found in enumerate(handle.walk(pygit2.Oid(hex=commit), pygit2.enums.SortMode.TIME)):
             if cancellation is not None and number % _CHECK_EVERY == 0:
                 cancellation.check()
+            met.add(str(found.id))
             yield str(found.id), int(found.commit_time)
-    except (KeyError, ValueError, pygit2.GitError):  # a shallow clone ends here; what was met counts
-        return
+    except (KeyError, ValueError, pygit2.GitError):
+        # A shallow clone ends here, or libgit2 can't make out a commit: what is there is walked in another way.
+        for name, time_s in ancestors_by_time(handle, commit):
+            if cancellation is not None:
+                cancellation.check()
+            if name not in met:
+                yield name, time_s

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -17,6 +19,9 @@ from sourcelight.repos.revisions import default_commit, head_target
 
 RACY_NS = 200_000_000  # a second change within this time may leave no trace in a time stamp
 _DEFAULT_DESCRIPTION = "Unnamed repository; edit this file"
+_REPLACE = "refs/replace"
+_REPLACED = b"refs/replace/"
+_OBJECT = re.compile(rb"[0-9a-f]{40}")
 Stamp = tuple[tuple[int, int, int] | None, ...]
 
 
@@ -60,6 +65,7 @@ def describe(found: Found) -> Description:
         description=_own_description(found.shared),
         commit=commit,
         url=web_address(origin),
+        replaced_objects=replaced_objects(found.shared) if _follows_replacements(settings) else 0,
     )
     incomplete = ", ".join(word for word, is_so in (("shallow", shallow), ("partial clone", partial)) if is_so)
     repository = Repository(facts, key_of(found.shared), "git", found.git_dir, found.worktree, incomplete)
@@ -91,7 +97,8 @@ def watched_files(found: Found, head: str) -> tuple[str, ...]:
     """The files to look at: a handful of `stat` calls tell whether a repository needs to be read again."""
     shared = found.shared
     files = [f"{found.git_dir}/HEAD", f"{shared}/packed-refs", f"{shared}/refs/heads", f"{shared}/refs/tags",
-             f"{found.git_dir}/FETCH_HEAD", f"{shared}/config", f"{shared}/description"]  # fmt: skip
+             f"{found.git_dir}/FETCH_HEAD", f"{shared}/config", f"{shared}/description",
+             f"{shared}/{_REPLACE}"]  # fmt: skip
     if head and ".." not in head:
         files.append(f"{shared}/{head}")
     return tuple(files)
@@ -125,6 +132,27 @@ def stamp_files(files: tuple[str, ...]) -> tuple[Stamp, bool]:
         stamps.append((info.st_mtime_ns, info.st_ino, info.st_size))
         newest = max(newest, info.st_mtime_ns)
     return tuple(stamps), time.time_ns() - newest < RACY_NS
+
+
+def replaced_objects(shared: str) -> int:
+    """How many objects ``refs/replace`` names others for; no object is read."""
+    names: set[bytes] = set()
+    try:
+        with os.scandir(f"{shared}/{_REPLACE}") as entries:
+            names.update(os.fsencode(entry.name) for entry in entries)
+    except OSError:
+        pass
+    try:
+        with open(f"{shared}/packed-refs", "rb") as file:
+            names.update(line[41 + len(_REPLACE) + 1 :].strip() for line in file if line[41:].startswith(_REPLACED))
+    except OSError:
+        pass
+    return sum(_OBJECT.fullmatch(name) is not None for name in names)
+
+
+def _follows_replacements(settings: Mapping[str, str]) -> bool:
+    """Whether git itself would follow them here."""
+    return settings.get("core.usereplacerefs", "true").lower() not in {"false", "no", "off", "0"}
 
 
 def _no_commit(handle: object) -> Unusable:

@@ -1,9 +1,8 @@
 """A temporary git directory of ours over the objects of a repository: git then reads no word of its configuration.
 
-A repository's author chooses its configuration, hooks, attributes, grafts and remotes, and most of these can name a
-program. So git works in a directory that holds our own configuration, the border of a shallow clone, and the place
-of the objects; refs are given to it as ids. There is no remote in it, so that no git fetches a missing object, however
-old.
+A repository's author chooses its configuration, hooks, attributes and remotes, and most of these can name a program. So
+git works in a directory that holds our own configuration, the border of a shallow clone, grafts, and the place of the
+objects; refs are given to it as ids. There is no remote in it, so that no git fetches a missing object, however old.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ MAX_SHALLOW_BYTES = 16 << 20
 
 MAX_REFS = 1_000_000
 
-_SHALLOW_LINE = re.compile(rb"[0-9a-f]{40}")
+_COMMIT_LINE = re.compile(rb"[0-9a-f]{40}(?: [0-9a-f]{40})*")
 _REF_NAME = re.compile(r"refs/[^\x00-\x20\x7f]+")
 _NO_HEAD = b"ref: refs/heads/none\n"
 _CONFIG = """[core]
@@ -64,7 +63,8 @@ def isolated_directory(git_dir: str, settings: Sequence[str] = (), *, with_refs:
     """
     handle = open_handle(git_dir)
     shared = common_dir(git_dir)
-    shallow = _shallow_border(os.path.join(shared, "shallow"))
+    shallow = _commit_lines(os.path.join(shared, "shallow"))
+    grafts = _commit_lines(os.path.join(shared, "info", "grafts"))
     with tempfile.TemporaryDirectory(prefix="sourcelight-git-") as directory:
         for name in ("objects/info", "refs"):
             os.makedirs(os.path.join(directory, name))
@@ -74,6 +74,9 @@ def isolated_directory(git_dir: str, settings: Sequence[str] = (), *, with_refs:
         _write(directory, "HEAD", _head(handle) if with_refs else _NO_HEAD)
         if shallow:
             _write(directory, "shallow", shallow)
+        if grafts:
+            os.makedirs(os.path.join(directory, "info"))
+            _write(directory, "info/grafts", grafts)
         if with_refs:
             _write(directory, "packed-refs", _packed_refs(handle))
         yield directory
@@ -132,8 +135,8 @@ def _packed_refs(handle: pygit2.Repository) -> bytes:
     return os.fsencode("".join(lines))
 
 
-def _shallow_border(path: str) -> bytes:
-    """Commits at which a shallow clone ends, as git's file has them; empty for a clone that is whole."""
+def _commit_lines(path: str) -> bytes:
+    """Lines of commits in a file of git's: the border of a shallow clone, or grafts; empty when there is no file."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
         descriptor = os.open(path, flags)
@@ -146,4 +149,4 @@ def _shallow_border(path: str) -> bytes:
         if not stat.S_ISREG(info.st_mode) or info.st_size > MAX_SHALLOW_BYTES:
             raise RepositoryError(f"{path} is no file that git writes, or is above {MAX_SHALLOW_BYTES:,} bytes")
         content = file.read(MAX_SHALLOW_BYTES)
-    return b"".join(line + b"\n" for line in content.splitlines() if _SHALLOW_LINE.fullmatch(line))
+    return b"".join(line + b"\n" for line in content.splitlines() if _COMMIT_LINE.fullmatch(line))

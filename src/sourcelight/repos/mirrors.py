@@ -25,6 +25,7 @@ from sourcelight.repos.git import LOCAL, NETWORK, run_git
 from sourcelight.repos.handles import Unusable, open_handle
 from sourcelight.repos.isolation import isolated_directory
 from sourcelight.repos.names import name_from_folder, name_from_origin
+from sourcelight.repos.private import make_private_folder
 from sourcelight.repos.revisions import head_target
 
 _ACCEPTED = "https://…, ssh://…, user@host:path, git://…, file://… or a local folder"
@@ -119,7 +120,7 @@ def clone(
     if os.path.isdir(target):
         return _update(target, remote, progress, cancellation)
     parent = os.path.dirname(target)
-    os.makedirs(parent, exist_ok=True)
+    make_private_folder(parent)
     _sweep(parent)
     partial = tempfile.mkdtemp(prefix=f"{PARTIAL_PREFIX}{os.getpid()}-", dir=parent)
     try:

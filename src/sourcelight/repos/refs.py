@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from sourcelight.core.errors import RepositoryNotFound
 from sourcelight.repos.handles import Unusable, open_handle
+from sourcelight.repos.raw_commits import peeled
 from sourcelight.repos.repository import Repository
 
 _REMOTE = "refs/remotes/origin/"
@@ -57,8 +58,9 @@ def matching_refs(repository: Repository, wanted: Callable[[str], bool]) -> list
     found = []
     for shown in sorted(chosen):
         try:
-            commit = handle.lookup_reference(chosen[shown]).peel(pygit2.Commit)
+            commit = peeled(handle, str(handle.lookup_reference(chosen[shown]).resolve().target))
         except (KeyError, ValueError, pygit2.GitError, OSError):
             continue
-        found.append((shown, str(commit.id)))
+        if commit:
+            found.append((shown, commit))
     return found

@@ -10,6 +10,7 @@ from sourcelight.core.errors import RepositoryNotFound, RevisionNotFound
 from sourcelight.repos.disk import current_state
 from sourcelight.repos.handles import Unusable, open_handle
 from sourcelight.repos.objects import MAX_FOLDER_BYTES
+from sourcelight.repos.raw_commits import parents_of, peeled
 from sourcelight.repos.repository import Repository
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ WORKTREE = "WORKTREE"
 # A name, then any number of ~n, ^n, ^{}, ^{commit}. What walks history by a pattern or by this machine's memory
 # (:/text, ^{/text}, @{upstream}, @{yesterday}, ranges) is left out: it is slow, or differs from machine to machine.
 _REVISION = re.compile(r"(?!-)[^\x00-\x20\x7f:~^?*\[\\{}]{1,512}(?:~\d{0,9}|\^\d{0,4}|\^\{(?:commit|tag)?\}){0,64}")
+
+_STEP = re.compile(r"~\d*|\^\{\w*\}|\^\d*")
+_MOST_STEPS = 1_000_000
 
 
 def resolve(repository: Repository, revision: str) -> str:
@@ -120,7 +124,8 @@ def _lookup(handle: object, revision: str) -> str:
             found = handle.revparse_single(name)
             return str(found.peel(pygit2.Commit).id)
         except (KeyError, ValueError, pygit2.GitError, OSError):
-            continue
+            if commit := _by_hand(handle, name):
+                return commit
     return ""
 
 
@@ -138,6 +143,31 @@ def _object_named(handle: pygit2.Repository, name: str) -> pygit2.Oid | None:
         except (KeyError, ValueError, pygit2.GitError):
             return None
     return target if isinstance(target, pygit2.Oid) else None
+
+
+def _by_hand(handle: pygit2.Repository, revision: str) -> str:
+    """What libgit2 would say if it read commits with a broken author: the commit of a revision, or nothing."""
+    import pygit2
+
+    base = re.split("[~^]", revision, maxsplit=1)[0]
+    commit = ""
+    for form in ("{}", "refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}"):
+        try:
+            commit = peeled(handle, str(handle.lookup_reference(form.format(base)).resolve().target))
+        except (KeyError, ValueError, pygit2.GitError, OSError):
+            continue
+        break
+    else:
+        try:
+            commit = peeled(handle, str(handle.expand_id(base)))
+        except (KeyError, ValueError, pygit2.GitError):
+            return ""
+    for step in _STEP.findall(revision[len(base) :]):
+        number = int(step[1:] or 1) if "{" not in step else 0
+        for place in [1] * min(number, _MOST_STEPS) if step[0] == "~" else [number] * bool(number):
+            parents = parents_of(handle, commit)
+            commit = parents[place - 1] if place <= len(parents) else ""
+    return commit
 
 
 def head_target(git_dir: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import stat
 import sys
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from sourcelight.core.errors import RepositoryError, RepositoryNotFound
 from sourcelight.repos.handles import Unusable, open_handle
+from sourcelight.repos.index_flags import HiddenEntry, hidden_entries
 from sourcelight.repos.objects import ObjectReader
 from sourcelight.repos.repository import Repository
 
@@ -26,6 +28,13 @@ MAX_RULES_BYTES = 1 << 20
 _RULES = (b".gitattributes", b".gitignore")
 _MOST_FOLDERS = 1000
 _folders: dict[str, tuple[str, list[bytes]]] = {}
+
+_SUBMODULE = 0o160000
+_FRESH_NS = 100_000_000  # a file changed this recently may change again within one tick of its time stamp
+_MOST_CONTENTS = 100_000
+_PIECE = 1 << 20
+
+_contents: dict[bytes, tuple[tuple[int, int, int, int], bytes]] = {}
 _statuses: dict[str, tuple[float, str, WorktreeStatus]] = {}
 
 
@@ -40,7 +49,7 @@ class WorktreeStatus:
     untracked
         Files that the last commit lacks (staged ones included), apart from ignored ones.
     deleted
-        Files of the last commit that are gone.
+        Files of the last commit that are gone; those that a sparse checkout leaves out are not counted.
     """
 
     modified: int = 0
@@ -79,28 +88,98 @@ def worktree_status(repository: Repository, *, fresh: bool = False) -> WorktreeS
     began = time.monotonic()
     if kept is not None and not fresh and began < kept[0] and kept[1] == repository.facts.commit:
         return kept[2]
-    changed, deleted, new = changes(repository)
-    status = WorktreeStatus(len(changed), len(new), len(deleted))
+    changed, deleted, new, sparse = _compared(repository)
+    status = WorktreeStatus(len(changed), len(new), len(deleted - sparse))
     now = time.monotonic()
     _statuses[repository.key] = (now + STATUS_SHARE * (now - began), repository.facts.commit, status)
     return status
 
 
 def changes(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes]]:
-    """Paths that are changed, deleted and new against the last commit; libgit2 runs no filter or monitor for it."""
+    """Paths that are changed, deleted and new against the last commit; libgit2 runs no filter or monitor for it.
+
+    Files count as they stand on disk, also those that git was told not to look at: assume-unchanged ones, and those of
+    skip-worktree, which are deleted where a sparse checkout leaves them out.
+    """
+    changed, deleted, new, _ = _compared(repository)
+    return changed, deleted, new
+
+
+def _compared(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes], set[bytes]]:
+    """What `changes` gives, and which of the deleted files a sparse checkout leaves out."""
     import pygit2
 
     try:
         handle = open_handle(repository.git_dir)
         if os.path.realpath(handle.workdir or "") != os.path.realpath(repository.worktree):
-            return set(), set(), set()  # its configuration names another folder: not ours to read
+            return set(), set(), set(), set()  # its configuration names another folder: not ours to read
         _check_rules(repository, handle)
         status = handle.status(untracked_files="all", ignored=False)
     except Unusable as error:
         raise RepositoryNotFound(repository.name) from error
     except (pygit2.GitError, KeyError, OSError) as error:
         raise RepositoryError(f"can't read the work tree of {repository.name}: {error}") from error
-    return _sort_out(status)
+    changed, deleted, new = _sort_out(status)
+    sparse: set[bytes] = set()
+    known = changed | deleted | new
+    root = os.fsencode(repository.worktree)
+    for entry in hidden_entries(repository.git_dir):
+        if entry.path in known or entry.mode == _SUBMODULE:
+            if entry.sparse and entry.path in deleted:
+                sparse.add(entry.path)
+            continue
+        differs = _differs(root, entry)
+        if differs is None:
+            deleted.add(entry.path)
+            if entry.sparse:
+                sparse.add(entry.path)
+        elif differs:
+            changed.add(entry.path)
+    return changed, deleted, new, sparse
+
+
+def _differs(root: bytes, entry: HiddenEntry) -> bool | None:
+    """Whether a file on disk is another one than in the index; None when there is none."""
+    path = os.path.join(root, entry.path)
+    folder = os.path.realpath(os.path.dirname(path))
+    real = os.path.realpath(root)
+    if folder != real and not folder.startswith(real + os.sep.encode()):
+        return None  # a folder of its path is a link out of the work tree
+    try:
+        info = os.lstat(path)
+        if stat.S_ISDIR(info.st_mode):
+            return None
+        if not (stat.S_ISREG(info.st_mode) and stat.S_ISREG(entry.mode)):
+            return not (stat.S_ISLNK(info.st_mode) and stat.S_ISLNK(entry.mode))
+        return _known_content_name(path, info) != entry.oid
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError:
+        return True
+
+
+def _known_content_name(path: bytes, info: os.stat_result) -> bytes:
+    """The 20 bytes by which git names a file's content, read once for each of its states."""
+    stamp = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
+    former = _contents.get(path)
+    if former is not None and former[0] == stamp:
+        return former[1]
+    name = _content_name(path, info.st_size)
+    while len(_contents) >= _MOST_CONTENTS:
+        _contents.pop(next(iter(_contents)), None)
+    if time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) > _FRESH_NS:
+        _contents[path] = stamp, name
+    return name
+
+
+def _content_name(path: bytes, size: int) -> bytes:
+    """The same, read now and in pieces."""
+    name = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(descriptor, "rb") as file:
+        while piece := file.read(_PIECE):
+            name.update(piece)
+    return name.digest()
 
 
 def _check_rules(repository: Repository, handle: pygit2.Repository) -> None:

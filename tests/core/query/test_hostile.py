@@ -116,7 +116,7 @@ def test_positions_are_byte_offsets() -> None:
         ("é or or b", 6),
         ("é lang:nope", 3),
         ("é case:yes  case:no", 3),
-        ("é file:[", 3),
+        ("é file:[", 8),
         ('é file:"a', 8),
     ):
         with pytest.raises(QueryError) as caught:

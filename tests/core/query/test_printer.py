@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sourcelight.core.errors import QueryError
-from sourcelight.core.query import And, Filter, Node, Or, Pattern, Predicate, build, canonical, parse
-from sourcelight.core.query.printer import literal_regexp, quote_pattern, quote_value, slash_regexp, to_text
+from sourcelight.core.query import PATTERN_TYPES, And, Filter, Node, Or, Pattern, Predicate, build, canonical, parse
+from sourcelight.core.query.printer import quote_pattern, quote_value, slash_regexp, to_text
 from sourcelight.core.query.rewrite import combine
 
 HOSTILE = st.lists(
@@ -50,8 +50,12 @@ def test_what_is_printed_reads_as_the_same_tree(text: str, pattern_type: str) ->
     if query.root is None:
         return
     target = "regexp" if query.pattern_type == "regexp" else "keyword"
-    printed = to_text(query.root, target)
-    assert same(parse(printed, target).root, without_pattern_type(query.root)), printed
+    try:
+        printed = to_text(query.root, target)
+    except QueryError:  # a type without quotes can't express every tree that names it
+        assert "patterntype:" in text.lower()
+        return
+    assert same(parse(printed, target).root, query.root), printed
 
 
 @settings(deadline=None)
@@ -111,8 +115,10 @@ def test_what_can_not_be_written_is_refused() -> None:
         to_text(Pattern("a.b", "regexp", content=True))
     with pytest.raises(ValueError, match="alike"):
         to_text(Predicate("repo", "has.path", {"path": "a)b"}))
-    with pytest.raises(ValueError, match="keyword or regexp"):
-        to_text(Pattern("a"), "standard")
+    with pytest.raises(QueryError, match="no query of type standard"):
+        to_text(Pattern("a  b"), "standard")
+    with pytest.raises(ValueError, match="pattern_type"):
+        to_text(Pattern("a"), "structural")
 
 
 def _combined(parts: tuple[build.Expression, build.Expression, str]) -> build.Expression:
@@ -133,22 +139,11 @@ LEAVES = st.one_of(
 @given(st.recursive(LEAVES, lambda inner: st.tuples(inner, inner, st.sampled_from("&|~")).map(_combined), max_leaves=6))
 def test_an_expression_reads_back_under_every_requested_type(expression: build.Expression) -> None:
     written = str(expression)
-    for requested in ("keyword", "standard", "regexp"):
+    for requested in PATTERN_TYPES:
         query = parse(written, requested)
         assert query.pattern_type == "keyword"
         assert query.root is not None
-        found, expected = (_unslashed(canonical(node)) for node in (without_pattern_type(query.root), expression.node))
-        assert found == expected, written
-
-
-def _unslashed(form: Any) -> Any:
-    """Return a form in which a literal and the regular expression that escapes it are the same."""
-    form = without_quotes(form)
-    if isinstance(form, dict) and form.get("kind") == "literal" and "content" not in form:
-        return {**form, "kind": "regexp", "pattern": literal_regexp(form["pattern"])}
-    if isinstance(form, dict) and "op" in form:
-        return {**form, "args": sorted((_unslashed(arg) for arg in form["args"]), key=repr)}
-    return form
+        assert same(without_pattern_type(query.root), expression.node), written
 
 
 def test_the_builder_writes_what_one_would_type() -> None:

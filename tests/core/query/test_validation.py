@@ -85,6 +85,33 @@ def test_tracebacks_show_where_and_what_to_type() -> None:
     assert (line[0], line[-1], len(line)) == ("…", "…", 122)
 
 
+@pytest.mark.parametrize(
+    ("pattern_type", "query", "marked", "blamed"),
+    [
+        ("keyword", "é repo:a file:src/[a x", "[a x", "'src/[a' of file:"),
+        ("keyword", r'x -file:"a\\d b[c" y', '[c" y', r"'a\\d b[c' of -file:"),
+        ("keyword", "type:commit author:*ann x", "*ann x", "'*ann' of author:"),
+        ("keyword", "repo:a?*@v1 x", "?*@v1 x", "'a?*' of repo:"),
+        ("keyword", "x NOT /a(?=b)/ y", "(?=b)/ y", "'a(?=b)' can't"),
+        ("keyword", "repo:has.path(a[) x", "[) x", "'a[' of repo:has.path()"),
+        ("keyword", "file:has.contributor(+) x", "+) x", "'+' of file:has.contributor()"),
+        ("standard", "foo bar /a[/ c", "[/ c", "'a[' can't"),
+        ("regexp", "foo (bar|baz x", "(bar|baz x", "'(bar|baz' can't"),
+        ("regexp", "foo a[ b]", "[ b]", "'a[' can't"),
+        ("regexp", "content:a[b c", "[b c", "'a[b' of content:"),
+    ],
+)
+def test_a_bad_regular_expression_is_blamed_with_its_filter_and_its_place(
+    pattern_type: str, query: str, marked: str, blamed: str
+) -> None:
+    with pytest.raises(QueryError, match="error parsing regexp") as caught:
+        parse(query, pattern_type)
+    position = caught.value.position
+    assert position is not None
+    assert query.encode()[position:].decode() == marked
+    assert blamed in caught.value.hint
+
+
 def test_no_other_kind_of_fault_is_shown() -> None:
     with pytest.raises(QueryError) as caught:
         parse("foo and and bar", "keyword")

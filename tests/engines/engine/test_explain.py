@@ -133,6 +133,22 @@ def test_a_filter_without_effect_is_an_alert_beside_the_results(engine: Engine) 
         assert part.lower() in said.description.lower()
 
 
+@pytest.mark.parametrize(
+    ("query", "part"),
+    [
+        ("repo:( handleError", "`repo:` is followed by a parenthesis that is never closed, so it is left out"),
+        ("-file:a(b handleError", "only `a` is its value"),
+        ("patternType:keyword (repo:web handleError", "`(repo:web` is read as text"),
+    ],
+)
+def test_a_filter_that_an_unclosed_parenthesis_cuts_is_told(engine: Engine, query: str, part: str) -> None:
+    said = alert(run(engine, query))
+    assert said is not None
+    assert said.kind == "warning"
+    assert part in said.description
+    assert any(part in warning.message for warning in explained(engine, query).warnings)
+
+
 def test_what_is_no_predicate_is_said_where_no_repository_is_found(engine: Engine) -> None:
     said = alert(run(engine, "repo:has.paths(main.go) x"))
     assert said is not None

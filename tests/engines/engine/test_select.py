@@ -254,3 +254,20 @@ def test_an_unknown_type_selects_nothing(engine: Engine) -> None:
 def test_kinds_of_results(engine: Engine, query: str, kinds: set[str]) -> None:
     found_kinds = {kind for _, kind, _ in found(run(engine, query, pattern_type="keyword"))}
     assert found_kinds - ({"repo"} if "not" in query else set()) == kinds
+
+
+def test_a_directory_comes_once_where_repositories_come_in_turns(
+    fleet: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    # Without count:all the likeliest files of all repositories come first, so that batches of repositories alternate.
+    engine = open_engine([fleet], index=tmp_path_factory.mktemp("index"))
+    for query in ("a", "test", "type:file test", "(a or test)", "a type:symbol type:file"):
+        listed = {(r["repository"], r["path"]) for r in rows(run(engine, f"{query} select:file count:all"))}
+        expected = sorted((name, "path", path.rpartition("/")[0] + "/") for name, path in listed)
+        expected = sorted({(n.rsplit("/", 1)[-1], kind, "./" if path == "/" else path) for n, kind, path in expected})
+        for count in ("", " count:5000", " count:all"):
+            events = run(engine, f"{query} select:file.directory{count}")
+            assert found(events) == expected, query + count
+            assert final(events).match_count == len(expected), query + count
+            files = run(engine, f"{query} select:file{count}")
+            assert sorted((r["repository"], r["path"]) for r in rows(files)) == sorted(listed), query + count

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -22,6 +21,7 @@ from sourcelight.engines.history.search.commits import find_commits
 from sourcelight.engines.history.search.diffs import find_diffs
 from sourcelight.engines.history.search.model import CommitQuery, Commits, DiffQuery, Term
 from sourcelight.engines.history.store import compact, update
+from sourcelight.engines.processes.manifests import manifest_bytes, read_manifest
 from sourcelight.repos import git as git_command
 from sourcelight.testing import RepositoryBuilder, make_repo
 
@@ -268,11 +268,11 @@ def test_a_damaged_file_is_never_trusted_and_built_anew(store: LocalHistoryStore
 def test_another_format_or_git_is_read_anew(store: LocalHistoryStore, repo: RepositoryBuilder) -> None:
     opened(store, repo.path)
     manifest = store.folder / repository_of(repo.path).key / "manifest.json"
-    raw = json.loads(manifest.read_text())
-    manifest.write_text(json.dumps(raw | {"made_with": "git 1"}))
+    content = read_manifest(manifest)
+    manifest.write_bytes(manifest_bytes(content | {"made_with": "git 1"}))
     fresh = LocalHistoryStore(store.folder)
     assert fresh.update([repository_of(repo.path)]).built == ("repo",)
-    assert json.loads(manifest.read_text())["made_with"] == raw["made_with"]
+    assert read_manifest(manifest)["made_with"] == content["made_with"]
 
 
 def test_a_git_too_old_is_named(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -102,3 +103,30 @@ def test_names_and_paths_may_be_any_text(tmp_path: Path) -> None:
     engine = opened(tmp_path, {"größe.py": "größe = 1\nprint(größe)\n", "名.go": "package p\n\nfunc 名() { 名() }\n"})
     assert rows(call(engine, "go_to_definition", repo="one", path="größe.py", symbol="größe"))[0]["line_number"] == 1
     assert len(rows(call(engine, "find_references", repo="one", path="名.go", symbol="名"))) == 2
+
+
+_HOSTILE = {
+    "braces.c": "int target;int f(){" + "{" * 30_000 + "target;" + "}" * 30_000 + "}",
+    "macros.c": "#define target target\n" * 40_000 + "int f(){return target;}",
+    "line.c": "int target;int f(){" + "target=target;" * 60_000 + "}",
+    "line.py": "target=1;" + "x=target;" * 90_000,
+    "line.ts": "let target=1;" + "x=target;" * 90_000,
+    "again.py": "target=0\n" + "target=target+1\n" * 40_000,
+    "line.java": "class A{int target;void f(){" + "target=target;" * 60_000 + "}}",
+}
+
+
+@pytest.mark.parametrize("path", sorted(_HOSTILE))
+def test_a_hostile_file_is_answered_in_two_seconds(tmp_path: Path, path: str) -> None:
+    """CPU seconds; what was left out is said. Files of this size took up to 40."""
+    engine = opened(tmp_path, {path: _HOSTILE[path], "small.py": "def target():\n    pass\n"})
+    call(engine, "go_to_definition", repo="one", path="small.py", symbol="target")
+    before = time.thread_time()
+    answer = call(engine, "go_to_definition", repo="one", path=path, symbol="target", served=True)
+    assert time.thread_time() - before <= 2.0
+    assert rows(answer)[0]["path"] == path
+    assert answer.complete or any("too long to resolve" in n or "were looked at" in n for n in answer.notices)
+    # The limit ends with the question: the next one is answered by rules.
+    later = call(engine, "go_to_definition", repo="one", path="small.py", symbol="target")
+    assert later.complete
+    assert rows(later)[0]["how"] == "scope"

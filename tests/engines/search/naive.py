@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sourcelight.core.batches import Cancellation, RepositoryFacts
-from sourcelight.core.patterns.compiled import CompiledPattern
+from sourcelight.core.patterns.compiled import CompiledPattern, compile_pattern
 from sourcelight.core.query.languages import languages_of_path
 from sourcelight.engines.search import (
     All,
@@ -142,7 +142,7 @@ def _rows_of_file(path: bytes, data: bytes, query: TextQuery, *, nameless: bool)
         if atom.content and not nameless:
             content += _content_spans(atom.pattern, data)
         if atom.path:
-            name += atom.pattern.find(path.replace(b"\n", b"\1"))
+            name += _whole(atom.pattern).find(path)
     name = _resolved(name)
     names = ([_points(path, at) for at, _ in name], [_points(path, at) for _, at in name])
     if not content:
@@ -150,11 +150,15 @@ def _rows_of_file(path: bytes, data: bytes, query: TextQuery, *, nameless: bool)
     return [(shown, "content", *names, *row) for row in _line_rows(data, _resolved(content))]
 
 
+def _whole(pattern: CompiledPattern) -> CompiledPattern:
+    return compile_pattern(pattern.text, kind=pattern.kind, case_sensitive=pattern.case_sensitive, whole_text=True)
+
+
 def _holds(tree: MatchTree, path: bytes, data: bytes, *, nameless: bool) -> bool:
     if isinstance(tree, Not):
         return not _holds(tree.arg, path, data, nameless=nameless)
     if isinstance(tree, Atom):
-        in_path = tree.path and bool(tree.pattern.find(path.replace(b"\n", b"\1")))
+        in_path = tree.path and bool(_whole(tree.pattern).find(path))
         return in_path or (tree.content and not nameless and bool(_content_spans(tree.pattern, data)))
     parts = [_holds(arg, path, data, nameless=nameless) for arg in tree.args]
     return all(parts) if isinstance(tree, All) else any(parts)

@@ -13,7 +13,7 @@ from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search import All, AnyOf, Atom, FileFilter, LanguageFilter, Not, SearchOptions, TextQuery
 from sourcelight.engines.search.index import postings, shard
 from sourcelight.engines.search.model import MatchTree
-from sourcelight.engines.search.scan import evaluate, hits
+from sourcelight.engines.search.scan import evaluate
 
 WORDS = [
     *[
@@ -92,8 +92,6 @@ def small_units(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluate, "_LARGEST_UNITS", 8)
     monkeypatch.setattr(evaluate, "_FIRST_UNITS", 2)
     monkeypatch.setattr(postings, "_DENSE", 3)
-    monkeypatch.setattr(hits, "_PROBED", 1)
-    monkeypatch.setattr(hits, "_FOLDING_PAYS", 1)
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

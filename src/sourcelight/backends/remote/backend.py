@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from sourcelight.backends.remote.connection import Connection
 from sourcelight.backends.remote.conversing import Conversing
 from sourcelight.backends.remote.credentials import Credential, TokenCredential
-from sourcelight.backends.remote.crossing import in_chunks, may_cross_lines, without_chunks
+from sourcelight.backends.remote.crossing import in_chunks, may_cross_lines, portable, without_chunks
 from sourcelight.backends.remote.endpoint import Endpoint, Secret, secret_token
 from sourcelight.backends.remote.patience import Patience
 from sourcelight.backends.remote.recording import tape
@@ -103,7 +103,7 @@ class RemoteBackend:
         """
         reader = _Reader(request.query)
         crossing = not request.chunk_matches and may_cross_lines(request)
-        params = (in_chunks(request) if crossing else request).to_params()
+        params = portable(in_chunks(request) if crossing else request).to_params()
         _check(params, request.query)
         async with self._connection.stream(params) as portions:
             try:

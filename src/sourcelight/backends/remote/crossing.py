@@ -12,6 +12,7 @@ from dataclasses import replace
 from sourcelight.core.batches import Event, MatchBatch
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query import parse
+from sourcelight.core.query.parse import effective_pattern_type
 from sourcelight.core.query.plan import patterns_of
 from sourcelight.core.wire.request import SearchRequest
 
@@ -30,6 +31,20 @@ def may_cross_lines(request: SearchRequest) -> bool:
         return False
     patterns = [leaf for one in query.plan if one.pattern is not None for leaf in patterns_of(one.pattern)]
     return any("\n" in leaf.value or (leaf.kind == "regexp" and _MAY.search(leaf.value)) for leaf in patterns)
+
+
+def portable(request: SearchRequest) -> SearchRequest:
+    """The same request, asking for the type that its ``patternType:`` names: not every service finds the filter.
+
+    The reference ignores it where a ``)`` that only quotes or slashes explain keeps it from reading the query.
+    """
+    if "patterntype:" not in request.query.lower():
+        return request
+    try:
+        effective = effective_pattern_type(request.query, request.pattern_type, version=request.version)
+    except QueryError:
+        return request
+    return replace(request, pattern_type=effective)
 
 
 def in_chunks(request: SearchRequest) -> SearchRequest:

@@ -1,16 +1,26 @@
-"""The fenced text of commit and diff results: from it to lines with places, and back."""
+"""The fenced text of commit and diff results: from it to lines with places, and back.
+
+A file has a line with its old and new name, blanks in them escaped by a backslash. Names that would be taken for
+something else there (``-x``, ``+x``), or that hold a control character, stand in git's quotes.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+
+from sourcelight.core.batches.quoted_names import quote_name, unquote_name
 
 DIFF_FENCE = "```diff"
 MESSAGE_FENCE = "```COMMIT_EDITMSG"
 _FENCE = "```"
-_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
-_NAMES = re.compile(r"((?:\\.|[^ \\])+) ((?:\\.|[^ \\])+)")
+_HUNK = re.compile(r"@@ -(\d{1,18})(?:,(\d{1,18}))? \+(\d{1,18})(?:,(\d{1,18}))? @@")
+_NAME = r'("(?:\\.|[^"\\])*"|(?:\\.|[^ \\])+)'
+_NAMES = re.compile(f"{_NAME} {_NAME}")
+_AMBIGUOUS = re.compile('[-+@"`]')
+"""How names begin that could be taken for a line of a hunk, for its head, for quotes or for the fence."""
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SIDES = {"+": "added", "-": "removed", " ": "context", "": "context"}
 _SIGNS = {"added": "+", "removed": "-", "context": " "}
 
@@ -47,10 +57,12 @@ def read_diff(lines: list[str], wanted: Container[int]) -> dict[int, DiffLine]:
     """The lines of a diff preview at the positions `wanted`; hunk headers are left out."""
     found: dict[int, DiffLine] = {}
     path, old, new, inside = "", 0, 0, False
+    ends: tuple[int, int] | None = None
     for position, line in enumerate(lines[1:], start=1):
         if line.startswith("@") and (hunk := _HUNK.match(line)) is not None:
-            old, new, inside = int(hunk[1]), int(hunk[2]), True
-        elif inside and line[:1] in _SIDES:
+            old, new, inside = int(hunk[1]), int(hunk[3]), True
+            ends = (old + int(hunk[2]), new + int(hunk[4])) if hunk[2] and hunk[4] else None
+        elif inside and line[:1] in _SIDES and not (ends == (old, new) and _is_header(lines, position)):
             side = _SIDES[line[:1]]
             if position in wanted:
                 found[position] = DiffLine(path, side, old if side == "removed" else new, line[1:], 1)
@@ -66,22 +78,45 @@ def read_diff(lines: list[str], wanted: Container[int]) -> dict[int, DiffLine]:
     return found
 
 
-def write_diff(lines: Iterable[DiffLine]) -> tuple[str, list[int]]:
+def _is_header(lines: list[str], position: int) -> bool:
+    """Whether a line that begins with a sign names a file: other services write ``-x -x`` as it is.
+
+    Asked only where the hunk before has all of the lines that it counts.
+    """
+    following = lines[position + 1] if position + 1 < len(lines) else ""
+    return _NAMES.fullmatch(lines[position]) is not None and _HUNK.match(following) is not None
+
+
+def write_diff(lines: Sequence[DiffLine]) -> tuple[str, list[int]]:
     """Fenced text that `read_diff` reads back to `lines`, and the position of each of them."""
     out, positions = [DIFF_FENCE], []
-    path, side, number = None, "", 0
-    for line in lines:
-        if line.path != path:
-            name = _escaped(line.path)
+    path = None
+    for run in _runs(lines):
+        if run[0].path != path:
+            path = run[0].path
+            name = _escaped(path)
             out.append(f"{name} {name}")
-            side = ""
-        path = line.path
-        if line.side != side or line.number != number:
-            out.append(f"@@ -{line.number} +{line.number} @@")
-        side, number = line.side, line.number + 1
-        positions.append(len(out))
-        out.append(_SIGNS[line.side] + line.text)
+        number, side = run[0].number, run[0].side
+        old, new = (0 if side == gone else len(run) for gone in ("added", "removed"))
+        out.append(f"@@ -{number},{old} +{number},{new} @@")
+        for line in run:
+            positions.append(len(out))
+            out.append(_SIGNS[line.side] + line.text)
     return "\n".join([*out, "", _FENCE]), positions
+
+
+def _runs(lines: Sequence[DiffLine]) -> Iterator[Sequence[DiffLine]]:
+    """Lines of one file and side that follow each other."""
+    start = 0
+    for at in range(1, len(lines) + 1):
+        one = lines[at - 1]
+        if at == len(lines) or (lines[at].path, lines[at].side, lines[at].number) != (
+            one.path,
+            one.side,
+            one.number + 1,
+        ):
+            yield lines[start:at]
+            start = at
 
 
 def write_message(message: str) -> str:
@@ -96,8 +131,14 @@ def triples(position: int, spans: Iterable[tuple[int, int]], shift: int) -> Iter
 
 
 def _escaped(name: str) -> str:
+    raw = name.encode("utf-8", "replace")
+    if _AMBIGUOUS.match(name) or _CONTROL.search(name):
+        # Within quotes git leaves blanks as they are; here they part the two names.
+        return quote_name(raw).decode().replace(" ", "\\040")
     return name.replace("\\", "\\\\").replace(" ", "\\ ")
 
 
 def _unescaped(name: str) -> str:
+    if len(name) > 1 and name.startswith('"') and name.endswith('"'):
+        return unquote_name(name.encode("utf-8", "replace")).decode("utf-8", "replace")
     return re.sub(r"\\(.)", r"\1", name) if "\\" in name else name

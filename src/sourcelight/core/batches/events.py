@@ -17,7 +17,8 @@ class RepositoryFacts:
     """What is known of a repository apart from its content.
 
     `id` is stable on one machine; `last_fetched` is RFC 3339 in UTC, empty when unknown; `commit` is what a search of
-    the default revision reads. `url` is where its code host shows it, empty when there is none.
+    the default revision reads. `url` is where its code host shows it, empty when there is none. `replaced_objects` is
+    how many objects ``refs/replace`` names others for, which is not followed: an object is what its name says.
     """
 
     name: str
@@ -32,6 +33,7 @@ class RepositoryFacts:
     metadata: Mapping[str, str | None] = field(default_factory=dict)
     commit: str = ""
     url: str = ""
+    replaced_objects: int = 0
 
 
 @dataclass(frozen=True, slots=True)

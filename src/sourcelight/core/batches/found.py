@@ -19,6 +19,7 @@ Places = NDArray[np.int64]
 NOT_LIMITING = frozenset(
     {
         "worktree-changes",
+        "objects-replaced",
         "document-binary",
         "document-too-large",
         "repository-fork",

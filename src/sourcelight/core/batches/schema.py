@@ -20,7 +20,9 @@ from typing import Any
 class Column:
     """A column: name, Arrow type as text (see `arrow_type`), meaning with unit, and what null means.
 
-    `shown` is False for columns that only protocol code needs and no frame carries.
+    `shown` is False for columns that only protocol code needs and no frame carries. `summable` is False for numbers
+    whose sum over rows means nothing: running totals, ratios, ranks, places, and distinct counts that share members;
+    `instead` is then the column of the same table to add up, where there is one.
     """
 
     name: str
@@ -28,12 +30,14 @@ class Column:
     meaning: str
     null: str = ""
     shown: bool = True
+    summable: bool = True
+    instead: str = ""
 
 
 MATCHES: tuple[Column, ...] = (
     Column("type", "dict8", "content, path, repo, symbol, commit or diff"),
     Column("repository", "dict32", "name of the repository"),
-    Column("repository_id", "int32", "number of the repository at the service that answered"),
+    Column("repository_id", "int32", "number of the repository at the service that answered", summable=False),
     Column("revision", "dict32", "revision as it was asked for; empty for the default branch"),
     Column("commit", "dict32", "resolved commit, 40 hex digits", "the service did not say"),
     Column(
@@ -61,7 +65,7 @@ MATCHES: tuple[Column, ...] = (
     Column("name_start", "list", "start of each match in path (repo rows: in repository), code points", "none"),
     Column("name_end", "list", "end of each match in path (repo rows: in repository), code points", "none"),
     Column("chunk", "dict32", "surrounding lines, those of this row included", "not asked for"),
-    Column("chunk_line_number", "int32", "1-based line on which chunk starts", "not asked for"),
+    Column("chunk_line_number", "int32", "1-based line on which chunk starts", "not asked for", summable=False),
     Column("truncated", "bool", "whether max_line_len cut a line of chunk", "not asked for"),
     Column("symbol", "string", "name of the definition", "other rows"),
     Column("symbol_kind", "dict32", "kind of the definition, lower case", "other rows"),

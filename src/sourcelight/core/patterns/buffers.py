@@ -37,9 +37,11 @@ class Buffers:
         if len(self.views) == 1:
             view, base = self.views[0], int(self.first[0])
             return [view[low - base : high - base] for low, high in ranges.tolist()]
-        views, which = self.views, self.index_of(ranges[:, 0])
+        which = self.index_of(ranges[:, 0])
+        numbers = which.tolist()
+        views = {at: self.views[at] for at in set(numbers)}
         own = ranges - self.first[which][:, None]
-        return [views[at][low:high] for at, (low, high) in zip(which.tolist(), own.tolist(), strict=True)]
+        return [views[at][low:high] for at, (low, high) in zip(numbers, own.tolist(), strict=True)]
 
     def index_of(self, addresses: Offsets) -> NDArray[np.intp]:
         """Tell in which text each address lies."""

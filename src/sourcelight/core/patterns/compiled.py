@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import threading
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.errors import PatternError
 from sourcelight.core.patterns.buffers import Buffers, Offsets
+from sourcelight.core.patterns.bulk import NEWLINE, BulkMatcher
 from sourcelight.core.patterns.exact import ExactMatcher, compile_re2, quote
 from sourcelight.core.patterns.formula import FOLD_HAZARDS, Formula, Needs, fold
 from sourcelight.core.patterns.halting import Stopped, check, never
@@ -26,10 +26,11 @@ from sourcelight.core.patterns.ranges import (
     glued,
     inside,
     lines_around,
+    portions,
 )
+from sourcelight.core.patterns.relaxed import weaker
 from sourcelight.core.patterns.required import drops_hazards, required_texts
 from sourcelight.core.patterns.runs import class_runs
-from sourcelight.core.patterns.scanner import Refused, Scanner, TooManyHits
 from sourcelight.core.patterns.syntax import (
     Syntax,
     Unknown,
@@ -41,12 +42,12 @@ from sourcelight.core.patterns.syntax import (
     parse,
     plain_text,
 )
-from sourcelight.core.patterns.translate import Precision, Untranslatable, translate
+from sourcelight.core.patterns.texts import Prefilter, find_lowered, prefilters, rarest
 
 PatternKind: TypeAlias = Literal["literal", "regexp"]
 
-MOST_CHECKS = 4000
-"""Candidate texts of `match_many` that are checked one by one; more go through Arrow together."""
+PORTION = 8 << 20
+"""Bytes in which a plain text is looked for before the caller is asked whether to stop."""
 
 
 class CompiledPattern:
@@ -122,9 +123,14 @@ class CompiledPattern:
         self._runs = None if self._nullable or places else class_runs(self._tree, greedy=syntax.greedy)
         self._finder = ExactMatcher(regexp, kernel, looks_behind=looks_behind, nullable=self._nullable, runs=self._runs)
         self._unanchored = not places
-        self._reports_ranges = bool(ends)
-        self._lock = threading.Lock()
-        self._scanners: dict[bool, tuple[Scanner | None, Precision]] = {}
+        self._line_is_text = bool(ends)
+        # A pattern that begins with its flags needs no brackets, which an open ``\\Q`` would swallow.
+        bulk_source = kernel if shorter is not None and kernel else b"(?i)" * (not case_sensitive) + flagged
+        self._bulk = BulkMatcher(bulk_source, lambda: weaker(self._tree))
+
+    @functools.cached_property
+    def _prefilters(self) -> tuple[Prefilter, ...]:
+        return prefilters(self._tree)
 
     def __repr__(self) -> str:
         return f"CompiledPattern({self.text!r}, kind={self.kind!r}, case_sensitive={self.case_sensitive})"
@@ -132,11 +138,6 @@ class CompiledPattern:
     def find(self, text: bytes) -> list[tuple[int, int]]:
         """Give the non-empty spans in one text, in bytes, leftmost-first, non-overlapping: the oracle of `spans`."""
         return self._matcher.find(bytes(text))
-
-    @property
-    def is_warm(self) -> bool:
-        """Whether scanning needs no compiling first, which takes about a millisecond."""
-        return self.literal is not None or bool(self._scanners)
 
     def find_document(self, text: bytes, stopped: Stopped = never) -> list[tuple[int, int]]:
         """Give the non-empty spans in a whole document; they may cross lines, ``^`` and ``$`` stand at line bounds."""
@@ -164,9 +165,9 @@ class CompiledPattern:
         Returns
         -------
         Offsets
-            Ascending byte offsets in the ranges, each on a byte of a candidate match (or, where nearly every line
-            matches, on the newline of each line). Lines may be reported that hold no match, and a line more than
-            once; no line that holds one is left out, nor, when `multi_line`, a document.
+            Ascending byte offsets in the ranges, each on a byte of a candidate line or on its newline. Lines may be
+            reported that hold no match, and a line more than once; no line that holds one is left out, nor, when
+            `multi_line`, a document.
         """
         buffers = Buffers.of(buffer)
         wanted = as_ranges(ranges)
@@ -180,12 +181,29 @@ class CompiledPattern:
             return found if passes is wanted else inside(found, wanted)
         if self._nullable or (self._runs is not None and self._runs.everywhere):
             return every_line(buffers, wanted)
-        scanner, _ = self._scanner(one_line=False)
-        if scanner is not None:
-            portions = passes if self.multi_line else cut_at_lines(buffers, passes)
-            found = scanner.last_bytes(buffers, portions, every_line, stopped, documents=self.multi_line)
-            return found if passes is wanted else inside(found, wanted)
-        return self._lines_by_re2(buffers, wanted, stopped)
+        if self.multi_line:
+            return self._documents(buffers, wanted, stopped)[:, 0]
+        found = self._candidates(buffers, passes, stopped)
+        return found if passes is wanted else inside(found, wanted)
+
+    def starts(self, buffers: Buffers, ranges: Offsets, stopped: Stopped = never) -> Offsets | None:
+        """Give where the matches begin, where all of them have one length and RE2 is not needed; else None.
+
+        That is for a text (`literal`, or `folded` where no letter in the ranges is spelled beyond ASCII); buffers,
+        ranges and `stopped` as for `lines`.
+        """
+        if self.literal is not None:
+            return self.lines(buffers, ranges, stopped)
+        if not self.folded:
+            return None
+        found = [np.empty(0, dtype=np.int64)]
+        for portion in portions(glued(ranges), PORTION):
+            check(stopped)
+            places = find_lowered(buffers, self.folded, portion, hazards=self.needs_fold_check)
+            if places is None:
+                return None
+            found.append(places)
+        return np.concatenate(found)
 
     def spans(
         self, buffer: Any, line_starts: Any, line_ends: Any, stopped: Stopped = never
@@ -235,39 +253,18 @@ class CompiledPattern:
         """Count the occurrences in each of the ranges of an `exact` pattern (buffer and bounds as for `lines`)."""
         return counts_in_each(Buffers.of(buffer), self.literal or b"", as_ranges(ranges))
 
-    def match_many(self, joined: Any, starts: Any, ends: Any) -> NDArray[np.bool_]:
+    def match_many(self, joined: Any, starts: Any, ends: Any, stopped: Stopped = never) -> NDArray[np.bool_]:
         r"""Tell for each text ``joined[start:end]`` whether the pattern is found in it; empty matches count.
 
-        Meant for paths, with `whole_text` patterns. Fastest where exactly one newline follows each text and no text
-        holds one (then no candidate is checked twice); any other layout is right, too.
+        Meant for paths, with `whole_text` patterns. Fastest where the texts ascend and little stands between them; any
+        other layout is right, too. Raises `Halted` once `stopped` says so.
         """
         view = memoryview(joined)
         low = np.asarray(starts, dtype=np.int64)
         high = np.asarray(ends, dtype=np.int64)
         if self.matches_empty and self._unanchored:
             return np.ones(len(low), dtype=np.bool_)
-        mask = np.zeros(len(low), dtype=np.bool_)
-        scanner, precision = (None, Precision.NEVER) if self.matches_empty else self._scanner(one_line=True)
-        if scanner is None or not len(low) or not _one_newline_after_each(view, low, high):
-            return self._matcher.matches(view, low, high)
-        whole = np.array([[low[0], min(int(high[-1]) + 1, len(view))]], dtype=np.int64)
-        try:
-            found = scanner.last_bytes(Buffers.of(view), whole)
-        except TooManyHits:
-            return self._matcher.matches(view, low, high)
-        rows = np.unique(np.searchsorted(low, found, side="right") - 1)
-        if precision is Precision.NEVER or (
-            precision is Precision.ASCII and not bytes(view[int(low[0]) : int(high[-1])]).isascii()
-        ):
-            rows = rows[self._check(view, low[rows], high[rows])]
-        mask[rows] = True
-        return mask
-
-    def _check(self, view: memoryview, starts: Offsets, ends: Offsets) -> NDArray[np.bool_]:
-        if len(starts) > MOST_CHECKS:
-            return self._matcher.matches(view, starts, ends)
-        texts = (bytes(view[low:high]) for low, high in zip(starts.tolist(), ends.tolist(), strict=True))
-        return np.array([self._matcher.first_start(text, 0, len(text)) >= 0 for text in texts], dtype=np.bool_)
+        return self._bulk.matches(view, low, high, stopped)
 
     def _folded_spans(
         self, view: memoryview, starts: Offsets, ends: Offsets
@@ -283,34 +280,35 @@ class CompiledPattern:
         low = found - np.concatenate(([0], bounds))[rows]
         return rows, low, low + len(self._folded)
 
-    def _scanner(self, *, one_line: bool) -> tuple[Scanner | None, Precision]:
-        with self._lock:
-            if one_line not in self._scanners:
-                self._scanners[one_line] = self._new_scanner(one_line=one_line)
-            return self._scanners[one_line]
-
-    def _new_scanner(self, *, one_line: bool) -> tuple[Scanner | None, Precision]:
-        try:
-            expressions, precision = translate(self._tree, one_line=one_line)
-            scanner = Scanner(expressions)
-        except (Untranslatable, Refused, RecursionError):
-            return None, Precision.NEVER
-        return scanner, precision if scanner.precise else Precision.NEVER
-
-    def _lines_by_re2(self, buffers: Buffers, ranges: Offsets, stopped: Stopped) -> Offsets:
-        found: list[int] = []
-        for base, piece in zip(ranges[:, 0].tolist(), buffers.slices(ranges), strict=True):
+    def _candidates(self, buffers: Buffers, ranges: Offsets, stopped: Stopped) -> Offsets:
+        pieces = cut_at_lines(buffers, ranges, PORTION)
+        needed = rarest(self._prefilters, buffers, pieces)
+        if needed is None:
+            return self._matching_lines(buffers, pieces, stopped)
+        found = [np.empty(0, dtype=np.int64)]
+        for portion in portions(pieces, PORTION):
             check(stopped)
-            if self._reports_ranges:
-                found.append(base)  # RE2 would take the ends of the buffer for the ends of the text
-                continue
-            at, size = 0, len(piece)
-            while at < size and (start := self._finder.first_start(piece, at, size)) >= 0:
-                check(stopped)
-                found.append(base + start)
-                newline = lines_around(piece, np.array([start]), np.array([[0, size]]))[1]
-                at = int(newline[0]) + 1
-        return np.array(found, dtype=np.int64)
+            found.append(needed.places(buffers, portion))
+        return np.concatenate(found)
+
+    def _matching_lines(self, buffers: Buffers, ranges: Offsets, stopped: Stopped) -> Offsets:
+        if not self._line_is_text:
+            return self._bulk.lines(buffers, ranges, stopped)
+        found = [np.empty(0, dtype=np.int64)]
+        for (low, _), text in zip(ranges.tolist(), buffers.slices(ranges), strict=True):
+            ends = np.append(np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == NEWLINE), len(text))
+            starts = np.append(0, ends[:-1] + 1)
+            found.append(starts[self._bulk.matches(text, starts, ends, stopped)] + low)
+        return np.concatenate(found)
+
+    def _documents(self, buffers: Buffers, ranges: Offsets, stopped: Stopped) -> Offsets:
+        """Give the ranges in which RE2 finds the pattern."""
+        needed = rarest(self._prefilters, buffers, ranges)
+        if needed is not None:
+            found = [needed.places(buffers, portion) for portion in portions(ranges, PORTION)]
+            places = np.concatenate([np.empty(0, dtype=np.int64), *found])
+            ranges = ranges[np.unique(np.searchsorted(ranges[:, 0], places, side="right") - 1)]
+        return self._bulk.documents(buffers, ranges, stopped)
 
 
 def _with_flags(flags: str, source: bytes | None) -> bytes | None:
@@ -329,15 +327,6 @@ def _found_in_rows(view: memoryview, text: bytes, starts: Offsets, ends: Offsets
         ]
         return found, np.array(rows, dtype=np.int64)
     return found, (np.searchsorted(starts, found, side="right") - 1).astype(np.int64)
-
-
-def _one_newline_after_each(view: memoryview, starts: Offsets, ends: Offsets) -> bool:
-    low, high = int(starts[0]), int(ends[-1])
-    return (
-        np.array_equal(starts[1:], ends[:-1] + 1)
-        and bool((np.frombuffer(view, dtype=np.uint8)[ends[:-1]] == 10).all())
-        and count_texts(view, b"\n", np.array([[low, high]])) == len(starts) - 1
-    )
 
 
 @functools.lru_cache(maxsize=256)

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 from re2 import _re2  # the wrapper above it builds a Python object for each match, at five times the cost
 
 from sourcelight.core.errors import PatternError
 from sourcelight.core.patterns.buffers import Offsets
+from sourcelight.core.patterns.bulk import mask_of, paced
 from sourcelight.core.patterns.halting import Stopped, check, never
 from sourcelight.core.patterns.runs import ClassRuns
 
@@ -24,8 +24,6 @@ FEW_ROWS = 64
 """Rows below which a Python loop beats the set-up of Arrow's kernels."""
 MOST_ROUNDS = 8
 """Matches of a line that are looked for in all lines at once; lines with more are finished one by one."""
-CHUNK_BYTES = 4 << 20
-"""Bytes of text that are copied together for one call of a kernel."""
 
 MATCHES_PER_CHECK = 16
 """Matches between two looks at whether to stop: one in a line of megabytes takes a millisecond."""
@@ -116,18 +114,12 @@ class ExactMatcher:
         rows: list[Offsets] = []
         lows: list[Offsets] = []
         highs: list[Offsets] = []
-        sizes = np.cumsum(ends - starts)
-        first = 0
-        while first < len(starts):
-            done = int(sizes[first - 1]) if first else 0
-            last = max(int(np.searchsorted(sizes, done + CHUNK_BYTES, side="right")), first + 1)
-            check(stopped)
-            chunk = self._chunk if self._runs is None else self._by_runs
+        chunk = self._chunk if self._runs is None else self._by_runs
+        for first, last in paced(ends - starts, stopped):
             row, low, high = chunk(view, starts[first:last], ends[first:last], stopped)
             rows.append(row + first)
             lows.append(low)
             highs.append(high)
-            first = last
         if not rows:
             return _empty(), _empty(), _empty()
         return np.concatenate(rows), np.concatenate(lows), np.concatenate(highs)
@@ -160,8 +152,8 @@ class ExactMatcher:
             check(stopped)
             texts = gathered(view, starts[rows] + froms, ends[rows])
             spans = pc.extract_regex_span(texts, pattern=f"(?P<m>{self._kernel_source})")
-            hit = spans.is_valid().to_numpy(zero_copy_only=False)
-            pairs = spans.field(0).values.to_numpy().reshape(-1, 2)[hit]
+            hit = mask_of(spans.is_valid())
+            pairs = np.frombuffer(spans.field(0).values.buffers()[1], dtype=np.int64).reshape(-1, 2)[hit]
             rows, froms = rows[hit], froms[hit]
             low = froms + pairs[:, 0]
             froms = low + pairs[:, 1]
@@ -189,18 +181,16 @@ class ExactMatcher:
         table = np.array(found, dtype=np.int64).reshape(-1, 3)
         return table[:, 0], table[:, 1], table[:, 2]
 
-    def matches(self, view: memoryview, starts: Offsets, ends: Offsets) -> NDArray[np.bool_]:
-        """Tell for each text whether the pattern is found in it; empty matches count."""
-        if self._kernel_source is not None and len(starts) >= FEW_ROWS:
-            mask = pc.match_substring_regex(gathered(view, starts, ends), pattern=self._kernel_source)
-            return np.asarray(mask.to_numpy(zero_copy_only=False), dtype=np.bool_)
-        pairs = zip(starts.tolist(), ends.tolist(), strict=True)
-        texts = (bytes(view[start:end]) for start, end in pairs)
-        return np.array([self.first_start(text, 0, len(text)) >= 0 for text in texts], dtype=np.bool_)
-
 
 def gathered(view: memoryview, starts: Offsets, ends: Offsets) -> Any:
     """Copy texts into one Arrow string array; that they are UTF-8 is neither needed nor checked."""
+    if (starts[1:] >= ends[:-1]).all():
+        # Texts and what stands between them are an array over the bytes themselves: taking every other copies in C.
+        bounds = np.stack((starts, ends), axis=1).ravel() - starts[0]
+        data = pa.py_buffer(view[int(starts[0]) : int(ends[-1])])
+        whole = pa.LargeStringArray.from_buffers(len(bounds) - 1, pa.py_buffer(bounds), data)
+        every_other = np.arange(0, len(bounds), 2)
+        return whole.take(pa.Int64Array.from_buffers(pa.int64(), len(every_other), [None, pa.py_buffer(every_other)]))
     data = b"".join([view[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)])
     offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(ends - starts)))
     return pa.LargeStringArray.from_buffers(len(starts), pa.py_buffer(offsets), pa.py_buffer(data))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,6 @@ from sourcelight.core.patterns.buffers import Buffers, Offsets
 
 RANGE_COST = 4096
 """Bytes of scanning that one more range costs about as much as."""
-
-
-PORTION = 2 << 20
-"""Bytes scanned in one call, so that hits in one dense place don't decide about the whole, and scans can be stopped."""
-
 
 SPARSE = 1024
 """Bytes for each occurrence of a single byte below which comparing all bytes is quicker than a search for each one."""
@@ -68,19 +64,31 @@ def inside(offsets: Offsets, ranges: Offsets) -> Offsets:
     return kept
 
 
-def cut_at_lines(buffers: Buffers, ranges: Offsets) -> Offsets:
-    """Cut ranges that are far longer than `PORTION` at newlines into pieces of about that size."""
-    if not (ranges[:, 1] - ranges[:, 0] > 2 * PORTION).any():
+def cut_at_lines(buffers: Buffers, ranges: Offsets, portion: int) -> Offsets:
+    """Cut ranges that are far longer than `portion` bytes at newlines into pieces of about that size."""
+    if not (ranges[:, 1] - ranges[:, 0] > 2 * portion).any():
         return ranges
     pieces: list[tuple[int, int]] = []
     for (low, _), text in zip(ranges.tolist(), buffers.slices(ranges), strict=True):
         find = stringzilla.Str(text).find
         at, size = 0, len(text)
-        while size - at > 2 * PORTION and (newline := find(b"\n", at + PORTION, size)) >= 0:
+        while size - at > 2 * portion and (newline := find(b"\n", at + portion, size)) >= 0:
             pieces.append((low + at, low + newline + 1))
             at = newline + 1
         pieces.append((low + at, low + size))
     return np.array(pieces, dtype=np.int64)
+
+
+def portions(ranges: Offsets, size: int) -> Iterator[Offsets]:
+    """Cut a list of ranges into lists of at most `size` bytes, or one range; empty ranges are left out."""
+    ranges = ranges[ranges[:, 1] > ranges[:, 0]]
+    ends = np.cumsum(ranges[:, 1] - ranges[:, 0])
+    first = 0
+    while first < len(ranges):
+        done = int(ends[first - 1]) if first else 0
+        last = max(first + 1, int(np.searchsorted(ends, done + size, side="right")))
+        yield ranges[first:last]
+        first = last
 
 
 def find_in_all(buffers: Buffers, text: bytes, ranges: Offsets) -> Offsets:

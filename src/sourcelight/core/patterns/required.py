@@ -56,9 +56,12 @@ _NO_TEXT = _exactly((b"",))
 _ANY_TEXT = _Known(None, _EMPTY_TEXT, _EMPTY_TEXT, ANYTHING)
 
 
-def required_texts(tree: Node) -> Formula:
-    """Give the formula that the folded bytes of every match satisfy, if they hold none of `FOLD_HAZARDS`."""
-    return _know(tree).whole()
+def required_texts(tree: Node, *, fold_case: bool = True) -> Formula:
+    """Give the formula that the bytes of every match satisfy.
+
+    With `fold_case` these are the folded bytes, if they hold none of `FOLD_HAZARDS`; else the bytes as they are.
+    """
+    return _know(tree, folded=fold_case).whole()
 
 
 def drops_hazards(tree: Node) -> bool:
@@ -76,37 +79,39 @@ def _one_of(texts: Texts) -> Formula:
     return any_of(Needs(text) for text in sorted(texts))
 
 
-def _know(node: Node) -> _Known:
+def _know(node: Node, *, folded: bool) -> _Known:
     if isinstance(node, Chars):
-        return _know_chars(node)
+        return _know_chars(node, folded=folded)
     if isinstance(node, Anchor):
         return _NO_TEXT
     if isinstance(node, Concat):
         known = _NO_TEXT
         for part in node.parts:
-            known = _join(known, _know(part))
+            known = _join(known, _know(part, folded=folded))
         return known
     if isinstance(node, Alternate):
-        return _either([_know(part) for part in node.parts])
+        return _either([_know(part, folded=folded) for part in node.parts])
     if isinstance(node, Repeat):
-        return _know_repeat(node)
+        return _know_repeat(node, folded=folded)
     return _ANY_TEXT
 
 
 @functools.lru_cache(maxsize=4096)
-def _know_chars(node: Chars) -> _Known:
+def _know_chars(node: Chars, *, folded: bool) -> _Known:
     if node.wide is None:
         return _ANY_TEXT
-    texts = {fold(bytes((code,))) for code in range(128) if node.narrow >> code & 1}
-    wide = [code for code in node.wide if not (texts and code in _HAZARDS)]
+    texts = {bytes((code,)) for code in range(128) if node.narrow >> code & 1}
+    wide = [code for code in node.wide if not (folded and texts and code in _HAZARDS)]
+    if folded:
+        texts = set(map(fold, texts))
     texts.update(chr(code).encode("utf-8", "surrogatepass") for code in wide)
     return _exactly(texts) if len(texts) <= MOST_MEMBERS else _ANY_TEXT
 
 
-def _know_repeat(node: Repeat) -> _Known:
+def _know_repeat(node: Repeat, *, folded: bool) -> _Known:
     if node.high == 0:
         return _NO_TEXT
-    one = _know(node.part)
+    one = _know(node.part, folded=folded)
     if node.low == 0:
         return _either([one, _NO_TEXT]) if node.high == 1 else _ANY_TEXT
     copies = min(node.low, MOST_COPIES)

@@ -8,11 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sourcelight.core.errors import QueryError
-from sourcelight.core.query.fields import ALIASES, FIELDS
+from sourcelight.core.query.fields import ALIASES, COUNT_ALL, FIELDS
 from sourcelight.core.query.nodes import And, Filter, Node, Or, Pattern, Predicate, Query
 from sourcelight.core.query.parse import parse
-from sourcelight.core.query.printer import to_text
-from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.core.query.predicates import NOT_NEGATABLE
+from sourcelight.core.query.printer import check_depth, to_text
+from sourcelight.core.query.regexps import escape_regexp, exact_name
 from sourcelight.core.query.rewrite import combine
 
 
@@ -29,20 +30,29 @@ class Expression:
         return Expression(combine("or", [self.node, other.node]))
 
     def __invert__(self) -> Expression:
+        check_depth(self.node)
         return Expression(_negate(self.node))
 
     def __str__(self) -> str:
-        """Return text that reads as this expression whatever pattern type the search asks for."""
-        for slashed in (False, True):
-            body = to_text(self.node, slashed=slashed)
-            text = f"patternType:keyword ({body})" if isinstance(self.node, Or) else f"patternType:keyword {body}"
+        """Return text that reads as this expression whatever pattern type the search asks for.
+
+        Raises
+        ------
+        QueryError
+            No text reads as this expression, such as one with groups more than 100 levels deep.
+        """
+        check_depth(self.node)
+        node = _without_pattern_type(self.node)
+        if node is None:
+            return to_text(self.node)
+        # Only the regexp type has a regular expression under content:, and only keyword puts words side by side.
+        failure: QueryError | None = None
+        for pattern_type in ("keyword", "regexp"):
             try:
-                effective = parse(text, "standard").pattern_type
-            except QueryError:
-                continue
-            if effective == "keyword":
-                return text
-        return to_text(self.node)
+                return to_text(combine("and", [Filter("patterntype", pattern_type), node]))
+            except QueryError as error:
+                failure = failure or error
+        raise failure or QueryError("the expression is empty", stage="parse")
 
     def parse(self) -> Query:
         """Return the query, validated.
@@ -56,19 +66,38 @@ class Expression:
 
 
 def text(value: str) -> Expression:
-    """Return an exact phrase to find; spaces and every sign stand for themselves."""
+    """Return an exact phrase to find; spaces and every sign stand for themselves.
+
+    Raises
+    ------
+    ValueError
+        `value` is empty.
+    """
+    _refuse_empty("text", value)
     return Expression(Pattern(value, quoted=True))
 
 
 def regexp(value: str) -> Expression:
-    """Return a regular expression (RE2) to find."""
-    if not value:
-        raise ValueError("an empty regular expression finds everything: leave it out")
+    """Return a regular expression (RE2) to find.
+
+    Raises
+    ------
+    ValueError
+        `value` is empty.
+    """
+    _refuse_empty("regexp", value)
     return Expression(Pattern(value, "regexp"))
 
 
 def content(value: str) -> Expression:
-    """Return an exact phrase to find in file contents only, not in paths or names."""
+    """Return an exact phrase to find in file contents only, not in paths or names.
+
+    Raises
+    ------
+    ValueError
+        `value` is empty.
+    """
+    _refuse_empty("content", value)
     return Expression(Pattern(value, quoted=True, content=True))
 
 
@@ -78,12 +107,15 @@ def field(name: str, value: str) -> Expression:
     Raises
     ------
     ValueError
-        There is no such field, or it has a function of its own here.
+        There is no such field, it has a function of its own here, or `value` is empty.
     """
     known = ALIASES.get(name.lower())
     if known is None or known in {"content", "patterntype"}:
         raise ValueError(f"no field {name!r} to build; there are {', '.join(sorted(FIELDS))}")
+    _refuse_empty(known, value)
     revs: tuple[str, ...] | None = None
+    if known == "count" and value.lower() == "all":
+        value = str(COUNT_ALL)
     if known == "repo" and "@" in value:
         value, _, rest = value.partition("@")
         revs = tuple(rest.split(":"))
@@ -93,13 +125,25 @@ def field(name: str, value: str) -> Expression:
 
 
 def repo(value: str, *, rev: str = "") -> Expression:
-    """Return a filter on repository names by regular expression, at revision `rev` if one is given."""
+    r"""Return a filter on repository names by regular expression, at revision `rev` if one is given.
+
+    What follows the first ``@`` of `value` is a revision, as in a typed query; ``\x40`` is an at sign in a name.
+
+    Raises
+    ------
+    ValueError
+        `value` is empty, or names a revision beside `rev`.
+    """
+    _refuse_empty("repo", value)
+    if rev and "@" in value:
+        raise ValueError(f"repo: {value!r} names a revision after its @, and rev is {rev!r}; give one of them")
     return field("repo", f"{value}@{rev}" if rev else value)
 
 
 def exact_repo(name: str, *, rev: str = "") -> Expression:
     """Return a filter for the one repository called `name`."""
-    return repo(f"^{escape_regexp(name)}$", rev=rev)
+    _refuse_empty("exact_repo", name)
+    return repo(exact_name(name), rev=rev)
 
 
 def file(value: str) -> Expression:
@@ -109,6 +153,7 @@ def file(value: str) -> Expression:
 
 def exact_file(path: str) -> Expression:
     """Return a filter for the one path `path`."""
+    _refuse_empty("exact_file", path)
     return field("file", f"^{escape_regexp(path)}$")
 
 
@@ -131,7 +176,21 @@ def type_(*names: str) -> Expression:
 
 def count(limit: int | None) -> Expression:
     """Return a limit on the number of matches; None for all of them."""
-    return field("count", "99999999" if limit is None else str(limit))
+    return field("count", "all" if limit is None else str(limit))
+
+
+def _refuse_empty(what: str, value: str) -> None:
+    if not value:
+        raise ValueError(f"{what}: the value is empty, which matches everything; leave it out, or pass what to match")
+
+
+def _without_pattern_type(node: Node) -> Node | None:
+    if isinstance(node, And | Or):
+        args = [kept for arg in node.args if (kept := _without_pattern_type(arg)) is not None]
+        if isinstance(node, And):  # an empty filter holds everywhere, and is forgotten beside another term
+            args = [arg for arg in args if not (isinstance(arg, Filter) and not arg.value and not arg.revs)] or args[:1]
+        return combine("and" if isinstance(node, And) else "or", args) if args else None
+    return None if isinstance(node, Filter) and node.name == "patterntype" else node
 
 
 def _negate(node: Node) -> Node:
@@ -140,6 +199,8 @@ def _negate(node: Node) -> Node:
     if isinstance(node, Pattern):
         return Pattern(node.value, node.kind, negated=not node.negated, quoted=node.quoted, content=node.content)
     if isinstance(node, Predicate):
+        if (node.on, node.name) in NOT_NEGATABLE or node.on == "rev":
+            raise ValueError(f"{node.on}:{node.name}: can't be negated")
         return Predicate(node.on, node.name, node.args, negated=not node.negated)
     if not FIELDS[node.name].negatable:
         raise ValueError(f"{node.name}: can't be negated")

@@ -33,7 +33,7 @@ _CONTROLS = {"n": "\n", "r": "\r", "t": "\t"}
 
 @dataclass(slots=True)
 class RawPattern:
-    """A pattern term as written; `slashed` when it stood between slashes."""
+    """A pattern term as written; `slashed` when it stood between slashes, `value_start` behind its quote or slash."""
 
     start: int
     value: str
@@ -41,11 +41,15 @@ class RawPattern:
     quoted: bool = False
     slashed: bool = False
     negated: bool = False
+    value_start: int = 0
 
 
 @dataclass(slots=True)
 class RawFilter:
-    """A filter term as written; `field` in the writer's spelling, `predicate` is (name, arguments) or None."""
+    """A filter term as written; `field` in the writer's spelling, `predicate` is (name, arguments) or None.
+
+    `value_start` is where the value begins, behind its quote or behind the parenthesis of a predicate.
+    """
 
     start: int
     field: str
@@ -53,6 +57,7 @@ class RawFilter:
     negated: bool
     quoted: bool = False
     predicate: tuple[str, str] | None = None
+    value_start: int = 0
 
 
 class Lexer:
@@ -115,15 +120,15 @@ class Lexer:
         if found is None:
             return None
         name, begin = found.group(2), found.end()
-        made = RawFilter(position, name, "", negated=bool(found.group(1)))
+        made = RawFilter(position, name, "", negated=bool(found.group(1)), value_start=begin)
         if begin < len(self.text) and self.text[begin] in "\"'":
             made.value, end = self._strict(begin)
-            made.quoted = True
+            made.quoted, made.value_start = True, begin + 1
             return made, end
         predicate = self._predicate(ALIASES[name.lower()], begin)
         if predicate is not None:
             made.predicate, end = predicate
-            made.value = self.text[begin:end]
+            made.value, made.value_start = self.text[begin:end], begin + len(made.predicate[0]) + 1
             return made, end
         found_end = self.balanced(begin)
         end = _end(_RAW_BEFORE_PAREN, self.text, begin) if found_end is None else found_end
@@ -141,9 +146,9 @@ class Lexer:
             if delimited is not None:
                 value, end = delimited
                 if char != "/":
-                    return RawPattern(position, value, "literal", quoted=True), end
+                    return RawPattern(position, value, "literal", quoted=True, value_start=position + 1), end
                 if value:
-                    return RawPattern(position, value, "regexp", slashed=True), end
+                    return RawPattern(position, value, "regexp", slashed=True, value_start=position + 1), end
                 return RawPattern(position, "//", "literal"), end
         balanced_end = None if self.plain_parens else self.balanced(position)
         if balanced_end is not None and balanced_end > position:
@@ -153,7 +158,7 @@ class Lexer:
         else:
             end = _end(_WORD_WITH_PAIRS if self.plain_parens else _RAW_BEFORE_PAREN, self.text, position)
         end = max(end, position + 1)
-        return RawPattern(position, self.text[position:end], plain), end
+        return RawPattern(position, self.text[position:end], plain, value_start=position), end
 
     def balanced(self, start: int) -> int | None:
         """Return the end of the text with balanced parentheses at `start`, None when it is not plain text.

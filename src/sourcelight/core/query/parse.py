@@ -9,7 +9,7 @@ from datetime import datetime
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query.fields import present
 from sourcelight.core.query.lexer import RawFilter
-from sourcelight.core.query.nodes import Query
+from sourcelight.core.query.nodes import Node, Query
 from sourcelight.core.query.parser import Group, Raw, parse_tree
 from sourcelight.core.query.plan import alternatives
 from sourcelight.core.query.rewrite import Rewriter
@@ -69,19 +69,62 @@ def _known(text: str, pattern_type: str | None, version: str) -> Query:
 
 
 def _parsed(text: str, pattern_type: str | None, version: str, now: datetime | None) -> Query:
-    requested = _requested_type(text, pattern_type, version)
-    _check_text(text)
-    effective = _type_in_query(text) or requested
-    raw = parse_tree(text, effective)
-    if raw is None:
+    effective = effective_pattern_type(text, pattern_type, version=version)
+    root, rewriter = _rewritten(text, effective)
+    if root is None:
         return Query(text, effective, None, ())
-    rewriter = Rewriter(text, effective)
-    root = rewriter.rewrite(raw)
     plan = alternatives(root, text, effective)
-    validator = Validator(text, rewriter.position, now or present())
+    validator = Validator(text, rewriter, now or present())
     for alternative in plan:
         validator.check(alternative)
     return Query(text, effective, root, plan)
+
+
+def read_tree(text: str, pattern_type: str = "standard") -> tuple[str, Node | None]:
+    """Return the effective pattern type and the tree of `text`, without a check of its values.
+
+    Raises
+    ------
+    QueryError
+        The text has no tree.
+    """
+    effective = effective_pattern_type(text, pattern_type)
+    return effective, _rewritten(text, effective)[0]
+
+
+def effective_pattern_type(text: str, pattern_type: str | None = "standard", *, version: str = "V3") -> str:
+    """Return the pattern type in which `text` is read: that of its first ``patternType:``, else the requested one.
+
+    The reference reads the text once as ``literal`` to find the filter (rules 2), and ignores the filter where that
+    fails, as for every query with a ``)`` that only quotes or slashes explain: ``/[)]/``. A filter that stands in the
+    query must not be without effect: where ``literal`` finds none, the requested type decides, and where that can't
+    read the text, the next one that can.
+
+    Raises
+    ------
+    QueryError
+        `pattern_type` or `version` is unknown, or the text is too long or not Unicode.
+    """
+    requested = _requested_type(text, pattern_type, version)
+    check_text(text)
+    if "patterntype:" not in text.lower():
+        return requested
+    for trial in dict.fromkeys(("literal", requested, "keyword", "regexp", "standard")):
+        try:
+            found = _first_pattern_type(parse_tree(text, trial))
+        except QueryError:
+            continue
+        if found is not None:
+            return found
+        if trial == requested:  # the filter is inside quotes or slashes
+            break
+    return requested
+
+
+def _rewritten(text: str, effective: str) -> tuple[Node | None, Rewriter]:
+    rewriter = Rewriter(text, effective)
+    raw = parse_tree(text, effective)
+    return (None if raw is None else rewriter.rewrite(raw)), rewriter
 
 
 def _requested_type(text: str, pattern_type: str | None, version: str) -> str:
@@ -95,7 +138,8 @@ def _requested_type(text: str, pattern_type: str | None, version: str) -> str:
     return _BY_VERSION[version]
 
 
-def _check_text(text: str) -> None:
+def check_text(text: str) -> None:
+    """Raise QueryError for a query that is too long, or not Unicode."""
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:
@@ -111,18 +155,12 @@ def effective_type(value: str) -> str | None:
     return _IN_QUERY.get(value)
 
 
-def _type_in_query(text: str) -> str | None:
-    if "patterntype:" not in text.lower():
-        return None
-    try:
-        tree = parse_tree(text, "literal")
-    except QueryError:
-        return None
-    waiting: list[Raw] = [] if tree is None else [tree]
-    while waiting:
-        node = waiting.pop()
+def _first_pattern_type(tree: Raw | None) -> str | None:
+    pending: list[Raw] = [] if tree is None else [tree]
+    while pending:
+        node = pending.pop()
         if isinstance(node, Group):
-            waiting.extend(reversed(node.args))
+            pending.extend(reversed(node.args))
         elif isinstance(node, RawFilter) and node.field.lower() == "patterntype" and node.value in _IN_QUERY:
             return _IN_QUERY[node.value]
     return None

@@ -16,7 +16,7 @@ from sourcelight.core.query.regexps import regexp_fault
 
 Arguments = dict[str, Any]
 
-_NOT_NEGATABLE = {("repo", "has.description"): "repo:has.description", ("file", "has.content"): "file:contains.content"}
+NOT_NEGATABLE = {("repo", "has.description"): "repo:has.description", ("file", "has.content"): "file:contains.content"}
 _META_PART = re.compile(
     r"""\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|/((?:[^/\\]|\\.)*)/|([^:"'/][^:]*|))\s*""", re.DOTALL
 )
@@ -44,7 +44,7 @@ def predicate(on: str, written: str, text: str, *, negated: bool) -> Predicate:
         Whether the filter is negated.
     """
     name, read = _READERS[on, written]
-    forbidden = _NOT_NEGATABLE.get((on, name)) if negated else None
+    forbidden = NOT_NEGATABLE.get((on, name)) if negated else None
     fault = f'search predicate "{forbidden}" does not support negation'
     args: Arguments = {}
     try:

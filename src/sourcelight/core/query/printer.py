@@ -3,54 +3,113 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Any
 
 from sourcelight.core.errors import QueryError
-from sourcelight.core.query.lexer import WHITE, RawFilter, RawPattern
+from sourcelight.core.query.lexer import RawFilter, RawPattern
 from sourcelight.core.query.nodes import And, Filter, Node, Or, Pattern, Predicate
-from sourcelight.core.query.parser import Group, Raw, parse_tree
+from sourcelight.core.query.parse import PATTERN_TYPES, check_text, effective_pattern_type, effective_type, read_tree
+from sourcelight.core.query.parser import MAX_DEPTH, Group, Raw, parse_tree
 from sourcelight.core.query.predicates import predicate
-from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.query.rewrite import escape_bare_parens
 
 _CONTROLS = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _SLASHED = re.compile(r"\\(?=[\\/nrt]|\Z)|/")
 _OPEN_MARK = re.compile(r"""(["'/])(?:(?!\1)[^\\]|\\.)*\\?""", re.DOTALL)  # a later term may close it
-_WHITE = re.compile(f"[{WHITE}]")
+_SAFE_VALUE = re.compile(r"(?:[\w./^$@:*+|-]|\\[.\w+-])+", re.ASCII)
 _META_PLAIN = re.compile(r"[\w.@+*-][\w.@+* -]*(?<! )")
 
 
-def to_text(node: Node | None, pattern_type: str = "keyword", *, slashed: bool = False) -> str:
+def to_text(node: Node | None, pattern_type: str = "keyword") -> str:
     r"""Return a query that reads as `node` when it is parsed as `pattern_type`.
 
-    Two things are written differently from how they may have been typed: a literal that can only stand in quotes gets
-    them (and is marked so when read again), and ``patterntype:`` is left out, because the text is in `pattern_type`.
+    The text is parsed before it is returned, and a tree without such a text is refused. One thing may be written
+    differently from how it was typed: a literal that can only stand in quotes gets them (and is marked so when read
+    again). A ``patternType:`` filter in the tree stays, and the text is in that type whatever `pattern_type` says.
 
     Parameters
     ----------
     node
         A canonical tree; None gives an empty text.
     pattern_type
-        ``keyword`` or ``regexp``.
-    slashed
-        Write literals as regular expressions between slashes, which every type but ``literal`` reads alike.
+        ``keyword``, ``standard``, ``regexp`` or ``literal``. Only ``keyword`` can express every literal, and only
+        ``regexp`` a regular expression under ``content:``.
 
     Raises
     ------
-    ValueError
-        `node` has a part that `pattern_type` can't express, such as a regular expression under ``content:`` in
-        keyword type.
+    QueryError
+        No text of `pattern_type` reads as `node`; also a ValueError.
 
     Examples
     --------
     >>> to_text(And((Filter("repo", "redis"), Pattern("foo bar"))))
     'repo:redis "foo bar"'
     """
-    if pattern_type not in {"keyword", "regexp"}:
-        raise ValueError(f"queries are written in keyword or regexp type, not {pattern_type!r}")
-    printer = _Printer(pattern_type, slashed=slashed)
-    return "" if node is None or _is_pattern_type(node) else printer.text(node, 0)
+    if pattern_type not in PATTERN_TYPES:
+        raise ValueError(f"pattern_type must be one of {', '.join(PATTERN_TYPES)}, got {pattern_type!r}")
+    if node is None:
+        return ""
+    check_depth(node)
+    chosen = _pattern_type_of(node)
+    effective = chosen or pattern_type
+    # A patternType: must win whatever a search asks for.
+    requested = PATTERN_TYPES if chosen else (pattern_type,)
+    expected = _comparable(node)
+    for is_explicit in (False, True):
+        text = _Printer(effective, is_explicit=is_explicit).text(node, 0)
+        check_text(text)
+        if _reads_as(text, requested, effective, expected):
+            return text
+    raise QueryError(
+        f"no query of type {effective} reads as this expression",
+        query=text[:200],
+        hint="write the text with its special characters as a regular expression, or use fewer parentheses",
+        stage="parse",
+    )
+
+
+def check_depth(node: Node) -> None:
+    """Raise QueryError for a tree with more levels than a query may have."""
+    level, depth = [node], 0
+    while level:
+        depth += 1
+        if depth > MAX_DEPTH:
+            raise QueryError(
+                f"groups are nested deeper than {MAX_DEPTH} levels",
+                hint="join the alternatives of one field into one regular expression",
+                stage="parse",
+            )
+        level = [arg for parent in level if isinstance(parent, And | Or) for arg in parent.args]
+
+
+def _pattern_type_of(node: Node) -> str | None:
+    if isinstance(node, And | Or):
+        return next((found for arg in node.args if (found := _pattern_type_of(arg)) is not None), None)
+    return effective_type(node.value) if isinstance(node, Filter) and node.name == "patterntype" else None
+
+
+def _reads_as(text: str, requested: Sequence[str], effective: str, expected: Any) -> bool:
+    """Tell whether `text` has the `effective` type and the `expected` tree under every requested type."""
+    try:
+        if any(effective_pattern_type(text, each) != effective for each in requested):
+            return False
+        root = read_tree(text, requested[0])[1]
+    except QueryError:
+        return False
+    return root is not None and _comparable(root) == expected
+
+
+def _comparable(node: Node) -> Any:
+    """Return `node` without quotes and the order of operands, which change no meaning."""
+    if isinstance(node, And | Or):
+        return (type(node).__name__, sorted((_comparable(arg) for arg in node.args), key=repr))
+    if isinstance(node, Predicate):
+        return ("Predicate", node.on, node.name, sorted(node.args.items()), node.negated)
+    if isinstance(node, Filter):
+        return ("Filter", node.name, node.value, node.negated, node.revs)
+    return ("Pattern", node.value, node.kind, node.negated, node.content)
 
 
 def quote_value(value: str) -> str:
@@ -63,7 +122,9 @@ def quote_value(value: str) -> str:
     >>> quote_value("5 days ago")
     '"5 days ago"'
     """
-    return value if value and _is_plain_value(value) else _in_quotes(value)
+    # Predicates are known to three fields; other fields read the rest alike.
+    is_plain = value and all(_is_plain_value(field, value) for field in ("repo", "file", "rev"))
+    return value if is_plain else _in_quotes(value)
 
 
 def quote_pattern(text: str) -> str:
@@ -76,73 +137,70 @@ def slash_regexp(regexp: str) -> str:
     return f"/{_SLASHED.sub(lambda found: chr(92) + found.group(), regexp)}/"
 
 
-def literal_regexp(text: str) -> str:
-    """Return a regular expression without white space that matches just `text`."""
-    return _WHITE.sub(lambda found: rf"\x{{{ord(found.group()):x}}}", escape_regexp(text)).replace(r"\x{20}", r"\ ")
-
-
 class _Printer:
-    def __init__(self, pattern_type: str, *, slashed: bool) -> None:
+    """Writes nodes in one pattern type; `is_explicit` writes every AND, every nested group and all slashes."""
+
+    def __init__(self, pattern_type: str, *, is_explicit: bool) -> None:
         self._type = pattern_type
-        self._slashed = slashed
+        self._is_explicit = is_explicit
+        self._and = " " if pattern_type == "keyword" and not is_explicit else " AND "
 
     def text(self, node: Node, depth: int) -> str:
         if isinstance(node, Filter):
-            return self._filter(node)
+            return _filter(node)
         if isinstance(node, Predicate):
             return _predicate(node)
         if isinstance(node, Pattern):
             return self._pattern(node)
-        parts = [self._operand(arg, node, depth) for arg in node.args if not _is_pattern_type(arg)]
-        if isinstance(node, Or):
-            return " OR ".join(parts)
-        return (" " if self._type == "keyword" and not self._slashed else " AND ").join(parts)
+        parts = [self._operand(arg, node, depth) for arg in node.args]
+        return (" OR " if isinstance(node, Or) else self._and).join(parts)
 
     def _operand(self, arg: Node, parent: And | Or, depth: int) -> str:
         text = self.text(arg, depth + 1)
+        if not isinstance(arg, And | Or):
+            return text
         # Near the top an AND inside an OR needs its parentheses: they keep its filters from being moved out.
-        grouped = isinstance(arg, Or) or (isinstance(arg, And) and (isinstance(parent, And) or depth < 2))
-        return f"({text})" if grouped and " " in text else text
-
-    def _filter(self, node: Filter) -> str:
-        value = node.value
-        if node.name == "repo" and node.revs is not None:
-            value = f"{value}@{':'.join(node.revs)}"
-        written = _in_quotes(value) if node.quoted else quote_value(value) if value else ""
-        return f"{'-' if node.negated else ''}{node.name}:{written}"
+        is_group = isinstance(arg, Or) or isinstance(parent, And) or depth < 2 or self._is_explicit
+        return f"({text})" if is_group and " " in text else text
 
     def _pattern(self, node: Pattern) -> str:
         if node.content:
             return f"{'-' if node.negated else ''}content:{self._content(node)}"
-        if node.kind == "regexp":
-            text = self._regexp(node.value)
-        elif self._slashed and node.value:
-            text = slash_regexp(literal_regexp(node.value))
-        elif node.quoted or self._type == "regexp":
-            text = _in_quotes(node.value)
-        else:
-            text = quote_pattern(node.value)
+        text = self._regexp(node.value) if node.kind == "regexp" else self._literal(node)
         return f"NOT {text}" if node.negated else text
 
+    def _literal(self, node: Pattern) -> str:
+        if self._type in {"standard", "literal"}:
+            return node.value  # there are no quotes; what can't stand bare is refused when the text is read again
+        return _in_quotes(node.value) if node.quoted or self._type == "regexp" else quote_pattern(node.value)
+
     def _regexp(self, value: str) -> str:
-        if self._type == "regexp" and escape_bare_parens(value) == value and _alone(value, "regexp") == value:
+        is_bare = self._type == "regexp" and not self._is_explicit and escape_bare_parens(value) == value
+        if is_bare and _alone(value, "regexp") == value:
             return value
         if not value:
-            raise ValueError("an empty regular expression can't be written between slashes")
+            raise QueryError("an empty regular expression can't be written between slashes", stage="parse")
         return slash_regexp(value)
 
     def _content(self, node: Pattern) -> str:
         if node.kind == "regexp":
-            if self._type != "regexp" or not (
-                _is_plain_value(node.value) and escape_bare_parens(node.value) == node.value
-            ):
-                raise ValueError(f"content:{node.value} as a regular expression can't be written in {self._type} type")
+            if self._type != "regexp" or (node.value and not _is_plain_value("content", node.value)):
+                message = f"content:{node.value} as a regular expression can't be written in {self._type} type"
+                raise QueryError(message, hint="leave content: out and add type:file", stage="parse")
             return node.value
-        return _in_quotes(node.value) if node.quoted or self._type == "regexp" else quote_value(node.value)
+        return _in_quotes(node.value) if node.quoted or self._type == "regexp" else _value("content", node.value)
 
 
-def _is_pattern_type(node: Node) -> bool:
-    return isinstance(node, Filter) and node.name == "patterntype"
+def _filter(node: Filter) -> str:
+    value = node.value
+    if node.name == "repo" and node.revs is not None:
+        value = f"{value}@{':'.join(node.revs)}"
+    name = "patternType" if node.name == "patterntype" else node.name
+    return f"{'-' if node.negated else ''}{name}:{_in_quotes(value) if node.quoted else _value(node.name, value)}"
+
+
+def _value(field: str, value: str) -> str:
+    return value if not value or _is_plain_value(field, value) else _in_quotes(value)
 
 
 def _predicate(node: Predicate) -> str:
@@ -153,7 +211,7 @@ def _predicate(node: Predicate) -> str:
         back = predicate(node.on, *read.predicate, negated=read.negated)
         if (back.name, dict(back.args), back.negated) == (node.name, dict(node.args), node.negated):
             return text
-    raise ValueError(f"{text} can't be written so that it reads back alike")
+    raise QueryError(f"{text} can't be written so that it reads back alike", stage="parse")
 
 
 def _arguments(node: Predicate) -> str:
@@ -187,9 +245,11 @@ def _in_quotes(text: str) -> str:
 
 
 @lru_cache(maxsize=1 << 12)
-def _is_plain_value(value: str) -> bool:
+def _is_plain_value(field: str, value: str) -> bool:
     """Tell whether `value` unquoted is read whole, wherever a filter with it stands."""
-    return all(_value_between(f"{field}:{value}") == value for field in ("repo", "file", "rev"))
+    if _SAFE_VALUE.fullmatch(value):  # spares six parses for each repository of a large answer
+        return True
+    return _value_between(f"{field}:{value}") == value
 
 
 def _value_between(text: str) -> str | None:

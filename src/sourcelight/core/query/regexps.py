@@ -40,6 +40,24 @@ def escape_regexp(text: str) -> str:
     return re.sub(r"[\\.+*?()|\[\]{}^$]", r"\\\g<0>", text)
 
 
+def exact_name(name: str) -> str:
+    r"""Return the value of ``repo:`` that matches the repository `name` alone.
+
+    An at sign would begin a revision and can't be escaped in a query, so it is written as its number.
+
+    Examples
+    --------
+    >>> exact_name("example.org/team@home")
+    '^example\\.org/team\\x40home$'
+    """
+    return f"^{escape_name(name)}$"
+
+
+def escape_name(name: str) -> str:
+    """Return the name of a repository as part of a ``repo:`` expression."""
+    return escape_regexp(name).replace("@", r"\x40")
+
+
 def _re2_reason(text: str) -> str | None:
     import re2
 

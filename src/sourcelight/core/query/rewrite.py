@@ -34,12 +34,24 @@ class Rewriter:
         self.text = text
         self.pattern_type = pattern_type
         self._starts: dict[int, int] = {}
+        self._values: dict[int, tuple[tuple[int, str], ...]] = {}
         self._kept: list[Node] = []
 
     def position(self, leaf: Node) -> int | None:
         """Return the byte offset in the query where `leaf` begins, None when it is not from this query."""
         start = self._starts.get(id(leaf))
-        return None if start is None else len(self.text[:start].encode("utf-8", "surrogatepass"))
+        return None if start is None else self.byte_offset(start)
+
+    def values(self, leaf: Node) -> tuple[tuple[int, str], ...]:
+        """Return the parts that `leaf` is made of: the character where each begins in the query, and its value.
+
+        A regular expression that was joined from several terms has several; a node that is not from this query, none.
+        """
+        return self._values.get(id(leaf), ())
+
+    def byte_offset(self, position: int) -> int:
+        """Return the offset in bytes of a character of the query."""
+        return len(self.text[:position].encode("utf-8", "surrogatepass"))
 
     def rewrite(self, tree: Raw) -> Node:
         """Return the canonical tree.
@@ -50,15 +62,17 @@ class Rewriter:
             A group with an operator stands beside plain terms in standard or literal type.
         """
         if isinstance(tree, RawFilter):
-            return self._leaf(self._filter(tree), tree.start)
+            return self._leaf(self._filter(tree), tree.start, ((tree.value_start, _own_value(tree)),))
         if isinstance(tree, RawPattern):
-            return self._leaf(self._pattern(tree), tree.start)
+            pattern = self._pattern(tree)
+            return self._leaf(pattern, tree.start, ((tree.value_start, pattern.value),))
         if tree.kind == "run":
             return self._run(tree.args)
         return combine(tree.kind, [self.rewrite(arg) for arg in tree.args])
 
-    def _leaf(self, node: Node, start: int) -> Node:
+    def _leaf(self, node: Node, start: int, values: tuple[tuple[int, str], ...] = ()) -> Node:
         self._starts[id(node)] = start
+        self._values[id(node)] = values
         self._kept.append(node)  # an id is only unique while its object lives
         return node
 
@@ -113,7 +127,16 @@ class Rewriter:
             return [self._leaf(Pattern(" ".join(raw.value for raw in raws)), raws[0].start)]
         patterns = [self._pattern(raw) for raw in raws]
         parts = [escape_regexp(node.value) if node.kind == "literal" else node.value for node in patterns]
-        return [self._leaf(Pattern(".*?".join(f"(?:{part})" for part in parts), "regexp"), raws[0].start)]
+        joined = Pattern(".*?".join(f"(?:{part})" for part in parts), "regexp")
+        values = tuple((raw.value_start, part) for raw, part in zip(raws, parts, strict=True))
+        return [self._leaf(joined, raws[0].start, values)]
+
+
+def _own_value(raw: RawFilter) -> str:
+    if raw.predicate is not None:
+        return raw.predicate[1]
+    is_repo = ALIASES[raw.field.lower()] == "repo" and not raw.negated
+    return raw.value.partition("@")[0] if is_repo else raw.value
 
 
 def combine(kind: str, nodes: list[Node]) -> Node:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable
 from datetime import datetime
 from typing import NoReturn
 
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query.fields import FIELDS, quoted
-from sourcelight.core.query.nodes import Alternative, Filter, Node, Predicate
+from sourcelight.core.query.nodes import Alternative, Filter, Node, Pattern, Predicate
 from sourcelight.core.query.plan import patterns_of
 from sourcelight.core.query.predicates import FaultyPredicate
 from sourcelight.core.query.regexps import regexp_fault
+from sourcelight.core.query.rewrite import Rewriter
 
+BACKSLASH = "put a backslash before characters that should stand for themselves"
+_SHOWN = 60
+"""Characters of a regular expression that a hint quotes."""
+_MAX_PARTS = 1_000  # of a joined expression that are compiled alone: bounds the time of a hostile query
+_HIDING = re.compile(r"[\[\]()\\]")
 _ONLY_COMMITS = frozenset({"author", "before", "after", "message"})
 _BOTH_REVS = (
     "invalid syntax. You specified both @ and rev: for a repo: filter and I don't know how to interpret this. "
@@ -37,15 +43,15 @@ class Validator:
     ----------
     text
         The whole query, for the error.
-    position
-        Gives the byte offset of a leaf, None when it has none.
+    source
+        Says where the leaves of the query stand in `text`.
     now
         The time relative dates count from.
     """
 
-    def __init__(self, text: str, position: Callable[[Node], int | None], now: datetime) -> None:
+    def __init__(self, text: str, source: Rewriter, now: datetime) -> None:
         self._text = text
-        self._position = position
+        self._source = source
         self._now = now
         self._valid: set[int] = set()
 
@@ -56,15 +62,37 @@ class Validator:
             self._check_filter(node, counts)
         if alternative.pattern is not None and id(alternative.pattern) not in self._valid:
             for pattern in patterns_of(alternative.pattern):
-                fault = regexp_fault(pattern.value) if pattern.kind == "regexp" else None
-                if fault:
-                    self._fail(fault, pattern, "put a backslash before characters that should stand for themselves")
+                if pattern.kind == "regexp":
+                    self._check_regexp(pattern)
             self._valid.add(id(alternative.pattern))
         self._check_revisions(alternative)
         self._check_types(alternative)
 
     def _fail(self, message: str, node: Node, hint: str = "") -> NoReturn:
-        raise QueryError(message, query=self._text, position=self._position(node), hint=hint, stage="validate")
+        position = self._source.position(node)
+        raise QueryError(message, query=self._text, position=position, hint=hint, stage="validate")
+
+    def _check_regexp(self, pattern: Pattern) -> None:
+        fault = regexp_fault(pattern.value)
+        parts = self._source.values(pattern)
+        if fault is None and len(parts) < 2:
+            return
+        # Terms can hide each other's faults when they are joined: `[a b]` would become `(?:[a).*?(?:b])`.
+        for start, value in parts[:_MAX_PARTS]:
+            reason = regexp_fault(value) if fault is not None or _HIDING.search(value) else None
+            if reason is not None:
+                self._blame(fault or reason, reason, start, value, "content:" if pattern.content else "")
+        if fault is not None:
+            self._fail(fault, pattern, BACKSLASH)
+
+    def _blame(self, message: str, reason: str, start: int, value: str, owner: str) -> NoReturn:
+        """Raise `message` at the place in the query where the regular expression `value` goes wrong."""
+        excerpt = reason.rpartition(": `")[2].removesuffix("`")
+        within = self._text.find(excerpt, start, start + 2 * len(value) + 2) if excerpt else start + len(value)
+        position = self._source.byte_offset(start if within < 0 else within)
+        shown = value if len(value) <= _SHOWN else value[:_SHOWN] + "…"
+        hint = f"the regular expression {shown!r}{f' of {owner}' if owner else ''} can't be read; {BACKSLASH}"
+        raise QueryError(message, query=self._text, position=position, hint=hint, stage="validate")
 
     def _check_filter(self, node: Filter | Predicate, counts: Counter[str]) -> None:
         field = FIELDS[_name(node)]
@@ -73,7 +101,11 @@ class Validator:
             self._fail(f"field {quoted(field.name)} may not be used more than once", node, other)
         if id(node) in self._valid:
             return
+        owner = f"{'-' if node.negated else ''}{field.name}:"
+        parts = self._source.values(node)
         if isinstance(node, FaultyPredicate):
+            if parts and "error parsing regexp" in node.fault:
+                self._blame(node.fault, node.fault, *parts[0], f"{owner}{node.name}()")
             self._fail(node.fault, node)
         if field.name == "g":
             self._fail('unrecognized field "g"', node)
@@ -82,6 +114,8 @@ class Validator:
             self._fail(negation, node)
         if isinstance(node, Filter) and field.check is not None:
             fault = field.check(node.value, self._now)
+            if fault and parts and fault[0].startswith("error parsing regexp"):
+                self._blame(fault[0], fault[0], *parts[0], owner)
             if fault:
                 self._fail(fault[0], node, fault[1])
         if node.negated and not field.negatable:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from sourcelight.core.batches.schema import SERVICE
-from sourcelight.display.frames.tables import shown_table
+from sourcelight.core.batches.schema import MATCHES, SERVICE, Column
+from sourcelight.display.frames.schema import table_schema
+from sourcelight.display.frames.tables import shown_table, to_pandas
 
 _FILE = ("repository", "revision", "path")
 _MERGE_AT = 64
@@ -79,9 +81,16 @@ def _plain(kind: Any) -> Any:
 
 
 def counts_frame(table: Any, attrs: dict[str, Any]) -> Any:
-    """DataFrame of a table of counts, most matches first, ties by the other columns."""
-    by = [n for n in table.column_names if n not in {"matches", "files"}]
-    order = [("matches", "descending"), *((n, "ascending") for n in by)]
-    frame = table.sort_by(order).to_pandas()
-    frame.attrs.update(attrs)
-    return frame
+    """DataFrame of a table of counts, most matches first, ties by the other columns; dtypes do not depend on rows."""
+    known = {column.name: column for column in (SERVICE, *MATCHES)}
+    by = [name for name in table.column_names if name not in {"matches", "files"}]
+    columns = [_text_column(known[name]) for name in by]
+    columns += [Column("matches", "int64", "matches"), Column("files", "int64", "files")]
+    order = [("matches", "descending"), *((name, "ascending") for name in by)]
+    table = table.select([column.name for column in columns]).cast(table_schema(columns))
+    return to_pandas(table.sort_by(order), columns, attrs)
+
+
+def _text_column(column: Column) -> Column:
+    """The column of a count: text is counted as it is, not by its place in a dictionary."""
+    return replace(column, type="string") if column.type.startswith("dict") else column

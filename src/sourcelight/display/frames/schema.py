@@ -123,8 +123,8 @@ _DTYPES = {
     "dict8": "category",
     "dict32": "category",
     "string": "str",
-    "list": "list<item: int32>[pyarrow]",
-    "strings": "list<item: string>[pyarrow]",
+    "list": "(0,)int32",
+    "strings": "(0,)object",
     "timestamp": "datetime64[us, UTC]",
     "float64": "float64",
 }

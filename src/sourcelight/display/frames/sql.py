@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from sourcelight.core.errors import CallError, MissingExtra
+from sourcelight.display.frames.schema import columns_of, table_schema
 
 Frame = Any
 _SHUT: dict[str, Any] = {
@@ -43,7 +44,8 @@ def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
     Returns
     -------
     DataFrame
-        What the statement gives: text is ``str``, integers with nulls are ``Int64``, lists are Arrow's. `attrs` are
+        What the statement gives: text is ``str``, integers with nulls are ``Int64``, lists of int32 or text as in other
+        frames, other nested values objects. `attrs` are
         those of `result`, and ``sql``.
 
     Raises
@@ -94,8 +96,15 @@ def _named(result: Any) -> dict[str, Any]:
         return {}
     found = {"matches": _arrow("result", result)}
     if hasattr(result, "table"):
-        found |= {name: _arrow(name, getattr(result, name)) for name in _PARTS if hasattr(result, name)}
+        found |= {name: _part(name, getattr(result, name)) for name in _PARTS if hasattr(result, name)}
     return found
+
+
+def _part(name: str, frame: Any) -> Any:
+    """A frame of the result as Arrow's; its columns keep their types where it has no rows or lists alone."""
+    import pyarrow as pa
+
+    return pa.Table.from_pandas(frame, schema=table_schema(columns_of(name)), preserve_index=False, safe=False)
 
 
 def _arrow(name: str, table: Any) -> Any:
@@ -159,6 +168,19 @@ def _frame(table: Any) -> Frame:
     return pd.DataFrame(columns, copy=False)
 
 
+def _nested(values: Any) -> Any:
+    """Lists of integers or text in the dtype of frames; what pandas could not read from a file again as objects."""
+    import pandas as pd
+    import pyarrow as pa
+
+    inner = values.type.value_type if pa.types.is_list(values.type) or pa.types.is_large_list(values.type) else None
+    if inner is not None and (inner == pa.int32() or pa.types.is_string(inner) or pa.types.is_large_string(inner)):
+        from sourcelight.display.frames.lists import ListArray
+
+        return ListArray(values.cast(pa.list_(pa.string() if inner != pa.int32() else inner)))
+    return pd.Series(values.to_pylist(), dtype=object).array
+
+
 def _column(values: Any) -> Any:
     import pandas as pd
     import pyarrow as pa
@@ -173,5 +195,5 @@ def _column(values: Any) -> Any:
     if pa.types.is_boolean(kind) and values.null_count:
         return pd.array(values.to_pylist(), dtype="boolean")
     if pa.types.is_nested(kind):
-        return pd.arrays.ArrowExtensionArray(values)
+        return _nested(values)
     return values.to_pandas().array

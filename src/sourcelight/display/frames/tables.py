@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from sourcelight.core.batches.schema import MATCHES, SERVICE, Column, arrow_type, conform
 from sourcelight.core.errors import MissingExtra
+from sourcelight.display.frames.categories import categorical, texts
 from sourcelight.display.frames.schema import table_schema
 
 Table = Any
 Frame = Any
-_FEW = 8  # so few categories are likely to come again: the name of a repository, a side, a status
-_MATCHES = tuple(c for c in MATCHES if c.shown)
+SHOWN: tuple[Column, ...] = tuple(c for c in MATCHES if c.shown)
 _FIRST: list[Callable[[], None]] = []
 
 
@@ -71,7 +71,7 @@ def rows_table(columns: Iterable[Column], rows: Sequence[Mapping[str, Any]]) -> 
     return pa.Table.from_pylist(list(rows), schema=table_schema(columns))
 
 
-def to_pandas(table: Table, columns: Sequence[Column] = _MATCHES, attrs: Mapping[str, Any] | None = None) -> Frame:
+def to_pandas(table: Table, columns: Sequence[Column] = SHOWN, attrs: Mapping[str, Any] | None = None) -> Frame:
     """DataFrame of an Arrow table, one Arrow-backed column at a time and without copying text.
 
     Parameters
@@ -102,12 +102,9 @@ def _array(values: Any, column: Column) -> Any:
     import pandas as pd
 
     kind = column.type
-    if kind in {"dict8", "dict32"}:
-        return _categorical(values)
-    if kind in {"list", "strings"}:
-        return pd.arrays.ArrowExtensionArray(values)
-    if kind == "string":
-        return _texts(values)
+    make = _MAKERS.get(kind)
+    if make is not None:
+        return make(values)
     if kind == "timestamp":
         return pd.array(values.to_numpy(), dtype="datetime64[us, UTC]")
     missing = values.null_count
@@ -115,7 +112,51 @@ def _array(values: Any, column: Column) -> Any:
         mask = values.is_null().to_numpy() if missing else np.zeros(len(values), np.bool_)
         made = pd.arrays.BooleanArray if kind == "bool" else pd.arrays.IntegerArray
         return made(_copied(values), mask)
+    if kind == "float64":
+        return np.array(values.to_numpy(), dtype=np.float64)  # NaN for null
     return _copied(values)
+
+
+def pandas_metadata(columns: Sequence[Column]) -> dict[bytes, bytes]:
+    """Metadata of a file's schema from which pandas gives `columns` the dtypes of a frame."""
+    import pyarrow as pa
+
+    frame = to_pandas(table_schema(columns).empty_table(), columns)
+    metadata: dict[bytes, bytes] = pa.Table.from_pandas(frame, preserve_index=False).schema.metadata
+    return metadata
+
+
+def list_values(values: Any) -> list[list[Any] | None]:
+    """Python lists of an Arrow column of lists; makes no Arrow scalar per row."""
+    import pyarrow as pa
+
+    rows: list[list[Any] | None] = []
+    for array in values.chunks if isinstance(values, pa.ChunkedArray) else [values]:
+        if array.null_count == len(array):
+            rows += [None] * len(array)
+            continue
+        inner, offsets = array.values.to_pylist(), array.offsets.to_pylist()  # noqa: PD011 - Arrow's
+        found: list[list[Any] | None] = [inner[start:end] for start, end in itertools.pairwise(offsets)]
+        if array.null_count:
+            valid = array.is_valid().to_pylist()
+            found = [row if is_valid else None for row, is_valid in zip(found, valid, strict=True)]
+        rows += found
+    return rows
+
+
+def _lists(values: Any) -> Any:
+    from sourcelight.display.frames.lists import ListArray
+
+    return ListArray(values)
+
+
+_MAKERS: Mapping[str, Callable[[Any], Any]] = {
+    "dict8": categorical,
+    "dict32": categorical,
+    "list": _lists,
+    "strings": _lists,
+    "string": texts,
+}
 
 
 def _copied(values: Any) -> Any:
@@ -124,52 +165,6 @@ def _copied(values: Any) -> Any:
     import pyarrow as pa
 
     return np.array(values.fill_null(False if pa.types.is_boolean(values.type) else 0))
-
-
-def _texts(values: Any) -> Any:
-    """Texts as pandas' ``str``, kept by Arrow."""
-    import numpy as np
-    import pandas as pd
-
-    dtype: Any = pd.StringDtype("pyarrow", na_value=np.nan)
-    return dtype.__from_arrow__(values)
-
-
-def _categorical(values: Any) -> Any:
-    import numpy as np
-    import pandas as pd
-
-    one = values.combine_chunks()
-    try:
-        dtype = _categories(one.dictionary)
-    except ValueError:  # categories must be distinct and not null; a foreign dictionary may break that
-        one = one.cast(one.type.value_type).dictionary_encode()
-        dtype = _categories(one.dictionary)
-    codes = one.indices.fill_null(-1) if one.null_count else one.indices
-    # `validate` would read all codes once more; Arrow holds them within the dictionary.
-    return pd.Categorical.from_codes(np.array(codes), dtype=dtype, validate=False)
-
-
-def _categories(dictionary: Any) -> Any:
-    """Dtype of categories; raises ValueError where they are not distinct, or null."""
-    import pandas as pd
-
-    if len(dictionary) <= _FEW:
-        return _few_categories(tuple(dictionary.to_pylist()))
-    index = pd.Index(_texts(dictionary))
-    # pandas makes a Python object of each category to see whether all differ; Arrow tells in a third of the time.
-    checked = getattr(pd.CategoricalDtype, "_from_fastpath", None)
-    if checked is None or dictionary.null_count or len(dictionary.unique()) < len(dictionary):
-        return pd.CategoricalDtype(index)
-    return checked(index)
-
-
-@lru_cache(maxsize=1024)
-def _few_categories(values: tuple[str, ...]) -> Any:
-    import pandas as pd
-    import pyarrow as pa
-
-    return pd.CategoricalDtype(pd.Index(_texts(pa.array(values, pa.string()))))
 
 
 def to_polars(table: Table) -> Any:

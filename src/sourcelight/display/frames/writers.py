@@ -6,8 +6,8 @@ interrupt or a fault leaves is kept as ``NAME.partial.EXT``, complete up to its 
 
 from __future__ import annotations
 
+import base64
 import contextlib
-import itertools
 import os
 import secrets
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from typing import IO, Any, Literal, Protocol
 from sourcelight.core.batches.schema import SERVICE, Column
 from sourcelight.display.frames.files import FORMULA_SIGNS
 from sourcelight.display.frames.schema import NAME
-from sourcelight.display.frames.tables import shown_table
+from sourcelight.display.frames.tables import SHOWN, list_values, pandas_metadata, shown_table
 
 Format = Literal["jsonl", "csv", "parquet"]
 FORMATS: tuple[Format, ...] = ("jsonl", "csv", "parquet")
@@ -83,17 +83,10 @@ def _values(column: Any) -> list[Any]:
 
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    if not pa.types.is_list(column.type):
-        values: list[Any] = column.to_pylist()
-        return values
-    array = column.combine_chunks()
-    array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
-    inner, bounds = array.values.to_numpy().tolist(), array.offsets.to_numpy().tolist()
-    rows = [inner[a:b] for a, b in itertools.pairwise(bounds)]
-    if array.null_count:
-        valid = array.is_valid().to_pylist()
-        return [row if ok else None for row, ok in zip(rows, valid, strict=True)]
-    return rows
+    if pa.types.is_list(column.type):
+        return list_values(column)
+    values: list[Any] = column.to_pylist()
+    return values
 
 
 class Csv:
@@ -149,13 +142,18 @@ def _cells(column: Any) -> Any:
 
 
 class Parquet:
-    """Parquet with the schema of a frame of matches; rows are grouped by 100,000 or by 32 MB of memory."""
+    """Parquet with the schema of a frame of matches; rows are grouped by 100,000 or by 32 MB of memory.
+
+    pandas reads it with the dtypes of the frame, and with its `attrs`.
+    """
 
     def __init__(self, file: IO[bytes], *, first: Sequence[Column] = ()) -> None:
         import pyarrow.parquet as pq
 
         self._first = first
-        self._writer = pq.ParquetWriter(file, shown_table([], first).schema, compression="zstd")
+        columns = (*first, *SHOWN)
+        self._schema = shown_table([], first).schema.with_metadata(pandas_metadata(columns))
+        self._writer = pq.ParquetWriter(file, self._schema, compression="zstd", store_schema=False)
         self._waiting: list[Any] = []
         self._rows = 0
         self._bytes = 0
@@ -170,13 +168,18 @@ class Parquet:
 
     def _flush(self) -> None:
         if self._waiting:
-            self._writer.write_table(shown_table(self._waiting, self._first))
+            table = shown_table(self._waiting, self._first)
+            self._writer.write_table(table.replace_schema_metadata(self._schema.metadata))
         self._waiting, self._rows, self._bytes = [], 0, 0
 
     def finish(self, metadata: Mapping[str, str]) -> None:
         """Write the last row group, the metadata and the footer."""
         self._flush()
-        self._writer.add_key_value_metadata(dict(metadata))
+        # Readers take Arrow's types and pandas' attrs from this entry alone; its writer would make it before `metadata`
+        # is known. It is a schema message of Arrow's IPC format in base64 (parquet-format, ARROW:schema).
+        known = {**(self._schema.metadata or {}), **{name.encode(): text.encode() for name, text in metadata.items()}}
+        message = self._schema.with_metadata(known).serialize().to_pybytes()
+        self._writer.add_key_value_metadata({**metadata, "ARROW:schema": base64.b64encode(message).decode()})
         self._writer.close()
 
 

@@ -212,7 +212,15 @@ def _repository_hits(
 ) -> tuple[tuple[Target, tuple[tuple[int, int], ...]], ...]:
     """Repositories whose name satisfies the pattern; a pattern is cut at its first ``@``."""
     sensitive = alternative.case_sensitive()
-    compiled: dict[Pattern, CompiledPattern] = {}
+    compiled: dict[Pattern, CompiledPattern | None] = {}
+
+    def name_pattern(node: Pattern, text: str) -> CompiledPattern | None:
+        try:
+            return _compiled(replace(node, value=text), sensitive=sensitive, whole_text=True)
+        except QueryError:
+            if text == node.value:
+                raise
+            return None  # what stands before an @ inside a group or class is no expression, and names no repository
 
     def of_pattern(node: Pattern, name: bytes) -> list[tuple[int, int]] | None:
         text = "" if node.content else node.value.split("@", 1)[0]
@@ -221,8 +229,9 @@ def _repository_hits(
         found: list[tuple[int, int]] = []
         if node.kind == "regexp" or not name.isascii() or text.encode().lower() in name.lower():
             if node not in compiled:
-                compiled[node] = _compiled(replace(node, value=text), sensitive=sensitive, whole_text=True)
-            found = compiled[node].find(name)
+                compiled[node] = name_pattern(node, text)
+            pattern = compiled[node]
+            found = [] if pattern is None else pattern.find(name)
         if node.negated:
             return None if found else []
         return found or None

@@ -308,6 +308,7 @@ class Search:
         yield from left_out.without_history(self.histories.failed)
         yield from left_out.unread_commits(self.histories.unread)
         yield from left_out.cut_histories(self.histories.shallow)
+        yield from left_out.replaced(self.summary.replaced)
         if self.viewer.sees_private:
             yield from left_out.unreadable(engine.catalog.skipped)
             yield from left_out.gone(engine.gone)

@@ -33,21 +33,26 @@ class Summary:
         The facts of all repositories that they name, by name.
     searched
         The repositories whose files or definitions they search, by name.
+    replaced
+        How many objects are replaced in those of the repositories that have any, by name.
     forks, archived
         Names of those that no plan searches only because nobody asked for forks, or for archived ones.
     """
 
     facts: Mapping[str, RepositoryFacts]
     searched: Mapping[str, Repository]
+    replaced: Mapping[str, int]
     forks: list[str]
     archived: list[str]
 
 
 def summary_of(plans: Sequence[Plan]) -> Summary:
     """Sum up plans."""
+    facts = {t.repository.facts.name: t.repository.facts for p in plans for t in p.targets}
     return Summary(
-        facts={t.repository.facts.name: t.repository.facts for p in plans for t in p.targets},
+        facts=facts,
         searched={t.repository.facts.name: t.repository for p in plans for t in p.targets if p.searches},
+        replaced={name: known.replaced_objects for name, known in facts.items() if known.replaced_objects},
         forks=sorted({name for plan in plans for name in plan.selection.forks_left_out}),
         archived=sorted({name for plan in plans for name in plan.selection.archived_left_out}),
     )

@@ -62,6 +62,7 @@ def git_chunks(
     *,
     stdin: bytes | Iterable[bytes] = b"",
     cancellation: Cancellation | None = None,
+    objects: str = "",
     data_bytes: int = DATA_BYTES,
     cpu_s: int = CPU_S,
 ) -> Generator[bytes, None, None]:
@@ -80,6 +81,8 @@ def git_chunks(
         What git reads, at once or piece by piece; pieces are taken in another thread.
     cancellation
         Looked at twenty times a second while git is silent, and for every chunk.
+    objects
+        Folder of objects of our own that borrows those of the repository; empty: these alone.
     data_bytes, cpu_s
         Memory and processor time that git may take, where the system can limit them.
 
@@ -99,7 +102,7 @@ def git_chunks(
         errors = stack.enter_context(tempfile.TemporaryFile())
         process = start_git(
             ["--literal-pathspecs", *arguments],
-            reading_environment(directory),
+            reading_environment(directory) | ({"GIT_OBJECT_DIRECTORY": objects} if objects else {}),
             directory,
             stdin=PIPE if stdin else DEVNULL,
             stdout=PIPE,

@@ -56,8 +56,8 @@ class Commits:
     committer: NDArray[np.int32]
     author_time: Ints
     commit_time: Ints
-    author_offset: NDArray[np.int16]
-    commit_offset: NDArray[np.int16]
+    author_offset: NDArray[np.int32]
+    commit_offset: NDArray[np.int32]
     parent_starts: Ints
     parents: NDArray[np.int32]
     change_starts: Ints
@@ -209,6 +209,10 @@ class History:
         found: _Kept = self._memory[name]
         return found
 
+    def is_unchanged(self) -> bool:
+        """Tell whether its files on disk are still those that were opened, as they were."""
+        return all(segment.file.is_unchanged() for segment in self.segments)
+
     @cached_property
     def bases(self) -> Bases:
         """Where each segment's commits, changes, rows and blocks begin among all."""
@@ -260,8 +264,8 @@ class History:
             committer=numbers("committer"),
             author_time=self._column("author_time", np.int64),
             commit_time=self._column("commit_time", np.int64),
-            author_offset=self._column("author_offset", np.int16),
-            commit_offset=self._column("commit_offset", np.int16),
+            author_offset=self._column("author_offset", np.int32),
+            commit_offset=self._column("commit_offset", np.int32),
             parent_starts=self._starts("parent_starts", before),
             parents=self._column("parents", np.int32),
             change_starts=self._starts("change_starts", self.bases.changes),
@@ -361,11 +365,18 @@ class History:
 
     def message(self, commit: int) -> str:
         """Give a commit's message without the white space around it; invalid UTF-8 as U+FFFD."""
+        return self._text("message", commit)
+
+    def subject(self, commit: int) -> str:
+        """Give a commit's subject as git has it (``%s``): the first paragraph of the message on one line."""
+        return self._text("subject", commit)
+
+    def _text(self, name: str, commit: int) -> str:
         at = bisect_right(self.bases.commits, commit) - 1
         segment = self.segments[at]
-        starts = segment["message_starts"]
+        starts = segment[f"{name}_starts"]
         local = commit - self.bases.commits[at]
-        raw = segment.bytes_of("messages")[int(starts[local]) : int(starts[local + 1]) - 1]
+        raw = segment.bytes_of(f"{name}s")[int(starts[local]) : int(starts[local + 1]) - 1]
         return bytes(raw).decode("utf-8", "replace")
 
     def line(self, row: int) -> bytes:

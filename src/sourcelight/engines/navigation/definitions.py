@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.candidates import files_with, plain_occurrences
 from sourcelight.engines.navigation.model import Document, Found, Occurrence
+from sourcelight.engines.navigation.named import outline_of
+from sourcelight.engines.navigation.parsed import TimeSpent, check_time, time_limit
 from sourcelight.engines.navigation.places import line_of, offset_of
 from sourcelight.engines.navigation.ranking import ranked
 from sourcelight.engines.navigation.registry import resolver_of
@@ -23,6 +25,11 @@ MOST_CANDIDATES = 10
 
 MOST_VOTERS = 200
 """Occurrences of a name in a file that are resolved when no position is given."""
+
+MOST_SECONDS = 1.2
+"""CPU time after which the rules of a language are given up for one question: the file is hostile, or generated."""
+
+_TIME = "The names of {} take too long to resolve; {}."
 
 _WEIGHTS = {"function": 3.0, "method": 3.0, "class": 3.0, "struct": 3.0, "interface": 3.0, "enum": 3.0,
             "constructor": 3.0, "module": 2.0, "namespace": 2.0, "package": 2.0, "field": 1.5, "property": 1.5,
@@ -108,6 +115,22 @@ def definitions_of(asked: Asked, workspace: Workspace) -> list[Found]:
     Without a position each occurrence of the name in the file votes for what it resolves to; functions and classes
     weigh more than variables, since that is what people ask for by name.
     """
+    with time_limit(MOST_SECONDS):
+        try:
+            return _definitions_of(asked, workspace)
+        except TimeSpent:
+            pass
+    workspace.notice("time", _TIME.format(asked.document.shown_path, "definitions are ranked by name"))
+    name = asked.name.encode()
+    first = next(iter(plain_occurrences(asked.document.text, name)), Occurrence(0, 0))
+    with time_limit(MOST_SECONDS / 2):
+        try:
+            return list(by_rank(asked.document, first, name, workspace))[:MOST_CANDIDATES]
+        except TimeSpent:
+            return []
+
+
+def _definitions_of(asked: Asked, workspace: Workspace) -> list[Found]:
     name = asked.name.encode()
     voters = asked_occurrences(asked, workspace)
     if not voters:
@@ -124,9 +147,16 @@ def definitions_of(asked: Asked, workspace: Workspace) -> list[Found]:
         if workspace.budget.spent:
             workspace.notice("time", "The time allowed was used up before every occurrence was resolved.")
             break
-        answers = precise_definitions(asked.document, occurrence, workspace) or by_rules(
-            asked.document, occurrence, workspace
-        )
+        try:
+            check_time()
+            answers = precise_definitions(asked.document, occurrence, workspace) or by_rules(
+                asked.document, occurrence, workspace
+            )
+        except TimeSpent:
+            if not found:
+                raise
+            workspace.notice("time", _TIME.format(asked.document.shown_path, "not every occurrence was resolved"))
+            break
         if not answers:
             unresolved = unresolved or occurrence
             continue
@@ -142,7 +172,33 @@ def definitions_of(asked: Asked, workspace: Workspace) -> list[Found]:
         ordered += [one for one in by_rank(asked.document, unresolved, name, workspace) if one.place not in held_places]
     if asked.column is None and len(ordered) > 1:
         ordered = [_shared(one, votes) for one in ordered]
-    return ordered[:MOST_CANDIDATES]
+    return _bodies_first(ordered[:MOST_CANDIDATES], workspace)[:MOST_CANDIDATES]
+
+
+def _bodies_first(ordered: Sequence[Found], workspace: Workspace) -> list[Found]:
+    """Put what a prototype announces before it: who asks for a definition wants to see what it does."""
+    placed: dict[object, Found] = {}
+    for one in ordered:
+        for body in _bodies(one, ordered, workspace) if one.place not in placed else ():
+            known = next((other for other in ordered if other.place == body.place), body)
+            placed.setdefault(body.place, known)
+        placed.setdefault(one.place, one)
+    return list(placed.values())
+
+
+def _bodies(one: Found, ordered: Sequence[Found], workspace: Workspace) -> list[Found]:
+    """Give the definitions that a prototype announces, or else those ranked; nothing for what is no prototype."""
+    resolver = resolver_of(one.document.language)
+    if resolver is None or one.kind not in {"function", "method"} or not _is_prototype(one, workspace):
+        return []
+    same = [other for other in resolver.same(one, workspace) if not _is_prototype(other, workspace)]
+    if not same:
+        return [other for other in ordered if other.kind == one.kind and not _is_prototype(other, workspace)]
+    return [replace(other, reason="announced by the prototype that was found") for other in same]
+
+
+def _is_prototype(one: Found, workspace: Workspace) -> bool:
+    return any(row.offset == one.start and row.declaration for row in outline_of(one.document, workspace))
 
 
 def _shared(one: Found, votes: dict[object, list[float]]) -> Found:

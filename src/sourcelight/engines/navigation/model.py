@@ -99,8 +99,8 @@ class Found:
 
     @property
     def place(self) -> tuple[tuple[str, str, bytes], int]:
-        """What makes two answers the same definition: the file and the offset."""
-        return self.document.key, self.start
+        """What makes two answers the same definition: the file and the offset, -1 for the file as a module."""
+        return self.document.key, self.start if self.end else -1
 
     def because(self, how: How, reason: str, score: float | None = None) -> Found:
         """Give the same definition, found another way."""

@@ -11,6 +11,7 @@ import numpy as np
 from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.navigation.candidates import files_with
 from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.navigation.parsed import is_time_spent
 from sourcelight.engines.symbols import KINDS, Definition, Import, SymbolTable, definitions, imports
 
 if TYPE_CHECKING:
@@ -103,8 +104,8 @@ def _of_table(project: Project, shard: int, table: SymbolTable, name: bytes) -> 
 
 def _parsed(project: Project, name: bytes, workspace: Workspace) -> Iterator[Named]:
     for number, document in enumerate(files_with(project, name, workspace)):
-        if number >= MOST_PARSED:
-            workspace.notice("candidates", f"Only {MOST_PARSED} files of {project.name} were looked into.")
+        if number >= MOST_PARSED or (number and is_time_spent()):
+            workspace.notice("candidates", f"Only {number} files of {project.name} were looked into.")
             return
         workspace.budget.check()
         for one in outline_of(document, workspace):

@@ -25,11 +25,20 @@ MOST_BEARERS = 3
 MOST_UNLIKELY = 200
 """Files of other repositories that are read for one answer although they do not name the module."""
 
+MOST_RENAMED = 200
+"""Files that are read for one answer because they bear a name that an import gave to what is asked for."""
+
 _LOCAL = frozenset({"parameter", "variable"})
 _BINDERS = frozenset({"import", "from"})
 
 _IMPORT_BY_NAME = frozenset({"Python", "Go", "JavaScript", "Java"})
 """Languages (families) whose imports hold the name under which the other repository provides the module."""
+
+_OF_FOLDERS = frozenset({b"__init__", b"index", b"mod"})
+"""Files that stand for their folder."""
+
+_OF_FILES = frozenset({"Go"})
+"""Languages in which no other file sees the new name that an import gives."""
 
 _SEPARATOR = re.compile(r"::|[./\\]")
 
@@ -60,6 +69,10 @@ class References:
     definitions: list[Found] = field(default_factory=list)
     left_out: int = 0
     complete: bool = True
+    _names: list[bytes] = field(default_factory=list)
+    _renamed: dict[bytes, None] = field(default_factory=dict)
+    _given: set[PlaceKey] = field(default_factory=set)
+    _done: set[tuple[tuple[str, str, bytes], bytes]] = field(default_factory=set)
     _places: set[PlaceKey] = field(default_factory=set)
     _tops: set[PlaceKey] = field(default_factory=set)
     _any_receiver: bool = False
@@ -67,7 +80,7 @@ class References:
 
     @property
     def name(self) -> bytes:
-        """The name."""
+        """The name that is asked for; an import may have given it to what bears another one."""
         return self.asked.name.encode()
 
     def prepare(self) -> None:
@@ -78,7 +91,7 @@ class References:
         resolver = resolver_of(document.language)
         for occurrence in asked_occurrences(self.asked, workspace):
             workspace.budget.check()
-            answers = list(resolve(document, occurrence, self.name, workspace)[:1])
+            answers = self._without_given(resolve(document, occurrence, self.name, workspace))
             own = [one for one in answers if one.document == document and one.start == occurrence.start]
             (bindings if own else others).extend(answers)
         chosen = bindings or others
@@ -92,8 +105,19 @@ class References:
             for same in language.same(one, workspace) if language is not None else [one]:
                 gathered.setdefault(same.place, same)
         self.definitions = list(gathered.values())
-        self._places = set(gathered)
+        self._places = set(gathered) | self._given
+        self._names = list(dict.fromkeys([*(name for one in self.definitions for name in _names(one)), self.name]))
         self._tops = {top.place for one in self.definitions for top in self._overridden(one)}
+
+    def _without_given(self, answers: Sequence[Found]) -> list[Found]:
+        """Give what an occurrence means; of a parameter that something else is given for, that, and keep both."""
+        first = answers[0] if answers else None
+        if first is not None and first.kind == "parameter" and first.document == self.asked.document:
+            at = Occurrence(first.start, first.end)
+            answers = resolve(first.document, at, self.name, self.workspace)
+        if len(answers) > 1 and answers[1].kind == "parameter" and answers[0].kind != "parameter":
+            self._given.add(answers[1].place)
+        return list(answers[:1])
 
     def _overridden(self, one: Found) -> Sequence[Found]:
         language = resolver_of(one.document.language)
@@ -120,21 +144,59 @@ class References:
             if document.key in seen:
                 continue
             seen.add(document.key)
-            self.workspace.budget.check()
-            if self.workspace.budget.spent:
-                self.complete = False
-                self.workspace.notice("time", "The time allowed was used up before every file was read.")
+            if self._is_spent():
                 return
             rows = list(self._in(document))
             if rows:
                 yield rows
+        yield from self._elsewhere()
+
+    def _is_spent(self) -> bool:
+        self.workspace.budget.check()
+        if self.workspace.budget.spent:
+            self.complete = False
+            self.workspace.notice("time", "The time allowed was used up before every file was read.")
+            return True
+        return False
+
+    def _elsewhere(self) -> Iterator[list[Reference]]:
+        """Yield uses in files that only know a new name: they import it from where an import gave it."""
+        documents = [*(one.document for one in self.definitions), self.asked.document]
+        projects = {document.project.key: document.project for document in documents}
+        done: set[bytes] = set(self._names)
+        read = 0
+        while waiting := [name for name in self._renamed if name not in done]:
+            name = waiting[0]
+            done.add(name)
+            for project in projects.values():
+                for document in files_with(project, name, self.workspace):
+                    if (document.key, name) in self._done or family(document.language) not in self._families:
+                        continue
+                    if read >= MOST_RENAMED:
+                        self.complete = False
+                        self.workspace.notice(
+                            "renamed",
+                            f"{self.asked.name} is imported under other names; of the files that bear only these, the "
+                            f"first {MOST_RENAMED} were read.",
+                        )
+                        return
+                    read += 1
+                    if self._is_spent():
+                        return
+                    rows = list(self._named(document, name, renamed=True))
+                    if rows:
+                        yield [*rows, *self._by_other_names(document, [name])]
+
+    @property
+    def _families(self) -> set[str]:
+        return {family(one.document.language) for one in self.definitions}
 
     def _few_bearers(self) -> bool:
         projects = {one.document.project.key: one.document.project for one in self.definitions}
         count = sum(
             1
             for project in projects.values()
-            for one in named(project, self.name, self.workspace)
+            for one in named(project, self._names[0], self.workspace)
             if family(one.document.language) == family(self.asked.document.language)
         )
         return count <= MOST_BEARERS
@@ -189,10 +251,11 @@ class References:
         return list({one.document.project.key: one for one in self.definitions}.values())
 
     def _candidates(self, project: Project, *also: bytes) -> Iterator[Document]:
-        wanted = {family(one.document.language) for one in self.definitions}
-        for document in files_with(project, self.name, self.workspace, *also):
-            if family(document.language) in wanted:
-                yield document
+        wanted = self._families
+        for name in self._names:
+            for document in files_with(project, name, self.workspace, *also):
+                if family(document.language) in wanted:
+                    yield document
 
     def _roots(self, one: Found) -> list[str]:
         """Give the names by which other repositories import the module of a definition."""
@@ -211,13 +274,39 @@ class References:
             modules = imported_modules(other, self.workspace)
             if modules is not None and not any(root in module for module in modules):
                 return False
-        return holds(other, root.encode(), self.workspace, self.name)
+        return any(holds(other, root.encode(), self.workspace, name) for name in self._names)
 
     def _in(self, document: Document) -> Iterator[Reference]:
-        precise = precise_symbols_at(document, self.definitions, self.name, self.workspace)
-        for occurrence in occurrences_in(document, self.name, self.workspace):
+        for name in self._names:
+            yield from self._named(document, name)
+        yield from self._by_other_names(document, self._names)
+
+    def _by_other_names(self, document: Document, names: Sequence[bytes]) -> Iterator[Reference]:
+        """Yield uses by names that imports of a file give to what bears one of `names`."""
+        resolver = resolver_of(document.language)
+        model = self.workspace.model(document) if resolver is not None else None
+        if resolver is None or model is None:
+            return
+        done = set(names)
+        for occurrence in resolver.renamed(model, names):
+            name = document.text[occurrence.start : occurrence.end]
+            answers = by_rules(document, occurrence, self.workspace) if name not in done else ()
+            if not any(one.place in self._places for one in answers):
+                continue
+            done.add(name)
+            if document.language not in _OF_FILES:
+                self._renamed[name] = None
+            yield from self._named(document, name, renamed=True)
+
+    def _named(self, document: Document, name: bytes, *, renamed: bool = False) -> Iterator[Reference]:
+        """Yield the uses of a name in a file; of a name that an import gave, those alone that rules lead on from."""
+        if (document.key, name) in self._done:
+            return
+        self._done.add((document.key, name))
+        precise = None if renamed else precise_symbols_at(document, self.definitions, name, self.workspace)
+        for occurrence in occurrences_in(document, name, self.workspace):
             here = (document.key, occurrence.start)
-            if here in self._places:
+            if here in self._places and here not in self._given:
                 how = next(one.how for one in self.definitions if one.place == here)
                 yield Reference(document, occurrence, how, SCORES[how], "the definition", is_definition=True)
                 continue
@@ -229,10 +318,15 @@ class References:
             met = next((held for one in answers[:2] if (held := self._met(one)) is not None), None)
             if met is not None:
                 yield Reference(document, occurrence, met.how, met.score, met.reason)
-            elif not answers:
-                yield from self._unresolved(document, occurrence)
+            elif not answers and not renamed and name in self._own_names:
+                yield from self._unresolved(document, occurrence, name)
 
-    def _unresolved(self, document: Document, occurrence: Occurrence) -> Iterator[Reference]:
+    @property
+    def _own_names(self) -> set[bytes]:
+        """The names that definitions bear themselves."""
+        return {name for one in self.definitions for name in _names(one)}
+
+    def _unresolved(self, document: Document, occurrence: Occurrence, name: bytes) -> Iterator[Reference]:
         if resolver_of(document.language) is not None and self.workspace.model(document) is not None:
             if occurrence.role != "attribute" or (document.key, occurrence.start) in self.workspace.outside:
                 return
@@ -243,13 +337,22 @@ class References:
             else:
                 self.left_out += 1
             return
-        first = ranked(document, occurrence, self.name, self.workspace, most=1)
+        first = ranked(document, occurrence, name, self.workspace, most=1)
         if first and first[0].place in self._places:
             yield Reference(document, occurrence, "name", first[0].score, first[0].reason)
         elif not first:
             yield Reference(document, occurrence, "text", SCORES["text"], "the same word")
         else:
             self.left_out += 1
+
+
+def _names(one: Found) -> list[bytes]:
+    """Give the names under which imports name a definition: its own, or of a module those of its file and folder."""
+    if one.end:
+        return [one.document.text[one.start : one.end]]
+    folder, _, base = one.document.path.rpartition(b"/")
+    stem = base.partition(b".")[0]
+    return [folder.rpartition(b"/")[2] or stem] if stem in _OF_FOLDERS else [stem]
 
 
 def _prefixes(module: str) -> Iterator[str]:

@@ -34,6 +34,10 @@ class Resolver(Protocol):
         """Give all identifiers of that name in order; what stands in strings and comments is none."""
         ...
 
+    def renamed(self, model: Model, names: Collection[bytes]) -> Sequence[Occurrence]:
+        """Give the new names of imports and exports that rename one of `names`, or what a file so named holds."""
+        ...
+
     def occurrence_at(self, model: Model, offset: int) -> Occurrence | None:
         """Give the identifier that covers a byte offset, or ends at it."""
         ...

@@ -200,3 +200,8 @@ def _remember_death(job: Job | None, reason: str) -> None:
         if len(_deaths) >= _MOST_DEATHS:
             _deaths.clear()
         _deaths[job.identity] = reason
+
+
+def usable_cores() -> int:
+    """Give the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import threading
@@ -14,10 +15,12 @@ from typing import Any
 
 from sourcelight.core.batches.events import Cancellation
 from sourcelight.core.errors import IndexDamaged, IndexFault, SourcelightError
+from sourcelight.engines.processes import pool
+from sourcelight.engines.processes.sections import FORMAT
 from sourcelight.engines.search import searcher, symbol_search, symbol_update, text_update
-from sourcelight.engines.search.index.folder import RepositoryFolder
+from sourcelight.engines.search.damage import without_damaged
+from sourcelight.engines.search.index.folder import LOCK, RepositoryFolder
 from sourcelight.engines.search.index.loose import is_loose
-from sourcelight.engines.search.index.sections import FORMAT
 from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.index.view import View
 from sourcelight.engines.search.model import (
@@ -40,6 +43,7 @@ from sourcelight.engines.search.text_update import commit_of
 from sourcelight.engines.search.worker import is_built
 from sourcelight.engines.symbols import Definitions, SymbolTable
 from sourcelight.repos import Repository
+from sourcelight.repos.private import repair_private_folder
 
 _MOST_OPEN_FILES = 400
 """Mapped files kept open; what was used longest ago is let go of first."""
@@ -69,6 +73,11 @@ class _Looked:
     files: list[tuple[str, int, int, int]] = field(default_factory=list)
     places: frozenset[tuple[str, str]] = frozenset()
     at: float = -_LOOK_S
+
+    @property
+    def keys(self) -> set[str]:
+        """The folders of the targets."""
+        return {key for key, _ in self.places}
 
     def holds(self, targets: Sequence[Target]) -> bool:
         """Whether all of these are among them."""
@@ -109,9 +118,10 @@ class IndexStore:
         max_bytes: int | None = None,
     ) -> None:
         self.folder = Path(folder)
+        repair_private_folder(self.folder, LOCK)
         self.max_file_size = max_file_size
         self.max_bytes = max_bytes
-        self.workers = max(1, min(workers or _cores(), _cores()))
+        self.workers = max(1, min(workers or pool.usable_cores(), pool.usable_cores()))
         self._folders: dict[str, RepositoryFolder] = {}
         self._damaged: set[str] = set()
         self._open: OrderedDict[tuple[str, str], Snapshot] = OrderedDict()
@@ -130,7 +140,11 @@ class IndexStore:
         self, targets: Sequence[Target], query: TextQuery, options: SearchOptions, cancellation: Cancellation
     ) -> Iterator[SearchPart]:
         """Yield the answer in parts as it is found; a target without a usable index is named in `SearchPart.failed`."""
-        return searcher.search(self.open, targets, query, options, cancellation, self._fleets, self.opened)
+
+        def run(targets: Sequence[Target]) -> Iterator[SearchPart]:
+            return searcher.search(self.open, targets, query, options, cancellation, self._fleets, self.opened)
+
+        return without_damaged(run, targets, self._note_damage)
 
     def count(
         self, targets: Sequence[Target], query: TextQuery, by: Sequence[GroupBy], cancellation: Cancellation
@@ -139,11 +153,13 @@ class IndexStore:
 
         Raises `IndexFault` for a target without a usable index and `Cancelled`.
         """
-        return searcher.count(self.open, targets, query, by, cancellation, self._fleets)
+        with self._noting_damage():
+            return searcher.count(self.open, targets, query, by, cancellation, self._fleets)
 
     def read(self, target: Target, path: str) -> bytes | None:
         """Give the content of a file; None when there is none or it is matched by name only. Raises as `open`."""
-        return self.open(target)[0].text_of(path)
+        with self._noting_damage():
+            return self.open(target)[0].text_of(path)
 
     def open(self, target: Target) -> tuple[Snapshot, str]:
         """Open a target's index and give its commit too.
@@ -252,6 +268,44 @@ class IndexStore:
                 found = self._folders.setdefault(key, RepositoryFolder(self.folder / key))
         return found
 
+    # Damage.
+
+    @contextlib.contextmanager
+    def _noting_damage(self) -> Iterator[None]:
+        try:
+            yield
+        except IndexDamaged as fault:
+            self._note_damage(fault)
+            raise
+
+    def _note_damage(self, fault: IndexDamaged) -> str:
+        """Let go of an index that can't be trusted, so that the next update builds it anew; give its key."""
+        key = Path(fault.path).parent.name
+        self._damaged.add(key)
+        self._drop(key)
+        return key
+
+    def _drop(self, key: str) -> None:
+        self._forget_groups()
+        self._fleets.clear()
+        with self._guard:
+            self._ready.pop(key, None)
+            self._seen.pop(key, None)
+            folder = self._folders.get(key)
+            if folder is not None:
+                self._symbols.forget(folder)
+            for place in [place for place in self._open if place[0] == key]:
+                del self._open[place]
+
+    def _check_files(self, key: str) -> None:
+        """Let go of what is open of an index whose files were changed by somebody else: they are checked again."""
+        with self._guard:
+            snapshots = [snapshot for place, snapshot in self._open.items() if place[0] == key]
+        if not all(snapshot.is_unchanged() for snapshot in snapshots):
+            self._drop(key)
+            if self._folder(key).lacks_files():
+                self._damaged.add(key)
+
     # Bringing up to date.
 
     def is_current(self, target: Target) -> bool:
@@ -260,6 +314,8 @@ class IndexStore:
         if key in self._damaged:
             return False
         now = time.monotonic()
+        if now - self._seen.get(key, -_LOOK_S) >= _LOOK_S:
+            self._check_files(key)
         current = is_built(self._folder(key), commit_of(target), self.max_file_size, target.revision)
         if current:
             self._seen[key] = now
@@ -284,6 +340,10 @@ class IndexStore:
                     if info.st_mtime_ns != modified or info.st_ino != inode or info.st_size != size:
                         break
                 else:
+                    for key in looked.keys:
+                        self._check_files(key)
+                    if looked is not self._looked:  # a file was changed: its index is opened, and checked, again
+                        return all(map(self.is_current, targets))
                     looked.at = now
                     return True
             except OSError:
@@ -413,7 +473,11 @@ class IndexStore:
             the files whose definitions are not computed yet (``symbols-pending``) and those that could not be parsed
             in full (``symbols-incomplete``).
         """
-        return symbol_search.search(self.open_symbols, targets, query, kinds, options, cancellation, self._fleets)
+
+        def run(targets: Sequence[Target]) -> Iterator[SearchPart]:
+            return symbol_search.search(self.open_symbols, targets, query, kinds, options, cancellation, self._fleets)
+
+        return without_damaged(run, targets, self._note_damage)
 
     def count_symbols(
         self,
@@ -428,7 +492,8 @@ class IndexStore:
 
         Raises `IndexFault` for a target without a usable index and `Cancelled`.
         """
-        return symbol_search.count(self.open_symbols, targets, query, kinds, by, cancellation, self._fleets)
+        with self._noting_damage():
+            return symbol_search.count(self.open_symbols, targets, query, kinds, by, cancellation, self._fleets)
 
     def fleet(self, snapshots: Sequence[Snapshot]) -> Fleet:
         """Give opened targets as one, as they are searched."""
@@ -484,10 +549,7 @@ class IndexStore:
                         file.verify()
         except (IndexDamaged, FileNotFoundError) as fault:
             self._damaged.add(path.name)
-            self._fleets.clear()
-            with self._guard:
-                for place in [place for place in self._open if place[0] == path.name]:
-                    del self._open[place]
+            self._drop(path.name)
             reason = fault.reason if isinstance(fault, IndexDamaged) else f"{fault.filename} is missing"
             return IndexStatus(path.name, "", (), 0, 0, disk, 0, reason)
         newest = manifest.views[-1] if manifest.views else None
@@ -534,7 +596,3 @@ class IndexStore:
                 shutil.rmtree(path, ignore_errors=True)
             freed += before - folder.disk_bytes()
         return freed
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

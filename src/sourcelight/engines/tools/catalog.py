@@ -84,4 +84,22 @@ def answer(tool: Tool | Analysis, arguments: Arguments, context: CallContext) ->
     check_arguments(tool.name, tool.input_schema, arguments)
     context.engine.refresh(context.cancellation)
     elsewhere = context.engine.delegate(tool.name, arguments, context)
-    return tool.run(arguments, context) if elsewhere is None else elsewhere
+    found = tool.run(arguments, context) if elsewhere is None else elsewhere
+    notices = _replaced(found, arguments, context)
+    return replace(found, notices=(*found.notices, *notices)) if notices else found
+
+
+def _replaced(found: Answer, arguments: Arguments, context: CallContext) -> list[str]:
+    """What to tell of repositories with replaced objects, which no call follows: those named, and those of rows."""
+    objects = {r.name: r.facts.replaced_objects for r in context.engine.catalog.repositories}
+    objects = {name: count for name, count in objects.items() if count}
+    if not objects:
+        return []
+    concerned = {name.strip("/") for name in (arguments.get("repo") or "", *(arguments.get("repos") or ()))}
+    if "repository" in found.table.schema.names:
+        concerned.update(found.table.column("repository").unique().to_pylist())
+    return [
+        f"{name}: refs/replace gives {count:,} objects in the place of others, which is not followed."
+        for name, count in sorted(objects.items())
+        if name in concerned
+    ]

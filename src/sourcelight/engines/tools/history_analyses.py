@@ -68,7 +68,7 @@ _MAILMAP = _text("Lines of a mailmap that join identities, beside the repository
 _DEPTH = _number("How many names deep folders are told apart; default 1.")
 _LIMIT = _number("Most rows; none: all.")
 _USE_REGEX = {"type": "boolean", "description": "Read the pattern as RE2 with regard to case."}
-_EXACT = {"type": "boolean", "description": "Ask git blame about files that the replay does not prove."}
+_EXACT = {"type": "boolean", "description": "Prove every line to be that of git blame, in two to three times the time."}
 _FILES = _texts("Globs or path prefixes.")
 
 ANALYSES: tuple[Analysis, ...] = (

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from sourcelight.core.query import PATTERN_TYPES, quote_value
 from sourcelight.core.query.fields import ALIASES, FIELDS, PREDICATE_NAMES, RESULT_TYPES
+from sourcelight.core.query.regexps import escape_name
 
 _OTHERS = {
     "type": RESULT_TYPES,
@@ -120,7 +121,7 @@ def _of(field: str, names: Names) -> Iterator[tuple[str, str]]:
             yield name, quote_value(name.lower())
     elif field in _KINDS:
         for name in names(_KINDS[field]):
-            escaped = _REGEXP.sub(r"\\\1", name)
+            escaped = escape_name(name) if field == "repo" else _REGEXP.sub(r"\\\1", name)
             yield name, quote_value(f"^{escaped}$" if field in {"repo", "file"} else escaped)
     else:
         for value in _OTHERS.get(field, ()):

@@ -12,6 +12,11 @@ from sourcelight.lab.plots.themes import ThemeName, finish, sheet, short, theme_
 PERIODS: Mapping[str, tuple[str, float]] = {
     "day": ("D", 1), "week": ("W-SUN", 7), "month": ("M", 30.4), "quarter": ("Q", 91.3), "year": ("Y", 365.25),
 }  # fmt: skip
+_HOLDS: Mapping[str, tuple[str, ...]] = {
+    "day": ("week", "month", "quarter", "year"), "week": (), "month": ("quarter", "year"), "quarter": ("year",),
+    "year": (),
+}  # fmt: skip
+"""Longer periods that each period lies in as a whole."""
 DATES = ("period", "commit_date", "blame_commit_date", "last_commit_date", "author_date")
 _MOST_BARS = 72
 
@@ -39,7 +44,8 @@ def over_time(
         Column by which bars are divided, such as ``repository`` or ``language``: the five values with the most, and
         the rest.
     period
-        ``day``, ``week``, ``month``, ``quarter`` or ``year``; None: the finest that gives at most 72 bars.
+        ``day``, ``week``, ``month``, ``quarter`` or ``year``; None: that of rows which are periods already,
+        else the finest that gives at most 72 bars.
     date
         Column of dates; None: the first there is of period, commit_date, blame_commit_date, last_commit_date and
         author_date that has any.
@@ -49,7 +55,8 @@ def over_time(
     Raises
     ------
     ValueError
-        When no row has a date.
+        When no row has a date, when `value` can't be added up, and when rows that are periods already are shorter or
+        longer than `period` can tell apart.
     """
     look, drawn = theme_of(theme), source_of(source, value)
     if period is not None and period not in PERIODS:
@@ -119,7 +126,7 @@ def _series(
     column = dated(drawn, date)
     known = believed(drawn.frame[column])
     when = drawn.frame[column][known].dt.tz_convert("UTC").dt.tz_localize(None)
-    chosen = period or _fitting((when.max() - when.min()).days)
+    chosen = _period(drawn.frame[known], column, period) or _fitting((when.max() - when.min()).days)
     steps = when.dt.to_period(PERIODS[chosen][0])
     every = pd.period_range(steps.min(), steps.max(), freq=PERIODS[chosen][0])
     amounts = drawn.amounts[known]
@@ -134,6 +141,17 @@ def _series(
         rest = kinds.isin(list(others))
         series[f"{len(others):,} others"] = amounts[rest].groupby(steps[rest]).sum().reindex(every, fill_value=0.0)
     return column, series, list(others), every, chosen
+
+
+def _period(frame: Any, column: str, period: str | None) -> str | None:
+    """The period asked for, or that of rows which are one already; ValueError where these can't be put together so."""
+    if column != "period" or "period_end" not in frame.columns:
+        return period
+    days = float(((frame["period_end"] - frame["period"]).dt.total_seconds() / 86_400).median())
+    own = min(PERIODS, key=lambda name: abs(PERIODS[name][1] - days))
+    if period not in {None, own, *_HOLDS[own]}:
+        raise ValueError(f"the rows are of a {own} each: they can't be told apart by {period}")
+    return period or own
 
 
 def _fitting(days: int) -> str:

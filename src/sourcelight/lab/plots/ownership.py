@@ -34,7 +34,7 @@ def ownership(
         As for `matches`.
     """
     look, drawn = theme_of(theme), source_of(source, value)
-    author = next((name for name in ("author", "blame_author", "last_author") if name in drawn.frame.columns), "author")
+    author = _author_column(drawn.frame)
     people = column_of(drawn.frame, author)
     candidates = [by] if by else [name for name in ("directory", "path", "repository") if name in drawn.frame.columns]
     column = next((name for name in candidates if by or drawn.frame[name].nunique() > 1), None)
@@ -86,6 +86,12 @@ def ownership(
 
     first = heads[0] if heads else "nobody"
     return Figure("ownership", words, f"Bars of {column} shared by author: {first} has the most {unit} of all.", draw)
+
+
+def _author_column(frame: Any) -> str:
+    """The column that says who wrote; blame's comes first, since matched lines have no author of their own."""
+    names = [name for name in ("blame_author", "last_author", "author") if name in frame.columns]
+    return next((name for name in names if frame[name].notna().any()), names[-1] if names else "author")
 
 
 def _authors(look: Any, whole: Any, unit: str, where: str, drawn: Any, top: int, title: str | None) -> Figure:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sourcelight.core.batches.tables import NOT_SUMMABLE
+
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
@@ -41,7 +43,7 @@ def source_of(source: Any, value: str | None = None) -> Source:
     TypeError
         For something else.
     ValueError
-        When there is no column `value`.
+        When there is no column `value`, or its numbers can't be added up: running totals, ratios, ranks and places.
     """
     import pandas as pd
 
@@ -51,6 +53,10 @@ def source_of(source: Any, value: str | None = None) -> Source:
     if value is not None and value not in frame.columns:
         raise ValueError(f"there is no column {value!r} to draw; there are {', '.join(map(str, frame.columns))}")
     found = next(((name, unit) for name, unit in _COUNTS if name in frame.columns), None)
+    if value is not None and value in NOT_SUMMABLE:
+        column = NOT_SUMMABLE[value]
+        hint = f"; draw value={column.instead!r} in its place" if column.instead in frame.columns else ""
+        raise ValueError(f"{value} can't be added up: it is the {column.meaning}{hint}")
     if value is not None:
         values, unit = pd.to_numeric(frame[value]).fillna(0), value.replace("_", " ")
     elif found is not None:

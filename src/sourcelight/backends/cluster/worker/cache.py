@@ -20,6 +20,7 @@ from sourcelight.backends.cluster.storage.shard import GIT, HISTORY, INDEX, Shar
 from sourcelight.core.errors import ClusterError, ConfigurationError
 from sourcelight.engines.processes.locks import held
 from sourcelight.repos import Repository
+from sourcelight.repos.private import make_private_folder
 from sourcelight.repos.repository import readable_key
 
 _KINDS = {GIT: "git", INDEX: "index", HISTORY: "index-history"}
@@ -69,7 +70,7 @@ class ShardCache:
         self.gone: Callable[[Collection[str]], None] = lambda _: None
         self._closing = contextlib.ExitStack()
         for name in ("objects", "ready", "incoming", *_KINDS.values()):
-            (self.folder / name).mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.folder / name)
         self._closing.enter_context(self._alone())
         self._recover()
 

@@ -17,8 +17,8 @@ from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import ClusterError
 from sourcelight.engines.engine import Engine, Limits
 from sourcelight.engines.history.store.local import LocalHistoryStore
+from sourcelight.engines.processes.sections import FORMAT as INDEX_FORMAT
 from sourcelight.engines.search import IndexStore, Target
-from sourcelight.engines.search.index.sections import FORMAT as INDEX_FORMAT
 from sourcelight.engines.symbols import version as symbols_version
 from sourcelight.repos import Catalog, Repository
 
@@ -29,7 +29,7 @@ _MOST_ENGINES = 8
 @functools.cache
 def formats() -> str:
     """The formats of shards that this version writes and reads."""
-    from sourcelight.engines.history.store.files import FORMAT as HISTORY_FORMAT
+    from sourcelight.engines.history.store.folder import FORMAT as HISTORY_FORMAT
     from sourcelight.engines.search.ranking.table import rules
 
     return f"index {INDEX_FORMAT}, history {HISTORY_FORMAT}, definitions {symbols_version()}, words {rules()}"

@@ -14,6 +14,7 @@ from typing import Any
 from sourcelight.backends.remote.mcp_tools import history
 from sourcelight.backends.remote.mcp_tools.asking import Asked
 from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.ordering import tie_key
 from sourcelight.core.batches.tables import TABLES
 from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.errors import CallError, UnsupportedCall
@@ -73,7 +74,10 @@ async def _contributors(asked: Asked) -> Answer:
                 theirs = sums.setdefault(_key(row, by, helper), _Sum())
                 theirs.seen(moment)
                 theirs.co_authored += 1
-    order = sorted(sums.items(), key=lambda item: (_start(item[0]), bool(item[1].bot), -item[1].commits))
+    order = sorted(
+        sums.items(),
+        key=lambda item: (_start(item[0]), bool(item[1].bot), -item[1].commits, tie_key(_key_columns(item[0]))),
+    )
     rows = [
         {
             **_key_columns(key),
@@ -105,7 +109,10 @@ async def _churn(asked: Asked) -> Answer:
             own.additions += row["additions"] or 0
             own.deletions += row["deletions"] or 0
             own.authors.add(writer)
-    order = sorted(sums.items(), key=lambda item: (_start(item[0]), -(item[1].additions + item[1].deletions)))
+    order = sorted(
+        sums.items(),
+        key=lambda item: (_start(item[0]), -(item[1].additions + item[1].deletions), tie_key(_key_columns(item[0]))),
+    )
     rows = [
         {
             **_key_columns(key),

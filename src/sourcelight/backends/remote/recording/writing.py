@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 from sourcelight.backends.remote.recording.form import Asked, Line, Said, encoded, fault_facts, head, lines_of
 from sourcelight.core.errors import RecordingUnusable, SourcelightError
@@ -51,11 +52,19 @@ class Recorder:
         try:
             if there and not replace:
                 self._cut_torn_end()
-            self._file = self._writes_to.open("ab" if there and not replace else "wb")
+            self._file: IO[bytes] = self._opened("ab" if there and not replace else "wb")
             if self._file.tell() == 0:
                 self._put(head())
         except OSError as exc:
             raise RecordingUnusable(str(self.path), f"can't be written: {exc.strerror or exc}") from exc
+
+    def _opened(self, mode: str) -> IO[bytes]:
+        """Open the file for its owner alone: it holds what a private service answered."""
+        file = open(self._writes_to, mode, opener=lambda path, flags: os.open(path, flags, 0o600))  # noqa: SIM115
+        if os.name == "posix":
+            with contextlib.suppress(OSError):  # another user's file, or a file system without rights
+                os.fchmod(file.fileno(), 0o600)
+        return cast("IO[bytes]", file)
 
     def _cut_torn_end(self) -> None:
         data = self.path.read_bytes()

@@ -14,7 +14,7 @@ from sourcelight.core.batches import MatchBatch
 from sourcelight.core.batches.answers import Answer, CallObserver, CallProgress
 from sourcelight.core.errors import SearchFailed, SourcelightError, TimedOut
 from sourcelight.core.query import quote_value
-from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.core.query.regexps import escape_name
 from sourcelight.core.wire.events import ErrorEvent
 from sourcelight.core.wire.request import SearchRequest
 
@@ -118,7 +118,7 @@ async def repositories_at(service: Service, names: Sequence[str] = ()) -> set[st
     if not names or service.backend.local:
         found = {facts.name for facts in await service.backend.repositories()}
         return found & set(names) if names else found
-    pattern = f"^(?:{'|'.join(escape_regexp(name) for name in names)})$"
+    pattern = f"^(?:{'|'.join(escape_name(name) for name in names)})$"
     query = f"repo:{quote_value(pattern)} type:repo count:all fork:yes archived:yes"
     found = set()
     async with aclosing(service.backend.stream(SearchRequest(query))) as events:

@@ -20,6 +20,7 @@ from sourcelight.client.federation.calling.rules import (
     hotspots,
 )
 from sourcelight.core.batches import SERVICE
+from sourcelight.core.batches.ordering import tie_key
 from sourcelight.core.batches.tables import TABLES
 from sourcelight.display.frames.tables import rows_table
 
@@ -67,7 +68,7 @@ def contributors(parts: Parts, arguments: Arguments) -> Joined:
     counts = ("commits", "merges", "co_authored", "additions", "deletions", "files")
     folds: _Folds = {**dict.fromkeys(counts, operator.add), "first_date": min, "last_date": max, "bot": operator.or_}
     rows = _grouped(parts, ("repository", "period", "period_end", *_PERSON), folds)
-    rows.sort(key=lambda row: (_start(row), bool(row["bot"]), -row["commits"]))
+    rows.sort(key=lambda row: (_start(row), bool(row["bot"]), -row["commits"], tie_key(row)))
     return _table("contributors", rows)
 
 
@@ -91,7 +92,7 @@ def churn(parts: Parts, arguments: Arguments) -> Joined:
         if not {"author", "repository"} & set(by):
             row["authors"] = len(people[tuple(row[key] for key in keys)])
             row["author"] = row["author_email"] = None
-    rows.sort(key=lambda row: (_start(row), -(row["additions"] + row["deletions"])))
+    rows.sort(key=lambda row: (_start(row), -(row["additions"] + row["deletions"]), tie_key(row)))
     return _table("churn", rows)
 
 
@@ -104,7 +105,7 @@ def pickaxe(parts: Parts, arguments: Arguments) -> Joined:
         "last_date": max,
     }
     rows = _grouped(parts, ("repository", "period", "period_end", *_PERSON), folds)
-    rows.sort(key=lambda row: (_start(row), -(row["added"] + row["removed"])))
+    rows.sort(key=lambda row: (_start(row), -(row["added"] + row["removed"]), tie_key(row)))
     total = 0
     for row in rows:
         total += row["net"]

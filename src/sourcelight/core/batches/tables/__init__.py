@@ -5,7 +5,7 @@
 
 from collections.abc import Mapping
 
-from sourcelight.core.batches.schema import Column
+from sourcelight.core.batches.schema import MATCHES, Column
 from sourcelight.core.batches.tables import conversations, files, history, navigation
 
 TABLES: Mapping[str, tuple[Column, ...]] = {
@@ -15,4 +15,9 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
     **conversations.TABLES,
 }
 
-__all__ = ["TABLES"]
+NOT_SUMMABLE: Mapping[str, Column] = {
+    column.name: column for table in (MATCHES, *TABLES.values()) for column in table if not column.summable
+}
+"""Numbers whose sum over rows means nothing, by name; a name means the same in every table."""
+
+__all__ = ["NOT_SUMMABLE", "TABLES"]

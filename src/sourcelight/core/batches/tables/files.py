@@ -24,7 +24,7 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
         _REVISION,
         _COMMIT,
         Column("path", "dict32", "path in the repository, with /; invalid UTF-8 as U+FFFD"),
-        Column("line_number", "int32", "1-based line in the file"),
+        Column("line_number", "int32", "1-based line in the file", summable=False),
         Column("line", "string", "text of the line without its newline; invalid UTF-8 as U+FFFD"),
     ),
     "repository_list": (
@@ -41,11 +41,15 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
         _REVISION,
         _COMMIT,
         Column("path", "dict32", "path in the repository, with /; invalid UTF-8 as U+FFFD"),
-        Column("line_number", "int32", "1-based line on which the chunk starts", "only the path matched"),
-        Column("last_line_number", "int32", "1-based line on which the chunk ends", "only the path matched"),
+        Column(
+            "line_number", "int32", "1-based line on which the chunk starts", "only the path matched", summable=False
+        ),
+        Column(
+            "last_line_number", "int32", "1-based line on which the chunk ends", "only the path matched", summable=False
+        ),
         Column("chunk", "string", "the matched lines with those around them", "only the path matched"),
         Column("match_count", "int32", "matches in the chunk; 0 when only the path matched", "the service did not say"),
-        Column("score", "float64", "rank of the chunk, higher is better", "not a ranked search"),
+        Column("score", "float64", "rank of the chunk, higher is better", "not a ranked search", summable=False),
         Column("truncated", "bool", "whether a limit cut the chunk or one of its lines"),
         Column("chunks_left_out", "int32", "chunks of the same file that a limit kept out"),
         Column("url", "string", "address of the file at the service, or relative to it"),

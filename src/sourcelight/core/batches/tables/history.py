@@ -22,7 +22,7 @@ _LAST = Column("last_date", "timestamp", "committer date of the newest of these 
 _ADDITIONS = Column("additions", "int64", "lines added")
 _DELETIONS = Column("deletions", "int64", "lines removed")
 _COMMITS = Column("commits", "int64", "commits")
-_EXACT = Column("exact", "bool", "whether git blame would say the same, as far as that is proven")
+_EXACT = Column("exact", "bool", "whether `git blame` without options is proven to say the same of every line")
 
 
 def _period(null: str) -> tuple[Column, Column]:
@@ -40,11 +40,15 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
         _AUTHOR,
         _AUTHOR_EMAIL,
         Column("author_date", "timestamp", "author date, UTC"),
-        Column("author_utc_offset", "int32", "minutes that the author's clock was east of UTC", _UNSAID),
+        Column(
+            "author_utc_offset", "int32", "minutes that the author's clock was east of UTC", _UNSAID, summable=False
+        ),
         Column("committer", "dict32", "committer's name, as the mailmap has it", _UNSAID),
         Column("committer_email", "dict32", "committer's address, as the mailmap has it", _UNSAID),
         Column("commit_date", "timestamp", "committer date, UTC", _UNSAID),
-        Column("commit_utc_offset", "int32", "minutes that the committer's clock was east of UTC", _UNSAID),
+        Column(
+            "commit_utc_offset", "int32", "minutes that the committer's clock was east of UTC", _UNSAID, summable=False
+        ),
         Column("message", "string", "whole commit message without the white space around it"),
         Column("parents", "strings", "commits before it, 40 hex digits, in order", _UNSAID),
         Column("files", "int32", "changed files; 0 for a merge", _UNSAID),
@@ -65,7 +69,9 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
         _PATH,
         _OLD_PATH,
         Column("side", "dict8", "added or removed"),
-        Column("line_number", "int32", "1-based line, in the new file; of a removed line, in the old one"),
+        Column(
+            "line_number", "int32", "1-based line, in the new file; of a removed line, in the old one", summable=False
+        ),
         Column("line", "string", "text of the line without its sign and newline; invalid UTF-8 as U+FFFD"),
         Column("start", "list", "start of each match, code points into line"),
         Column("end", "list", "end of each match (exclusive), code points into line"),
@@ -74,11 +80,17 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
         _REPOSITORY,
         Column("base", "dict32", "older commit, 40 hex digits; empty before the first commit"),
         Column("head", "dict32", "newer commit, 40 hex digits"),
-        Column("ordinal", "int32", "number of the file in the comparison, from 0"),
+        Column("ordinal", "int32", "number of the file in the comparison, from 0", summable=False),
         Column("path", "string", "path in the newer commit (of a deleted file, in the older), with /"),
         Column("old_path", "string", "path in the older commit; the same as path unless renamed or copied"),
         Column("status", "dict8", "added, deleted, modified, renamed, copied or type changed"),
-        Column("score", "int32", "likeness of a renamed or copied file, percent", f"another status, or {_UNSAID}"),
+        Column(
+            "score",
+            "int32",
+            "likeness of a renamed or copied file, percent",
+            f"another status, or {_UNSAID}",
+            summable=False,
+        ),
         Column("additions", "int32", "lines added; 0 for a binary file", _MISSING),
         Column("deletions", "int32", "lines removed; 0 for a binary file", _MISSING),
         Column("binary", "bool", "whether git takes it for binary"),
@@ -102,16 +114,16 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
         _REPOSITORY,
         _REVISION,
         _PATH,
-        Column("line_number", "int32", "1-based line in the file"),
+        Column("line_number", "int32", "1-based line in the file", summable=False),
         Column("line", "string", "text of the line without its newline; invalid UTF-8 as U+FFFD"),
         Column("commit", "dict32", "commit that brought the line as it is, 40 hex digits"),
         _AUTHOR,
         _AUTHOR_EMAIL,
         Column("author_date", "timestamp", "author date of that commit, UTC"),
         Column("commit_date", "timestamp", "committer date of that commit, UTC"),
-        Column("subject", "dict32", "first line of that commit's message"),
+        Column("subject", "dict32", "first paragraph of that commit's message on one line"),
         Column("original_path", "dict32", "path of the file in that commit"),
-        Column("original_line_number", "int32", "1-based line in that commit's file"),
+        Column("original_line_number", "int32", "1-based line in that commit's file", summable=False),
         Column("boundary", "bool", "whether history ends there (a first commit, or the edge of a shallow clone)"),
         _BOT,
     ),
@@ -132,7 +144,7 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
         _AUTHOR,
         _AUTHOR_EMAIL,
         Column("lines", "int64", "lines of today's text that the author's commits brought"),
-        Column("share", "float64", "part of all lines of path, 0 to 1"),
+        Column("share", "float64", "part of all lines of path, 0 to 1", summable=False),
         Column("oldest_date", "timestamp", "committer date of the oldest of these lines, UTC"),
         Column("newest_date", "timestamp", "committer date of the newest of these lines, UTC"),
         _BOT,
@@ -164,17 +176,22 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
         _DELETIONS,
         Column("changes", "int64", "changes of single files"),
         _COMMITS,
-        Column("authors", "int64", "distinct authors"),
+        Column("authors", "int64", "distinct authors", summable=False),
     ),
     "hotspots": (
         _REPOSITORY,
         _PATH,
         Column("commits", "int64", "commits that changed the file under any of its names, merges excluded"),
-        Column("authors", "int64", "distinct authors of these commits"),
+        Column("authors", "int64", "distinct authors of these commits", summable=False),
         _ADDITIONS,
         _DELETIONS,
         Column("lines", "int64", "lines of the file today", "the file is binary or its content missing"),
-        Column("score", "float64", "commits times the logarithm of lines, of the highest such product, 0 to 1"),
+        Column(
+            "score",
+            "float64",
+            "commits times the logarithm of lines, of the highest such product, 0 to 1",
+            summable=False,
+        ),
         _FIRST,
         _LAST,
     ),
@@ -185,25 +202,32 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
         Column("commits_together", "int64", "commits that changed both"),
         Column("commits", "int64", "commits that changed path"),
         Column("other_commits", "int64", "commits that changed other_path"),
-        Column("degree", "float64", "commits_together of the mean of commits and other_commits, 0 to 1"),
+        Column(
+            "degree", "float64", "commits_together of the mean of commits and other_commits, 0 to 1", summable=False
+        ),
         _LAST,
     ),
     "bus_factor": (
         _REPOSITORY,
         Column("path", "dict32", "folder, ending with /; the top is /"),
-        Column("bus_factor", "int32", "fewest authors who own more than half of the lines together; 0 without lines"),
+        Column(
+            "bus_factor",
+            "int32",
+            "fewest authors who own more than half of the lines together; 0 without lines",
+            summable=False,
+        ),
         Column("lines", "int64", "lines of today's text, those of bots left out"),
-        Column("authors", "int64", "authors with at least one of these lines"),
+        Column("authors", "int64", "authors with at least one of these lines", summable=False),
         Column("owners", "strings", "these fewest authors, as Name <address>, most lines first"),
-        Column("share", "float64", "part of the lines that they own, 0 to 1"),
+        Column("share", "float64", "part of the lines that they own, 0 to 1", summable=False),
         _EXACT,
     ),
     "survival": (
         _REPOSITORY,
-        Column("year", "int32", "year of birth by committer date, UTC"),
+        Column("year", "int32", "year of birth by committer date, UTC", summable=False),
         Column("added", "int64", "lines that commits of the year added, merges left out"),
         Column("alive", "int64", "lines of today's text that were born in the year"),
-        Column("share", "float64", "alive of all lines of today's text, 0 to 1"),
+        Column("share", "float64", "alive of all lines of today's text, 0 to 1", summable=False),
         _EXACT,
     ),
     "pickaxe": (
@@ -214,7 +238,14 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
         Column("added", "int64", "added lines that match"),
         Column("removed", "int64", "removed lines that match"),
         Column("net", "int64", "added less removed"),
-        Column("total", "int64", "net of this and all earlier periods", "not grouped by time alone"),
+        Column(
+            "total",
+            "int64",
+            "net of this and all earlier periods",
+            "not grouped by time alone",
+            summable=False,
+            instead="net",
+        ),
         Column("commits", "int64", "commits with such lines"),
         _FIRST,
         _LAST,
@@ -233,7 +264,12 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
         _BOT,
     ),
     "identity_suggestions": (
-        Column("group", "int32", "number of the set of identities that may be one person, most commits first"),
+        Column(
+            "group",
+            "int32",
+            "number of the set of identities that may be one person, most commits first",
+            summable=False,
+        ),
         Column("name", "string", "name, as the mailmap has it"),
         Column("email", "string", "address, as the mailmap has it"),
         Column("commits", "int64", "commits written, merges included"),

@@ -72,10 +72,10 @@ class CommitRanker:
         """Describe a commit."""
         history = self.history
         message = history.message(number)
-        subject, _, body = message.partition("\n\n")
+        _, _, body = message.partition("\n\n")
         when = datetime.fromtimestamp(int(history.commits.commit_time[number]), UTC)
         author = history.identities.mapped_names[int(history.commits.author[number])]
-        subject = " ".join(subject.split())
+        subject = " ".join(history.subject(number).split())
         return CommitEvidence(
             history.repository, history.oid(number), subject, author, when.strftime("%Y-%m-%dT%H:%M:%SZ"),
             _TRAILERS.sub("", body).strip(), "history", score,

@@ -9,7 +9,8 @@ from typing import Any
 
 from sourcelight.core.batches import MatchBatch, conform
 from sourcelight.core.markup import code
-from sourcelight.core.query.fields import quoted
+from sourcelight.core.query import quote_value
+from sourcelight.core.query.regexps import exact_name
 from sourcelight.core.wire.events import Alert, Done, Progress
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.deepsearch.citations.pins import Pin
@@ -61,7 +62,7 @@ def count(inquiry: Inquiry, draft: Draft, emit: Emit) -> bool:
 
 def _add(pin: Pin, counted: CountedQuery, inquiry: Inquiry, tally: _Tally) -> None:
     context = inquiry.context
-    where = f"repo:^{_escaped(pin.repository)}$"
+    where = f"repo:{quote_value(exact_name(pin.repository))}"
     target = inquiry.pins.of(pin.repository, pin.commit)
     at = f" rev:{pin.commit}" if target is not None and target.revision not in {"", "WORKTREE"} else ""
     text = f"{where}{at} fork:yes archived:yes {counted.query} {inquiry.filters} count:all"
@@ -104,12 +105,6 @@ def _note(pin: Pin, counted: CountedQuery, matches: int, rows: list[dict[str, An
 
 def _limits(reason: str) -> bool:
     return reason in {"shard-match-limit", "shard-timedout", "repository-missing", "error", "symbols-pending"}
-
-
-def _escaped(name: str) -> str:
-    import re
-
-    return quoted(re.escape(name)) if " " in name else re.escape(name)
 
 
 def _write(counted: CountedQuery, query: str, tally: _Tally, inquiry: Inquiry, draft: Draft) -> None:

@@ -26,6 +26,7 @@ from sourcelight.engines.history.search.model import (
     Term,
     Tree,
 )
+from sourcelight.engines.history.search.one_line import fits_a_line
 
 SIDES: dict[str, Side] = {"added": "added", "removed": "removed"}
 
@@ -67,11 +68,13 @@ def asked_of(alternative: Alternative) -> Asked | None:
     if select[:1] not in {(), ("repo",), ("commit",)} or (select[1:2] == ("diff",) and kind != "diff"):
         return None
     sensitive = alternative.case_sensitive()
-    tree = None if alternative.pattern is None else _tree(alternative.pattern, sensitive=sensitive)
+    tree = None
+    if alternative.pattern is not None:
+        tree = _tree(alternative.pattern, sensitive=sensitive, what="a changed line" if kind == "diff" else "")
     files = Files(tuple(_paths(alternative, sensitive=sensitive)))
     commits = Commits(
-        authors=_tests(alternative, "author"),
-        committers=_tests(alternative, "committer"),
+        authors=_tests(alternative, "author", "a name"),
+        committers=_tests(alternative, "committer", "a name"),
         messages=_tests(alternative, "message"),
         after=max((math.floor(_instant(f)) for f in alternative.all("after") if f.value), default=None),
         before=min((math.ceil(_instant(f)) for f in alternative.all("before") if f.value), default=None),
@@ -91,10 +94,10 @@ def _instant(item: Filter) -> float:
     return parse_date(item.value, present()).timestamp()
 
 
-def _tests(alternative: Alternative, name: str) -> tuple[OneOf, ...]:
+def _tests(alternative: Alternative, name: str, what: str = "") -> tuple[OneOf, ...]:
     sensitive = alternative.case_sensitive()
     return tuple(
-        OneOf((_compiled(Pattern(f.value, "regexp"), sensitive=sensitive),), negated=f.negated)
+        OneOf((_compiled(Pattern(f.value, "regexp"), sensitive=sensitive, what=what),), negated=f.negated)
         for f in alternative.all(name)
         if f.value
     )
@@ -114,21 +117,26 @@ def _paths(alternative: Alternative, *, sensitive: bool) -> list[OneOf]:
     return found
 
 
-def _tree(node: Node, *, sensitive: bool) -> Tree:
+def _tree(node: Node, *, sensitive: bool, what: str) -> Tree:
     if isinstance(node, And):
-        return AllOf(tuple(_tree(arg, sensitive=sensitive) for arg in node.args))
+        return AllOf(tuple(_tree(arg, sensitive=sensitive, what=what) for arg in node.args))
     if isinstance(node, Or):
-        return AnyOf(tuple(_tree(arg, sensitive=sensitive) for arg in node.args))
+        return AnyOf(tuple(_tree(arg, sensitive=sensitive, what=what) for arg in node.args))
     if isinstance(node, Pattern):
-        found = Term(_compiled(node, sensitive=sensitive))
+        found = Term(_compiled(node, sensitive=sensitive, what=what))
         return Not(found) if node.negated else found
     raise TypeError(f"no pattern: {node!r}")
 
 
-def _compiled(pattern: Pattern, *, sensitive: bool, whole_text: bool = False) -> CompiledPattern:
+def _compiled(pattern: Pattern, *, sensitive: bool, whole_text: bool = False, what: str = "") -> CompiledPattern:
+    """Compile a pattern; `what` names the texts it is looked for in, if these never hold a newline."""
     kind: Literal["regexp", "literal"] = "regexp" if pattern.kind == "regexp" else "literal"
     try:
-        return compile_pattern(pattern.value, kind=kind, case_sensitive=sensitive, whole_text=whole_text)
+        compiled = compile_pattern(pattern.value, kind=kind, case_sensitive=sensitive, whole_text=whole_text)
     except PatternError as error:
         # The parser has let it pass: only with case folded does it outgrow RE2's memory.
         raise QueryError(str(error), query=pattern.value, hint="make the pattern smaller, or add case:yes") from error
+    if what and not fits_a_line(compiled):
+        said = f"{pattern.value!r} can't match without a newline, and {what} has none"
+        raise QueryError(said, query=pattern.value, hint="look for one of the lines, or for both with AND")
+    return compiled

@@ -16,6 +16,7 @@ from sourcelight.core.query.languages import find_language
 from sourcelight.core.query.parse import effective_type
 from sourcelight.core.query.plan import patterns_of
 from sourcelight.engines.engine.commits.asked import keeps_no_commits
+from sourcelight.engines.engine.notices.parentheses import cut_filters
 
 _OPERATOR = re.compile(r"(?<=[\s)])(and|or)(?=[\s(])|(?:^|(?<=[\s()]))(not)(?=\s)")
 _EDGE_OPERATOR = re.compile(r"^\s*(and|or)\b|(?<=\s)(and|or|not)\s*$", re.IGNORECASE)
@@ -80,6 +81,7 @@ def advise(query: Query) -> tuple[Advice, ...]:
 
 def _all(query: Query) -> Iterator[Advice]:
     yield from _operators(query)
+    yield from cut_short(query)
     for alternative in query.plan:
         yield from without_effect(alternative)
         yield from _contradictions(alternative, query.text)
@@ -102,6 +104,12 @@ def unknown_predicates(text: str) -> Iterator[Advice]:
                 f"`{found[1]}:{found[2]}(` begins a regular expression: there is no predicate {on}:{name}()",
                 f"did you mean {on}:{near[0]}()?" if near else f"there are {', '.join(sorted(PREDICATE_NAMES[on]))}",
             )
+
+
+def cut_short(query: Query) -> Iterator[Advice]:
+    """Filters of which an unclosed parenthesis left only a part."""
+    for message, fix in cut_filters(query):
+        yield Advice("no-effect", message, fix)
 
 
 def without_effect(alternative: Alternative) -> Iterator[Advice]:

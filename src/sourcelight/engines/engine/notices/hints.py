@@ -55,6 +55,7 @@ def without_effect(query: Query) -> Alert | None:
     if len(query.text) > LONGEST:
         return None
     found = dict.fromkeys(advice for part in query.plan for advice in advices.without_effect(part))
+    found |= dict.fromkeys(advices.cut_short(query))
     if not found:
         return None
     return Alert("A filter has no effect", "\n".join(map(sentence, found)), "warning")

@@ -78,6 +78,18 @@ def cut_histories(repositories: Mapping[str, str]) -> Iterator[Skipped]:
     return _told("history-incomplete", "cut short", said, repositories)
 
 
+def replaced(objects: Mapping[str, int]) -> Iterator[Skipped]:
+    """Objects that ``refs/replace`` names others for, which no search and no call follows."""
+    if objects:
+        total = sum(objects.values())
+        yield Skipped(
+            reason="objects-replaced",
+            title=f"{amount(total)} replaced {'object' if total == 1 else 'objects'}",
+            message=f"`refs/replace` gives {total:,} objects in the place of others. They were searched as they were "
+            f"made, in place of what replaces them:\n{names(list(objects))}",
+        )
+
+
 def unreadable(items: Sequence[SkippedRepository]) -> Iterator[Skipped]:
     """Folders that hold a repository which can't be searched; for the owner's eyes, since they are local paths.
 

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sourcelight.core.batches.ordering import most_frequent
 from sourcelight.core.batches.rows import Rows
 from sourcelight.core.query.dates import parse_date
 from sourcelight.core.query.fields import present
@@ -65,7 +66,7 @@ class CommitCounts:
 
     def filters(self, most: int, *, exhaustive: bool) -> Iterator[Filter]:
         """What narrows the search to one author, or to an age; `most` authors at most."""
-        for name, count in self._by_author.most_common(most):
+        for name, count in most_frequent(self._by_author, most):
             if name:
                 yield Filter(f"author:{quote_value(f'^{escape_regexp(name)}$')}", name, count, exhaustive, "author")
         for (side, text, label), count in zip(_AGES, self._by_age, strict=True):

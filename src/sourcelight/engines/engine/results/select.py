@@ -1,7 +1,8 @@
 """``select:``: results turned into the repositories, files, directories, lines or symbols that they stand in.
 
 Works on record batches as they come. What it must remember, so that nothing comes twice, is the repositories given so
-far and, of the repository at hand, its directories and (where several kinds of results are asked for) files.
+far, the directories of each and (where several kinds of results are asked for) the files: batches of repositories come
+in turns wherever the likeliest files of all are searched first.
 """
 
 from __future__ import annotations
@@ -40,8 +41,7 @@ class Selector:
         self.path = path
         self._given = set(given)
         self._once = once
-        self._here: Place | None = None
-        self._seen: set[str] = set()
+        self._seen: dict[Place, set[str]] = {}
 
     @property
     def first_only(self) -> bool:
@@ -82,31 +82,25 @@ class Selector:
         rows = Rows(batch)
         starts = np.array([start for start, _ in rows.files()], dtype=np.int64)
         if not self._once:
-            self._move_to(batch)
+            seen = self._seen.setdefault(_place(batch), set())
             paths = rows.texts("path", starts.tolist())
-            starts = starts[[path not in self._seen for path in paths]]
-            self._seen.update(path or "" for path in paths)
+            starts = starts[[path not in seen for path in paths]]
+            seen.update(path or "" for path in paths)
         return _rows(batch, starts, "path", rows.column("path").take(pa.array(starts))) if len(starts) else None
 
     def _directories(self, batch: Any) -> Any | None:
-        self._move_to(batch)
+        seen = self._seen.setdefault(_place(batch), set())
         rows = Rows(batch)
         starts = [start for start, _ in rows.files()]
         fresh: dict[str, int] = {}
         for start, path in zip(starts, rows.texts("path", starts), strict=True):
             folder = (path or "").rpartition("/")[0]
             fresh.setdefault(f"{folder}/" if folder else "./", start)
-        fresh = {folder: start for folder, start in fresh.items() if folder not in self._seen}
-        self._seen.update(fresh)
+        fresh = {folder: start for folder, start in fresh.items() if folder not in seen}
+        seen.update(fresh)
         if not fresh:
             return None
         return _rows(batch, np.array(list(fresh.values()), dtype=np.int64), "directory", pa.array(list(fresh)))
-
-    def _move_to(self, batch: Any) -> None:
-        place = _place(batch)
-        if place != self._here:
-            self._here = place
-            self._seen = set()
 
 
 def _place(batch: Any) -> Place:

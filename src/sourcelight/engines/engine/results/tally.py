@@ -12,8 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sourcelight.core.batches.ordering import most_frequent
 from sourcelight.core.batches.unmade import FoundLines
 from sourcelight.core.query.printer import quote_value
+from sourcelight.core.query.regexps import exact_name
 from sourcelight.core.wire.events import Filter
 from sourcelight.engines.engine.results.commit_counts import CommitCounts
 
@@ -118,13 +120,13 @@ class Tally:
             if self._by_type[kind]
         ]
         rest = [
-            Filter(f"repo:^{_escaped(name)}${f'@{rev}' if rev else ''}", name, n, exhaustive, "repo")
-            for (name, rev), n in self._by_place.most_common(MOST_FILTERS)
+            Filter(f"repo:{quote_value(exact_name(name) + (f'@{rev}' if rev else ''))}", name, n, exhaustive, "repo")
+            for (name, rev), n in most_frequent(self._by_place, MOST_FILTERS)
             if n
         ]
         rest += [
             Filter(f"lang:{quote_value(name.lower())}", name, n, exhaustive, "lang")
-            for name, n in self._by_language.most_common(MOST_FILTERS)
+            for name, n in most_frequent(self._by_language, MOST_FILTERS)
             if n and name
         ]
         rest += [
@@ -134,7 +136,7 @@ class Tally:
         ]
         rest += [
             Filter(f"select:symbol.{_SELECTED.get(kind, kind)}", kind.title(), n, exhaustive, "symbol type")
-            for kind, n in self._by_kind.most_common(MOST_FILTERS)
+            for kind, n in most_frequent(self._by_kind, MOST_FILTERS)
             if n
         ]
         if self._commits is not None:
@@ -211,10 +213,6 @@ def _raw_excludes() -> list[tuple[bytes, re.Pattern[bytes]]]:
         (needed, re.compile(regexp.encode(), re.MULTILINE))
         for needed, (_, regexp) in zip(_NEEDED, _EXCLUDES, strict=True)
     ]
-
-
-def _escaped(name: str) -> str:
-    return re.sub(r"([\\.+*?()|\[\]{}^$])", r"\\\1", name)
 
 
 def _by_count(item: Filter) -> tuple[int, str]:

@@ -14,7 +14,8 @@ from sourcelight.core.query import Alternative, Filter
 from sourcelight.repos import Repository
 
 # `repo:^github\.com/a/b$` names one repository: no operator of a regular expression between the anchors.
-_EXACT = re.compile(r"\^(?:\\[^a-zA-Z0-9]|[^\\.*+?()\[\]{}|^$])+\$")
+# An at sign in a name can only be written as its number: the character itself begins a revision.
+_EXACT = re.compile(r"\^(?:\\[^a-zA-Z0-9]|\\x40|[^\\.*+?()\[\]{}|^$])+\$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,19 +9,23 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from sourcelight.core.batches import Cancellation
-from sourcelight.engines.history.commands import git_chunks, mailmap_setting
+from sourcelight.core.batches.quoted_names import unquote_name
+from sourcelight.core.errors import GitFailed
+from sourcelight.engines.history.commands import git_bytes, git_chunks, mailmap_setting
 from sourcelight.repos import Repository
+from sourcelight.repos.signatures import as_text, parse_offset, parse_seconds
 
 _MOST_LINES_KEPT = 1_000_000
 _DATA_BYTES = 512 << 20
 _HEAD = re.compile(rb"([0-9a-f]{40}) (\d+) (\d+) (\d+)")
-_ESCAPED = re.compile(rb"\\([0-7]{3}|.)")
-_LETTERS = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
 
 
 @dataclass(slots=True)
 class BlameCommit:
-    """A commit that brought lines; times are seconds since 1970, offsets minutes east of UTC, names mailmapped."""
+    """A commit that brought lines; times are seconds since 1970, offsets minutes east of UTC, names mailmapped.
+
+    `summary` is git's subject (``%s``): the first paragraph of the message on one line.
+    """
 
     oid: str
     author: str = ""
@@ -119,9 +123,10 @@ def blame_file(
     if kept is not None:
         return kept
     arguments: list[str | bytes] = [*mailmap_setting(repository.git_dir), "blame", "--incremental",
-                                    "--encoding=UTF-8", commit, "--", path]  # fmt: skip
+                                    "--encoding=UTF-8", "--no-textconv", commit, "--", path]  # fmt: skip
     chunks = git_chunks(repository.git_dir, arguments, cancellation=cancellation, data_bytes=_DATA_BYTES)
     made = _read(_lines(chunks), lines, progress)
+    _add_subjects(repository.git_dir, made.commits, cancellation)
     _kept.put(key, made)
     return made
 
@@ -141,7 +146,7 @@ def _read(lines: Iterable[bytes], count: int, progress: Callable[[int, int], Non
     for line in lines:
         key, _, value = line.partition(b" ")
         if key == b"filename":
-            path = unquoted(value)
+            path = unquote_name(value)
             end = min(final + length, count)
             for line_at in range(final, end):
                 made.commit[line_at], made.path[line_at] = at, path
@@ -160,27 +165,34 @@ def _read(lines: Iterable[bytes], count: int, progress: Callable[[int, int], Non
     return made
 
 
+def _add_subjects(git_dir: str, commits: list[BlameCommit], cancellation: Cancellation | None) -> None:
+    """Give commits their subjects: what git calls a summary in a blame is the first line of the message alone."""
+    arguments = ["log", "--no-walk=unsorted", "--stdin", "-z", "--encoding=UTF-8", "--no-show-signature", "--no-notes"]
+    oids = "".join(f"{commit.oid}\n" for commit in commits)
+    if not oids:
+        return
+    try:
+        raw = git_bytes(git_dir, [*arguments, "--format=%H %s"], stdin=oids.encode(), cancellation=cancellation)
+    except GitFailed:
+        return
+    subjects = {record[:40].decode(): as_text(record[41:]) for record in raw.split(b"\0")}
+    for commit in commits:
+        commit.summary = subjects.get(commit.oid, commit.summary)
+
+
 def _take(commit: BlameCommit, key: bytes, value: bytes) -> None:
-    text = value.decode("utf-8", "replace")
+    text = as_text(value)
     if key == b"author":
         commit.author = text
     elif key == b"author-mail":
         commit.author_email = text.removeprefix("<").removesuffix(">")
     elif key == b"author-time":
-        commit.author_time = int(value)
+        commit.author_time = parse_seconds(value)
     elif key == b"author-tz":
-        hours, minutes = divmod(abs(int(value)), 100)
-        commit.author_offset = (hours * 60 + minutes) * (-1 if value.startswith(b"-") else 1)
+        commit.author_offset = parse_offset(value)
     elif key == b"committer-time":
-        commit.commit_time = int(value)
+        commit.commit_time = parse_seconds(value)
     elif key == b"summary":
         commit.summary = text
     elif key == b"boundary":
         commit.boundary = True
-
-
-def unquoted(name: bytes) -> bytes:
-    """A name as git has it, from one that git may have put in quotes."""
-    if not (len(name) > 1 and name.startswith(b'"') and name.endswith(b'"')):
-        return name
-    return _ESCAPED.sub(lambda m: bytes([int(m[1], 8)]) if len(m[1]) == 3 else _LETTERS.get(m[1], m[1]), name[1:-1])

@@ -10,10 +10,10 @@ import numpy as np
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
 from sourcelight.engines.history.blame.model import OwnedFile, Ownership
 from sourcelight.engines.history.snapshot import History
-from sourcelight.engines.history.store.files import Array, ArrayFile, write_arrays
 from sourcelight.engines.history.store.folder import OWNERSHIP
+from sourcelight.engines.processes.sections import Array, SectionFile, write_sections
 
-FORMAT = 2
+FORMAT = 3
 """Raised by one whenever lines would be told otherwise."""
 
 _NO_STEP = (-1, -1, -1)
@@ -42,7 +42,7 @@ def newest(history: History) -> Ownership | None:
 
 def _read(history: History, path: Path, commit: str) -> Ownership | None:
     try:
-        file = ArrayFile(path)
+        file = SectionFile(path, "history")
         segments = file.facts["segments"]
         if file.facts["format"] != FORMAT or segments != _segments(history)[: len(segments)]:
             return None
@@ -59,7 +59,8 @@ def _read(history: History, path: Path, commit: str) -> Ownership | None:
             )
             for at, name in enumerate(paths)
         }
-        return Ownership(commit, files, file.facts["left_out"])
+        origins = {at: None if path < 0 else path for at, path in file.array("origins").reshape(-1, 2).tolist()}
+        return Ownership(commit, files, file.facts["left_out"], file.facts["thorough"], origins)
     except (OSError, IndexDamaged, KeyError, IndexError, ValueError):
         return None
 
@@ -70,18 +71,22 @@ def save(history: History, made: Ownership) -> None:
     if path is None:
         return
     files = made.files.values()
-    facts = {"format": FORMAT, "segments": _segments(history), "left_out": made.left_out}
+    facts = {"format": FORMAT, "segments": _segments(history), "left_out": made.left_out,
+             "thorough": made.thorough}  # fmt: skip
     arrays: dict[str, Array] = {
         "paths": np.frombuffer(b"".join(name + b"\0" for name in made.files), np.uint8),
         "blobs": np.frombuffer(b"".join(file.blob for file in files), np.uint8),
         "starts": np.cumsum([0, *(len(file.lines) for file in files)], dtype=np.int64),
         "lines": np.concatenate([np.zeros(0, np.int32), *(file.lines for file in files)]).astype(np.int32),
         "exact": np.array([file.exact for file in files], np.uint8),
+        "origins": np.array(
+            [(at, -1 if path is None else path) for at, path in made.origins.items()], np.int64
+        ).reshape(-1),
         "steps": np.array([file.step or _NO_STEP for file in files], np.int64).reshape(-1),
     }
     # A full disk, or an updater that cleans up at the same time: then the next process replays.
     with contextlib.suppress(IndexWriteFailed):
-        write_arrays(path, facts, arrays, durable=False)
+        write_sections(path.parent, "history", facts, arrays, name=path.name, durable=False)
 
 
 def _path(history: History, commit: str) -> Path | None:

@@ -13,6 +13,7 @@ from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import GitFailed
 from sourcelight.engines.history.blame.merges import MergeChange, merge_changes
 from sourcelight.engines.history.blame.model import Step
+from sourcelight.engines.history.blame.renames import ask_origins, find_unsure
 from sourcelight.engines.history.compare.changes import FileChange, list_changes
 from sourcelight.engines.history.snapshot import UNKNOWN, History
 from sourcelight.repos import Repository
@@ -22,7 +23,7 @@ _KINDS = 0o170000
 _CHECK_EVERY = 200
 
 NEW, EDITED, MIXED, UNKNOWN_LINES, MOVED = range(5)
-"""Kinds of states: all lines new; a former state edited; made of several by a merge; not to be known; taken whole."""
+"""Kinds of states: all lines new; a former state edited; made of others, most by a merge; not known; taken whole."""
 
 State = dict[int, int]
 
@@ -36,8 +37,8 @@ class Lineage:
     kind, blob, commit
         What happened, to which content it led (20 bytes), and in which commit.
     change
-        Number of the change of an edited state; number of lines of a new one; of what merges made, a checksum of the
-        path.
+        Number of the change of an edited state; number of lines of a new one; of those made of others, a checksum of
+        the path.
     sources
         The states that it is made of, in the order in which lines are looked for.
     proven
@@ -46,6 +47,8 @@ class Lineage:
         States at the end, by number of path.
     numbers, names
         Paths by number, and numbers of paths.
+    origins
+        What git told of new names, see `renames.ask_origins`.
     """
 
     kind: list[int] = field(default_factory=list)
@@ -57,6 +60,7 @@ class Lineage:
     last: State = field(default_factory=dict)
     numbers: dict[bytes, int] = field(default_factory=dict)
     names: list[bytes] = field(default_factory=list)
+    origins: Mapping[int, int | None] = field(default_factory=dict)
 
     def add(
         self,
@@ -95,22 +99,34 @@ def trace(
     commit: str,
     cancellation: Cancellation | None = None,
     progress: Callable[[int, int], None] | None = None,
+    *,
+    origins: Mapping[int, int | None] | None = None,
 ) -> Lineage:
-    """Follow all files from the first commits to `commit`.
+    """Follow all files from the first commits to `commit`; of new names that `origins` does not tell of, git is asked.
 
     Raises KeyError for a commit that the history does not hold, and `Cancelled`.
     """
-    return _Tracing(history, repository, cancellation).run(commit, progress)
+    unsure = find_unsure(history, history.reachable(commit))
+    origins = ask_origins(history, repository, unsure, origins or {}, cancellation)
+    return _Tracing(history, repository, unsure, origins, cancellation).run(commit, progress)
 
 
 class _Tracing:
     """One run; what a branch holds is passed on from commit to child, and copied where branches fork."""
 
-    def __init__(self, history: History, repository: Repository, cancellation: Cancellation | None) -> None:
+    def __init__(
+        self,
+        history: History,
+        repository: Repository,
+        unsure: frozenset[int],
+        origins: Mapping[int, int | None],
+        cancellation: Cancellation | None,
+    ) -> None:
         self._history = history
         self._repository = repository
+        self._unsure = unsure
         self._cancellation = cancellation
-        self._made = Lineage(numbers=dict(history.paths.numbers), names=list(history.paths))
+        self._made = Lineage(numbers=dict(history.paths.numbers), names=list(history.paths), origins=origins)
         self._pairs: tuple[int, list[dict[bytes, FileChange]]] = -1, []
 
     def run(self, commit: str, progress: Callable[[int, int], None] | None) -> Lineage:
@@ -168,7 +184,9 @@ class _Tracing:
             changes.binary[low:high].tolist(),
             strict=True,
         )
-        add = self._made.add
+        made = self._made
+        add = made.add
+        unsure, origin = self._unsure, made.origins
         for at, path, old_path, status, kind, additions, binary in columns:
             if status in "DR":
                 gone.append(old_path)
@@ -177,14 +195,22 @@ class _Tracing:
                 continue
             blob = changes.new_blob[at].tobytes()
             source = state.get(old_path)
+            sure = proven and (at not in unsure or at in origin)
+            followed = origin.get(at)
             if binary or additions == UNKNOWN:
                 after[path] = add(UNKNOWN_LINES, blob, number)
+            elif followed is not None and (status != "R" or followed != old_path):
+                source = state.get(followed)
+                sources = () if source is None else (source,)
+                after[path] = add(MIXED, blob, number, crc32(made.names[path]), sources, proven=sure and bool(sources))
             elif status in "AT":
-                after[path] = add(NEW, blob, number, additions, proven=proven)
+                after[path] = add(NEW, blob, number, additions, proven=sure)
             elif source is None:
                 after[path] = add(UNKNOWN_LINES, blob, number)
             else:
-                after[path] = add(EDITED, blob, number, at, (source,), proven=proven)
+                after[path] = add(
+                    EDITED, blob, number, at, (source,), proven=sure and not (at in origin and followed is None)
+                )
         for path in gone:
             state.pop(path, None)
         state.update(after)

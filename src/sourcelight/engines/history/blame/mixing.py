@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import re
-from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.batches import Cancellation
+from sourcelight.core.errors import GitFailed
+from sourcelight.engines.history.blame.hunks import Hunks, Pair, present, read_hunks
 from sourcelight.engines.history.blame.lineage import EDITED, MIXED, MOVED, NEW, Lineage
 from sourcelight.engines.history.blame.model import OwnedFile
 from sourcelight.engines.history.snapshot import History
 from sourcelight.repos import ObjectReader
 
 Lines: TypeAlias = NDArray[np.int32]
-_HUNK = re.compile(rb"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
+Made: TypeAlias = tuple[Lines | None, bool]
+
 _CHECK_EVERY = 100
 MAX_FILE_BYTES = 16 << 20
 """Bytes above which a file counts as none that has lines."""
 
-_MOST_CONTENTS = 64
-_MOST_CONTENT_BYTES = 64 << 20
-_BLOCK = 1024  # git's, when it leaves out what two contents end with
-_CONTEXT_BLOCKS = 4
+_BLOCK = 1024
+"""Bytes: what two contents end with is cut off in blocks of this size by git's diff without context lines."""
 
 
 class Evaluation:
@@ -38,27 +37,38 @@ class Evaluation:
     history
         Its hunks.
     reader
-        Reads contents, which only merges need.
+        Tells sizes of contents.
     former
         Files of another commit of the same history: what they have in common with this one is taken from them.
+    exact
+        Whether to compare all contents anew, as git blame does. Stored hunks are of diffs with a context line, and
+        differ in some of a thousand changes.
     """
 
     def __init__(
-        self, lineage: Lineage, history: History, reader: ObjectReader, former: Iterable[OwnedFile] = ()
+        self,
+        lineage: Lineage,
+        history: History,
+        reader: ObjectReader,
+        former: Iterable[OwnedFile] = (),
+        *,
+        exact: bool = False,
     ) -> None:
-        self._former = {(file.blob, file.step): file for file in former if file.step is not None}
+        self._former = {
+            (file.blob, file.step): file for file in former if file.step is not None and (file.exact or not exact)
+        }
         self._lineage = lineage
         self._history = history
         self._reader = reader
-        self._contents: OrderedDict[bytes, bytes | None] = OrderedDict()
-        self._content_bytes = 0
+        self._exact = exact
+        self._hunks: Mapping[Pair, Hunks] = {}
 
     def run(
         self,
         wanted: Iterable[int],
         cancellation: Cancellation | None = None,
         progress: Callable[[int, int], None] | None = None,
-    ) -> dict[int, tuple[Lines | None, bool]]:
+    ) -> dict[int, Made]:
         """For each wanted state its lines (numbers of commits), None when they can't be known, and whether proven."""
         sources = self._lineage.sources
         ends = set(wanted)
@@ -77,8 +87,10 @@ class Evaluation:
                 if source not in needed:
                     needed.add(source)
                     stack.append(source)
-        made: dict[int, tuple[Lines | None, bool]] = {}
-        for done, state in enumerate(sorted(needed)):
+        order = sorted(needed)
+        self._hunks = self._compared([state for state in order if state not in at_hand], cancellation)
+        made: dict[int, Made] = {}
+        for done, state in enumerate(order):
             if done % _CHECK_EVERY == 0:
                 if cancellation is not None:
                     cancellation.check()
@@ -94,76 +106,96 @@ class Evaluation:
                     del made[source]
         return made
 
-    def _lines(self, state: int, of: list[tuple[Lines | None, bool]]) -> tuple[Lines | None, bool]:
+    def _compared(self, states: Sequence[int], cancellation: Cancellation | None) -> Mapping[Pair, Hunks]:
+        """Have git compare the contents of states with those of their sources, where stored hunks don't serve."""
+        kinds = {MIXED, EDITED} if self._exact else {MIXED}
+        pairs = [pair for state in states if self._lineage.kind[state] in kinds for pair in self._pairs(state)]
+        repository = self._reader.repository
+        try:
+            return read_hunks(repository, pairs, cancellation=cancellation)
+        except GitFailed:  # objects are missing, and git ends at the first one
+            pass
+        try:
+            there = present(repository, {blob for pair in pairs for blob in pair}, cancellation)
+            some = [pair for pair in pairs if there.issuperset(pair)]
+            return read_hunks(repository, some, cancellation=cancellation)
+        except GitFailed:
+            return {}
+
+    def _pairs(self, state: int) -> list[Pair]:
+        blobs = self._lineage.blob
+        return [(blobs[source], blobs[state]) for source in self._lineage.sources[state]]
+
+    def _lines(self, state: int, of: list[Made]) -> Made:
         lineage = self._lineage
         kind, proven = lineage.kind[state], lineage.proven[state] and all(exact for _, exact in of)
         if kind == NEW:
             return np.full(lineage.change[state], lineage.commit[state], np.int32), proven
         if kind == MIXED:
             return self._mixed(state, of, proven=proven)
-        if kind in {EDITED, MOVED} and of[0][0] is not None:
-            lines = of[0][0]
-            return (self._edited(lines, state) if kind == EDITED else lines), proven
-        return None, False
+        if kind not in {EDITED, MOVED} or of[0][0] is None:
+            return None, False
+        lines = of[0][0]
+        if kind == MOVED:
+            return lines, proven
+        hunks = self._hunks.get(self._pairs(state)[0])
+        if hunks is None:
+            return self._edited(lines, self._stored(state), state), proven and self._is_small(state)
+        return self._edited(lines, hunks[:, [0, 1, 3]], state), proven
 
-    def _edited(self, lines: Lines, state: int) -> Lines:
-        starts = self._history.changes.block_starts
-        change, commit = self._lineage.change[state], self._lineage.commit[state]
-        low, high = int(starts[change]), int(starts[change + 1])
-        if low == high:
+    def _is_small(self, state: int) -> bool:
+        """Whether diffs with and without context lines must be the same: neither cuts anything off."""
+        return any((size := self._reader.size(blob)) is not None and size < _BLOCK for blob in self._pairs(state)[0])
+
+    def _stored(self, state: int) -> NDArray[np.int64]:
+        """Stored hunks of an edited state: the first old line from 0, lines removed, lines added."""
+        starts, blocks = self._history.changes.block_starts, self._history.blocks
+        change = self._lineage.change[state]
+        of = slice(int(starts[change]), int(starts[change + 1]))
+        return np.stack((blocks.old[of] - 1, blocks.removed[of], blocks.added[of]), axis=1)
+
+    def _edited(self, lines: Lines, hunks: NDArray[np.int64], state: int) -> Lines:
+        if not len(hunks):
             return lines
-        blocks = self._history.blocks
-        columns = (column[low:high].tolist() for column in (blocks.old, blocks.removed, blocks.added))
-        added_lines = int(blocks.added[low:high].sum())
-        fresh = np.full(added_lines, commit, np.int32)
+        fresh = np.full(int(hunks[:, 2].sum()), self._lineage.commit[state], np.int32)
         pieces: list[Lines] = []
         at = used = 0
-        for old, removed, added in zip(*columns, strict=True):
-            pieces += [lines[at : old - 1], fresh[used : used + added]]
+        for old, removed, added in hunks.tolist():
+            pieces += [lines[at:old], fresh[used : used + added]]
             used += added
-            at = old - 1 + removed
+            at = old + removed
         pieces.append(lines[at:])
         return np.concatenate(pieces)
 
-    def _mixed(self, state: int, of: list[tuple[Lines | None, bool]], *, proven: bool) -> tuple[Lines | None, bool]:
-        """Each line goes to the first source whose diff keeps it, else to the merge."""
+    def _mixed(self, state: int, of: list[Made], *, proven: bool) -> Made:
+        """Each line goes to the first source whose diff keeps it, else to the commit."""
         lineage = self._lineage
-        data = self._content(lineage.blob[state])
-        if data is None or is_binary(data):
-            return None, False
-        count = line_count(data)
-        lines = np.full(count, lineage.commit[state], np.int32)
-        pending = np.ones(count, np.bool_)
-        seen: set[bytes] = set()
-        for source, (source_lines, _) in zip(lineage.sources[state], of, strict=True):
-            blob = lineage.blob[source]
-            if blob in seen:
+        lines: Lines | None = None
+        pending = np.zeros(0, np.bool_)
+        seen: set[Pair] = set()
+        for pair, (source_lines, _) in zip(self._pairs(state), of, strict=True):
+            if pair in seen:
                 continue
-            seen.add(blob)
-            old = self._content(blob)
-            if source_lines is None or old is None:
+            seen.add(pair)
+            hunks = self._hunks.get(pair)
+            if source_lines is None or hunks is None:
                 proven = False
                 continue
-            kept = same_lines(old, data, count)
-            take = np.flatnonzero(pending & (kept >= 0) & (kept < len(source_lines)))
+            kept = kept_lines(hunks, len(source_lines))
+            if lines is None:
+                lines = np.full(len(kept), lineage.commit[state], np.int32)
+                pending = np.ones(len(kept), np.bool_)
+            take = np.flatnonzero(pending & (kept >= 0))
             lines[take] = source_lines[kept[take]]
             pending[take] = False
             if not pending.any():
                 break
+        if lines is None:
+            data = self._reader.read(lineage.blob[state], MAX_FILE_BYTES)
+            if data is None or is_binary(data):
+                return None, False
+            return np.full(line_count(data), lineage.commit[state], np.int32), False
         return lines, proven
-
-    def _content(self, blob: bytes) -> bytes | None:
-        if blob in self._contents:
-            self._contents.move_to_end(blob)
-            return self._contents[blob]
-        data = self._contents[blob] = self._reader.read(blob, MAX_FILE_BYTES)
-        self._content_bytes += len(data or b"")
-        while len(self._contents) > 2 and (
-            len(self._contents) > _MOST_CONTENTS or self._content_bytes > _MOST_CONTENT_BYTES
-        ):
-            _, oldest = self._contents.popitem(last=False)
-            self._content_bytes -= len(oldest or b"")
-        return data
 
 
 def is_binary(data: bytes) -> bool:
@@ -176,53 +208,12 @@ def line_count(data: bytes) -> int:
     return data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
 
 
-def same_lines(old: bytes, new: bytes, count: int) -> NDArray[np.int64]:
-    """For each of the `count` lines of `new` its place in `old`, from 0, when a diff keeps it; else -1.
-
-    What both end with is cut off before, as git does for a diff without context lines; what both begin with is cut
-    off for speed, but for some context.
-    """
-    import pygit2
-
-    tail = _common_tail(old, new)
-    head = _common_head(old, new, min(len(old), len(new)) - tail)
-    before = old.count(b"\n", 0, head)
-    kept_tail = old.count(b"\n", len(old) - tail) + (tail > 0 and not old.endswith(b"\n"))
-    options = pygit2.enums.DiffOption.INDENT_HEURISTIC | pygit2.enums.DiffOption.FORCE_TEXT
-    one, other = old[head : len(old) - tail], new[head : len(new) - tail]
-    patch = pygit2.Patch.create_from(one, other, flag=options, context_lines=0)
-    kept = np.full(count, -1, np.int64)
-    kept[:before] = np.arange(before)
-    at_old = at_new = before
-    for found in _HUNK.finditer(patch.data):
-        old_start, old_lines, new_start, new_lines = (1 if part is None else int(part) for part in found.groups())
-        # A side without lines names the line before it.
-        old_begin = before + (old_start - 1 if old_lines else old_start)
-        new_begin = before + (new_start - 1 if new_lines else new_start)
-        kept[at_new:new_begin] = np.arange(at_old, at_old + new_begin - at_new)
-        at_old, at_new = old_begin + old_lines, new_begin + new_lines
-    end = count - kept_tail
-    kept[at_new:end] = np.arange(at_old, at_old + end - at_new)
-    old_end = line_count(old) - kept_tail
-    kept[end:] = np.arange(old_end, old_end + kept_tail)
-    return kept
-
-
-def _common_tail(old: bytes, new: bytes) -> int:
-    """Bytes at the end that a diff without context leaves out: whole blocks that are the same, from a line's start."""
-    size = min(len(old), len(new))
-    differing = np.flatnonzero(_bytes(old)[len(old) - size :] != _bytes(new)[len(new) - size :])
-    trimmed = (size if not len(differing) else size - 1 - int(differing[-1])) // _BLOCK * _BLOCK
-    newline = new.find(b"\n", len(new) - trimmed)
-    return 0 if newline < 0 or not trimmed else len(new) - newline - 1
-
-
-def _common_head(old: bytes, new: bytes, most: int) -> int:
-    """Bytes at the start that are the same, up to a line's start, but for some blocks of context."""
-    differing = np.flatnonzero(_bytes(old)[:most] != _bytes(new)[:most])
-    blocks = (int(differing[0]) if len(differing) else max(most, 0)) // _BLOCK - _CONTEXT_BLOCKS
-    return new.rfind(b"\n", 0, blocks * _BLOCK) + 1 if blocks > 0 else 0
-
-
-def _bytes(data: bytes) -> NDArray[np.uint8]:
-    return np.frombuffer(data, np.uint8)
+def kept_lines(hunks: Hunks, old_count: int) -> NDArray[np.int64]:
+    """For each line of a new content its place in the old one, from 0, when its diff keeps it; else -1."""
+    pieces: list[NDArray[np.int64]] = []
+    at = 0
+    for old, removed, _, added in hunks.tolist():
+        pieces += [np.arange(at, old), np.full(added, -1)]
+        at = old + removed
+    pieces.append(np.arange(at, old_count))
+    return np.concatenate(pieces)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -38,11 +38,17 @@ class Ownership:
         By path. Binary files, links and submodules are not among them.
     left_out
         How many files are not, because they are binary or their content is missing.
+    thorough
+        Whether git compared all contents anew, so that another replay would prove no more files.
+    origins
+        What git told of new names, see `renames.ask_origins`: a later replay need not ask again.
     """
 
     commit: str
     files: Mapping[bytes, OwnedFile]
     left_out: int
+    thorough: bool = False
+    origins: Mapping[int, int | None] = field(default_factory=dict)
 
     @property
     def inexact(self) -> list[bytes]:

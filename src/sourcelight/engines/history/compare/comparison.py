@@ -15,6 +15,7 @@ from sourcelight.engines.history.compare.patches import FileDiff, make_patch
 from sourcelight.engines.history.compare.whole import stream_patches
 from sourcelight.repos import Repository
 from sourcelight.repos.handles import Unusable, open_handle
+from sourcelight.repos.raw_commits import tree_of
 
 if TYPE_CHECKING:
     import pygit2
@@ -224,15 +225,12 @@ def _open(repository: Repository) -> pygit2.Repository:
 
 
 def _tree(handle: pygit2.Repository, repository: Repository, commit: str) -> str:
-    import pygit2
-
     if commit == EMPTY:
         return _NO_FILES
-    try:
-        found = handle[pygit2.Oid(hex=commit)].peel(pygit2.Tree)
-    except (KeyError, ValueError, pygit2.GitError) as error:
-        raise RevisionNotFound(repository.name, commit) from error
-    return str(found.id)
+    found = tree_of(handle, commit)
+    if not found:
+        raise RevisionNotFound(repository.name, commit)
+    return found
 
 
 def _relation(handle: pygit2.Repository, base: str, head: str, history: History | None) -> tuple[str, str]:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from sourcelight.core.batches.quoted_names import is_odd, quote_name
 from sourcelight.engines.history.commands import MAX_BLOB_BYTES
 from sourcelight.engines.history.compare.changes import NO_MODE, SUBMODULE, FileChange
 
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 _HUNK = re.compile(rb"^@@ -", re.MULTILINE)
 _HUNK_END = re.compile(rb"^(@@ -[^\n]*?)[ \t\r\f\v]+$", re.MULTILINE)
-_SPECIAL = re.compile(rb'[\x00-\x1f\x7f"\\]')
-_ESCAPES = {7: b"a", 8: b"b", 9: b"t", 10: b"n", 11: b"v", 12: b"f", 13: b"r", 34: b'"', 92: b"\\"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +154,4 @@ def _sides(change: FileChange) -> tuple[bytes, bytes]:
 
 def quoted(name: bytes) -> bytes:
     """A name as git writes it with ``core.quotePath=false``: in quotes when it holds controls, quotes, backslashes."""
-    if _SPECIAL.search(name) is None:
-        return name
-    return b'"' + _SPECIAL.sub(_escape, name) + b'"'
-
-
-def _escape(found: re.Match[bytes]) -> bytes:
-    code = found[0][0]
-    return b"\\" + (_ESCAPES.get(code) or b"%03o" % code)
+    return quote_name(name) if is_odd(name) else name

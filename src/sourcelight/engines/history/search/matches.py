@@ -158,7 +158,7 @@ def _columns(
     repository = facts.name
     shown = _HOST.sub("", repository, count=1) if repository.count("/") > 1 else repository
     urls = [f"/{repository}/-/commit/{oid}" for oid in oids.to_pylist()]
-    subjects = [message.partition("\n")[0] for message in messages.to_pylist()]
+    subjects = tables.subject_texts(history, commits).to_pylist()
     now = time.time()
     ages = [age(now - seconds) for seconds in found.author_time[commits].tolist()]
     labels = [

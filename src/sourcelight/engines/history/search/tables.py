@@ -24,7 +24,6 @@ BATCH_ROWS = 500
 
 _SEGMENT_BITS = 32
 _ASCII_END = 0x80
-_MANY = 16  # when one in so many commits is shown, something is made of all at once, and kept
 _SPARSE, _FEW_CODES = 8, 4096  # up to so many codes, sorting them costs more than a table of all
 _DIGITS = np.array([b"%02x" % byte for byte in range(256)], "S2").view(np.uint16)
 """The two hex digits of each byte."""
@@ -44,19 +43,19 @@ def commit_batches(history: History, commits: Ints, rows: int = BATCH_ROWS) -> I
 
 def commit_batch(history: History, commits: Ints) -> Batch:
     """One batch of commits; see `commit_batches`."""
-    found, messages = history.commits, message_texts(history, commits)
+    found = history.commits
     return pa.record_batch(
         {
             "repository": constant(history.repository, len(commits)),
             "commit": hex_dictionary(found.oid[commits]),
-            "subject": subject_texts(history, commits, messages),
+            "subject": subject_texts(history, commits),
             **_who(history, "author", found.author[commits]),
             "author_date": times(found.author_time[commits]),
             "author_utc_offset": pa.array(found.author_offset[commits].astype(np.int32)),
             **_who(history, "committer", found.committer[commits]),
             "commit_date": times(found.commit_time[commits]),
             "commit_utc_offset": pa.array(found.commit_offset[commits].astype(np.int32)),
-            "message": messages,
+            "message": message_texts(history, commits),
             "parents": _parents(history, commits),
             "files": pa.array((found.change_starts[commits + 1] - found.change_starts[commits]).astype(np.int32)),
             "additions": _lines(history, "additions", commits),
@@ -194,14 +193,25 @@ def renumbered(codes: NDArray[Any], most: int) -> tuple[Ints, Ints]:
 
 def message_texts(history: History, commits: Ints) -> Column:
     """Whole messages."""
+    return _texts_of(history, "message", commits)
+
+
+def subject_texts(history: History, commits: Ints) -> Column:
+    """Subjects as git has them (``%s``): first paragraphs on one line."""
+    return _texts_of(history, "subject", commits)
+
+
+def _texts_of(history: History, name: str, commits: Ints) -> Column:
     of_segment = np.searchsorted(history.bases.commits, commits, side="right") - 1
     local = commits - np.array(history.bases.commits)[of_segment]
-    found = _taken(history, "messages", "message_starts", of_segment, 2 * local, _messages)
-    return found.cast(pa.string()) if pa.types.is_large_string(found.type) else as_text(found)
+    return _taken(history, f"{name}s", f"{name}_starts", of_segment, 2 * local, _texts).cast(pa.string())
 
 
-def _messages(offsets: Ints, raw: memoryview) -> Column:
-    """Messages, and between them their newlines as items of their own, so that none has to be cut off each time."""
+def _texts(offsets: Ints, raw: memoryview) -> Column:
+    """Texts, and between them their newlines as items of their own, so that none has to be cut off each time.
+
+    Segments hold valid UTF-8; a file that was altered since still gives text, so that those of all segments fit.
+    """
     bounds = np.empty(2 * len(offsets) - 1, np.int64)
     bounds[::2] = offsets
     bounds[1::2] = offsets[1:] - 1
@@ -210,31 +220,9 @@ def _messages(offsets: Ints, raw: memoryview) -> Column:
     try:
         texts.validate(full=True)
     except pa.ArrowInvalid:
-        return pa.Array.from_buffers(pa.large_binary(), len(bounds) - 1, buffers)
+        bare = pa.Array.from_buffers(pa.large_binary(), len(bounds) - 1, buffers)
+        return pa.array([item.decode("utf-8", "replace") for item in bare.to_pylist()], pa.large_string())
     return texts
-
-
-def subject_texts(history: History, commits: Ints, messages: Column = None) -> Column:
-    """First paragraphs of the messages of commits, on one line; `messages` are theirs if they are at hand."""
-    every = len(history.commits)
-    if len(commits) * _MANY < every:
-        return subjects(message_texts(history, commits) if messages is None else messages)
-    # Looking for paragraphs takes longer than all else about commits: once for the whole history.
-    return history.memory("subjects", lambda: subjects(message_texts(history, np.arange(every)))).take(
-        pa.array(commits)
-    )
-
-
-def subjects(messages: Column) -> Column:
-    """First paragraphs on one line, as git's ``%s``."""
-    if not len(messages):
-        return messages
-    # Cut at the first empty line before the expression looks for blank ones: it is slow on long texts.
-    first = pc.list_element(pc.split_pattern(messages, "\n\n", max_splits=1), 0)
-    if pc.any(pc.match_substring(first, "\n")).as_py():
-        first = pc.replace_substring_regex(first, r"(?s)\n[ \t\r]*\n.*", "")
-        first = pc.replace_substring(first, "\n", " ")
-    return first
 
 
 def distinct_lines(history: History, rows: Ints) -> tuple[Column, Column]:

@@ -21,7 +21,7 @@ def found_in(pattern: CompiledPattern, raw: memoryview, starts: Ints, stopped: S
     if count <= 0:
         return np.zeros(0, np.int64)
     if pattern.matches_empty or pattern.multi_line:
-        return np.flatnonzero(pattern.match_many(raw, starts[:-1], starts[1:] - 1))
+        return np.flatnonzero(pattern.match_many(raw, starts[:-1], starts[1:] - 1, stopped))
     offsets = pattern.lines(raw, np.array([[0, len(raw)]]), stopped)
     texts = distinct(np.searchsorted(starts, offsets, side="right") - 1)
     if pattern.exact or not len(texts):

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.engines.history.snapshot import UNKNOWN, History, Mask
-from sourcelight.engines.history.store.files import Array
 from sourcelight.engines.history.store.merge import merged_changes, order_of
 from sourcelight.engines.history.store.segment import LINE, REMOVED, Segment
+from sourcelight.engines.processes.sections import Array
 
 MOST_SEGMENTS = 8
 MOST_UNREACHABLE = 0.25
@@ -54,7 +54,8 @@ def merged(history: History, first: int, keep: Mask) -> dict[str, Array]:
         "identities": of_person["identities"],
         "parents": parents,
         "parent_starts": _ends(counts[kept], np.uint32),
-        **_messages(segments, kept),
+        **_texts("message", segments, kept),
+        **_texts("subject", segments, kept),
     }
     for name in _OF_COMMIT:
         arrays[name] = np.concatenate([segment[name] for segment in segments])[kept]
@@ -82,10 +83,10 @@ def _people(history: History, first: int) -> dict[str, Array]:
     }
 
 
-def _messages(segments: tuple[Segment, ...], kept: Mask) -> dict[str, Array]:
-    sizes = np.concatenate([np.diff(segment["message_starts"].astype(np.int64)) for segment in segments])
-    raw = np.concatenate([segment["messages"] for segment in segments])
-    return {"messages": raw[np.repeat(kept, sizes)], "message_starts": _ends(sizes[kept], np.uint64)}
+def _texts(name: str, segments: tuple[Segment, ...], kept: Mask) -> dict[str, Array]:
+    sizes = np.concatenate([np.diff(segment[f"{name}_starts"].astype(np.int64)) for segment in segments])
+    raw = np.concatenate([segment[f"{name}s"] for segment in segments])
+    return {f"{name}s": raw[np.repeat(kept, sizes)], f"{name}_starts": _ends(sizes[kept], np.uint64)}
 
 
 def _part(segment: Segment, kept: Mask, first: int) -> dict[str, Array]:

@@ -12,8 +12,8 @@ from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import GitFailed
 from sourcelight.engines.history.commands import MAX_BLOB_BYTES, PATCH_DATA_BYTES, git_chunks
 from sourcelight.engines.history.snapshot import UNKNOWN
-from sourcelight.engines.history.store.files import Array
 from sourcelight.engines.history.store.patches import COMMIT_MARK, Misaligned, parse_patches
+from sourcelight.engines.processes.sections import Array
 from sourcelight.repos.repository import common_dir
 
 if TYPE_CHECKING:

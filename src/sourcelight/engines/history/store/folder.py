@@ -8,7 +8,6 @@ them open keeps them.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -17,9 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from sourcelight.core.errors import IndexDamaged
-from sourcelight.engines.history.store.files import FORMAT
 from sourcelight.engines.processes.faults import write_failed
 from sourcelight.engines.processes.locks import held
+from sourcelight.engines.processes.manifests import manifest_bytes, read_manifest
+from sourcelight.repos.private import make_private_folder, open_private
+
+FORMAT = 3
+"""Raised by one whenever older files can't be read by this code, or would be filled otherwise."""
 
 MANIFEST = "manifest.json"
 LOCK = "lock"
@@ -48,7 +51,7 @@ class Manifest:
     made_with
         Version of git and options that decide what a patch looks like.
     borders
-        What tells a shallow clone's border from another one's; empty for a clone that is not shallow.
+        What tells a shallow clone's border, or a file of grafts, from another one; empty for a clone without them.
     tips
         Refs, or pinned commits (by their own name), and the commit of each.
     segments
@@ -80,9 +83,9 @@ class Manifest:
         return sum(segment.commits for segment in self.segments)
 
 
-def _parse(path: Path, text: bytes) -> Manifest:
+def _parse(path: Path) -> Manifest:
+    raw: dict[str, Any] = read_manifest(path)
     try:
-        raw: dict[str, Any] = json.loads(text)
         if raw["format"] != FORMAT:
             raise IndexDamaged(str(path), f"format {raw['format']}, this version reads {FORMAT}")
         segments = tuple(SegmentEntry(**entry) for entry in raw.pop("segments"))
@@ -109,7 +112,7 @@ class HistoryFolder:
         """Read the manifest; None when there is none. Raises `IndexDamaged`."""
         file = self.path / MANIFEST
         try:
-            return _parse(file, file.read_bytes())
+            return _parse(file)
         except (FileNotFoundError, NotADirectoryError):
             return None
 
@@ -117,8 +120,8 @@ class HistoryFolder:
         """Make `manifest` the one that counts, in one step; raises `IndexWriteFailed`."""
         temporary = self.path / f"tmp-{os.getpid()}-{os.urandom(6).hex()}"
         try:
-            with temporary.open("xb") as file:
-                file.write(json.dumps(asdict(manifest), indent=1).encode())
+            with open_private(temporary, "xb") as file:
+                file.write(manifest_bytes(asdict(manifest)))
                 file.flush()
                 os.fsync(file.fileno())
             self._sync()
@@ -173,8 +176,8 @@ class HistoryFolder:
     def locked(self, stop: Callable[[], None]) -> Iterator[None]:
         """Hold the history's lock, which dies with its process; `stop` is called while waiting and may raise."""
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            file = (self.path / LOCK).open("a+b")
+            make_private_folder(self.path)
+            file = open_private(self.path / LOCK, "a+b")
         except OSError as fault:
             raise write_failed(self.path, fault, "history") from fault
         with file, held(file, stop):

@@ -14,11 +14,13 @@ from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import Cancelled, IndexDamaged, IndexFault, SourcelightError
 from sourcelight.engines.history.model import HEAD_ONLY, HistoryProgress, HistoryReport
 from sourcelight.engines.history.snapshot import History
-from sourcelight.engines.history.store.folder import HistoryFolder
+from sourcelight.engines.history.store.folder import LOCK, HistoryFolder
 from sourcelight.engines.history.store.opening import open_history
 from sourcelight.engines.history.store.update import Update
+from sourcelight.engines.processes import pool
 from sourcelight.engines.processes.faults import reason_of
 from sourcelight.repos import Repository, resolve
+from sourcelight.repos.private import repair_private_folder
 
 _MOST_OPEN = 64
 _READ_AGAIN = 5
@@ -38,7 +40,8 @@ class LocalHistoryStore:
 
     def __init__(self, folder: str | os.PathLike[str], workers: int | None = None) -> None:
         self.folder = Path(folder)
-        self._workers = max(1, min(workers or _cores(), _cores()))
+        repair_private_folder(self.folder, LOCK)
+        self._workers = max(1, min(workers or pool.usable_cores(), pool.usable_cores()))
         self._open: OrderedDict[str, tuple[_Stamp, History]] = OrderedDict()
         self._damaged: set[str] = set()
         self._guard = threading.Lock()
@@ -116,7 +119,11 @@ class LocalHistoryStore:
                 raise IndexFault(str(folder.path), "its history is not built yet")
             with self._guard:
                 known = self._open.get(repository.key)
+            if known is not None and not known[1].is_unchanged():
+                known = None  # a file was changed or deleted since: it is opened, and checked, again
+            with self._guard:
                 if known is not None and known[0] == stamp:
+                    self._open[repository.key] = known
                     self._open.move_to_end(repository.key)
                     return known[1]
             try:
@@ -169,7 +176,3 @@ class LocalHistoryStore:
             self._damaged.discard(key)
             with contextlib.suppress(OSError):
                 (folder.path / "manifest.json").unlink(missing_ok=True)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -11,11 +10,11 @@ import numpy as np
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError
 from sourcelight.engines.history.commands import git_chunks
-from sourcelight.engines.history.store.files import Array
 from sourcelight.engines.history.store.opening import people_texts
+from sourcelight.engines.processes.sections import Array
+from sourcelight.repos.signatures import as_text, parse_instant
 
-_FIELDS = ("%H", "%T", "%P", "%an", "%ae", "%ad", "%cn", "%ce", "%cd", "%B")
-_DATE = re.compile(rb"(-?\d+) ([+-])(\d\d)(\d\d)")
+_FIELDS = ("%H", "%T", "%P", "%an", "%ae", "%ad", "%cn", "%ce", "%cd", "%s", "%B")
 _UNKNOWN_PARENT = -1
 
 MAX_COMMIT_BYTES = 8 << 20
@@ -101,8 +100,11 @@ def _columns(records: Iterable[bytes], position: Callable[[str], int | None], fi
     parents: list[int] = []
     parent_starts = [0]
     messages: list[bytes] = []
+    subjects: list[bytes] = []
     for record in records:
-        oid, tree, of, name, email, date, committer, committer_email, commit_date, body = record.split(b"\n", 9)
+        oid, tree, of, name, email, date, committer, committer_email, commit_date, subject, body = record.split(
+            b"\n", len(_FIELDS) - 1
+        )
         if first and position(oid.decode()) is not None:
             continue  # git no longer knows all that is known here, and lists some of it again
         number = len(new.oids)
@@ -111,7 +113,7 @@ def _columns(records: Iterable[bytes], position: Callable[[str], int | None], fi
         trees.append(tree)
         authors.append(people.setdefault((name, email), len(people)))
         committers.append(people.setdefault((committer, committer_email), len(people)))
-        times.append((*_instant(date), *_instant(commit_date)))
+        times.append((*parse_instant(date), *parse_instant(commit_date)))
         for parent in of.split():
             at = numbers.get(parent)
             if at is None:
@@ -120,7 +122,8 @@ def _columns(records: Iterable[bytes], position: Callable[[str], int | None], fi
         parent_starts.append(len(parents))
         if len(parents) - parent_starts[-2] > 1:
             new.merges.add(number)
-        messages.append(body.strip())
+        messages.append(_valid(body.strip()))
+        subjects.append(_valid(subject))
     new.arrays = {
         "oid": np.frombuffer(bytes.fromhex(b"".join(new.oids).decode()), np.uint8),
         "tree": np.frombuffer(bytes.fromhex(b"".join(trees).decode()), np.uint8),
@@ -129,14 +132,12 @@ def _columns(records: Iterable[bytes], position: Callable[[str], int | None], fi
         "parents": np.array(parents, np.int32),
         "parent_starts": np.array(parent_starts, np.uint32),
         "identities": _bytes(b"".join(b"%b\0%b\n" % person for person in people)),
-        "messages": _bytes(b"".join(message + b"\n" for message in messages)),
-        "message_starts": np.concatenate(([0], np.cumsum([len(message) + 1 for message in messages]))).astype(
-            np.uint64
-        ),
+        **_texts("message", messages),
+        **_texts("subject", subjects),
     }
     columns = np.array(times, np.int64).reshape(-1, 4)
     for at, name_of in enumerate(("author_time", "author_offset", "commit_time", "commit_offset")):
-        new.arrays[name_of] = columns[:, at].astype(np.int64 if name_of.endswith("time") else np.int16)
+        new.arrays[name_of] = columns[:, at].astype(np.int64 if name_of.endswith("time") else np.int32)
     return new
 
 
@@ -144,13 +145,15 @@ def _bytes(raw: bytes) -> Array:
     return np.frombuffer(raw, np.uint8)
 
 
-def _instant(date: bytes) -> tuple[int, int]:
-    """Seconds since 1970 and minutes east of UTC; what git itself can't read is 0."""
-    found = _DATE.fullmatch(date)
-    if found is None:
-        return 0, 0
-    offset = int(found[3]) * 60 + int(found[4])
-    return int(found[1]), -offset if found[2] == b"-" else offset
+def _texts(name: str, items: Sequence[bytes]) -> dict[str, Array]:
+    """Texts with a newline behind each, and where each begins."""
+    starts = np.concatenate(([0], np.cumsum([len(item) + 1 for item in items]))).astype(np.uint64)
+    return {f"{name}s": _bytes(b"".join(item + b"\n" for item in items)), f"{name}_starts": starts}
+
+
+def _valid(raw: bytes) -> bytes:
+    """Text as UTF-8 for certain, so that it is found as it is shown and all segments hold texts alike."""
+    return raw if raw.isascii() else as_text(raw).encode()
 
 
 def mapped_identities(

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from sourcelight.engines.history.snapshot import History, Identities
-from sourcelight.engines.history.store.files import Array, ArrayFile
 from sourcelight.engines.history.store.folder import Manifest
 from sourcelight.engines.history.store.segment import Segment
+from sourcelight.engines.processes.sections import Array, SectionFile
+from sourcelight.repos.signatures import as_text, split_identity
 
 
 def open_history(folder: Path, manifest: Manifest, shallow: str = "", known: Sequence[Segment] = ()) -> History:
@@ -20,7 +21,7 @@ def open_history(folder: Path, manifest: Manifest, shallow: str = "", known: Seq
     people, numbers = united_people(segments)
     mapped = people_texts(people)
     if manifest.people:
-        raw = ArrayFile(folder / manifest.people).bytes_of("people")
+        raw = SectionFile(folder / manifest.people, "history").bytes_of("people")
         mapped = bytes(raw).split(b"\n")[:-1]
     return History(
         repository=manifest.repository,
@@ -53,8 +54,8 @@ def _identities(people: Sequence[tuple[bytes, bytes]], mapped: Sequence[bytes]) 
     numbers: dict[tuple[str, str], int] = {}
     person = np.array([numbers.setdefault(pair, len(numbers)) for pair in split], np.int32)
     return Identities(
-        names=[_text(name) for name, _ in people],
-        emails=[_text(email) for _, email in people],
+        names=[as_text(name) for name, _ in people],
+        emails=[as_text(email) for _, email in people],
         mapped_names=[name for name, _ in split],
         mapped_emails=[email for _, email in split],
         person=person,
@@ -64,9 +65,5 @@ def _identities(people: Sequence[tuple[bytes, bytes]], mapped: Sequence[bytes]) 
 
 
 def _split(text: bytes) -> tuple[str, str]:
-    name, _, email = text.rpartition(b"<")
-    return _text(name.rstrip(b" ")), _text(email.removesuffix(b">"))
-
-
-def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace")
+    name, email = split_identity(text)
+    return as_text(name), as_text(email)

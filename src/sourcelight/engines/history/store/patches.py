@@ -7,7 +7,6 @@ hunk, which look like changed lines.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.engines.history.store.files import Array
+from sourcelight.core.batches.quoted_names import unquote_name
+from sourcelight.engines.processes.sections import Array
 
 COMMIT_MARK = b"\x01"
 FEW_TEXTS = 20_000
@@ -27,7 +27,6 @@ _TYPE_CHANGE = ord("T")
 _PAIRED = frozenset(b"RC")
 _HEX = np.full(256, 0, np.uint8)
 _HEX[list(b"0123456789abcdef")] = np.arange(16, dtype=np.uint8)
-_ESCAPES = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
 
 _Ints = NDArray[np.int64]
 
@@ -305,22 +304,10 @@ def _paths(lines: Lines, records: _Ints, status: NDArray[np.uint8]) -> tuple[lis
     for start, end, letter in zip(starts, ends, status.tolist(), strict=True):
         if letter in _PAIRED:
             former, _, name = raw[start + _RAW_HEAD + 4 : end].partition(b"\t")
-            old.append(known.setdefault(unquoted(former), len(known)))
-            new.append(known.setdefault(unquoted(name), len(known)))
+            old.append(known.setdefault(unquote_name(former), len(known)))
+            new.append(known.setdefault(unquote_name(name), len(known)))
         else:
-            number = known.setdefault(unquoted(raw[start + _RAW_HEAD + 1 : end]), len(known))
+            number = known.setdefault(unquote_name(raw[start + _RAW_HEAD + 1 : end]), len(known))
             old.append(number)
             new.append(number)
     return list(known), np.array(new, np.uint32), np.array(old, np.uint32)
-
-
-def unquoted(name: bytes) -> bytes:
-    """Undo git's quoting of a path with odd characters."""
-    if not name.startswith(b'"'):
-        return name
-    return re.sub(rb"\\([0-7]{3}|.)", _escape, name[1:-1], flags=re.DOTALL)
-
-
-def _escape(found: re.Match[bytes]) -> bytes:
-    text = found[1]
-    return bytes([int(text, 8)]) if len(text) == 3 else _ESCAPES.get(text, text)

@@ -7,9 +7,11 @@ name                  items   meaning
 ====================  ======  ====================================================================================
 oid, tree             20 n    object names; `oid_order` sorts the commits by the first eight bytes of theirs
 author, committer     n       numbers in the segment's `identities` (``name NUL address`` by `identity_starts`)
-author_time …         n       seconds; `author_offset` … minutes
+author_time …         n       seconds, at most `signatures.LAST_SECOND`; `author_offset` … minutes
 parent_starts         n + 1   into `parents`, which are numbers in the whole history; -1 is unknown
-messages              bytes   all messages, each with a newline behind it; `message_starts` has n + 1 offsets
+messages              bytes   all messages in valid UTF-8, each with a newline behind it; `message_starts` has n + 1
+                              offsets
+subjects              bytes   git's subjects (``%s``), likewise, by `subject_starts`
 change_starts         n + 1   into the changes
 unread                n       1 where changes could not be read
 path, old_path …      m       numbers in `paths` (bytes by `path_starts`)
@@ -30,7 +32,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.engines.history.store.files import Array, ArrayFile
+from sourcelight.engines.processes.sections import Array, SectionFile
 
 REMOVED = np.uint32(1 << 31)
 LINE = np.uint32((1 << 31) - 1)
@@ -39,11 +41,11 @@ LINE = np.uint32((1 << 31) - 1)
 class Segment:
     """An opened segment; arrays are mapped when they are first used.
 
-    Raises as `ArrayFile` does.
+    Raises as `SectionFile` does.
     """
 
     def __init__(self, path: Path) -> None:
-        self.file = ArrayFile(path)
+        self.file = SectionFile(path, "history")
         facts = self.file.facts
         self.commits: int = facts["commits"]
         self.changes: int = facts["changes"]

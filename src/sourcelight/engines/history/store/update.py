@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import hashlib
 import os
@@ -21,7 +22,6 @@ from sourcelight.engines.history.commands import SETTINGS
 from sourcelight.engines.history.snapshot import History, Mask
 from sourcelight.engines.history.store import compact
 from sourcelight.engines.history.store.extract import PATCHES
-from sourcelight.engines.history.store.files import Array, ArrayFile, write_arrays
 from sourcelight.engines.history.store.folder import HistoryFolder, Manifest, SegmentEntry
 from sourcelight.engines.history.store.merge import merged_changes, order_of
 from sourcelight.engines.history.store.metadata import NewCommits, mapped_identities, read_commits
@@ -29,9 +29,11 @@ from sourcelight.engines.history.store.opening import open_history, united_peopl
 from sourcelight.engines.history.store.segment import Segment
 from sourcelight.engines.history.store.worker import MODULE, Order, carry_out
 from sourcelight.engines.processes import pool
+from sourcelight.engines.processes.sections import Array, SectionFile, write_sections
 from sourcelight.repos import Repository, matching_refs, resolve
 from sourcelight.repos.git import git_version
 from sourcelight.repos.mailmaps import mailmap_blob
+from sourcelight.repos.private import make_private_folder
 from sourcelight.repos.repository import common_dir
 
 CHUNK = 1000
@@ -93,7 +95,10 @@ class Update:
         try:
             found = self.folder.manifest()
             if found is not None and (found.made_with, found.borders) == (fresh.made_with, fresh.borders):
-                return found, open_history(self.folder.path, found)
+                history = open_history(self.folder.path, found)
+                for segment in history.segments:
+                    segment.file.verify()
+                return found, history
         except (IndexDamaged, FileNotFoundError):
             pass
         self.folder.discard_unneeded()
@@ -122,7 +127,7 @@ class Update:
         if not new.oids:
             return manifest
         scratch = self.folder.path / f"tmp-{os.getpid()}-{os.urandom(6).hex()}"
-        scratch.mkdir()
+        make_private_folder(scratch)
         try:
             parts, unread = self._read(new, scratch)
             arrays = segment_arrays(new, parts, unread)
@@ -131,7 +136,7 @@ class Update:
         entry = self._write(arrays)
         return replace(manifest, segments=(*manifest.segments, entry), unread=manifest.unread + len(unread))
 
-    def _read(self, new: NewCommits, scratch: Path) -> tuple[list[ArrayFile], list[int]]:
+    def _read(self, new: NewCommits, scratch: Path) -> tuple[list[SectionFile], list[int]]:
         """Have the changes of the new commits read; parts in order, and the commits that could not be read."""
         singles = [at for at in range(len(new.oids)) if at not in new.merges]
         orders = []
@@ -158,7 +163,7 @@ class Update:
                 keep(order, *carry_out(order, self.stop))
         else:
             self._by_workers(orders, keep)
-        return [ArrayFile(Path(name)) for first in sorted(found) for name in found[first]], sorted(unread)
+        return [SectionFile(Path(name), "history") for first in sorted(found) for name in found[first]], sorted(unread)
 
     def _by_workers(self, orders: Sequence[Order], keep: Callable[[Order, list[str], list[int]], None]) -> None:
         """Have the orders carried out in processes; raises `IndexFault` when one can't be, and `Cancelled`."""
@@ -184,7 +189,8 @@ class Update:
             "blocks": len(arrays["block_row"]),
         }
         name = f"segment-{os.urandom(12).hex()}"
-        size = write_arrays(self.folder.path / name, counts, arrays)
+        write_sections(self.folder.path, "history", counts, arrays, name=name)
+        size = (self.folder.path / name).stat().st_size
         return SegmentEntry(name, counts["commits"], counts["rows"], size)
 
     def _compacted(self, manifest: Manifest) -> Manifest:
@@ -220,11 +226,11 @@ class Update:
         mapped = mapped_identities(self.repository.git_dir, mailmap, people, self.stop)
         name = f"people-{os.urandom(12).hex()}"
         raw = np.frombuffer(b"".join(item + b"\n" for item in mapped), np.uint8)
-        write_arrays(self.folder.path / name, {}, {"people": raw})
+        write_sections(self.folder.path, "history", {}, {"people": raw}, name=name)
         return replace(manifest, people=name, mailmap=mailmap)
 
 
-def segment_arrays(new: NewCommits, parts: Sequence[ArrayFile], unread: Sequence[int]) -> dict[str, Array]:
+def segment_arrays(new: NewCommits, parts: Sequence[SectionFile], unread: Sequence[int]) -> dict[str, Array]:
     """Arrays of a segment from its commits and the parts that hold their changes."""
     failed = np.zeros(len(new.oids), np.uint8)
     failed[list(unread)] = 1
@@ -232,7 +238,7 @@ def segment_arrays(new: NewCommits, parts: Sequence[ArrayFile], unread: Sequence
         **new.arrays,
         "unread": failed,
         **order_of(new.arrays["oid"]),
-        **merged_changes([part.arrays() for part in parts], len(new.oids)),
+        **merged_changes([{name: part.array(name) for name in part.names()} for part in parts], len(new.oids)),
     }
 
 
@@ -254,11 +260,16 @@ def made_with() -> str:
 
 
 def borders_of(git_dir: str) -> str:
-    """Tell the border of a shallow clone; empty for a clone that has none."""
-    try:
-        return hashlib.sha256((Path(common_dir(git_dir)) / "shallow").read_bytes()).hexdigest()
-    except FileNotFoundError:
-        return ""
+    """Tell the border of a shallow clone, and parents that git was told of in place of those of commits.
+
+    Empty for a clone that has none.
+    """
+    shared = Path(common_dir(git_dir))
+    found = []
+    for name in ("shallow", "info/grafts"):
+        with contextlib.suppress(FileNotFoundError):
+            found.append((shared / name).read_bytes())
+    return hashlib.sha256(b"\0".join(found)).hexdigest() if found else ""
 
 
 def _identity(order: Order) -> str:

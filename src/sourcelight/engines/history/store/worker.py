@@ -17,8 +17,8 @@ from typing import IO, Any
 
 from sourcelight.core.batches import Cancellation
 from sourcelight.engines.history.store.extract import extract
-from sourcelight.engines.history.store.files import Array, write_arrays
 from sourcelight.engines.processes.faults import reason_of
+from sourcelight.engines.processes.sections import Array, write_sections
 
 MODULE = "sourcelight.engines.history.store.worker"
 """What a worker process runs."""
@@ -44,9 +44,9 @@ def carry_out(order: Order, cancellation: Cancellation | None = None) -> tuple[l
     files: list[str] = []
 
     def keep(part: Mapping[str, Array]) -> None:
-        path = Path(order.folder) / f"part-{order.first:09d}-{len(files):04d}"
-        write_arrays(path, {}, part, durable=False)
-        files.append(str(path))
+        name = f"part-{order.first:09d}-{len(files):04d}"
+        write_sections(Path(order.folder), "history", {}, part, name=name, durable=False)
+        files.append(str(Path(order.folder, name)))
 
     ordinals = dict(zip((oid.encode() for oid in order.oids), order.numbers, strict=True))
     return files, extract(order.git_dir, ordinals, keep, cancellation)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sourcelight.engines.navigation.golang.inference import Typed, Types
 from sourcelight.engines.navigation.golang.names import Imported, Ref
@@ -37,6 +38,10 @@ class GoResolver(Identifiers):
 
     languages: Collection[str] = ("Go",)
     identifiers: Collection[str] = IDENTIFIERS
+    renaming: ClassVar[re.Pattern[bytes] | None] = re.compile(
+        rb"^[ \t]*(?:import[ \t]+)?([\w\x80-\xff]+)[ \t]+[\"`]", re.MULTILINE
+    )
+    renamers: ClassVar[Collection[str]] = frozenset({"import_spec"})
 
     def build(self, language: str, text: bytes) -> GoModel | None:
         """Parse a file."""

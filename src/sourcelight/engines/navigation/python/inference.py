@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from sourcelight.engines.navigation.model import Document
-from sourcelight.engines.navigation.python.annotations import Annotations
+from sourcelight.engines.navigation.python.fixtures import Fixtures, is_fixture
 from sourcelight.engines.navigation.python.names import Ref
 from sourcelight.engines.navigation.python.scopes import Binding, Scope
 from sourcelight.engines.navigation.python.values import DEPTH, MOST, Value, distinct
@@ -28,7 +28,7 @@ _PROPERTIES = (b"property", b"cached_property", b".getter", b"lazy_property", b"
                b"hybrid_property")  # fmt: skip
 
 
-class Types(Annotations):
+class Types(Fixtures):
     """Infers values within one call."""
 
     def infer(self, document: Document, scope: Scope, node: Node | None, offset: int = -1) -> list[Value]:
@@ -244,7 +244,7 @@ class Types(Annotations):
         holder = self.method_owner(document, scope)
         if holder is not None and self._is_first(scope, binding):
             kind: Literal["class", "instance"] = "instance"
-            function = self._function_binding(scope)
+            function = self.function_binding(scope)
             marks = [d.text or b"" for d in function.decorators] if function is not None else []
             if any(b"classmethod" in mark for mark in marks) or binding.name in {b"cls", b"mcs"}:
                 kind = "class"
@@ -255,57 +255,14 @@ class Types(Annotations):
             found = self.infer(document, outer, default)
             if found:
                 return found
-        fixture = self._fixture(document, scope, binding.name)
+        fixture = self.fixture(document, scope, binding.name)
         return self.called(Value("function", fixture)) if fixture is not None else []
-
-    def _function_binding(self, scope: Scope) -> Binding | None:
-        """Give the binding of the function that opens a scope."""
-        if scope.kind != "function" or scope.parent is None:
-            return None
-        name = scope.node.child_by_field_name("name")
-        held = scope.parent.bindings.get((name.text if name is not None else None) or b"", [])
-        return next((b for b in held if b.node.start_byte == scope.node.start_byte), None)
 
     @staticmethod
     def _is_first(scope: Scope, binding: Binding) -> bool:
         parameters = scope.node.child_by_field_name("parameters")
         children = [c for c in parameters.named_children if c.type != "comment"] if parameters is not None else []
         return bool(children) and children[0].start_byte == binding.node.start_byte
-
-    def fixture(self, document: Document, scope: Scope, name: bytes) -> Ref | None:
-        """Give the pytest fixture that a parameter of a test or fixture asks for."""
-        return self._fixture(document, scope, name)
-
-    def _fixture(self, document: Document, scope: Scope, name: bytes) -> Ref | None:
-        if not _may_use_fixtures(document, self._function_binding(scope)):
-            return None
-        own = self._function_binding(scope)
-        place: Document | None = document
-        folder = document.path
-        while True:
-            if place is not None:
-                found = self._fixture_in(place, name)
-                if found is not None and found.binding is not own:
-                    return found
-            if not folder:
-                return None
-            folder = folder.rpartition(b"/")[0]
-            place = document.project.document(folder + b"/conftest.py" if folder else b"conftest.py")
-
-    def _fixture_in(self, document: Document, name: bytes) -> Ref | None:
-        model = self.model(document)
-        if model is None:
-            return None
-        for binding in reversed(model.module.bindings.get(name, [])):
-            if binding.kind == "function" and any(b"fixture" in (d.text or b"") for d in binding.decorators):
-                return Ref(document, binding)
-        wanted = b'name="' + name + b'"'
-        if wanted in model.text:
-            for held in model.module.bindings.values():
-                for binding in held:
-                    if any(wanted in (d.text or b"") for d in binding.decorators):
-                        return Ref(document, binding)
-        return None
 
     # Calls.
 
@@ -337,7 +294,7 @@ class Types(Annotations):
         node = binding.node
         scope = binding.scope.model.scope(node, binding.scope)
         managed = any(b"contextmanager" in (d.text or b"") for d in binding.decorators)
-        fixture = any(b"fixture" in (d.text or b"") for d in binding.decorators)
+        fixture = is_fixture(binding)
         annotation = node.child_by_field_name("return_type")
         if annotation is not None:
             text = (annotation.text or b"").strip(b"\"'")
@@ -408,14 +365,6 @@ class Types(Annotations):
 def is_property(binding: Binding) -> bool:
     """Tell whether reading a member calls it."""
     return any((d.text or b"").rstrip().endswith(_PROPERTIES) for d in binding.decorators)
-
-
-def _may_use_fixtures(document: Document, function: Binding | None) -> bool:
-    if function is None:
-        return False
-    base = document.path.rpartition(b"/")[2]
-    fixture = any(b"fixture" in (d.text or b"") for d in function.decorators)
-    return fixture or (function.name.startswith(b"test") and (b"test" in base))
 
 
 def _is_first_clause(clause: Node, comprehension: Node) -> bool:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 _LATEST = 1 << 62
 _LAST = {"import": 2, "from": 2, "function": 0, "class": 0}
+MOST_BINDINGS = 100
+"""Bindings of one name that are given for a use, best first; generated code assigns a variable thousands of times."""
+
 MOST_STEPS = 64
 """Imports that are followed for one name; a cycle of modules ends by what was visited already."""
 
@@ -58,10 +61,10 @@ class Names:
                     continue
                 if bindings and name not in at.nonlocals:
                     if not own:
-                        return [Ref(document, b) for b in from_outside(bindings)]
+                        return [Ref(document, b) for b in from_outside(bindings)[:MOST_BINDINGS]]
                     ordered, any_before = _from_inside(bindings, offset)
                     if any_before or at.kind != "class":
-                        return [Ref(document, b) for b in ordered]
+                        return [Ref(document, b) for b in ordered[:MOST_BINDINGS]]
                     later = ordered
             if own and at.kind != "comprehension":
                 own = False
@@ -82,7 +85,7 @@ class Names:
         if model is not None:
             bindings = model.module.bindings.get(name)
             if bindings:
-                return [Ref(document, b) for b in from_outside(bindings)]
+                return [Ref(document, b) for b in from_outside(bindings)[:MOST_BINDINGS]]
             below = self._below(document, name)
             return below or self._starred(document, model.module, name, visited)
         return self._below(document, name)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sourcelight.engines.navigation.model import SCORES, Document, Found, How, Occurrence, Role
 from sourcelight.engines.navigation.parsed import Identifiers, ParsedFile
@@ -35,6 +36,8 @@ class PythonResolver(Identifiers):
 
     languages: Collection[str] = ("Python",)
     identifiers: Collection[str] = frozenset({"identifier"})
+    renaming: ClassVar[re.Pattern[bytes] | None] = re.compile(rb"\bas[\s\\]+([\w\x80-\xff]+)")
+    renamers: ClassVar[Collection[str]] = frozenset({"aliased_import"})
 
     def build(self, language: str, text: bytes) -> PythonModel | None:
         """Parse a file."""

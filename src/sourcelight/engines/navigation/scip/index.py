@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.scip.decode import UTF8, UTF32, ScipDocument, ScipError, read_documents
+from sourcelight.repos.private import make_private_folder, open_private
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation.project import Project
@@ -147,8 +148,9 @@ def keep(project: Project, file: str | Path, store_folder: Path) -> ScipIndex:
     data = source.read_bytes()
     index = ScipIndex.read(project, data)
     place = given_path(store_folder, project.key, project.commit)
-    place.parent.mkdir(parents=True, exist_ok=True)
+    make_private_folder(place.parent)
     temporary = place.with_suffix(".tmp")
-    temporary.write_bytes(data)
+    with open_private(temporary, "wb") as kept:
+        kept.write(data)
     temporary.replace(place)
     return index

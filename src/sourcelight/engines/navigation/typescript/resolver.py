@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sourcelight.engines.navigation.model import SCORES, Document, Found, How, Occurrence, Role
 from sourcelight.engines.navigation.parsed import Identifiers, ParsedFile
@@ -51,6 +52,11 @@ class TypeScriptResolver(Identifiers):
 
     languages: Collection[str] = ("TypeScript", "TSX", "JavaScript")
     identifiers: Collection[str] = IDENTIFIERS
+    renaming: ClassVar[re.Pattern[bytes] | None] = re.compile(rb"\bas\s+([\w$\x80-\xff]+)")
+    renamers: ClassVar[Collection[str]] = frozenset({
+        "import_specifier", "export_specifier", "namespace_import", "namespace_export", "import_clause",
+        "import_statement", "export_statement",
+    })  # fmt: skip
 
     def build(self, language: str, text: bytes) -> TypeScriptModel | None:
         """Parse a file."""

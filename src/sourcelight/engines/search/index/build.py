@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -113,6 +113,8 @@ def build(folder: RepositoryFolder, source: Source, order: BuildOrder, tree: Fil
     """
     try:
         return _build(folder, source, order, tree)
+    except IndexDamaged:
+        return _build(folder, source, replace(order, afresh=True), tree)
     finally:
         folder.discard_unneeded()
 

@@ -8,7 +8,6 @@ that comes too late for one of them reads the manifest again.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import threading
@@ -20,7 +19,10 @@ from typing import Any
 from sourcelight.core.errors import IndexDamaged
 from sourcelight.engines.processes.faults import write_failed
 from sourcelight.engines.processes.locks import held
-from sourcelight.engines.search.index.sections import FORMAT
+from sourcelight.engines.processes.manifests import manifest_bytes, read_manifest
+from sourcelight.engines.processes.sections import FORMAT
+from sourcelight.engines.search.index.loose import is_loose
+from sourcelight.repos.private import make_private_folder, open_private
 
 MANIFEST = "manifest.json"
 LOCK = "lock"
@@ -97,9 +99,9 @@ class Manifest:
 EMPTY = Manifest()
 
 
-def _parse(path: Path, text: bytes) -> Manifest:
+def _parse(path: Path) -> Manifest:
+    raw: dict[str, Any] = read_manifest(path)
     try:
-        raw: dict[str, Any] = json.loads(text)
         if raw["format"] != FORMAT:
             raise IndexDamaged(str(path), f"format {raw['format']}, this version reads {FORMAT}")
         shards = tuple(ShardEntry(**entry) for entry in raw.pop("shards"))
@@ -133,13 +135,19 @@ class RepositoryFolder:
             with self._guard:
                 if stamp == self._stamp:
                     return self._manifest
-            path = Path(file)
-            found = _parse(path, path.read_bytes())
+            found = _parse(Path(file))
         except (FileNotFoundError, NotADirectoryError):
             return EMPTY
         with self._guard:
             self._stamp, self._manifest = stamp, found
         return found
+
+    def lacks_files(self) -> bool:
+        """Tell whether a file that the manifest names is not there: its index must be built anew."""
+        try:
+            return not all((self.path / name).exists() for name in self.manifest().names if not is_loose(name))
+        except IndexDamaged:
+            return True
 
     @property
     def watched(self) -> tuple[str, tuple[int, int, int] | None]:
@@ -149,14 +157,14 @@ class RepositoryFolder:
 
     def replace_manifest(self, manifest: Manifest) -> None:
         """Make `manifest` the one that counts, in one step; raises `IndexWriteFailed`."""
-        self._replace(MANIFEST, json.dumps(asdict(manifest), indent=1).encode())
+        self._replace(MANIFEST, manifest_bytes(asdict(manifest)))
         with self._guard:
             self._stamp = None
 
     def _replace(self, name: str, text: bytes) -> None:
         temporary = self.path / f"tmp-{os.getpid()}-{os.urandom(6).hex()}"
         try:
-            with temporary.open("xb") as file:
+            with open_private(temporary, "xb") as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
@@ -179,8 +187,8 @@ class RepositoryFolder:
             with self._guard:
                 if kind in self._side and stamp == self._side[kind][0]:
                     return dict(self._side[kind][1])
-            raw = json.loads(Path(file).read_bytes())
-        except (OSError, ValueError):
+            raw = read_manifest(Path(file))
+        except (OSError, IndexDamaged):
             return {}
         found = {}
         for shard, name in raw.items() if isinstance(raw, dict) else ():
@@ -193,7 +201,7 @@ class RepositoryFolder:
 
     def replace_side_tables(self, kind: str, tables: Mapping[str, str]) -> None:
         """Make these the tables of that kind that count, in one step; raises `IndexWriteFailed`."""
-        self._replace(f"{kind}.json", json.dumps(dict(tables), indent=1).encode())
+        self._replace(f"{kind}.json", manifest_bytes(dict(tables)))
         with self._guard:
             self._side.pop(kind, None)
 
@@ -240,8 +248,8 @@ class RepositoryFolder:
     def locked(self, stop: Callable[[], None]) -> Iterator[None]:
         """Hold the repository's lock, which dies with its process; `stop` is called while waiting and may raise."""
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            file = (self.path / LOCK).open("a+b")
+            make_private_folder(self.path)
+            file = open_private(self.path / LOCK, "a+b")
         except OSError as fault:
             raise write_failed(self.path, fault) from fault
         with file, held(file, stop):

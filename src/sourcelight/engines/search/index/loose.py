@@ -10,9 +10,9 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from sourcelight.engines.processes.sections import TAIL
 from sourcelight.engines.search.index.grams import Keys
 from sourcelight.engines.search.index.postings import Postings
-from sourcelight.engines.search.index.sections import TAIL
 from sourcelight.engines.search.index.shard import Shard, ShardBuilder
 
 LOOSE_BYTES = 16 * 1024 * 1024
@@ -61,7 +61,9 @@ class LooseShard(Shard):
         self.text_bytes = sum(len(text) for _, text in documents)
         padded = sections["content"].tobytes() + b"\0" * TAIL
         self.content = memoryview(padded)[:-TAIL]
+        self.content_bytes = len(self.content)
         self.newlines = sections["newlines"]
+        self.line_ends = len(self.newlines)
         self.doc_start = sections["doc_start"]
         self.doc_size = sections["doc_size"]
         self.doc_line = sections["doc_line"]
@@ -69,6 +71,18 @@ class LooseShard(Shard):
         self.unit_start = sections["unit_start"]
         self.postings = _NoPostings()
         self._blob_ids = [blob_id for blob_id, _ in documents]
+
+    @property
+    def unchecked_bytes(self) -> int:
+        """None: no file can be damaged."""
+        return 0
+
+    def is_unchanged(self) -> bool:
+        """Say yes: there is no file."""
+        return True
+
+    def check_size(self) -> None:
+        """Do nothing: there is no file."""
 
     def blob_ids(self) -> list[bytes]:
         """Give the blob id of each document."""

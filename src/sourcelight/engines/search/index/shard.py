@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.engines.processes.sections import Array, SectionFile, write_sections
 from sourcelight.engines.search.index.grams import WINDOW_BITS, KeyFinder
 from sourcelight.engines.search.index.postings import PairList, Postings, trigram_sections, window_bits, window_sections
-from sourcelight.engines.search.index.sections import Array, SectionFile, write_sections
 
 UNIT_BYTES = 16 * 1024
 SHARD_BYTES = 64 * 1024 * 1024
@@ -124,7 +124,11 @@ class ShardBuilder:
 
 
 class Shard:
-    """A shard, mapped; every array is read in place. Safe to share between threads."""
+    """A shard, mapped; every array is read in place. Safe to share between threads.
+
+    The small tables are checked on opening; content, newlines and posting lists when they are first used. Each raises
+    `IndexDamaged` then.
+    """
 
     def __init__(self, path: Path) -> None:
         self.file = SectionFile(path, "shard")
@@ -132,14 +136,41 @@ class Shard:
         self.documents: int = self.file.facts["documents"]
         self.units: int = self.file.facts["units"]
         self.text_bytes: int = self.file.facts["text_bytes"]
-        self.content = self.file.bytes_of("content")
-        self.newlines = self.file.array("newlines")
+        self.content_bytes = self.file.length("content")
+        self.line_ends = self.file.items("newlines")
         self.doc_start = self.file.array("doc_start")
         self.doc_size = self.file.array("doc_size")
         self.doc_line = self.file.array("doc_line")
         self.doc_unit = self.file.array("doc_unit")
         self.unit_start = self.file.array("unit_start")
-        self.postings = Postings(self.file, self.units)
+
+    @functools.cached_property
+    def content(self) -> memoryview:
+        """The text of all documents."""
+        return self.file.bytes_of("content")
+
+    @functools.cached_property
+    def newlines(self) -> Array:
+        """Where each newline of the content stands."""
+        return self.file.array("newlines")
+
+    @functools.cached_property
+    def postings(self) -> Postings:
+        """Which units hold a trigram or a window."""
+        return Postings(self.file, self.units)
+
+    @property
+    def unchecked_bytes(self) -> int:
+        """Bytes of content that were not compared with their checksum yet."""
+        return 0 if self.file.is_checked("content") else self.content_bytes
+
+    def is_unchanged(self) -> bool:
+        """Tell whether its file is still the one that was opened, as it was."""
+        return self.file.is_unchanged()
+
+    def check_size(self) -> None:
+        """Raise `IndexDamaged` where the file lost bytes since it was opened."""
+        self.file.check_size()
 
     @functools.cached_property
     def unit_doc(self) -> NDArray[np.intp]:

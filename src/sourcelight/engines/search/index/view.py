@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.engines.search.index.sections import Array, SectionFile, write_sections
+from sourcelight.engines.processes.sections import Array, SectionFile, write_sections
 from sourcelight.engines.search.index.shard import BLOB_ID_BYTES
 
 REASONS = ("", "binary", "too-large", "missing")

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed, SourcelightError
+from sourcelight.engines.processes.sections import SectionFile, write_sections
 from sourcelight.engines.search.index.folder import Manifest, RepositoryFolder
 from sourcelight.engines.search.index.loose import LooseShard
-from sourcelight.engines.search.index.sections import SectionFile, write_sections
 from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.index.view import View
 from sourcelight.engines.search.model import IndexProgress, IndexReport, Target

@@ -137,6 +137,7 @@ class FleetSearch:
         self.fleet = fleet
         self.plan = plan
         self.stopped = stopped
+        fleet.check_sizes()
         self.selection = fleet.selection(plan.query.files, plan.query.languages)
         self.path_hits: list[PathHits | None] = [
             fleet.path_hits(atom.pattern, stopped) if atom.path else None for atom in plan.atoms
@@ -187,6 +188,7 @@ class FleetSearch:
         elif not self.selection.whole:
             units = [part[self.selection.in_documents[fleet.unit_doc[part]]] for part in units]
         together = units[0] if len(units) == 1 else _union(units, fleet.units)
+        fleet.check_content(together)
         documents = fleet.unit_doc[together]
         sizes = np.cumsum(fleet.unit_end[together] - fleet.unit_start[together])
         whole = int(sizes[-1]) if len(sizes) else 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,9 @@ _ALL = np.iinfo(np.int64).max
 """Above the number of any file."""
 
 _MOST_SPANS = 20_000
+
+_MOST_CHECKED_BYTES = 256 << 20
+"""Content that is compared with its checksum before the first row: 25 ms, once in a process."""
 
 _FEW_PATHS = 2048
 """Spans in paths up to which their files are looked up one by one."""
@@ -109,6 +112,23 @@ class Selection:
         return int(self._lowest[at]) if at < len(self.files) else _ALL
 
 
+class _Contents(Sequence[memoryview]):
+    """The contents of shards, each compared with its checksum when it is first read."""
+
+    def __init__(self, shards: Sequence[Shard]) -> None:
+        self._shards = shards
+
+    def __len__(self) -> int:
+        return len(self._shards)
+
+    @overload
+    def __getitem__(self, at: int) -> memoryview: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[memoryview]: ...
+    def __getitem__(self, at: int | slice) -> memoryview | Sequence[memoryview]:
+        return [shard.content for shard in self._shards[at]] if isinstance(at, slice) else self._shards[at].content
+
+
 class Fleet(Remembering):
     """Some snapshots, numbered through. Everything is read-only; what is remembered is shared between threads.
 
@@ -140,9 +160,9 @@ class Fleet(Remembering):
         of_shard = np.repeat(np.arange(len(self.members)), np.diff(first_shards))
         self.unit_base = _sums([shard.units for shard in shards])
         self.doc_base = _sums([shard.documents for shard in shards])
-        self.line_base = _sums([len(shard.newlines) for shard in shards])
-        self.byte_base = _sums([len(shard.content) + RANGE_COST + 1 for shard in shards])
-        self.buffers = Buffers([memoryview(shard.content) for shard in shards], self.byte_base[:-1])
+        self.line_base = _sums([shard.line_ends for shard in shards])
+        self.byte_base = _sums([shard.content_bytes + RANGE_COST + 1 for shard in shards])
+        self.buffers = Buffers(_Contents(shards), self.byte_base[:-1])
         self.units, self.documents = int(self.unit_base[-1]), int(self.doc_base[-1])
         bases = list(zip(shards, self.byte_base.tolist(), strict=False))
         self.unit_start = _joined([shard.unit_start[:-1].astype(np.int64) + base for shard, base in bases])
@@ -162,6 +182,24 @@ class Fleet(Remembering):
         self._nameless = np.flatnonzero(np.concatenate([view.shard for view in views]) == NO_SHARD)
         self.languages, self.language = _languages(self.members)
         self.definitions: Any = None
+
+    def check_sizes(self) -> None:
+        """Raise `IndexDamaged` where a file lost bytes since it was opened: reading those would end the process."""
+        for member in self.members:
+            member.view.file.check_size()
+        for shard in self.shards:
+            shard.check_size()
+
+    def check_content(self, units: Places) -> None:
+        """Compare the shards that hold these units, ascending, with their checksums; raises `IndexDamaged`.
+
+        Where that is much, nothing is compared here: each shard is when it is first read, so that first rows come soon.
+        """
+        bounds = units.searchsorted(self.unit_base).tolist()
+        shards = [shard for at, shard in enumerate(self.shards) if bounds[at] < bounds[at + 1]]
+        if sum(shard.unchecked_bytes for shard in shards) <= _MOST_CHECKED_BYTES:
+            for shard in shards:
+                _ = shard.content, shard.newlines
 
     # Places.
 
@@ -242,7 +280,8 @@ class Fleet(Remembering):
         if len(self.members) == 1:
             return self.members[0].paths
         texts = [bytes(member.paths.text) for member in self.members]
-        return Paths(b"\n" + b"".join([text[1:] for text in texts]), self._path_starts)
+        raw = None if all(member.view.path_text_is_raw for member in self.members) else self.raw_paths
+        return Paths(b"\n" + b"".join([text[1:] for text in texts]), self._path_starts, raw)
 
     @functools.cached_property
     def raw_paths(self) -> Any:

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.patterns import FOLD_HAZARDS
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.halting import Stopped, check
-from sourcelight.core.patterns.ranges import find_texts
 from sourcelight.engines.search.scan.fleet import Fleet
 from sourcelight.engines.search.scan.paths import unique_sorted
 
@@ -40,12 +38,6 @@ class Hits:
         return Hits(self.start[part], self.end[part], None if self.line is None else self.line[part])
 
 
-_PROBED = 16
-_FOLDING_PAYS = 8
-"""Hits in a unit from which on lowering its text (about 20 us) is the quicker way (each hit costs about 2 us else)."""
-
-_LITTLE_BYTES = 512 * 1024
-
 _NONE = np.zeros(0, dtype=np.int64)
 NO_HITS = Hits(_NONE, _NONE)
 
@@ -71,16 +63,12 @@ def find_hits(fleet: Fleet, pattern: CompiledPattern, units: Places, stopped: St
     if pattern.multi_line:
         return _find_in_documents(fleet, pattern, unique_sorted(fleet.unit_doc[units]), stopped)
     ranges = ranges_of(fleet, units)
-    little = len(units) <= _PROBED and int((ranges[:, 1] - ranges[:, 0]).sum()) <= _LITTLE_BYTES
-    if pattern.folded and ((little and not pattern.is_warm) or _folds_well(fleet, pattern, units)):
-        hits = _find_folded(fleet, pattern, ranges)
-        if hits is not None:
-            return hits
+    start = pattern.starts(fleet.buffers, ranges, stopped)
+    if start is not None:
+        return Hits(start, start + len(pattern.literal or pattern.folded)) if len(start) else NO_HITS
     offsets = pattern.lines(fleet.buffers, ranges, stopped)
     if not len(offsets):
         return NO_HITS
-    if pattern.exact and pattern.literal is not None:
-        return Hits(offsets, offsets + len(pattern.literal))
     lines = unique_sorted(fleet.lines_of(offsets))
     begin, stop = fleet.bounds_of(lines)
     data = fleet.data(begin, stop + 1)
@@ -88,27 +76,6 @@ def find_hits(fleet: Fleet, pattern: CompiledPattern, units: Places, stopped: St
     row, start, end = pattern.spans(data, at - (stop - begin + 1), at - 1, stopped)
     base = begin[row]
     return Hits(base + start, base + end, lines[row])
-
-
-def _folds_well(fleet: Fleet, pattern: CompiledPattern, units: Places) -> bool:
-    """Tell whether lowering the text of all units costs less than looking at each hit of a case-blind scan."""
-    if len(units) < 4 * _PROBED:
-        return False
-    probed = units[:: len(units) // _PROBED]
-    return len(pattern.lines(fleet.buffers, ranges_of(fleet, probed))) > _FOLDING_PAYS * len(probed)
-
-
-def _find_folded(fleet: Fleet, pattern: CompiledPattern, ranges: Places) -> Hits | None:
-    """Find an ASCII literal without case in lowered text; None where a letter may be spelled beyond ASCII."""
-    folded = b"".join(fleet.buffers.slices(ranges)).lower()
-    if pattern.needs_fold_check and any(hazard in folded for hazard in FOLD_HAZARDS):
-        return None
-    found = find_texts(memoryview(folded), pattern.folded, np.array([[0, len(folded)]], dtype=np.int64))
-    if not len(found):
-        return NO_HITS
-    ends = np.cumsum(ranges[:, 1] - ranges[:, 0])
-    offsets = found + (ranges[:, 1] - ends)[ends.searchsorted(found, side="right")]
-    return Hits(offsets, offsets + len(pattern.text))
 
 
 def _find_in_documents(fleet: Fleet, pattern: CompiledPattern, documents: Places, stopped: Stopped) -> Hits:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.patterns import FOLD_HAZARDS, Formula, Needs, NeedsAll
-from sourcelight.core.patterns.compiled import CompiledPattern
+from sourcelight.core.patterns.compiled import CompiledPattern, compile_pattern
 from sourcelight.core.patterns.halting import Stopped
 from sourcelight.core.patterns.ranges import find_texts
 
@@ -37,18 +37,29 @@ class PathHits:
 class Paths:
     """Paths, each after a newline, in one text; a newline within one is shown there as another control character.
 
+    Such a path is matched by itself, as it is.
+
     Parameters
     ----------
     text
         The paths, a newline before the first and after each.
     starts
         Where each begins, and last where the text ends.
+    raw
+        The same with newlines within paths as they are; None where no path has one.
     """
 
-    def __init__(self, text: Any, starts: Places) -> None:
+    def __init__(self, text: Any, starts: Places, raw: Any = None) -> None:
         self.text = memoryview(text)
         self.starts = starts
         self.begin, self.end = starts[:-1], starts[1:] - 1
+        self._broken = {} if raw is None else self._with_newlines(memoryview(raw))
+
+    def _with_newlines(self, raw: memoryview) -> dict[int, bytes]:
+        """Numbers and bytes of the paths that hold a newline."""
+        places = np.flatnonzero(np.frombuffer(self.text, np.uint8) != np.frombuffer(raw, np.uint8))
+        rows = unique_sorted(self.begin.searchsorted(places, side="right") - 1)
+        return {row: bytes(raw[int(self.begin[row]) : int(self.end[row])]) for row in rows.tolist()}
 
     def __len__(self) -> int:
         return len(self.begin)
@@ -68,7 +79,13 @@ class Paths:
         return held
 
     def match(self, pattern: CompiledPattern) -> Mask:
-        """Tell in which paths a pattern of whole texts is found."""
+        """Tell in which paths a pattern of whole texts is found; empty matches count."""
+        held = self._match(pattern)
+        for row, path in self._broken.items():
+            held[row] = bool(_of_whole_texts(pattern).match_many(path, [0], [len(path)])[0])
+        return held
+
+    def _match(self, pattern: CompiledPattern) -> Mask:
         needed = _needed(pattern.required)
         folded = self._folded if len(needed) >= _LONG_ENOUGH else None
         if folded is None:
@@ -82,6 +99,24 @@ class Paths:
 
     def find(self, pattern: CompiledPattern, stopped: Stopped) -> PathHits:
         """Find a pattern in all paths; raises `Halted` once `stopped` says so."""
+        hits = self._find(pattern, stopped)
+        return self._with_broken(hits, _of_whole_texts(pattern)) if self._broken else hits
+
+    def _with_broken(self, hits: PathHits, pattern: CompiledPattern) -> PathHits:
+        """Take the spans in paths that hold a newline from those paths as they are."""
+        held = hits.held.copy()
+        keep = ~np.isin(hits.file, list(self._broken))
+        spans = [(row, *span) for row, path in self._broken.items() for span in pattern.find(path)]
+        rows, starts, ends = np.array(spans, dtype=np.int64).reshape(-1, 3).T
+        held[list(self._broken)] = False
+        held[rows] = True
+        file = np.concatenate((hits.file[keep], rows))
+        order = np.argsort(file, kind="stable")
+        start = np.concatenate((hits.start[keep], starts))[order]
+        end = np.concatenate((hits.end[keep], ends))[order]
+        return PathHits(held, file[order], start, end, bool(len(file)))
+
+    def _find(self, pattern: CompiledPattern, stopped: Stopped) -> PathHits:
         held = np.zeros(len(self), dtype=np.bool_)
         if not len(self):
             return PathHits(held, _NONE, _NONE, _NONE, any=False)
@@ -110,6 +145,13 @@ class Paths:
                 file = rows[row]
         held[file] = True
         return PathHits(held, file, start, end, bool(len(file)))
+
+
+def _of_whole_texts(pattern: CompiledPattern) -> CompiledPattern:
+    """The same pattern with ``^`` and ``$`` at the ends of a path, not of its lines."""
+    if pattern.whole_text:
+        return pattern
+    return compile_pattern(pattern.text, kind=pattern.kind, case_sensitive=pattern.case_sensitive, whole_text=True)
 
 
 def _needed(formula: Formula) -> bytes:

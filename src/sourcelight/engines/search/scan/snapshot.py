@@ -23,10 +23,15 @@ class Snapshot(Remembering):
         self.view = view
         self.shards = shards
 
+    def is_unchanged(self) -> bool:
+        """Tell whether its files on disk are still those that were opened, as they were."""
+        return self.view.file.is_unchanged() and all(shard.is_unchanged() for shard in self.shards)
+
     @functools.cached_property
     def paths(self) -> Paths:
         """Its paths."""
-        return Paths(self.view.path_text, self.view.path_start.astype(np.int64))
+        raw = None if self.view.path_text_is_raw else self.view.file.bytes_of("paths")
+        return Paths(self.view.path_text, self.view.path_start.astype(np.int64), raw)
 
     def text_of(self, path: str) -> bytes | None:
         """Read a file by its path; None when there is none or it is matched by name only."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sourcelight.core.batches.answers import Answer, CallProgress
 from sourcelight.core.errors import CallError, PathNotFound
-from sourcelight.engines.history.blame import OwnedFile, blame_file, own
+from sourcelight.engines.history.blame import OwnedFile, Ownership, blame_file, own
 from sourcelight.engines.history.identity import BOT_RULE, is_bot
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.grouping import Numbers, People, bounds, group, total
@@ -26,6 +26,7 @@ MAX_BLAME_LINES = 500_000
 """Size of a file above which git is not asked who wrote it: git would hold many versions of it."""
 
 _YEAR_S = 1970
+_FEW_FILES = 8
 
 
 def blame(arguments: Arguments, context: CallContext) -> Answer:
@@ -173,14 +174,23 @@ def _files(
             observer(CallProgress(stage, done, of, opened.name))
 
     history, commit = opened.history, opened.commits[0]
-    owned = own(
-        history,
-        opened.repository,
-        commit,
-        progress=lambda done, of: tell("replaying history", done, of),
-        cancellation=context.cancellation,
-    )
-    inside = {raw: file for raw, file in owned.files.items() if _below(raw, path)}
+
+    def replayed(*, exact: bool) -> Ownership:
+        return own(
+            history,
+            opened.repository,
+            commit,
+            exact=exact,
+            progress=lambda done, of: tell("replaying history", done, of),
+            cancellation=context.cancellation,
+        )
+
+    owned = replayed(exact=False)
+    inside = _inside(owned, path)
+    # Of few files git blame is asked at once: comparing what all files were made of takes longer.
+    if exact and sum(not file.exact for file in inside.values()) > _FEW_FILES:
+        owned = replayed(exact=True)
+        inside = _inside(owned, path)
     if exact:
         unproven = [raw for raw, file in inside.items() if not file.exact]
         for done, raw in enumerate(unproven):
@@ -193,6 +203,10 @@ def _files(
             inside[raw] = OwnedFile(file.blob, np.array(numbers, np.int32)[found.commit], exact=True)
     named = {raw.decode("utf-8", "replace"): file for raw, file in inside.items()}
     return named, owned.left_out if not path else 0
+
+
+def _inside(owned: Ownership, path: str) -> dict[bytes, OwnedFile]:
+    return {raw: file for raw, file in owned.files.items() if _below(raw, path)}
 
 
 def _below(raw: bytes, path: str) -> bool:
@@ -365,7 +379,7 @@ def _said(owned: _Owned) -> list[str]:
     if owned.left_out:
         said.append(f"{_files_are(owned.left_out)} left out: binary, or the content is missing.")
     if owned.inexact:
-        said.append(f"{_files_are(owned.inexact)} not proven to be as git blame has them; exact=True computes anew.")
+        said.append(f"{_files_are(owned.inexact)} not proven to be as git blame has them; exact=True proves it.")
     return said
 
 

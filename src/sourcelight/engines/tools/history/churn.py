@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.ordering import group_order
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.counting import Sums, chosen, facts_of, key_columns, keyed, together
 from sourcelight.engines.tools.history.filters import Dates
@@ -87,7 +88,7 @@ def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # 
     table |= {name: pa.array(values) for name, values in summed.items()}
     table["authors"] = pa.array(count_distinct(codes, rows.person, count))
     starts = found[1] if period else np.zeros(count, np.int64)
-    order = np.lexsort((-(summed["additions"] + summed["deletions"]), starts))
+    order = group_order((starts, -(summed["additions"] + summed["deletions"])), table)
     notices = [*part.notices, "Merges are left out: they have no changed lines of their own."]
     notices += [f"{unknown:,} changes are counted without lines, as contents are missing."] if unknown else []
     drill = {"authors": "author"} if "author" in by else {}

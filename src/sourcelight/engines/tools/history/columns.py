@@ -110,11 +110,6 @@ def bots(history: History, identities: Any) -> NDArray[np.bool_]:
     return of_each
 
 
-def subject_of(message: str) -> str:
-    """The first paragraph of a message on one line, as git's own subject."""
-    return " ".join(message.split("\n\n", 1)[0].split("\n"))
-
-
 def sizes(history: History) -> tuple[Ints, Ints, Ints, NDArray[np.bool_]]:
     """For each commit its files, additions and deletions, and whether some of these are not known."""
 

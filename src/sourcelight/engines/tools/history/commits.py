@@ -43,7 +43,7 @@ def _find(arguments: Arguments, context: CallContext) -> Part:
     regexp = arguments.get("useRegex", False)
     after, before, echoed = dates_of(CALL, arguments)
     which = Commits(
-        authors=one_of(CALL, "authors", arguments.get("authors"), regexp=regexp),
+        authors=one_of(CALL, "authors", arguments.get("authors"), regexp=regexp, one_line=True),
         messages=one_of(CALL, "messageTerms", arguments.get("messageTerms"), regexp=regexp),
         after=after,
         before=before,
@@ -51,7 +51,7 @@ def _find(arguments: Arguments, context: CallContext) -> Part:
     query = CommitQuery(
         which,
         files=files_of(CALL, arguments.get("files"), regexp=regexp),
-        changed=one_of(CALL, "contentTerms", arguments.get("contentTerms"), regexp=regexp),
+        changed=one_of(CALL, "contentTerms", arguments.get("contentTerms"), regexp=regexp, one_line=True),
     )
     histories = open_histories(CALL, context, arguments["repos"], *revisions_of(arguments))
     found: list[tuple[Opened, Ints]] = []

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.batches.answers import Answer, CallProgress
@@ -13,12 +14,13 @@ from sourcelight.engines.history import History
 from sourcelight.engines.history.compare import Comparison, FileDiff, compare, read_cursor, write_cursor
 from sourcelight.engines.history.compare.comparison import EMPTY
 from sourcelight.engines.history.identity import trailers_of
+from sourcelight.engines.history.snapshot import UNKNOWN
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.commits import commit_rows, stamp
 from sourcelight.engines.tools.history.opening import open_histories
 from sourcelight.engines.tools.model import Arguments, CallContext
 from sourcelight.engines.tools.rendering import tail, with_notices
-from sourcelight.repos import Repository, resolve
+from sourcelight.repos import ObjectReader, Repository, resolve
 
 CALL = "compare_revisions"
 DEFAULT_FIRST = 50
@@ -27,6 +29,8 @@ EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 """Git's name for a tree without files: as the base, everything that the head holds is new."""
 _MOST_PATCH = 100_000
 _MOST_PAGE = 400_000
+_MOST_SOURCE = 1 << 20
+"""Bytes of both contents of a file above which a page has no patch of it."""
 _TELL_EVERY = 20
 
 
@@ -206,8 +210,12 @@ def commit_details(arguments: Arguments, context: CallContext) -> Answer:
     (row,) = commit_rows(opened, _one(number)).to_pylist()
     base = row["parents"][0] if row["parents"] else EMPTY
     comparison = compare(opened.repository, base, oid, context.cancellation, history=history)
-    diffs = _told(comparison.whole(context.cancellation), len(comparison.changes), context)
+    made = _of_page(comparison, history, number, context) if context.served else comparison.whole(context.cancellation)
+    diffs = _told(made, len(comparison.changes), context)
     notices = list(histories.notices)
+    long = sum(diff.patch is None for diff in diffs) if context.served else 0
+    if long:
+        notices.append(f"{long:,} patches are left out: they are long, or their contents are missing from this clone.")
     if len(row["parents"]) > 1:
         notices.append("This is a merge: its files are compared with its first parent.")
     facts = {name: stamp(value) if name.endswith("_date") else value for name, value in row.items()}
@@ -218,7 +226,27 @@ def commit_details(arguments: Arguments, context: CallContext) -> Answer:
     return Answer("file_diffs", table, facts, complete, tuple(notices))
 
 
-def _one(number: int) -> Any:
-    import numpy as np
+def _of_page(comparison: Comparison, history: History, number: int, context: CallContext) -> Iterator[FileDiff]:
+    """Diffs of all files, with a patch where a page has room for it; counts of the others are those of the history."""
+    changes, paths = history.changes, history.paths
+    counts = {
+        paths[changes.path[at]]: (int(changes.additions[at]), int(changes.deletions[at]), bool(changes.binary[at]))
+        for at in np.flatnonzero(changes.commit == number).tolist()
+    }
+    room = _MOST_PAGE
+    with ObjectReader(comparison.repository) as reader:
+        for change in comparison.changes:
+            contents = [name for name in (change.object_id, change.old_object_id) if name.strip("0")]
+            size = sum(reader.size(bytes.fromhex(name)) or 0 for name in contents)
+            if room > 0 and size <= _MOST_SOURCE:
+                (diff,) = comparison.diffs([change], context.cancellation)
+                room -= len(diff.patch or b"")
+                yield diff
+                continue
+            additions, deletions, binary = counts.get(change.path, (UNKNOWN, UNKNOWN, False))
+            known = additions != UNKNOWN
+            yield FileDiff(change, additions if known else None, deletions if known else None, binary, patch=None)
 
+
+def _one(number: int) -> Any:
     return np.array([number])

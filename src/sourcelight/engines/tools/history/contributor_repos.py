@@ -25,7 +25,7 @@ _MOST_SHOWN = 100
 
 def _find(arguments: Arguments, context: CallContext) -> Part:
     authors = _authors(arguments)
-    (wanted,) = one_of(CALL, "author", authors, regexp=arguments.get("useRegex", False))
+    (wanted,) = one_of(CALL, "author", authors, regexp=arguments.get("useRegex", False), one_line=True)
     names = [repository.name for repository in context.engine.catalog.visible(context.viewer)]
     if not names:
         return Part(())

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.ordering import group_order
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.counting import Sums, chosen, facts_of, key_columns, keyed, together
 from sourcelight.engines.tools.history.filters import Dates
@@ -84,10 +85,10 @@ def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # 
         "bot": pa.array(people.bots[found[0]]),
     }
     starts = found[1] if period else np.zeros(count, np.int64)
-    order = np.lexsort((found[0], -sums["commits"], people.bots[found[0]], starts))
+    order = group_order((starts, people.bots[found[0]], -sums["commits"]), table)
     notices = [*part.notices, _MERGES, *people.said(found[0], sums["commits"])]
     facts = facts_of(arguments, part, people, by, period, {"authors": "author"})
-    made = columns.table("contributors", table, count).take(pa.array(order))
+    made = columns.table("contributors", table, count).take(order)
     return Answer("contributors", made, facts, part.complete, tuple(notices))
 
 

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute
 
 from sourcelight.core.batches.answers import Answer
-from sourcelight.core.errors import CallError
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.core.patterns.halting import Halted
 from sourcelight.engines.history import History
@@ -54,16 +53,12 @@ class _Found:
 def _find(arguments: Arguments, context: CallContext) -> Part:
     regexp = arguments.get("useRegex", False)
     after, before, echoed = dates_of(CALL, arguments)
-    pattern = pattern_of(CALL, "pattern", arguments["pattern"], regexp=regexp)
-    if pattern.multi_line:
-        raise CallError(
-            f"{CALL}: pattern can match a newline, and lines are searched one by one", call=CALL, argument="pattern"
-        )
+    pattern = pattern_of(CALL, "pattern", arguments["pattern"], regexp=regexp, one_line=True)
     added, removed = arguments.get("added", False), arguments.get("removed", False)
     sides: tuple[Side, ...] = ("added", "removed") if added == removed else ("added",) if added else ("removed",)
     authors = [*arguments.get("authors", ()), *([arguments["author"]] if arguments.get("author") else [])]
     query = DiffQuery(
-        Commits(authors=one_of(CALL, "authors", authors, regexp=regexp), after=after, before=before),
+        Commits(authors=one_of(CALL, "authors", authors, regexp=regexp, one_line=True), after=after, before=before),
         files_of(CALL, arguments.get("files"), regexp=regexp),
         Term(pattern),
         sides,
@@ -175,7 +170,7 @@ def _results(opened: Opened, changes: Ints, pattern: CompiledPattern, sides: tup
             "authorEmail": email[0].as_py(),
             "authorDate": stamp(columns.times(history.commits.author_time[[commit]])[0].as_py()),
             "committerDate": stamp(columns.times(history.commits.commit_time[[commit]])[0].as_py()),
-            "subject": columns.subject_of(history.message(commit)),
+            "subject": history.subject(commit),
             "files": files,
             "filesLeftOut": max(0, len(own) - _MOST_FILES),
         }
@@ -200,9 +195,11 @@ def file_change(history: History, change: int) -> FileChange:
 
 def _hunks(patch: str) -> Iterator[dict[str, Any]]:
     hunk: dict[str, Any] | None = None
+    old = new = 0
     for line in patch.split("\n"):
         head = _HUNK.match(line)
         if head is not None:
+            old, new = int(head[2] or 1), int(head[4] or 1)
             if hunk is not None:
                 yield hunk
             hunk = {
@@ -213,7 +210,9 @@ def _hunks(patch: str) -> Iterator[dict[str, Any]]:
                 "section": head[5],
                 "lines": [],
             }
-        elif hunk is not None and line[:1] in {"+", "-", " ", "\\"}:
+        elif hunk is not None and (line[:1] == "\\" or (old + new and line[:1] in {"+", "-", " "})):
+            # What stands behind the lines that a hunk counts is the head of a further part, as of a changed type.
+            old, new = old - (line[:1] in {"-", " "}), new - (line[:1] in {"+", " "})
             hunk["lines"].append(line)
     if hunk is not None:
         yield hunk

@@ -12,31 +12,45 @@ from sourcelight.core.patterns.compiled import PatternKind
 from sourcelight.core.query.dates import parse_date
 from sourcelight.core.query.globs import file_pattern
 from sourcelight.engines.history.search.model import Files, OneOf
+from sourcelight.engines.history.search.one_line import fits_a_line
 from sourcelight.engines.tools.model import Arguments
 
 Dates = tuple[int | None, int | None]
 """Bounds of committer times in seconds, both exclusive."""
 
 
-def pattern_of(call: str, argument: str, text: str, *, regexp: bool, whole_text: bool = False) -> CompiledPattern:
+def pattern_of(
+    call: str, argument: str, text: str, *, regexp: bool, whole_text: bool = False, one_line: bool = False
+) -> CompiledPattern:
     """Compile a text of the caller: literal without regard to case, or RE2.
 
-    Raises `CallError` for what RE2 refuses, and for an empty text.
+    `one_line` says that it is looked for in texts without newlines. Raises `CallError` for what RE2 refuses, for an
+    empty text, and for what could only be found across lines where they are looked at one by one.
     """
     if not text:
         raise CallError(f"{call}: {argument} holds an empty text", call=call, argument=argument)
     try:
         kind: PatternKind = "regexp" if regexp else "literal"
-        return compile_pattern(text, kind=kind, case_sensitive=regexp, whole_text=whole_text)
+        pattern = compile_pattern(text, kind=kind, case_sensitive=regexp, whole_text=whole_text)
     except PatternError as error:
         raise CallError(f"{call}: {argument}: {error}", call=call, argument=argument) from error
+    if one_line and not fits_a_line(pattern):
+        raise CallError(
+            f"{call}: {argument} {text!r} can't match without a newline, and lines are looked at one by one; "
+            "ask for one of the lines",
+            call=call,
+            argument=argument,
+        )
+    return pattern
 
 
-def one_of(call: str, argument: str, texts: Sequence[str] | None, *, regexp: bool) -> tuple[OneOf, ...]:
-    """Any of some texts; nothing for no texts."""
+def one_of(
+    call: str, argument: str, texts: Sequence[str] | None, *, regexp: bool, one_line: bool = False
+) -> tuple[OneOf, ...]:
+    """Any of some texts; nothing for no texts. `one_line` as for `pattern_of`."""
     if not texts:
         return ()
-    return (OneOf(tuple(pattern_of(call, argument, text, regexp=regexp) for text in texts)),)
+    return (OneOf(tuple(pattern_of(call, argument, text, regexp=regexp, one_line=one_line) for text in texts)),)
 
 
 def files_of(call: str, files: Sequence[str] | None, *, regexp: bool) -> Files:

@@ -43,7 +43,7 @@ def last_changes(arguments: Arguments, context: CallContext) -> Answer:
             "author_email": email,
             "author_date": columns.times(history.commits.author_time[commits]),
             "commit_date": columns.times(history.commits.commit_time[commits]),
-            "subject": [columns.subject_of(history.message(number)) for number in commits.tolist()],
+            "subject": [history.subject(number) for number in commits.tolist()],
             "changed_commits": pa.array(counts[[number for _, number in rows]] if rows else [], pa.int64()),
         }
         parts.append(columns.table("last_changes", table, len(rows)))

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.batches.answers import Answer
-from sourcelight.core.errors import CallError
+from sourcelight.core.batches.ordering import group_order
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.core.patterns.halting import Halted
 from sourcelight.engines.history.search.commits import changes_passing
@@ -34,9 +34,7 @@ def _by(arguments: Arguments) -> list[str]:
 def _find(arguments: Arguments, context: CallContext) -> Part:
     period = period_of(CALL, _by(arguments))
     regexp = arguments.get("useRegex", False)
-    pattern = pattern_of(CALL, "pattern", arguments["pattern"], regexp=regexp)
-    if pattern.multi_line:
-        raise CallError(f"{CALL}: pattern can match a newline; lines are looked at one by one", call=CALL)
+    pattern = pattern_of(CALL, "pattern", arguments["pattern"], regexp=regexp, one_line=True)
     wanted = files_of(CALL, arguments.get("files"), regexp=regexp)
 
     def find(opened: Opened, dates: Dates) -> Sums:
@@ -102,10 +100,10 @@ def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # 
     first, _ = bounds(codes, rows.values.get("first", nothing), count)
     _, last = bounds(codes, rows.values.get("last", nothing), count)
     starts = found[1] if period else np.zeros(count, np.int64)
-    order = np.lexsort((-(added + removed), starts))
     table = key_columns(by, period, found, part.names, people)
     if "author" not in by:
         table.pop("author"), table.pop("author_email")
+    order = group_order((starts, -(added + removed)), table)
     net = added - removed
     running = np.zeros(count, np.int64)
     running[order] = np.cumsum(net[order])

@@ -126,7 +126,7 @@ def commit_page(answer: Answer, *, prefix: str) -> Response:
         rows.append(f"<tr><td>{link}</td><td>{escape(row['status'])}</td><td>{counts}</td></tr>")
         patch = row["patch"] or ""
         if not patch or len(patch) > min(_MOST_PATCH, room):
-            left_out += bool(patch)
+            left_out += row["patch"] is None or bool(patch)
             continue
         room -= len(patch)
         patches.append(f'<h3>{shown}</h3><pre class="diff">{"".join(map(_changed, patch.splitlines()))}</pre>')

@@ -1,0 +1,71 @@
+r"""Weaker patterns in RE2's own syntax, for patterns over which RE2 itself is slow.
+
+Counts such as that in ``\w.{50}x`` need more states than RE2 keeps, and classes such as ``\pL`` thousands of
+instructions; it then reads some megabytes a second. A weaker pattern matches wherever the pattern does: its classes
+hold every character beyond ASCII where those of the pattern hold many, and ``{50}`` becomes "twice or more".
+"""
+
+from __future__ import annotations
+
+from sourcelight.core.errors import PatternError
+from sourcelight.core.patterns.exact import compile_re2
+from sourcelight.core.patterns.syntax import Alternate, Anchor, Chars, Concat, Node, Repeat
+
+LARGEST_COUNT = 2
+
+_PLACES = {
+    "line-start": "(?m:^)",
+    "line-end": "(?m:$)",
+    "text-start": r"\A",
+    "text-end": r"\z",
+    "word": r"\b",
+    "not-word": r"\B",
+}
+
+
+class _Unwritable(Exception):
+    """A part that has no weaker form here."""
+
+
+def weaker(tree: Node) -> tuple[bytes, ...]:
+    """Give patterns that match wherever the tree does, each weaker than the one before; case is written out."""
+    try:
+        sources = [_write(tree, count).encode() for count in (None, LARGEST_COUNT)]
+        for source in sources:
+            compile_re2(source, case_sensitive=True, shown="")
+    except (_Unwritable, PatternError, RecursionError):
+        return ()
+    return tuple(dict.fromkeys(sources))
+
+
+def _write(node: Node, most: int | None) -> str:
+    if isinstance(node, Chars):
+        return _class(node)
+    if isinstance(node, Anchor):
+        return _PLACES[node.kind]
+    if isinstance(node, Concat):
+        return "".join(_write(part, most) for part in node.parts)
+    if isinstance(node, Alternate):
+        return "(?:" + "|".join(_write(part, most) for part in node.parts) + ")"
+    if isinstance(node, Repeat):
+        return _repeat(node, most)
+    raise _Unwritable
+
+
+def _class(node: Chars) -> str:
+    ascii_part = "".join(f"\\x{code:02x}" for code in range(128) if node.narrow >> code & 1)
+    beyond = r"\x{80}-\x{10FFFF}" if node.wide is None else "".join(f"\\x{{{code:x}}}" for code in node.wide)
+    if not ascii_part and not beyond:
+        raise _Unwritable
+    return f"[{ascii_part}{beyond}]"
+
+
+def _repeat(node: Repeat, most: int | None) -> str:
+    low, high = node.low, node.high
+    if high == 0:
+        return ""
+    if most is not None and max(low, high or 0) > most:
+        low, high = min(low, most), None
+    counts = {(0, None): "*", (1, None): "+", (0, 1): "?", (1, 1): ""}
+    written = counts.get((low, high), f"{{{low},{'' if high is None else high}}}")
+    return f"(?:{_write(node.part, most)}){written}"

@@ -1,0 +1,155 @@
+"""Which plain texts show where a regular expression may match, and the places where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import stringzilla
+
+from sourcelight.core.patterns.buffers import Buffers, Offsets
+from sourcelight.core.patterns.formula import FOLD_HAZARDS, Formula, Needs, NeedsAll
+from sourcelight.core.patterns.ranges import DENSE, find_in_all, find_texts
+from sourcelight.core.patterns.required import drops_hazards, required_texts
+from sourcelight.core.patterns.syntax import Node
+
+MOST_TEXTS = 8
+"""Texts of which one must stand in a match: with more, RE2 is as quick as one search for each."""
+
+MOST_SPELLINGS = 4
+"""Texts above which one search in lowered text is quicker than a search for each spelling."""
+
+MOST_CHOICES = 4
+
+COMMON = 384
+"""Bytes for each place of a needed text below which RE2 reads all lines as quickly as those of the places."""
+
+SAMPLES, SAMPLE = 16, 16 << 10
+"""Ranges of a sample, and bytes of each."""
+
+PIECE = 64 << 10
+"""Bytes that are lowered at once, so that they stay in the processor's cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prefilter:
+    """Texts of which at least one stands in every match.
+
+    Attributes
+    ----------
+    texts
+        The texts; in lower case when `folded`.
+    folded
+        Whether they are looked for in lowered text.
+    hazards
+        Whether a letter of theirs may be spelled with one of `FOLD_HAZARDS`: each place of these is a candidate, too.
+    """
+
+    texts: tuple[bytes, ...]
+    folded: bool = False
+    hazards: bool = False
+
+    def places(self, buffers: Buffers, ranges: Offsets) -> Offsets:
+        """Give where a match may be: ascending addresses, of which every match in the ranges holds one."""
+        if self.folded:
+            found = [start for low, folded in lowered(buffers, ranges) for start in self._in_lowered(folded, low)]
+            return np.unique(np.array(found, dtype=np.int64))
+        parts = [find_in_all(buffers, text, ranges) for text in self.texts]
+        return parts[0] if len(parts) == 1 else np.unique(np.concatenate(parts))
+
+    def _in_lowered(self, folded: bytes, base: int) -> Iterator[int]:
+        find = stringzilla.Str(folded).find
+        for text in (*self.texts, *(FOLD_HAZARDS if self.hazards else ())):
+            at = find(text)
+            while at >= 0:
+                yield base + at
+                at = find(text, at + len(text))
+
+
+def prefilters(tree: Node) -> tuple[Prefilter, ...]:
+    """Give the choices there are, each enough by itself; none for a tree whose matches need no text."""
+    spelled = [Prefilter(texts) for texts in _needed(required_texts(tree, fold_case=False))]
+    found = [one for one in spelled if len(one.texts) <= MOST_SPELLINGS]
+    if not found:
+        hazards = drops_hazards(tree)
+        found = [Prefilter(texts, folded=True, hazards=hazards) for texts in _needed(required_texts(tree))]
+    return tuple(found or spelled)
+
+
+def rarest(choices: tuple[Prefilter, ...], buffers: Buffers, ranges: Offsets) -> Prefilter | None:
+    """Choose the one whose places are the fewest, by a sample; None when all have so many that RE2 reads as quickly."""
+    if not choices:
+        return None
+    sample = ranges[:: len(ranges) // SAMPLES + 1].copy()
+    sample[:, 1] = np.minimum(sample[:, 1], sample[:, 0] + SAMPLE)
+    counts = [len(one.places(buffers, sample)) for one in choices]
+    least = min(counts)
+    return choices[counts.index(least)] if least * COMMON <= int((sample[:, 1] - sample[:, 0]).sum()) else None
+
+
+def _needed(formula: Formula) -> list[tuple[bytes, ...]]:
+    """Give the texts, of which one is needed, for each part of a formula that asks for some: the longest first."""
+    parts = formula.parts if isinstance(formula, NeedsAll) else (formula,)
+    found = {texts for texts in map(_alternatives, parts) if texts}
+    return sorted(found, key=lambda texts: (-min(map(len, texts)), len(texts), texts))[:MOST_CHOICES]
+
+
+def _alternatives(formula: Formula) -> tuple[bytes, ...]:
+    """The texts of which one is needed, where that is all there is to it."""
+    if isinstance(formula, Needs):
+        # What is looked for in pieces that end at newlines must hold none.
+        line = max(formula.text.split(b"\n"), key=len)
+        return (line,) if line else ()
+    if isinstance(formula, NeedsAll):
+        return next(iter(_needed(formula)), ())
+    found = [_alternatives(part) for part in formula.parts]
+    texts = tuple(dict.fromkeys(text for part in found for text in part))
+    return texts if all(found) and len(texts) <= MOST_TEXTS else ()
+
+
+def lowered(buffers: Buffers, ranges: Offsets) -> Iterator[tuple[int, bytes]]:
+    """Cut ranges at newlines into pieces of about `PIECE` and give address and text of each, in lower case."""
+    for low, text in zip(ranges[:, 0].tolist(), buffers.slices(ranges), strict=True):
+        at, size = 0, len(text)
+        while at < size:
+            stop = size
+            if size - at > 2 * PIECE:
+                newline = stringzilla.Str(text).find(b"\n", at + PIECE, size)
+                stop = newline + 1 if newline >= 0 else size
+            yield low + at, bytes(text[at:stop]).lower()
+            at = stop
+
+
+def find_lowered(buffers: Buffers, text: bytes, ranges: Offsets, *, hazards: bool) -> Offsets | None:
+    """Give the starts of all non-overlapping occurrences of a text without newlines, whatever the case.
+
+    None when `hazards` count and the ranges hold one: only RE2 can tell then.
+    """
+    starts: list[int] = []
+    add, width, done = starts.append, len(text), 0
+    for base, folded in lowered(buffers, ranges):
+        if len(starts) * DENSE > done > PIECE:
+            return _find_together(buffers, text, ranges, hazards=hazards)
+        find = stringzilla.Str(folded).find
+        if hazards and any(find(hazard) >= 0 for hazard in FOLD_HAZARDS):
+            return None
+        at = find(text)
+        while at >= 0:
+            add(base + at)
+            at = find(text, at + width)
+        done += len(folded)
+    return np.array(starts, dtype=np.int64)
+
+
+def _find_together(buffers: Buffers, text: bytes, ranges: Offsets, *, hazards: bool) -> Offsets | None:
+    """Find a text that stands everywhere: in one piece, where all its places can be compared at once."""
+    folded = b"\n".join(buffers.slices(ranges)).lower()
+    if hazards and any(hazard in folded for hazard in FOLD_HAZARDS):
+        return None
+    sizes = ranges[:, 1] - ranges[:, 0] + 1
+    ends = np.cumsum(sizes)
+    found = find_texts(memoryview(folded), text, np.array([[0, len(folded)]], dtype=np.int64))
+    rows = ends.searchsorted(found, side="right")
+    offsets: Offsets = found - (ends - sizes)[rows] + ranges[rows, 0]
+    return offsets

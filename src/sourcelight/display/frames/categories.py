@@ -1,0 +1,91 @@
+"""Text and categorical columns of frames from Arrow, and a categorical dtype that outlives `pandas.concat`."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+_FEW = 8  # so few categories are likely to come again: the name of a repository, a side, a status
+
+
+@lru_cache(maxsize=1)
+def union_dtype() -> Any:
+    """Return the class of the categorical dtypes of frames: `pandas.concat` of two gives the union of their categories.
+
+    pandas makes plain text of categories that differ, so that a frame joined from several results would lose its
+    dtypes and most of its compactness. A class, not a function, because pandas asks the dtype; made here, because
+    pandas loads on first use.
+    """
+    import pandas as pd
+
+    class UnionCategoricalDtype(pd.CategoricalDtype):
+        """Equal to the `pandas.CategoricalDtype` of the same categories, and pickled as one."""
+
+        def _get_common_dtype(self, dtypes: list[Any]) -> Any:
+            is_union = all(isinstance(each, pd.CategoricalDtype) and not each.ordered for each in dtypes)
+            if not is_union or any(each.categories is None for each in dtypes):
+                return super()._get_common_dtype(dtypes)  # type: ignore[misc]  # not in the stubs
+            found = [each.categories for each in dtypes if len(each.categories)]
+            if not found:
+                return self
+            categories = found[0]
+            for more in found[1:]:
+                categories = categories.append(more.difference(categories, sort=False))
+            return UnionCategoricalDtype(categories)
+
+        def update_dtype(self, dtype: Any) -> Any:
+            own: Any = pd.CategoricalDtype(self.categories, self.ordered)
+            plain = own.update_dtype(dtype)
+            return UnionCategoricalDtype(plain.categories, plain.ordered)
+
+        def __reduce__(self) -> Any:
+            return pd.CategoricalDtype, (self.categories, self.ordered)
+
+    return UnionCategoricalDtype
+
+
+def texts(values: Any) -> Any:
+    """Texts as pandas' ``str``, kept by Arrow."""
+    import numpy as np
+    import pandas as pd
+
+    dtype: Any = pd.StringDtype("pyarrow", na_value=np.nan)
+    return dtype.__from_arrow__(values)
+
+
+def categorical(values: Any) -> Any:
+    """A dictionary column as pandas' categories."""
+    import numpy as np
+    import pandas as pd
+
+    one = values.combine_chunks()
+    try:
+        dtype = _categories(one.dictionary)
+    except ValueError:  # categories must be distinct and not null; a foreign dictionary may break that
+        one = one.cast(one.type.value_type).dictionary_encode()
+        dtype = _categories(one.dictionary)
+    codes = one.indices.fill_null(-1) if one.null_count else one.indices
+    # `validate` would read all codes once more; Arrow holds them within the dictionary.
+    return pd.Categorical.from_codes(np.array(codes), dtype=dtype, validate=False)
+
+
+def _categories(dictionary: Any) -> Any:
+    """Dtype of categories; raises ValueError where they are not distinct, or null."""
+    import pandas as pd
+
+    if len(dictionary) <= _FEW:
+        return _few_categories(tuple(dictionary.to_pylist()))
+    index = pd.Index(texts(dictionary))
+    # pandas makes a Python object of each category to see whether all differ; Arrow tells in a third of the time.
+    checked = getattr(union_dtype(), "_from_fastpath", None)
+    if checked is None or dictionary.null_count or len(dictionary.unique()) < len(dictionary):
+        return union_dtype()(index)
+    return checked(index)
+
+
+@lru_cache(maxsize=1024)
+def _few_categories(values: tuple[str, ...]) -> Any:
+    import pandas as pd
+    import pyarrow as pa
+
+    return union_dtype()(pd.Index(texts(pa.array(values, pa.string()))))

@@ -1,0 +1,259 @@
+"""Files of named sections: immutable, memory-mapped, with a checksum on every part.
+
+Layout: a fixed head (magic, format version, length and CRC-32 of the table), a JSON table (free facts, and for each
+section its offset, length, item type and XXH3-64 checksum), then the sections, each on an 8-byte bound, then a tail of
+zeros, so that eight bytes may be read from any place in a section.
+
+A section is compared with its checksum when it is first used, so a search pays for what it reads and no byte reaches
+numpy, Arrow or a pattern engine unchecked. A file found damaged is deleted: the manifest then names a missing file,
+and every process builds it anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import mmap
+import os
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+from sourcelight.core.errors import IndexDamaged
+from sourcelight.engines.processes.faults import write_failed
+from sourcelight.repos.private import open_private
+
+FORMAT = 3
+"""Raised by one whenever an older file can't be read by this code."""
+
+TAIL = 16
+_HEAD = struct.Struct("<8sIIII")
+_ALIGNMENT = 8
+_LARGEST_TABLE = 64 * 1024 * 1024
+
+Kind: TypeAlias = Literal["shard", "view", "symbols", "terms", "history"]
+_MAGIC = {
+    "shard": b"SLshard\n",
+    "view": b"SLview \n",
+    "symbols": b"SLsymbs\n",
+    "terms": b"SLterms\n",
+    "history": b"SLhistry",
+}
+Array: TypeAlias = NDArray[Any]
+
+
+def write_sections(
+    folder: Path,
+    kind: Kind,
+    facts: Mapping[str, Any],
+    sections: Mapping[str, Iterable[Array] | Array],
+    *,
+    name: str = "",
+    durable: bool = True,
+) -> str:
+    """Write a file of sections into `folder` and give its name.
+
+    The file has its name only once all of it is written.
+
+    Parameters
+    ----------
+    folder
+        Where the file goes; it exists.
+    kind
+        What the file holds: a reader asks for the same kind.
+    facts
+        JSON values that the reader finds in `SectionFile.facts`.
+    sections
+        Arrays by name; several arrays of one name are joined.
+    name
+        The file's name; empty: made from its content.
+    durable
+        False leaves it to the operating system when the bytes reach the disk.
+
+    Raises
+    ------
+    IndexWriteFailed
+        When the disk refuses; nothing is left behind.
+    """
+    temporary = folder / f"tmp-{os.getpid()}-{os.urandom(6).hex()}"
+    try:
+        with open_private(temporary, "xb") as file:
+            name = _write(file, kind, facts, sections, name)
+            file.flush()
+            if durable:
+                os.fsync(file.fileno())
+        temporary.replace(folder / name)
+    except OSError as fault:
+        raise write_failed(folder, fault, "history" if kind == "history" else "index") from fault
+    finally:
+        temporary.unlink(missing_ok=True)
+    return name
+
+
+def _write(
+    file: Any, kind: Kind, facts: Mapping[str, Any], sections: Mapping[str, Iterable[Array] | Array], name: str
+) -> str:
+    table: dict[str, list[Any]] = {}
+    arrays = {section: [part] if isinstance(part, np.ndarray) else list(part) for section, part in sections.items()}
+    offset = 0
+    for section, parts in arrays.items():
+        length = sum(part.nbytes for part in parts)
+        checksum = xxhash.xxh3_64()
+        for part in parts:
+            checksum.update(_bytes_of(part))
+        table[section] = [offset, length, parts[0].dtype.str if parts else "|u1", checksum.intdigest()]
+        offset += length + (-length) % _ALIGNMENT
+    named = {**facts, "name": name} if name else dict(facts)
+    text = json.dumps({"facts": named, "sections": table}, separators=(",", ":"), sort_keys=True).encode()
+    text += b" " * ((-len(text) - _HEAD.size) % _ALIGNMENT)
+    file.write(_HEAD.pack(_MAGIC[kind], FORMAT, len(text), zlib.crc32(text), 0))
+    file.write(text)
+    for parts in arrays.values():
+        length = 0
+        for part in parts:
+            file.write(_bytes_of(part))
+            length += part.nbytes
+        file.write(b"\0" * ((-length) % _ALIGNMENT))
+    file.write(b"\0" * TAIL)
+    return name or _content_name(kind, text)
+
+
+def _content_name(kind: Kind, table: bytes) -> str:
+    return f"{kind}-{hashlib.sha256(table).hexdigest()[:32]}"
+
+
+def _bytes_of(part: Array) -> memoryview:
+    contiguous: Any = np.ascontiguousarray(part)
+    return memoryview(contiguous.reshape(-1)).cast("B") if part.nbytes else memoryview(b"")
+
+
+class SectionFile:
+    """A mapped file of sections. Safe to share between threads.
+
+    The head, the table, the size and the name are checked on opening, and each section when it is first used.
+
+    Raises `IndexDamaged` for a file that is truncated, altered, of another format or of another name, and
+    FileNotFoundError.
+
+    Attributes
+    ----------
+    path
+        Where the file is.
+    size
+        Its bytes.
+    facts
+        What its writer noted.
+    """
+
+    def __init__(self, path: Path, kind: Kind) -> None:
+        self.path = path
+        with path.open("rb") as file:
+            info = os.fstat(file.fileno())
+            self.size = info.st_size
+            if self.size < _HEAD.size + TAIL:
+                raise self._damaged("the file ends within its head")
+            self.map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        # The time of a view's file says when it was used, so it says nothing of the content.
+        self.identity = (info.st_ino, info.st_size, 0 if kind == "view" else info.st_mtime_ns)
+        self._checked: set[str] = set()
+        magic, version, length, crc, _ = _HEAD.unpack_from(self.map)
+        if magic != _MAGIC[kind]:
+            raise self._damaged(f"not a {kind} file")
+        if version != FORMAT:
+            raise IndexDamaged(str(path), f"format {version}, this version reads {FORMAT}")
+        text = self.map[_HEAD.size : _HEAD.size + min(length, _LARGEST_TABLE)]
+        if len(text) != length or zlib.crc32(text) != crc:
+            raise self._damaged("the table of sections is altered")
+        table = json.loads(text)
+        self.facts: dict[str, Any] = table["facts"]
+        if path.name != self.facts.get("name", _content_name(kind, text)):
+            raise self._damaged("another file stands under this name")
+        self._sections: dict[str, list[Any]] = table["sections"]
+        self._body = _HEAD.size + length
+        end = max((entry[0] + entry[1] + (-entry[1]) % _ALIGNMENT for entry in self._sections.values()), default=0)
+        if self.size != self._body + end + TAIL:
+            raise self._damaged(f"{self.size} bytes instead of {self._body + end + TAIL}")
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._sections
+
+    def length(self, name: str) -> int:
+        """Give the bytes of a section, without reading them."""
+        return int(self._section(name)[1])
+
+    def items(self, name: str) -> int:
+        """Give the number of items of a section, without reading them."""
+        _, length, dtype, _ = self._section(name)
+        return int(length // int(np.dtype(dtype).itemsize))
+
+    def names(self) -> tuple[str, ...]:
+        """Give the names of all sections."""
+        return tuple(self._sections)
+
+    def bytes_of(self, name: str) -> memoryview:
+        """Give the bytes of a section, not copied; raises `IndexDamaged`."""
+        offset, length, _, _ = self._usable(name)
+        return memoryview(self.map)[self._body + offset : self._body + offset + length]
+
+    def array(self, name: str) -> Array:
+        """Give a section as a read-only array, not copied; raises `IndexDamaged`."""
+        offset, length, dtype, _ = self._usable(name)
+        kind = np.dtype(dtype)
+        return np.frombuffer(self.map, kind, length // kind.itemsize, self._body + offset)
+
+    def is_checked(self, name: str) -> bool:
+        """Tell whether a section was used before, so that using it again costs nothing."""
+        return name in self._checked
+
+    def check_size(self) -> None:
+        """Raise `IndexDamaged` where the file lost bytes since it was mapped: reading those would end the process."""
+        if self.map.size() < self.size:
+            raise self._damaged(f"{self.map.size()} bytes instead of {self.size}")
+
+    def is_unchanged(self) -> bool:
+        """Tell whether the file at its path is still the one that was mapped, as it was."""
+        try:
+            info = os.stat(self.path)  # noqa: PTH116 - before every search, in half the time
+        except OSError:
+            return False
+        inode, size, modified = self.identity
+        return info.st_ino == inode and info.st_size == size and modified in {0, info.st_mtime_ns}
+
+    def verify(self, stop: Callable[[], None] | None = None) -> None:
+        """Check every section again; raises `IndexDamaged`, or what `stop` raises between two sections."""
+        self.check_size()
+        for name in self._sections:
+            if stop is not None:
+                stop()
+            self._check(name)
+
+    def _section(self, name: str) -> list[Any]:
+        try:
+            return self._sections[name]
+        except KeyError:
+            raise self._damaged(f"there is no section {name}") from None
+
+    def _usable(self, name: str) -> list[Any]:
+        if name not in self._checked:
+            self.check_size()
+            self._check(name)
+            self._checked.add(name)
+        return self._sections[name]
+
+    def _check(self, name: str) -> None:
+        offset, length, _, checksum = self._section(name)
+        content = memoryview(self.map)[self._body + offset : self._body + offset + length]
+        if xxhash.xxh3_64_intdigest(content) != checksum:
+            raise self._damaged(f"section {name} is altered")
+
+    def _damaged(self, reason: str) -> IndexDamaged:
+        with contextlib.suppress(OSError):  # a shared index that can't be written stays as it is
+            self.path.unlink()
+        return IndexDamaged(str(self.path), reason)

@@ -1,0 +1,100 @@
+"""Folders and files for their owner alone: indexes, histories and caches hold what private repositories hold."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from typing import IO, cast
+
+FOLDER_MODE, FILE_MODE = 0o700, 0o600
+_OTHERS = 0o077
+
+_repaired: set[str] = set()
+
+
+def make_private_folder(path: str | os.PathLike[str]) -> None:
+    """Make a folder, and those above it that are missing, for its owner alone; one that is there stays as it is.
+
+    Raises
+    ------
+    OSError
+        When it can't be made.
+    """
+    folder = os.path.abspath(os.fspath(path))
+    missing = []
+    while not os.path.isdir(folder):
+        missing.append(folder)
+        above = os.path.dirname(folder)
+        if above == folder:
+            break
+        folder = above
+    for name in reversed(missing):
+        with contextlib.suppress(FileExistsError):  # another process was first; if it is a file, the next step says so
+            os.mkdir(name, FOLDER_MODE)
+
+
+def open_private(path: str | os.PathLike[str], mode: str) -> IO[bytes]:
+    """Open a file for writing bytes; one that is made here is its owner's alone from the start.
+
+    Parameters
+    ----------
+    path
+        The file.
+    mode
+        As of `open`, with a ``b``.
+
+    Raises
+    ------
+    OSError
+        When it can't be opened.
+    """
+    return cast("IO[bytes]", open(path, mode, opener=_private))
+
+
+def repair_private_folder(path: str | os.PathLike[str], marker: str) -> None:
+    """Close what an earlier version or umask left open to others in a folder of indexes; once in a process.
+
+    Closed are the folders below `path` that hold a file named `marker`, with all that is in them, and then `path`
+    itself where it holds nothing else: a folder of somebody's own files that was named by mistake stays as it is.
+
+    Parameters
+    ----------
+    path
+        The folder; it need not be there.
+    marker
+        The file by which a folder below is known for an index.
+    """
+    folder = os.path.abspath(os.fspath(path))
+    if os.name != "posix" or folder in _repaired:
+        return
+    _repaired.add(folder)
+    try:
+        info = os.lstat(folder)
+        if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.geteuid() or not info.st_mode & _OTHERS:
+            return
+        names = [os.path.join(folder, name) for name in os.listdir(folder)]
+    except OSError:
+        return
+    indexes = [name for name in names if os.path.isfile(os.path.join(name, marker)) and not os.path.islink(name)]
+    for index in indexes:
+        for place, folders, files in os.walk(index):
+            for name in (*folders, *files):
+                _close(os.path.join(place, name))
+        _close(index)
+    if len(indexes) == len(names):  # last: a repair that was cut off begins again
+        _close(folder)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, FILE_MODE)
+
+
+def _close(path: str) -> None:
+    """Take the rights of others from a folder or file of ours; links are not followed."""
+    if os.name != "posix":
+        return
+    with contextlib.suppress(OSError):  # another user's, or a file system without rights
+        info = os.lstat(path)
+        if info.st_mode & _OTHERS and info.st_uid == os.geteuid() and not stat.S_ISLNK(info.st_mode):
+            os.chmod(path, stat.S_IMODE(info.st_mode) & ~_OTHERS)

@@ -1,0 +1,59 @@
+"""The page of a commit: every file with its counts, and patches as far as a page has room for them."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from sourcelight.backends.embed import open_engine
+from sourcelight.engines.engine import Engine
+from sourcelight.engines.tools import CallContext, call
+from sourcelight.repos import Viewer
+from sourcelight.server.service.pages.code import commit_page
+from sourcelight.testing import RepositoryBuilder
+
+CPU_S = 2.0
+LINE = "line {} {} of some text that goes on for a while\n"
+
+
+@pytest.fixture(scope="module")
+def builder(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
+    """One commit that changes 24 MB in twenty files, a file of one line of 4 MB, and small files."""
+    builder = RepositoryBuilder(tmp_path_factory.mktemp("pages") / "src" / "one")
+    builder.commit({"small.txt": "before\n"})
+    texts = {f"d/f{at}.txt": "".join(LINE.format(at, row) for row in range(25_000)) for at in range(20)}
+    builder.commit(texts | {"long.txt": "x" * 4_000_000, "small.txt": "after\n", "z.txt": "last\n"})
+    return builder
+
+
+@pytest.fixture(scope="module")
+def engine(builder: RepositoryBuilder, tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    return open_engine([builder.path], index=tmp_path_factory.mktemp("index"))
+
+
+@pytest.mark.attack
+def test_the_page_of_a_large_commit_takes_two_seconds_at_most(builder: RepositoryBuilder, engine: Engine) -> None:
+    head = builder.git("rev-parse", "HEAD").strip()
+    context = CallContext(engine, Viewer.owner(), served=True)
+    call("commit_details", {"repo": "one", "revision": "HEAD~1"}, context)  # its history is read once, by workers
+    began = time.thread_time()
+    answer = call("commit_details", {"repo": "one", "revision": head}, context)
+    body = bytes(commit_page(answer, prefix="").body).decode()
+    assert time.thread_time() - began <= CPU_S
+    counts = {row["path"]: (row["additions"], row["deletions"]) for row in answer.table.to_pylist()}
+    assert counts == numstat(builder.path, head)
+    assert "+after" in body
+    assert "+last" in body
+    assert "21 patches are left out" in body
+    assert len(body) < 2_000_000
+    assert not answer.complete
+
+
+def numstat(path: Path, commit: str) -> dict[str, tuple[int, int]]:
+    command = ["git", "-C", str(path), "show", "--numstat", "--format=", commit]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    split = [line.split("\t") for line in lines]
+    return {name: (int(added), int(removed)) for added, removed, name in split}

@@ -1,0 +1,190 @@
+"""Damages index files at random and asks questions: run as a script, one process for each damage.
+
+Prints one JSON line for each damage: its seed, what was damaged and how, and the verdict: `right` (every complete
+answer is the right one), `refused` (an error of ours, or an answer that says that it is not complete), `lie` (a
+complete answer with other rows), `raw` (an error that is not ours) or `crash` (the process died).
+
+Usage: damage.py FOLDER SEED COUNT
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import random
+import shutil
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import sourcelight as sl
+from sourcelight.core.errors import SourcelightError
+from sourcelight.testing import RepositoryBuilder
+
+# Loaded once, before the forks; none of them starts a thread.
+_LOADED = (
+    "pandas",
+    "pyarrow.compute",
+    "sourcelight.backends.embed",
+    "sourcelight.client.aio",
+    "sourcelight.client.run",
+    "sourcelight.display.frames",
+    "sourcelight.engines.history.blame.files",
+    "sourcelight.engines.search.ranking.terms_files",
+    "sourcelight.engines.tools",
+)
+QUERIES = (
+    "needle count:all",
+    r"/nee+dle \d+$/ count:all",
+    r"/^\s*def / lang:python count:all",
+    "type:path 7 count:all",
+    "type:symbol needle count:all",
+    "type:commit word count:all",
+    "type:diff needle count:all",
+    "repo:two absent-word",
+)
+_RIGHT, _REFUSED, _LIE, _RAW, _CRASH = range(5)
+_VERDICTS = ("right", "refused", "lie", "raw", "crash")
+_COLUMNS = ("repository", "path", "line_number", "line", "commit", "symbol", "matches", "files", "author", "lines")
+
+
+def make(folder: Path) -> None:
+    """Build two repositories and everything that is kept of them."""
+    for number, name in enumerate(("one", "two")):
+        builder = RepositoryBuilder(folder / "src" / name)
+        for step in range(4):
+            builder.commit(
+                {
+                    f"code/{step}-{at}.py": f"def needle_{at}():\n    return {at}  # needle {at + step + number}\n"
+                    for at in range(12)
+                }
+                | {f"notes/{step}.txt": "".join(f"word {step} needle {at}\n" for at in range(20))},
+                message=f"word {step}\n\nneedle",
+            )
+    truth = answers(folder, folder / "home")
+    (folder / "truth.json").write_text(json.dumps(truth))
+
+
+def answers(folder: Path, home: Path) -> dict[str, Any]:
+    """Ask everything; rows of complete answers, None for others."""
+    os.environ["SOURCELIGHT_HOME"] = str(home)
+    given: dict[str, Any] = {}
+    with sl.open(folder / "src", index=home / "index", progress=False, workers=1) as code:
+        for query in QUERIES:
+            given[query] = _answer(lambda query=query: _rows(code, query))  # type: ignore[misc]
+        given["count"] = _answer(lambda: _frame(code.count("needle count:all", by=["repository"])))
+        given["nls"] = _answer(lambda: _frame(code.nls_search("where is the needle")))
+        given["ownership"] = _answer(lambda: _frame(code.ownership("one")))
+    return given
+
+
+def _answer(ask: Callable[[], Any]) -> Any:
+    try:
+        return ask()
+    except SourcelightError:
+        return None
+
+
+def _rows(code: Any, query: str) -> Any:
+    result = code.search(query, progress=False)
+    return _frame(result.matches) if result.status == "complete" else None
+
+
+def _frame(table: Any) -> Any:
+    columns = [name for name in _COLUMNS if name in table.columns]
+    return sorted(map(repr, zip(*(table[name].astype(str) for name in columns), strict=True)))
+
+
+def damage(home: Path, draw: random.Random) -> str:
+    """Change one file at random; say which and how."""
+    files = sorted(p for p in home.rglob("*") if p.is_file() and p.name != "lock" and p.stat().st_size)
+    file = draw.choice(files)
+    raw = bytearray(file.read_bytes())
+    how = draw.choice(("flip", "flip", "flip", "zero", "noise", "cut", "grow", "swap", "delete", "empty"))
+    at = draw.randrange(len(raw))
+    if how == "flip":
+        raw[at] ^= 1 << draw.randrange(8)
+    elif how in {"zero", "noise"}:
+        size = min(draw.choice((1, 8, 64, 4096)), len(raw) - at)
+        raw[at : at + size] = bytes(size) if how == "zero" else draw.randbytes(size)
+    elif how == "cut":
+        del raw[at:]
+    elif how == "grow":
+        raw += draw.randbytes(draw.choice((1, 16, 4096)))
+    elif how == "swap":
+        raw = bytearray(draw.choice(files).read_bytes())
+    elif how == "empty":
+        raw.clear()
+    if how == "delete":
+        file.unlink()
+    else:
+        file.write_bytes(bytes(raw))
+    return f"{how} {file.relative_to(home)} at {at}"
+
+
+def attempt(folder: Path, seed: int) -> tuple[int, str]:
+    """Damage a copy in a process of its own; the verdict, and what there is to say."""
+    home = folder / f"home-{seed}"
+    shutil.copytree(folder / "home", home)
+    note = folder / f"note-{seed}"
+    child = os.fork()
+    if child == 0:
+        verdict = _RAW
+        try:
+            devnull = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(devnull, 1)
+            verdict, said = _judge(folder, home, seed)
+            note.write_text(said)
+        except BaseException:  # noqa: BLE001 - the verdict on whatever happens
+            note.write_text(traceback.format_exc())
+        os._exit(verdict)
+    status = os.waitpid(child, 0)[1]
+    said = note.read_text() if note.exists() else ""
+    note.unlink(missing_ok=True)
+    shutil.rmtree(home, ignore_errors=True)
+    return (os.WEXITSTATUS(status), said) if os.WIFEXITED(status) else (_CRASH, f"signal {os.WTERMSIG(status)}; {said}")
+
+
+def _judge(folder: Path, home: Path, seed: int) -> tuple[int, str]:
+    draw = random.Random(seed)  # noqa: S311 - the same damage for the same seed
+    said = damage(home, draw)
+    (folder / f"note-{seed}").write_text(said)
+    truth = json.loads((folder / "truth.json").read_text())
+    for asked in ("first", "again"):
+        given = answers(folder, home)
+        wrong = [name for name, rows in given.items() if rows is not None and rows != truth[name]]
+        if wrong:
+            return _LIE, f"{said}; {asked}: {wrong}"
+        if all(rows is not None for rows in given.values()):
+            return _RIGHT, said
+    refused = [name for name, rows in given.items() if rows is None]
+    return _REFUSED, f"{said}; refused twice: {refused}"
+
+
+def main() -> None:
+    """Damage and ask."""
+    folder, seed, count = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    for module in _LOADED:
+        importlib.import_module(module)
+    if not (folder / "truth.json").exists():
+        # In a process of its own: a fork of one with threads may hang.
+        child = os.fork()
+        if child == 0:
+            try:
+                make(folder)
+            except BaseException:  # noqa: BLE001 - said, then ended
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+        if os.waitpid(child, 0)[1]:
+            sys.exit("the sample could not be made")
+    for number in range(seed, seed + count):
+        verdict, said = attempt(folder, number)
+        print(json.dumps({"seed": number, "verdict": _VERDICTS[min(verdict, _CRASH)], "said": said}), flush=True)  # noqa: T201 - a script's answer
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""Damaged files of an index: an answer is right, or says that it is not complete; nothing crashes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import sourcelight as sl
+from sourcelight.testing import RepositoryBuilder
+
+_SCRIPT = Path(__file__).with_name("damage.py")
+_ATTEMPTS = int(os.environ.get("SOURCELIGHT_DAMAGES", "300"))
+_FIRST_SEED = int(os.environ.get("SOURCELIGHT_SEED", "1"))
+_FILES = {f"code/{at}.py": f"def needle_{at}():\n    return {at}  # needle\n" for at in range(40)}
+# In a process of its own, so that a crash is seen: opens, asks, damages what is mapped, asks twice more.
+_UNDER_A_READER = """
+import sys
+from pathlib import Path
+import sourcelight as sl
+src, index, kind, how = sys.argv[1:]
+with sl.open(src, index=index, progress=False, prepare=False) as code:
+    def ask():
+        result = code.search("/need.e$/ count:all", progress=False)
+        return result.status, len(result.matches)
+    print(*ask())
+    (file,) = Path(index).glob(f"*/{kind}-*")
+    if how == "cut":
+        with file.open("r+b") as opened:
+            opened.truncate(1)
+    else:
+        raw = bytearray(file.read_bytes())
+        at = len(raw) // 2
+        raw[at : at + 64] = bytes(64)
+        with file.open("r+b") as opened:
+            opened.write(raw)
+    for _ in range(3):
+        print(*ask())
+"""
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> RepositoryBuilder:
+    builder = RepositoryBuilder(tmp_path / "src" / "one")
+    builder.commit(_FILES)
+    return builder
+
+
+@pytest.mark.attack
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="each damage takes a fork")
+def test_no_damage_of_a_file_crashes_or_shortens_a_complete_answer(tmp_path: Path) -> None:
+    # Two processes, for two cores; the first one makes the sample for both.
+    first = _attempts(tmp_path, _FIRST_SEED, 1)
+    each = _ATTEMPTS // 2
+    running = [
+        _started(tmp_path, _FIRST_SEED + 1, each),
+        _started(tmp_path, _FIRST_SEED + 1 + each, _ATTEMPTS - each - 1),
+    ]
+    outcomes = first + [outcome for process in running for outcome in _outcomes(process)]
+    assert len(outcomes) == _ATTEMPTS
+    assert [one for one in outcomes if one["verdict"] not in {"right", "refused"}] == []
+    # What an update can build anew is right at the latest when it is asked for a second time.
+    assert [one for one in outcomes if one["verdict"] == "refused"] == []
+
+
+def _started(folder: Path, seed: int, count: int) -> subprocess.Popen[str]:
+    command = [sys.executable, str(_SCRIPT), str(folder), str(seed), str(count)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def _attempts(folder: Path, seed: int, count: int) -> list[dict[str, str]]:
+    return _outcomes(_started(folder, seed, count))
+
+
+def _outcomes(process: subprocess.Popen[str]) -> list[dict[str, str]]:
+    out, _ = process.communicate()
+    assert process.returncode == 0
+    return [json.loads(line) for line in out.splitlines()]
+
+
+@pytest.mark.parametrize("how", ["cut", "overwrite"])
+@pytest.mark.parametrize("kind", ["shard", "view"])
+def test_a_file_damaged_under_a_reader_is_built_anew(
+    repository: RepositoryBuilder, tmp_path: Path, kind: str, how: str
+) -> None:
+    command = [sys.executable, "-c", _UNDER_A_READER, str(repository.path), str(tmp_path / "index"), kind, how]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert run.returncode == 0, run.stderr
+    before, *after = run.stdout.splitlines()
+    assert before == "complete 40"
+    # What was read and checked before stays right in memory; what is read again is refused once, then built anew.
+    assert all(answer == before or not answer.startswith("complete") for answer in after)
+    assert after[-1] == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems have other rights")
+@pytest.mark.parametrize("mask", [0o000, 0o022])
+def test_everything_kept_is_its_owners_alone(repository: RepositoryBuilder, tmp_path: Path, mask: int) -> None:
+    former = os.umask(mask)
+    try:
+        _use_everything(repository, tmp_path)
+    finally:
+        os.umask(former)
+    assert _open_to_others(tmp_path / "home") == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems have other rights")
+def test_what_an_earlier_version_left_open_is_closed(repository: RepositoryBuilder, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    _use_everything(repository, tmp_path)
+    for place in [home, *home.rglob("*")]:
+        place.chmod(0o777 if place.is_dir() else 0o666)
+    # A process remembers what it closed before.
+    run = [sys.executable, "-c", "import sys, sourcelight as sl; sl.open(sys.argv[1], index=sys.argv[2]).close()"]
+    subprocess.run([*run, str(repository.path), str(home / "index")], check=True, timeout=60, capture_output=True)
+    assert _open_to_others(home / "index") == []
+    assert _open_to_others(home / "index-history") == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems have other rights")
+def test_a_folder_of_somebodys_own_files_stays_open(repository: RepositoryBuilder, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir(mode=0o755)
+    (own / "letter.txt").write_text("dear all")
+    (own / "letter.txt").chmod(0o644)
+    with sl.open(repository.path, index=own, progress=False, prepare=False) as code:
+        assert len(code.search("needle count:all", progress=False)) == 80
+    assert own.stat().st_mode & 0o777 == 0o755
+    assert (own / "letter.txt").stat().st_mode & 0o777 == 0o644
+
+
+def _use_everything(repository: RepositoryBuilder, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    ask: list[Callable[[sl.Client], object]] = [
+        lambda code: code.search("type:symbol needle", progress=False),
+        lambda code: code.search("type:diff needle", progress=False),
+        lambda code: code.nls_search("needle"),
+        lambda code: code.ownership(repository.path.name),
+    ]
+    with sl.open(repository.path, index=home / "index", progress=False, prepare=False) as code:
+        for question in ask:
+            question(code)
+
+
+def _open_to_others(folder: Path) -> list[str]:
+    places = [folder, *folder.rglob("*")]
+    return [f"{place.stat().st_mode & 0o777:o} {place}" for place in places if place.stat().st_mode & 0o077]

@@ -1,0 +1,142 @@
+"""Each figure that the docs show, drawn from what the library made of a real repository; its numbers are git's."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.text import Text
+
+import sourcelight as sl
+from sourcelight.lab import plots
+from sourcelight.testing import RepositoryBuilder
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*[Gg]lyph")
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three people, over a year: Ada writes, Bob changes, Cleo takes out."""
+    builder = RepositoryBuilder(tmp_path_factory.mktemp("plots") / "one")
+    people = ("Ada", "Bob", "Cleo")
+    lines = [f"value = retry({at})" for at in range(12)]
+    for step in range(9):
+        person = people[step % 3]
+        lines[step] = f"value = retry({step})  # TODO {person}"
+        if step == 7:
+            del lines[10:]
+        builder.commit(
+            {"core/a.py": "\n".join(lines) + "\n", f"docs/{step}.md": f"TODO {step}\n"},
+            message=f"step {step}",
+            author=f"{person} <{person.lower()}@example.org>",
+            date=1_704_456_000 + step * 31 * 86_400,
+        )
+    return builder.path
+
+
+@pytest.fixture(scope="module")
+def code(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+    with sl.open(repository, index=tmp_path_factory.mktemp("index"), progress=False, prepare=False) as client:
+        yield client
+
+
+def git(repository: Path, *arguments: str) -> list[str]:
+    run = subprocess.run(["git", "-C", str(repository), *arguments], check=True, capture_output=True, text=True)
+    return run.stdout.splitlines()
+
+
+def bars(figure: plots.Figure) -> dict[str, list[float]]:
+    """What a figure of bars shows: for each series, its lengths or heights without those of nothing."""
+    axes = figure.draw().axes[0]
+    return {
+        str(container.get_label()): [
+            size for patch in container if (size := patch.get_width() if _lies(container) else patch.get_height())
+        ]
+        for container in axes.containers
+    }
+
+
+def _lies(container: Any) -> bool:
+    return str(container.orientation) == "horizontal"
+
+
+def blamed_authors(repository: Path, needle: str) -> Counter[str]:
+    """Who wrote the lines that hold a text, by git blame."""
+    counts: Counter[str] = Counter()
+    for path in git(repository, "grep", "-l", needle):
+        author = ""
+        for line in git(repository, "blame", "--line-porcelain", "HEAD", "--", path):
+            if line.startswith("author "):
+                author = line.removeprefix("author ")
+            elif line.startswith("\t") and needle in line:
+                counts[author] += 1
+    return counts
+
+
+def test_owners_of_matched_lines_are_those_of_git_blame(code: sl.Client, repository: Path) -> None:
+    blamed = code.search("TODO count:all", progress=False).matches.code.blame()
+    figure = plots.ownership(blamed, by="repository")
+    truth = blamed_authors(repository, "TODO")
+    shares = {name: sizes[0] for name, sizes in bars(figure).items()}
+    assert shares == {name: pytest.approx(100 * count / truth.total()) for name, count in truth.items()}
+    assert "unknown" not in shares
+    by_author = plots.ownership(blamed[["repository", "author", "blame_author"]])
+    assert sorted(bars(by_author).popitem()[1], reverse=True) == sorted(truth.values(), reverse=True)
+
+
+def test_owners_of_folders_are_those_of_git_blame(code: sl.Client, repository: Path) -> None:
+    figure = plots.ownership(code.ownership(repository.name))
+    counts: Counter[str] = Counter()
+    for path in git(repository, "ls-files"):
+        lines = git(repository, "blame", "--line-porcelain", "HEAD", "--", path)
+        counts.update(line.removeprefix("author ") for line in lines if line.startswith("author "))
+    assert sorted(bars(figure).popitem()[1]) == sorted(counts.values())
+
+
+def test_matches_by_folder_are_those_of_git_grep(code: sl.Client, repository: Path) -> None:
+    found = code.search("TODO count:all", progress=False)
+    (sizes,) = bars(plots.matches(found, "path", top=50)).values()
+    counted = [int(line.rpartition(":")[2]) for line in git(repository, "grep", "-c", "TODO")]
+    assert sorted(sizes) == sorted(counted)
+
+
+def test_commits_over_time_are_those_of_git_log(code: sl.Client, repository: Path) -> None:
+    figure = plots.over_time(code.commit_search(), period="quarter")
+    months = [int(line[5:7]) for line in git(repository, "log", "--format=%cs")]
+    quarters = Counter((month - 1) // 3 for month in months)
+    assert list(bars(figure).values()) == [[quarters[at] for at in sorted(quarters)]]
+
+
+def test_a_pickaxe_by_quarter_is_drawn_by_quarter_and_its_running_total_is_refused(
+    code: sl.Client, repository: Path
+) -> None:
+    frame = code.pickaxe("retry", by="quarter")
+    figure = plots.over_time(frame, value="net")
+    assert "quarter" in figure.title
+    there = sum(int(line.rpartition(":")[2]) for line in git(repository, "grep", "-c", "retry"))
+    assert sum(sum(sizes) for sizes in bars(figure).values()) == there
+    with pytest.raises(ValueError, match=r"total can't be added up.*value='net'"):
+        plots.over_time(frame, value="total")
+    with pytest.raises(ValueError, match="of a quarter each"):
+        plots.over_time(frame, value="net", period="month")
+    assert "year" in plots.over_time(frame, value="net", period="year").title
+
+
+def test_activity_and_treemap_count_what_git_counts(code: sl.Client, repository: Path) -> None:
+    commits = code.commit_search()
+    assert f"{len(git(repository, 'log', '--format=%H')):,} commits" in plots.activity(commits).description
+    found = code.search("TODO count:all", progress=False)
+    total = sum(int(line.rpartition(":")[2]) for line in git(repository, "grep", "-c", "TODO"))
+    written = [text.get_text() for text in plots.treemap(found).draw().findobj(Text)]
+    assert any(f"{total:,} matches" in text for text in written)
+
+
+@pytest.mark.parametrize("value", ["share", "line_number"])
+def test_ratios_and_places_are_not_added_up(code: sl.Client, repository: Path, value: str) -> None:
+    frame = code.ownership(repository.name) if value == "share" else code.search("TODO", progress=False).matches
+    with pytest.raises(ValueError, match=f"{value} can't be added up"):
+        plots.matches(frame, "repository", value=value)
