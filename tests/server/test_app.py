@@ -259,7 +259,7 @@ def test_a_reader_that_takes_nothing_makes_the_engine_wait_and_is_dropped_in_the
             yield Alert("a" * 100_000)
 
     engine = ScriptedEngine(script)
-    service = serve(engine, limits=StreamLimits(stall_s=0.5))
+    service = serve(engine, limits=StreamLimits(unread_s=0.5))
     host, port = service.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), BOUND_S) as connection:
         request = f"GET {PATH}?q=x HTTP/1.1\r\nHost: {host}\r\nAuthorization: token {TOKEN}\r\n\r\n"
@@ -308,7 +308,7 @@ def test_a_stopping_service_does_not_wait_for_an_engine_that_hangs(serve: Serve)
 
 
 def test_one_search_too_many_is_told_to_come_back(serve: Serve) -> None:
-    service = serve(ScriptedEngine(_endless), limits=StreamLimits(searches=1))
+    service = serve(ScriptedEngine(_endless), limits=StreamLimits(searches=1, queue_s=0.2))
     with service.client.stream("GET", PATH, params={"q": "x"}) as answer:
         portions = answer.iter_raw()  # held: dropped, it would hang up
         assert next(portions)

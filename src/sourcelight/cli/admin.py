@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import getpass
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,7 +30,7 @@ def run(work: Callable[[State], int | None]) -> int:
     from sourcelight.backends.embed import data_home
     from sourcelight.repos.state import FILE_NAME, State
 
-    with State(str(data_home() / FILE_NAME)) as state:
+    with State(str(data_home() / FILE_NAME), actor=f"admin:{_user()}") as state:
         return work(state) or DONE
 
 
@@ -42,6 +43,22 @@ def show(rows: Iterable[Row], columns: Sequence[str], *, as_json: bool) -> int:
         heads = [column.replace("_", " ") for column in columns]
         print_table(heads, [[_cell(row[column]) for column in columns] for row in found])
     return DONE
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):  # a user without a name, as in some containers
+        return str(os.getuid()) if hasattr(os, "getuid") else "unknown"
+
+
+def list_audit(state: State, limit: int, *, as_json: bool) -> int:
+    """The newest changes."""
+    rows = [
+        {"id": e.id, "at": _moment(e.at), "actor": e.actor, "action": e.action, "subject": e.subject}
+        for e in state.audit.entries(limit)
+    ]
+    return show(rows, ("id", "at", "actor", "action", "subject"), as_json=as_json)
 
 
 def list_users(state: State, *, as_json: bool) -> int:

@@ -295,3 +295,13 @@ def revoke_repository(repository: Repo, *, user: ToUser = "", role: ToRole = "")
         tell(f"{repository} is no longer granted to {user or role}")
 
     return admin.run(work)
+
+
+@admin_app.command("audit")
+def list_audit(
+    *,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1_000_000, help="How many of the newest.")] = 1_000,
+    as_json: Json = False,
+) -> int:
+    """List changes of accounts, rights and credentials: when, who, what. Nothing is ever removed from this list."""
+    return admin.run(lambda state: admin.list_audit(state, limit, as_json=as_json))

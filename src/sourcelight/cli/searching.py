@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import os
 import sys
 import warnings
@@ -14,6 +16,7 @@ import typer
 from sourcelight.cli.outcomes import DONE, say
 from sourcelight.cli.printing import MatchPrinter, StatusLine, print_table, wants_colour
 from sourcelight.core.errors import SearchFailed
+from sourcelight.core.markup import visible
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
@@ -126,7 +129,7 @@ def _table(client: Client, query: str, asked: Asked) -> int:
 
 def _export(client: Client, query: str, form: str, asked: Asked) -> int:
     line = StatusLine()
-    target: Any = asked.output or sys.stdout.buffer
+    target: Any = asked.output or (_Visible(sys.stdout) if sys.stdout.isatty() else sys.stdout.buffer)
     try:
         export = client.search_to(
             target,
@@ -167,9 +170,9 @@ def _count(client: Client, query: str, columns: list[str], form: str, asked: Ask
     elif form == "parquet":
         frame.to_parquet(asked.output or sys.stdout.buffer, index=False)
     elif form == "csv":
-        frame.to_csv(asked.output or sys.stdout, index=False)
+        frame.to_csv(asked.output or _text_target(), index=False)
     else:
-        frame.to_json(asked.output or sys.stdout, orient="records", lines=True, force_ascii=False)
+        frame.to_json(asked.output or _text_target(), orient="records", lines=True, force_ascii=False)
     for warning in noted:
         say(f"limited: {warning.message}")
     return DONE
@@ -178,6 +181,32 @@ def _count(client: Client, query: str, columns: list[str], form: str, asked: Ask
 def _tell_status(status: str, reasons: tuple[str, ...]) -> None:
     if status != "complete":
         say(f"{status}: {'; '.join(reasons)}")
+
+
+class _Visible(io.RawIOBase):
+    """A terminal on which no text of a repository acts: what is not seen is shown. Files get bytes as they are."""
+
+    def __init__(self, terminal: IO[str]) -> None:
+        self._terminal = terminal
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Show bytes in UTF-8, or text."""
+        text = data if isinstance(data, str) else self._decoder.decode(bytes(data))
+        self._terminal.write(visible(text))
+        return len(data)
+
+    def flush(self) -> None:
+        """Show what waits."""
+        self._terminal.flush()
+
+
+def _text_target() -> Any:
+    return _Visible(sys.stdout) if sys.stdout.isatty() else sys.stdout
 
 
 class _Standard:

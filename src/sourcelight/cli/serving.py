@@ -34,12 +34,13 @@ def serve(  # noqa: PLR0915 - one step after another
     from sourcelight.repos.state import FILE_NAME, State
     from sourcelight.server.identity import read_owner_token
     from sourcelight.server.service.app import create_app, search_limits
+    from sourcelight.server.service.credential_uses import USES_FILE_NAME, CredentialUses
     from sourcelight.server.service.running import address_of, bind, is_loopback, run, warm_up
     from sourcelight.server.service.settings import load_settings
 
     settings = load_settings(config, os.environ)
     listener = bind(host, port)
-    with listener, State(str(data_home() / FILE_NAME)) as state:
+    with listener, State(str(data_home() / FILE_NAME), actor="service") as state:
         owner = read_owner_token(state, str(data_home()), os.environ)
         line = StatusLine()
         try:
@@ -61,7 +62,10 @@ def serve(  # noqa: PLR0915 - one step after another
         logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
         logging.getLogger("uvicorn").setLevel(logging.WARNING)
         desk = open_desk(state, sharing=settings.deepsearch_sharing, model=settings.deepsearch_model)
-        app = create_app(engine, settings, state=state, owner_token=owner.token, bind_host=host, conversations=desk)
+        app = create_app(
+            engine, settings, state=state, owner_token=owner.token, bind_host=host, conversations=desk,
+            uses=CredentialUses(str(data_home() / USES_FILE_NAME)),
+        )  # fmt: skip
         for name in settings.unserved:
             say(f"{name} is set, but this version does not serve what it governs")
         for warning in engine.catalog.warnings:

@@ -307,6 +307,18 @@ class StateUnusable(StateError):
         self.reason = reason
 
 
+class StateFull(StateUnusable):
+    """Raised when there is no room left for ``state.sqlite`` on its disk; what was there before stays.
+
+    `for_callers` is what readers of a service are told, who need not know its paths.
+    """
+
+    for_callers = "no room is left on the disk of the service, and nothing was kept; ask again when there is"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, "no room is left on the disk; free some and try again")
+
+
 class ConfigurationError(SourcelightError):
     """Raised for a configuration file, setting or environment value that can't be used."""
 

@@ -11,15 +11,18 @@ from typing import Any
 
 import anyio
 import pytest
+from hypothesis import given, settings
 
+from core.markup.rendered_harm import ATTACKS, RENDERERS, TEXTS, harm
 from engines.deepsearch.asking import OPEN, SECRET, Researched, desk_context
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import Cancelled, ConfigurationError, MissingExtra
 from sourcelight.engines.deepsearch.citations.pins import pin
 from sourcelight.engines.deepsearch.conversations import Desk
 from sourcelight.engines.deepsearch.model.choice import ModelChoice, chosen_cost, chosen_model
-from sourcelight.engines.deepsearch.model.researcher import ModelResearcher, harmless, settled
+from sourcelight.engines.deepsearch.model.researcher import ModelResearcher, settled
 from sourcelight.engines.deepsearch.researchers import Budget, Happening, Inquiry
+from sourcelight.engines.deepsearch.researchers import markdown as answers
 from sourcelight.engines.deepsearch.researchers.finish import finish
 from sourcelight.engines.engine import Engine
 from sourcelight.engines.tools import CallContext
@@ -113,7 +116,30 @@ def test_links_and_markup_of_a_model_do_nothing(engine: Engine) -> None:
     assert "](http://b" not in found.text
     assert not re.search(r"(?<!\\)<img", found.text)
     assert "`https://evil.example/a`" in found.text
-    assert harmless("`<b>` ```\n<i>\n```") == "`<b>` ```\n<i>\n```"
+
+
+def test_attacks_by_markdown_of_a_model_do_nothing(engine: Engine) -> None:
+    """What patterns let through: references, escaped ticks, nested brackets, fences in lines; ids still are links."""
+    for text in ("\n\n".join(ATTACKS), *ATTACKS[:4]):
+        found, _ = ask(engine, [Say(f"Cited [E1].\n\n{text}\n\nAnd [E1](http://evil.example) `[E1]`.")])
+        ours = frozenset(re.findall(r"\]\((/[^)]*)\)", found.text))
+        assert ours, "the ids are links of ours"
+        assert "`[E1]`" in found.text, "code is left alone"
+        for renderer in RENDERERS:
+            assert harm(found.text, renderer, ours) == [], (renderer, found.text)
+
+
+@settings(max_examples=500, deadline=None, derandomize=True)
+@given(TEXTS)
+def test_text_of_repositories_does_nothing_in_an_answer(text: str) -> None:
+    """The same of what an answer without a model quotes: subjects, names, lines."""
+    for shown in (
+        f"- {answers.inline(text)} and more",
+        answers.fenced(text, f"a.{text}"),
+        f"**{answers.inline(text)}**",
+    ):
+        for renderer in ("markdown-it", "ours"):
+            assert harm(shown, renderer) == [], (renderer, shown)
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,8 @@ repositories = ["example.org/team/webb", "example.org/team/web"]
 query = 'repo:has.topic(payments) lang:go'
 [contexts.either]
 query = 'repo:team/api@v1 or repo:team/web$'
+[contexts.vault]
+query = 'repo:team/secret$'
 [contexts.wrong]
 query = 'repo:team foo'
 """
@@ -194,7 +196,6 @@ def test_an_invisible_repository_leaves_no_trace_in_contexts_and_predicates(engi
     viewer = Viewer.anonymous()
     for query in (
         "context:mixed retry type:file",
-        "context:hidden retry",
         "repo:has.path(go\\.mod) retry type:file",
         "repo:has.topic(payments)",
         "visibility:private retry",
@@ -203,9 +204,24 @@ def test_an_invisible_repository_leaves_no_trace_in_contexts_and_predicates(engi
         events = run(engine, query, viewer=viewer)
         assert "secret" not in str(events).replace(query, "")
     assert where(run(engine, "context:mixed retry type:file", viewer=viewer)) == {"web"}
-    title = alert(run(engine, "context:hidden retry", viewer=viewer))
-    assert title is not None
-    assert title.title == "No repositories found for your query within the context hidden"
+
+
+def test_unknown_and_invisible_contexts_are_told_alike(engine: Engine) -> None:
+    """A context's name may tell what it is about: of one whose repositories are all invisible nothing is told."""
+    viewer = Viewer.anonymous()
+
+    def told(name: str, asked: str) -> str:
+        with pytest.raises(QueryError) as fault:
+            run(engine, asked.format(name), viewer=viewer)
+        return f"{fault.value} {fault.value.hint}".replace(name, "NAME")
+
+    for asked in ("context:{} retry", "context:{} repo:web retry", "context:{} type:repo", "context:{}"):
+        assert len({told(name, asked) for name in ("nowhere", "hidden", "vault")}) == 1
+    assert where(run(engine, "context:vault retry type:file")) == {"secret"}
+    granted = Viewer("ann", sees_private=False, granted=frozenset({"example.org/team/secret"}))
+    assert where(run(engine, "context:hidden retry type:file", viewer=granted)) == {"secret"}
+    assert where(run(engine, "context:vault retry type:file", viewer=granted)) == {"secret"}
+    assert where(run(engine, "context:shop repo:nowhere retry type:file", viewer=viewer)) == set(), "there, and empty"
 
 
 def test_facts_that_nobody_gave_are_named(tmp_path: Path) -> None:

@@ -29,9 +29,12 @@ INVENTED = "E9: no tool gave it"
 class Careless:
     """Cites lines that hold, lines that do not say that, lines that moved, and what nobody gave it."""
 
+    def __init__(self, name: str = "model") -> None:
+        self.name = name
+
     def research(self, inquiry: Inquiry, budget: Budget | None, emit: Emit) -> Draft:
         del budget, emit
-        draft = Draft(researcher="model", model="careless")
+        draft = Draft(researcher=self.name, model="careless")
         at = {pin.repository: pin.commit for pin in inquiry.pins}
         said = '    """Round a price to whole cents, half a cent to the even one."""'
         for path, line, text in (
@@ -95,16 +98,20 @@ def test_pages_and_markdown_name_them(service: Service) -> None:
     assert INVENTED not in text.partition("## Citations taken out")[0]
 
 
-def test_a_reader_learns_nothing_of_what_was_rejected_elsewhere(asked_engine: Engine, desk: Desk) -> None:
-    """Whoever may not see a repository of the question sees only what was rejected in visible ones."""
-    owner = desk_context(asked_engine, desk)
-    asked = desk.ask("how?", owner).attributes
-    link = desk.share(asked["id"], owner)
-    reader = add_account(desk.state, "reader")
-    told = desk.read(link, desk_context(asked_engine, desk, reader))
-    assert SECRET not in str(told.attributes) + str(told.table.to_pylist())
-    rejected = [source["label"] for source in told.attributes["questions"][0]["rejected"]]
-    assert [label.partition("@")[0] for label in rejected] == [OPEN]
-    allowed = replace(reader, granted=frozenset({SECRET}))
-    whole = desk.read(link, desk_context(asked_engine, desk, allowed)).attributes["questions"][0]["rejected"]
-    assert [source["status"] for source in whole] == ["rejected"] * 3
+@pytest.mark.parametrize(("researcher", "shown"), [("extractive", [OPEN]), ("model", [])])
+def test_a_reader_learns_nothing_of_what_was_rejected_elsewhere(
+    asked_engine: Engine, researcher: str, shown: list[str]
+) -> None:
+    """Whoever may not see a repository of the question sees what was rejected in visible ones; of a model nothing."""
+    with State() as state, closing(Desk(state, Careless(researcher))) as desk:
+        owner = desk_context(asked_engine, desk)
+        asked = desk.ask("how?", owner).attributes
+        link = desk.share(asked["id"], owner)
+        reader = add_account(desk.state, "reader")
+        told = desk.read(link, desk_context(asked_engine, desk, reader))
+        assert SECRET not in str(told.attributes) + str(told.table.to_pylist())
+        rejected = [source["label"] for source in told.attributes["questions"][0]["rejected"]]
+        assert [label.partition("@")[0] for label in rejected] == shown
+        allowed = replace(reader, granted=frozenset({SECRET}))
+        whole = desk.read(link, desk_context(asked_engine, desk, allowed)).attributes["questions"][0]["rejected"]
+        assert [source["status"] for source in whole] == ["rejected"] * 3

@@ -12,7 +12,6 @@ from server.running_service import ScriptedEngine, Service, running
 from sourcelight.core.batches import Event
 from sourcelight.core.wire.events import Done, Progress
 from sourcelight.repos.state import Cost, State
-from sourcelight.server.oauth.throttle import Throttle
 
 
 def _quiet(*_: Any) -> Iterator[Event]:
@@ -39,13 +38,9 @@ def shared_service(state: State) -> Iterator[Service]:
 
 
 @pytest.fixture
-def service(shared_service: Service) -> Service:
+def service(shared_service: Service, state: State) -> Service:
     """The service, with nothing counted against its callers yet."""
-    oauth = shared_service.app.state.oauth
-    oauth._registrations = Throttle(100, 600)
-    signing_in = oauth._signing_in
-    for name, limit in (("_by_pair", 5), ("_by_address", 20), ("_by_name", 50)):
-        setattr(signing_in, name, Throttle(limit, 300))
+    state.database.change("DELETE FROM attempts")
     return shared_service
 
 

@@ -180,10 +180,7 @@ class ClusterSearch(Search):
         yield from missing(skipped, self.tally.repositories)
         problems = {e.name: e.problem for e in self._generation_entries() if e.problem and e.name in self.summary.facts}
         yield from left_out.not_indexed(problems)
-        yield from left_out.unsearchable(scoper.unsearchable | scoper.invalid)
-        yield from left_out.without_history(self.histories.failed)
-        yield from left_out.unread_commits(self.histories.unread)
-        yield from left_out.cut_histories(self.histories.shallow)
+        yield from self._left_out_everywhere(scoper)
         yield from left_out.named_only(self.name_only)
 
     def _generation_entries(self) -> Any:

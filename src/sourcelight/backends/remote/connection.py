@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,6 +15,7 @@ from sourcelight.backends.remote.bodies import bound_bodies
 from sourcelight.backends.remote.credentials import Credential, hide
 from sourcelight.backends.remote.endpoint import Endpoint
 from sourcelight.backends.remote.patience import Patience
+from sourcelight.backends.remote.read_ahead import read_ahead
 from sourcelight.backends.remote.recording import tape
 from sourcelight.backends.remote.refusals import refused
 from sourcelight.core.errors import (
@@ -85,7 +86,7 @@ class Connection:
     async def _live_stream(self, params: Mapping[str, str]) -> AsyncIterator[AsyncIterator[bytes]]:
         response = await self._answered(params)
         try:
-            async with aclosing(self._bytes(response)) as portions:
+            async with read_ahead(self._bytes(response)) as portions:
                 yield portions
         finally:
             await response.aclose()

@@ -5,7 +5,19 @@ Pure: no I/O, no state.
 """
 
 from sourcelight.core.markup.addresses import own_address
+from sourcelight.core.markup.clean_markdown import clean_markdown, literal
 from sourcelight.core.markup.escaping import code, escape, highlight, link, one_line, visible
 from sourcelight.core.markup.markdown import to_html
 
-__all__ = ["code", "escape", "highlight", "link", "one_line", "own_address", "to_html", "visible"]
+__all__ = [
+    "clean_markdown",
+    "code",
+    "escape",
+    "highlight",
+    "link",
+    "literal",
+    "one_line",
+    "own_address",
+    "to_html",
+    "visible",
+]

@@ -1,8 +1,8 @@
 """Our subset of Markdown as HTML: nothing in the text acts, whoever wrote it.
 
 Known are headings, paragraphs, lists, quotations, tables, fenced code, rules, and within a line code, strong and
-emphasised text, links, and a backslash before punctuation. Everything else is text, HTML and images included. A link
-stands only where `resolve` says so; else its label is text. Time and depth are bounded for any text.
+emphasised text, links, a backslash before punctuation, and ``&lt;``. Everything else is text, HTML and images included.
+A link stands only where `resolve` says so; else its label is text. Time and depth are bounded for any text.
 """
 
 from __future__ import annotations
@@ -180,6 +180,10 @@ def _cells(line: str) -> list[str]:
     text = line.strip().removeprefix("|")
     while at < len(text):
         letter = text[at]
+        if ticks and text.startswith("\\|", at):  # the one escape that tables have within code
+            cell += "|"
+            at += 2
+            continue
         if letter == "\\" and not ticks and at + 1 < len(text):
             cell += text[at : at + 2]
             at += 2
@@ -230,7 +234,8 @@ class _Line:
         while at < end:
             letter = text[at]
             if plain := _PLAIN.match(text, at, end):
-                out.append(escape(plain[0]))
+                # The one entity that our own Markdown has: `clean_markdown` writes it.
+                out.append(escape(plain[0].replace("&lt;", "<")))
                 at = plain.end()
             elif letter == "\\" and at + 1 < end and text[at + 1] in string.punctuation:
                 out.append(escape(text[at + 1]))

@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
+from sourcelight.display.frames.tables import with_first_frame
+from sourcelight.display.notebook.hidden_characters import show_hidden_characters
 from sourcelight.display.notebook.state import Snapshot
 
 ProgressChoice = bool | Callable[[Snapshot], object] | None
@@ -117,6 +119,9 @@ class Lines:
         notes = "".join(f"; {one_line(text, 100)}" for _, text in snapshot.notes[:3])
         sys.stderr.write(f"{snapshot.text}{notes}\n")
         sys.stderr.flush()
+
+
+with_first_frame(show_hidden_characters)
 
 
 def in_notebook() -> bool:

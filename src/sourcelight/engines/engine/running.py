@@ -304,11 +304,7 @@ class Search:
         engine, targets = self.engine, self.summary.searched
         failures = {} if engine.report is None else dict(engine.report.failures)
         yield from left_out.not_indexed({n: why for n, why in (self.failed | failures).items() if n in targets})
-        yield from left_out.unsearchable(scoper.unsearchable | scoper.invalid)
-        yield from left_out.without_history(self.histories.failed)
-        yield from left_out.unread_commits(self.histories.unread)
-        yield from left_out.cut_histories(self.histories.shallow)
-        yield from left_out.replaced(self.summary.replaced)
+        yield from self._left_out_everywhere(scoper)
         if self.viewer.sees_private:
             yield from left_out.unreadable(engine.catalog.skipped)
             yield from left_out.gone(engine.gone)
@@ -318,6 +314,14 @@ class Search:
             standing = self.standing
             at_head = scoper.at_head(targets.values()) if standing is None else standing.worktrees
             yield from left_out.changed(engine.changes.count(at_head))
+
+    def _left_out_everywhere(self, scoper: Scoper) -> Iterator[Skipped]:
+        """What is left out in the same way on this machine and on workers."""
+        yield from left_out.unsearchable(scoper.unsearchable | scoper.invalid)
+        yield from left_out.without_history(self.histories.failed)
+        yield from left_out.unread_commits(self.histories.unread)
+        yield from left_out.cut_histories(self.histories.shallow)
+        yield from left_out.replaced(self.summary.replaced)
 
     def _capped(self) -> int:
         """The largest ``count:`` of one alternative among several that was reached; 0: none."""

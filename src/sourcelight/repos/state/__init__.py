@@ -4,6 +4,8 @@ Knows nothing of repositories but their names, and nothing of HTTP.
 """
 
 from sourcelight.repos.state.accounts import OWNER, Account
+from sourcelight.repos.state.attempts import Admission, AttemptLimit
+from sourcelight.repos.state.audit import AuditEntry
 from sourcelight.repos.state.authorizations import Issued, OAuthGrant, TokenPair
 from sourcelight.repos.state.clients import OAuthClient
 from sourcelight.repos.state.credentials import Credential
@@ -28,6 +30,9 @@ __all__ = [
     "USER_ALL",
     "AccessToken",
     "Account",
+    "Admission",
+    "AttemptLimit",
+    "AuditEntry",
     "Cost",
     "Credential",
     "Database",

@@ -7,6 +7,7 @@ may share the file (a service and ``sourcelight admin``); a killed process leave
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
 import threading
@@ -15,7 +16,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any, Self
 
-from sourcelight.core.errors import StateUnusable
+from sourcelight.core.errors import StateFull, StateUnusable
 from sourcelight.repos.state.migrations import MIGRATIONS
 
 BUSY_S = 10.0
@@ -29,6 +30,8 @@ class Database:
     ----------
     path
         The file; it and its folder are made for their user alone. Empty: in memory, for tests and trials.
+    actor
+        Who writes, for the audit log: ``admin:NAME`` with the name of a user of this machine, ``service``.
 
     Raises
     ------
@@ -36,8 +39,10 @@ class Database:
         If the file is damaged, written by a later version, or can't be read and written.
     """
 
-    def __init__(self, path: str = "") -> None:
+    def __init__(self, path: str = "", actor: str = "") -> None:
         self.path = path
+        self._actor = actor
+        self._has_audit = False
         self._writing = threading.RLock()
         # In memory there is but one connection, and so but one lock.
         self._reading = threading.RLock() if path else self._writing
@@ -81,11 +86,20 @@ class Database:
         with self._writing, self._mapped():
             self._writer.execute("BEGIN IMMEDIATE")
             try:
+                self._name_actor(self._actor)
                 yield self._writer
+                self._name_actor("")
+                self._writer.execute("COMMIT")
             except BaseException:
-                self._writer.execute("ROLLBACK")
+                # A full disk may have ended the transaction already.
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
                 raise
-            self._writer.execute("COMMIT")
+
+    def _name_actor(self, name: str) -> None:
+        """Tell the triggers of the audit log who writes; not before there are any."""
+        if self._actor and self._has_audit:
+            self._writer.execute("UPDATE actor SET name = ?", (name,))
 
     def one(self, sql: str, *values: Any) -> tuple[Any, ...] | None:
         """The first row of a query, or None."""
@@ -127,6 +141,7 @@ class Database:
     def _migrate(self) -> None:
         with self._mapped():
             if _version_of(self._reader) == len(MIGRATIONS):
+                self._has_audit = True
                 return
         with self.write() as connection:
             have = _version_of(connection)
@@ -141,6 +156,7 @@ class Database:
                     connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
             connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        self._has_audit = True
 
     @contextlib.contextmanager
     def _mapped(self) -> Iterator[None]:
@@ -150,10 +166,14 @@ class Database:
             raise
         except sqlite3.Error as fault:
             text = str(fault)
+            if getattr(fault, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL:
+                raise StateFull(self.path or "state in memory") from fault
             if "malformed" in text or "not a database" in text:
                 text += "; restore a back-up, or move it away to start anew"
             raise StateUnusable(self.path or "state in memory", text) from fault
         except OSError as fault:
+            if fault.errno in {errno.ENOSPC, errno.EDQUOT}:
+                raise StateFull(self.path) from fault
             if fault.filename is None or not str(fault.filename).startswith(os.path.dirname(self.path) or "."):
                 raise
             raise StateUnusable(self.path, f"can't be used: {fault.strerror}") from fault

@@ -202,4 +202,92 @@ _CONVERSATIONS = Migration(
     ),
 )
 
-MIGRATIONS: tuple[Migration, ...] = (_ACCOUNTS, _OAUTH, _CONVERSATIONS)
+_ATTEMPTS = Migration(
+    "attempts to sign in",
+    (
+        # The digest is keyed: what was typed as an account's name may have been a password.
+        """CREATE TABLE attempts (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            digest BLOB NOT NULL,
+            ends_ms INTEGER NOT NULL
+        ) STRICT""",
+        "CREATE INDEX attempts_by_digest ON attempts (digest, ends_ms)",
+        "CREATE INDEX attempts_by_end ON attempts (ends_ms)",
+    ),
+)
+
+
+def _audited(table: str, event: str, action: str, subject: str, condition: str = "") -> str:
+    """Statement of a trigger that notes a change of `table` in the same transaction, whoever makes it."""
+    name = "audit_" + "".join(letter if letter.isalnum() else "_" for letter in f"{table}_{action}")
+    when = f" WHEN {condition}" if condition else ""
+    return (
+        f"CREATE TRIGGER {name} AFTER {event} ON {table}{when} BEGIN "  # noqa: S608 - all are texts of this module
+        "INSERT INTO audit (at, actor, action, subject) "
+        f"SELECT unixepoch(), (SELECT name FROM actor), '{action}', {subject}; END"
+    )
+
+
+def _name(table: str, row: str, column: str) -> str:
+    """The name of what a column points to; its number where that is gone already."""
+    return f"ifnull((SELECT name FROM {table} WHERE id = {row}.{column}), 'number ' || {row}.{column})"  # noqa: S608 - as above
+
+
+_GRANTEE = (
+    "{row}.repository || ' to ' || CASE WHEN {row}.account IS NULL THEN 'role ' || "
+    + _name("roles", "{row}", "role")
+    + " ELSE "
+    + _name("accounts", "{row}", "account")
+    + " END"
+)
+_AUDIT = Migration(
+    "a log of changes that is only appended to",
+    (
+        # Who writes at this moment; empty where something else than sourcelight does.
+        "CREATE TABLE actor (id INTEGER PRIMARY KEY CHECK (id = 1), name TEXT NOT NULL) STRICT",
+        "INSERT INTO actor VALUES (1, '')",
+        """CREATE TABLE audit (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            at INTEGER NOT NULL,
+            actor TEXT NOT NULL,
+            action TEXT NOT NULL,
+            subject TEXT NOT NULL
+        ) STRICT""",
+        """CREATE TRIGGER audit_is_not_changed BEFORE UPDATE ON audit
+            BEGIN SELECT raise(ABORT, 'the audit log is only appended to'); END""",
+        """CREATE TRIGGER audit_is_not_deleted BEFORE DELETE ON audit
+            BEGIN SELECT raise(ABORT, 'the audit log is only appended to'); END""",
+        _audited("accounts", "INSERT", "account created", "NEW.name"),
+        _audited("accounts", "DELETE", "account deleted", "OLD.name"),
+        _audited("accounts", "UPDATE OF password", "password changed", "NEW.name"),
+        _audited("roles", "INSERT", "role created", "NEW.name"),
+        _audited("roles", "DELETE", "role deleted", "OLD.name"),
+        _audited("role_permissions", "INSERT", "permission allowed",
+                 "NEW.permission || ' to ' || " + _name("roles", "NEW", "role")),
+        _audited("role_permissions", "DELETE", "permission disallowed",
+                 "OLD.permission || ' to ' || " + _name("roles", "OLD", "role")),
+        _audited("account_roles", "INSERT", "role assigned",
+                 _name("roles", "NEW", "role") + " || ' to ' || " + _name("accounts", "NEW", "account")),
+        _audited("account_roles", "DELETE", "role unassigned",
+                 _name("roles", "OLD", "role") + " || ' to ' || " + _name("accounts", "OLD", "account")),
+        _audited("repository_grants", "INSERT", "repository granted", _GRANTEE.format(row="NEW")),
+        _audited("repository_grants", "DELETE", "repository revoked", _GRANTEE.format(row="OLD")),
+        _audited("access_tokens", "INSERT", "token created",
+                 "'token:' || NEW.id || ' of ' || " + _name("accounts", "NEW", "account") + " || ', ' || NEW.scopes"),
+        _audited("access_tokens", "UPDATE OF revoked_at", "token revoked", "'token:' || NEW.id",
+                 "NEW.revoked_at IS NOT NULL AND OLD.revoked_at IS NULL"),
+        _audited("access_tokens", "DELETE", "token deleted", "'token:' || OLD.id"),
+        # Clients that register themselves are anyone's doing, and must not fill the log.
+        _audited("oauth_clients", "INSERT", "client created", "NEW.id", "NEW.dynamic = 0"),
+        _audited("oauth_clients", "DELETE", "client deleted", "OLD.id", "OLD.dynamic = 0"),
+        _audited("oauth_grants", "INSERT", "client allowed",
+                 "'oauth:' || NEW.id || ' by ' || " + _name("accounts", "NEW", "account") + " || ' to ' || NEW.client"),
+        _audited("oauth_grants", "UPDATE OF revoked_at", "access of a client ended", "'oauth:' || NEW.id",
+                 "NEW.revoked_at IS NOT NULL AND OLD.revoked_at IS NULL"),
+        _audited("oauth_grants", "DELETE", "access of a client deleted", "'oauth:' || OLD.id"),
+        _audited("oauth_tokens", "INSERT", "token of a client issued", "'oauth:' || NEW.family || ', ' || NEW.kind"),
+        _audited("sessions", "INSERT", "signed in", _name("accounts", "NEW", "account")),
+    ),
+)  # fmt: skip
+
+MIGRATIONS: tuple[Migration, ...] = (_ACCOUNTS, _OAUTH, _CONVERSATIONS, _ATTEMPTS, _AUDIT)

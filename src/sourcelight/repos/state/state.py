@@ -9,6 +9,8 @@ from typing import Self
 
 from sourcelight.core.errors import StateUnusable
 from sourcelight.repos.state.accounts import Accounts
+from sourcelight.repos.state.attempts import Attempts
+from sourcelight.repos.state.audit import AuditLog
 from sourcelight.repos.state.authorizations import Authorizations
 from sourcelight.repos.state.clients import OAuthClients
 from sourcelight.repos.state.credentials import Credentials
@@ -34,6 +36,8 @@ class State:
         Gives the time, in seconds since 1970.
     cost
         What a password costs to check; None: as much as is advised today.
+    actor
+        Who makes changes, for the audit log.
 
     Raises
     ------
@@ -41,8 +45,15 @@ class State:
         If the file is damaged, written by a later version, or can't be used.
     """
 
-    def __init__(self, path: str = "", *, clock: Callable[[], float] = time.time, cost: Cost | None = None) -> None:
-        self.database = Database(path)
+    def __init__(
+        self,
+        path: str = "",
+        *,
+        clock: Callable[[], float] = time.time,
+        cost: Cost | None = None,
+        actor: str = "sourcelight",
+    ) -> None:
+        self.database = Database(path, actor)
         self.clock = clock
         self.accounts = Accounts(self.database, clock, cost or Cost())
         self.roles = Roles(self.database, clock)
@@ -52,6 +63,8 @@ class State:
         self.clients = OAuthClients(self.database, clock)
         self.authorizations = Authorizations(self.database, clock)
         self.sessions = Sessions(self.database, clock)
+        self.audit = AuditLog(self.database)
+        self.attempts = Attempts(self.database, clock)
         self.credentials = Credentials(self.database, clock)
 
     def __enter__(self) -> Self:

@@ -4,6 +4,7 @@ Every endpoint asks here and nowhere else. Nothing here answers a request: a ref
 """
 
 from sourcelight.server.identity.authenticator import Authenticator
+from sourcelight.server.identity.fair_queue import FairQueue, QueueFull
 from sourcelight.server.identity.owner import (
     OWNER_TOKEN_VARIABLE,
     OwnerToken,
@@ -30,9 +31,11 @@ __all__ = [
     "SUDO",
     "WRONG_TOKEN",
     "Authenticator",
+    "FairQueue",
     "OwnerToken",
     "OwnerTokenState",
     "Principal",
+    "QueueFull",
     "Refusal",
     "read_owner_token",
 ]

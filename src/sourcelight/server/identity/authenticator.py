@@ -122,6 +122,11 @@ class Authenticator:
             return FORBIDDEN
         return found if found.may_use_mcp else INSUFFICIENT_SCOPE
 
+    @property
+    def version(self) -> int:
+        """A number that differs after any account, right or credential was changed, whichever process did it."""
+        return self.state.database.version
+
     def own_token(self, token: str) -> Principal | None:
         """Whom an access token of scope ``user:all`` acts for; None for any other, those of OAuth clients included."""
         found = self._recognised(token, "")

@@ -48,6 +48,15 @@ class Principal:
         """Whether no credential was given."""
         return not self.credential
 
+    def covers(self, earlier: Principal) -> bool:
+        """Whether everything that `earlier` could search can be searched by this one, of the same account, too."""
+        now, then = self.viewer, earlier.viewer
+        return (
+            self.account == earlier.account
+            and self.may_search >= earlier.may_search
+            and (now.sees_private or (not then.sees_private and now.granted >= then.granted))
+        )
+
     @property
     def may_search(self) -> bool:
         """Whether the credential is good outside the MCP endpoints."""

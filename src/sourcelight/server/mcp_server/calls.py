@@ -31,6 +31,7 @@ from sourcelight.engines.deepsearch.safety import without_text
 from sourcelight.engines.engine import Engine
 from sourcelight.engines.tools import CallContext, Conversations, Tool
 from sourcelight.repos import Viewer
+from sourcelight.server.identity import FairQueue, QueueFull
 
 log = logging.getLogger("sourcelight.mcp")
 
@@ -53,14 +54,6 @@ class ToolFailed(Exception):
 
 
 @dataclass(slots=True)
-class _Room:
-    """Where some calls work at the same time, and others wait: how many those are together."""
-
-    limiter: anyio.CapacityLimiter
-    calls: int = 0
-
-
-@dataclass(slots=True)
 class Calls:
     """The calls of one service.
 
@@ -73,10 +66,10 @@ class Calls:
     timeout_s
         Longest time that a call may take.
     at_once
-        Calls that work at the same time; others wait. Those that create something have room of their own, since they
-        wait for long.
+        Calls that work at the same time, three quarters of them of one account at most; others wait, those of each
+        account in turn. Those that create something have slots of their own, since they wait for long.
     waiting
-        Calls that may wait for their turn; a further one is told so, and to ask again.
+        Calls of one account that may wait for their turn; a further one is told so, and to ask again.
     """
 
     engine: Engine
@@ -85,7 +78,8 @@ class Calls:
     at_once: int = 16
     waiting: int = 256
     _running: set[Cancellation] = field(default_factory=set)
-    _rooms: dict[bool, _Room] = field(default_factory=dict)
+    _queues: dict[bool, FairQueue] = field(default_factory=dict)
+    _threads: dict[bool, anyio.CapacityLimiter] = field(default_factory=dict)
 
     def stop(self) -> None:
         """Ask all calls under way to stop. Callable from any thread."""
@@ -132,16 +126,21 @@ class Calls:
             self._running.discard(cancellation)
 
     async def _in_thread(self, tool: Tool, arguments: Mapping[str, Any], context: CallContext) -> Said:
-        room = self._rooms.setdefault(tool.read_only, _Room(anyio.CapacityLimiter(self.at_once)))
-        if room.calls >= self.at_once + self.waiting:
-            told = f"{tool.name}: the service is busy, and {self.waiting} calls wait already; ask again in some seconds"
-            raise ToolFailed(told)
-        room.calls += 1
+        queue = self._queues.get(tool.read_only)
+        if queue is None:
+            queue = FairQueue(self.at_once, self.at_once - self.at_once // 4, self.waiting)
+            self._queues[tool.read_only] = queue
+            self._threads[tool.read_only] = anyio.CapacityLimiter(self.at_once)
         try:
-            run = anyio.to_thread.run_sync
-            return await run(_run, tool, arguments, context, abandon_on_cancel=True, limiter=room.limiter)
+            await queue.acquire(context.viewer.name)
+        except QueueFull:
+            told = f"{tool.name}: the service is busy, and {self.waiting} calls wait already; ask again in some seconds"
+            raise ToolFailed(told) from None
+        try:
+            run, limiter = anyio.to_thread.run_sync, self._threads[tool.read_only]
+            return await run(_run, tool, arguments, context, abandon_on_cancel=True, limiter=limiter)
         finally:
-            room.calls -= 1
+            queue.release(context.viewer.name)
 
     async def _reporting(self, tool: Tool, arguments: Mapping[str, Any], context: CallContext, report: Report) -> Said:
         # Reports that nobody has taken yet are replaced by later ones: a slow reader never holds up the work.

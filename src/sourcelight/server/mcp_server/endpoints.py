@@ -6,6 +6,7 @@ method, the origin; then the body, which the SDK limits to 4 MiB.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -27,12 +28,14 @@ if TYPE_CHECKING:
 
 _CALLER = "sourcelight.mcp.caller"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+# An origin has nothing behind its port (RFC 6454, 6.2); the parser of addresses takes `[::1]evil` for `::1`.
+_ORIGIN = re.compile(r"https?://(?:\[[0-9a-f:.]+\]|[a-z0-9._~-]+)(?::[0-9]{1,5})?", re.IGNORECASE)
 Authenticate = Callable[[Mapping[str, str]], Principal | Refusal]
-Noted = Callable[[Scope, str], None]
+Noted = Callable[[Scope, Principal], None]
 
 
-def _unnoted(scope: Scope, account: str) -> None:
-    del scope, account
+def _unnoted(scope: Scope, principal: Principal) -> None:
+    del scope, principal
 
 
 class McpEndpoints:
@@ -50,7 +53,7 @@ class McpEndpoints:
     conversations
         Deep search; None where there is none.
     noted
-        Told the account of each request, for the access log.
+        Told for whom each request is answered, for the logs.
     """
 
     def __init__(
@@ -146,7 +149,7 @@ class McpEndpoints:
             asks = principal.status == 401 or principal.error
             extra = {"WWW-Authenticate": challenge(base_url, path, principal.error, principal.text)} if asks else {}
             return _plain(principal.status, principal.text, extra)
-        self._noted(scope, principal.account)
+        self._noted(scope, principal)
         return Caller(principal.viewer, base_url)
 
     def _unfit(self, scope: Scope, headers: Headers) -> Response | None:
@@ -163,14 +166,14 @@ class McpEndpoints:
         """Whether a request comes from no page, one of this machine, or one of the service's own address."""
         if not origins:
             return True
+        if len(origins) > 1 or _ORIGIN.fullmatch(origins[0]) is None:
+            return False
         try:
             parts = urlsplit(origins[0])
             own = urlsplit(self._options.external_url)
             place = (parts.scheme, parts.hostname, parts.port or _port(parts.scheme))
             own_place = (own.scheme, own.hostname, own.port or _port(own.scheme))
         except ValueError:
-            return False
-        if len(origins) > 1 or parts.scheme not in {"http", "https"}:
             return False
         return parts.hostname in _LOOPBACK or (bool(own.hostname) and place == own_place)
 

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from sourcelight.repos.state import State
+from sourcelight.repos.state import AttemptLimit, State
 from sourcelight.server.identity import Authenticator
 from sourcelight.server.oauth import options as at
 from sourcelight.server.oauth import pages
@@ -20,12 +20,13 @@ from sourcelight.server.oauth.metadata import server_metadata
 from sourcelight.server.oauth.options import OAuthOptions
 from sourcelight.server.oauth.sealing import Sealer
 from sourcelight.server.oauth.signing_in import SigningIn
-from sourcelight.server.oauth.throttle import Throttle
+from sourcelight.server.oauth.throttle import network_of
 
 if TYPE_CHECKING:
     from sourcelight.server.oauth.handlers import Handlers
 
 MAX_BODY_BYTES = 64 * 1024
+_REGISTRATION_WINDOW_S = 600
 _ANY_PAGE = {"Access-Control-Allow-Origin": "*"}
 _PREFLIGHT = {
     **_ANY_PAGE,
@@ -53,7 +54,6 @@ class OAuthEndpoints:
         self._state = state
         self._options = options
         self._sealer = Sealer(state.sessions.page_key, state.clock)
-        self._registrations = Throttle(options.registrations, 600.0)
         self._signing_in = SigningIn(state, authenticator, self._sealer, options)
         self._handlers: Handlers | None = None
         self._loading = threading.Lock()
@@ -113,12 +113,11 @@ class OAuthEndpoints:
             return Response(status_code=204, headers=_PREFLIGHT)
         if request.method != "POST":
             return Response(status_code=405, headers={"Allow": "POST, OPTIONS"})
-        address = request.client.host if request.client else ""
-        wait_s = self._registrations.wait_s(address)
-        if wait_s > 0:
+        limit = AttemptLimit("registration", network_of(request), self._options.registrations, _REGISTRATION_WINDOW_S)
+        admission = await anyio.to_thread.run_sync(self._state.attempts.admit, [limit])
+        if not admission.is_granted:
             text = "Too many clients were registered from this address; try again later.\n"
-            return _open(PlainTextResponse(text, 429, {"Retry-After": str(round(wait_s) + 1)}))
-        self._registrations.count(address)
+            return _open(PlainTextResponse(text, 429, {"Retry-After": str(round(admission.wait_s) + 1)}))
         return _open(await (await self._loaded()).register(request))
 
     async def _metadata(self, request: Request) -> Response:

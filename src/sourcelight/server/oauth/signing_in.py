@@ -23,14 +23,16 @@ from sourcelight.server.oauth import pages
 from sourcelight.server.oauth.options import PREFIX, OAuthOptions
 from sourcelight.server.oauth.redirects import matches
 from sourcelight.server.oauth.sealing import Pending, Sealer
-from sourcelight.server.oauth.throttle import Throttle
+from sourcelight.server.oauth.throttle import BoundedQueue, Overloaded, network_of, sign_in_limits
 from sourcelight.server.oauth.words import with_query
 
 SESSION_COOKIE = "sourcelight-session"
 FORM_COOKIE = "sourcelight-form"
 READER_COOKIE = "sourcelight-reader"
-_WINDOW_S = 300.0
+_CHECKS_AT_ONCE = 2
+_MAX_WAITING_CHECKS = 14
 _WRONG = "Account and password do not fit. An access token needs the scope user:all."
+_BUSY = "Too many people are signing in at this moment. Try again in a few seconds."
 _OLD = "The form was too old. Go back and try again."
 _GONE = "The request is too old, or was changed on its way. Start again in the application."
 
@@ -55,14 +57,10 @@ class SigningIn:
         self._authenticator = authenticator
         self._sealer = sealer
         self._options = options
-        self._by_pair = Throttle(options.failures, _WINDOW_S)
-        self._by_address = Throttle(4 * options.failures, _WINDOW_S)
-        self._by_name = Throttle(10 * options.failures, _WINDOW_S)
         # Not the whole site: on one machine, cookies are shared by all ports. A proxy may add a path of its own.
         self._root = urlsplit(options.external_url).path.rstrip("/")
         self._cookie_path = self._root + PREFIX
-        # Each check of a password takes 16 MiB and a core for a quarter of a second.
-        self._checks = anyio.CapacityLimiter(2)
+        self._password_checks = BoundedQueue(_CHECKS_AT_ONCE, _MAX_WAITING_CHECKS)
 
     async def sign_in(self, request: Request) -> Response:
         """Show the form (GET), or try what was typed (POST)."""
@@ -156,40 +154,44 @@ class SigningIn:
         return _to(with_query(pending.redirect_uri, {"code": await anyio.to_thread.run_sync(grant)} | answer))
 
     async def _try(self, request: Request, name: str, password: str, sealed: str, to: str) -> Response:
-        address = request.client.host if request.client else ""
-        key = name.casefold()[:64]
-        counted = ((self._by_pair, f"{key} {address}"), (self._by_address, address), (self._by_name, key))
-        wait_s = max(throttle.wait_s(each) for throttle, each in counted)
-        if wait_s > 0:
-            text = f"Too many attempts. Try again in {round(wait_s / 60) or 1} min."
-            answer = self._form(request, sealed, name=name, fault=text, status=429, to=to)
-            answer.headers["Retry-After"] = str(round(wait_s) + 1)
-            return answer
-        found = await self._account_of(name, password)
-        if found is None:
-            for throttle, each in counted:
-                throttle.count(each)
-            return self._form(request, sealed, name=name, fault=_WRONG, status=403, to=to)
-        self._by_pair.forget(f"{key} {address}")
-        account, token = found
-        session = await anyio.to_thread.run_sync(self._state.sessions.begin, account, token)
+        account = self._account_of_token(name, password)
+        if account is None:
+            limits = sign_in_limits(self._options, name, network_of(request))
+            admission = await anyio.to_thread.run_sync(self._state.attempts.admit, limits)
+            if not admission.is_granted:
+                text = f"Too many attempts. Try again in {round(admission.wait_s / 60) or 1} min."
+                answer = self._form(request, sealed, name=name, fault=text, status=429, to=to)
+                answer.headers["Retry-After"] = str(round(admission.wait_s) + 1)
+                return answer
+            try:
+                checked = await self._password_checks.run(lambda: self._state.accounts.check_password(name, password))
+            except Overloaded:
+                await anyio.to_thread.run_sync(self._state.attempts.withdraw, admission)
+                answer = self._form(request, sealed, name=name, fault=_BUSY, status=503, to=to)
+                answer.headers["Retry-After"] = "3"
+                return answer
+            if checked is None:
+                return self._form(request, sealed, name=name, fault=_WRONG, status=403, to=to)
+            await anyio.to_thread.run_sync(self._state.attempts.withdraw, admission)
+            await anyio.to_thread.run_sync(self._state.attempts.forget, limits[0])
+            account = checked.name, None
+        session = await anyio.to_thread.run_sync(self._state.sessions.begin, *account)
         answer = _to(f"idp/oauth/consent?request={sealed}" if sealed else self._page(to) or "sign-in")
         self._set_cookie(answer, request, SESSION_COOKIE, session, "lax")
         self._with_reader(answer, request, session)
         answer.delete_cookie(FORM_COOKIE, path=self._cookie_path)
         return answer
 
-    async def _account_of(self, name: str, password: str) -> tuple[str, int | None] | None:
-        """The account, and the access token that was given in place of a password, if it was one."""
+    def _account_of_token(self, name: str, password: str) -> tuple[str, int | None] | None:
+        """The account whose access token was given in place of a password, and the token's number.
+
+        Nobody guesses 256 bits, so these are not counted: who is kept out by others' guesses signs in with a token.
+        """
         principal = self._authenticator.own_token(password)
-        if principal is not None:
-            if principal.account.casefold() != name.casefold():
-                return None
-            number = principal.credential.removeprefix("token:")
-            return principal.account, int(number) if number.isdecimal() else None
-        async with self._checks:
-            account = await anyio.to_thread.run_sync(self._state.accounts.check_password, name, password)
-        return None if account is None else (account.name, None)
+        if principal is None or principal.account.casefold() != name.casefold():
+            return None
+        number = principal.credential.removeprefix("token:")
+        return principal.account, int(number) if number.isdecimal() else None
 
     def _page(self, to: str) -> str:
         """The page of ours to go on to; empty for anything else."""

@@ -1,65 +1,73 @@
-"""Slowing down those who guess."""
+"""Slowing down those who guess: whose attempts count together, and how much work waits for a core."""
 
 from __future__ import annotations
 
-import threading
-import time
-from collections import OrderedDict, deque
-from collections.abc import Callable
+import ipaddress
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
-_KEYS = 10_000
+import anyio
+import anyio.to_thread
+from starlette.requests import Request
+
+from sourcelight.repos.state import AttemptLimit
+from sourcelight.server.oauth.options import OAuthOptions
+
+Result = TypeVar("Result")
+_SIGN_IN_WINDOW_S = 300
+_IPV6_NETWORK_BITS = 64
 
 
-class Throttle:
-    """Counts events by key and says when one more is too many.
+def network_of(request: Request) -> str:
+    """Where a request comes from: an IPv4 address, or the network of 64 bits that one user of IPv6 has."""
+    host = request.client.host if request.client else ""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    if isinstance(address, ipaddress.IPv6Address):
+        if address.ipv4_mapped is not None:
+            return str(address.ipv4_mapped)
+        return str(ipaddress.IPv6Network((int(address), _IPV6_NETWORK_BITS), strict=False))
+    return host
+
+
+def sign_in_limits(options: OAuthOptions, name: str, network: str) -> Sequence[AttemptLimit]:
+    """What one attempt to sign in counts against: account and address together, the address, the account."""
+    account = name.casefold()[:64]
+    return (
+        AttemptLimit("sign-in", f"{account}\0{network}", options.failures, _SIGN_IN_WINDOW_S),
+        AttemptLimit("sign-in by address", network, 4 * options.failures, _SIGN_IN_WINDOW_S),
+        AttemptLimit("sign-in by account", account, 10 * options.failures, _SIGN_IN_WINDOW_S),
+    )
+
+
+class Overloaded(Exception):
+    """Raised when as much work waits as may."""
+
+
+class BoundedQueue:
+    """Runs work in threads: so many at a time, and so many waiting; more is refused at once.
 
     Parameters
     ----------
-    limit
-        Events that a key may have within `window_s`.
-    window_s
-        Seconds after which an event no longer counts.
-    clock
-        A steady clock, in seconds.
-
-    Notes
-    -----
-    Kept in memory: each process of a service counts for itself, and a restart forgets. Of more than 10,000 keys, the
-    one that was quiet for longest is forgotten.
+    concurrency
+        Pieces of work at the same time. A check of a password takes 16 MiB and a core for a quarter of a second.
+    max_waiting
+        Pieces of work that may wait for their turn.
     """
 
-    def __init__(self, limit: int, window_s: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._limit = limit
-        self._window_s = window_s
-        self._clock = clock
-        self._events: OrderedDict[str, deque[float]] = OrderedDict()
-        self._lock = threading.Lock()
+    def __init__(self, concurrency: int, max_waiting: int) -> None:
+        self._limiter = anyio.CapacityLimiter(concurrency)
+        self._capacity = concurrency + max_waiting
+        self._admitted = 0
 
-    def wait_s(self, key: str) -> float:
-        """Seconds until `key` may have another event; 0 when it may now."""
-        with self._lock:
-            events = self._live(key)
-            return events[0] + self._window_s - self._clock() if len(events) >= self._limit else 0.0
-
-    def count(self, key: str) -> None:
-        """Note an event."""
-        with self._lock:
-            events = self._live(key)
-            events.append(self._clock())
-            if len(events) > self._limit:
-                events.popleft()
-            self._events[key] = events
-            self._events.move_to_end(key)
-            while len(self._events) > _KEYS:
-                self._events.popitem(last=False)
-
-    def forget(self, key: str) -> None:
-        """Forget the events of `key`."""
-        with self._lock:
-            self._events.pop(key, None)
-
-    def _live(self, key: str) -> deque[float]:
-        events = self._events.get(key, deque())
-        while events and events[0] <= self._clock() - self._window_s:
-            events.popleft()
-        return events
+    async def run(self, work: Callable[[], Result]) -> Result:
+        """Run `work` when its turn comes; raises `Overloaded` when too much waits already."""
+        if self._admitted >= self._capacity:
+            raise Overloaded
+        self._admitted += 1
+        try:
+            return await anyio.to_thread.run_sync(work, limiter=self._limiter)
+        finally:
+            self._admitted -= 1

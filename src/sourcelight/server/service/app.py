@@ -15,15 +15,18 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sourcelight.repos.state import State
-from sourcelight.server.identity import Authenticator, OwnerToken, Refusal
+from sourcelight.server.identity import Authenticator, OwnerToken, Principal, Refusal
 from sourcelight.server.mcp_server import METADATA_PREFIX, McpEndpoints, McpOptions
 from sourcelight.server.oauth import OAuthEndpoints, OAuthOptions
 from sourcelight.server.service import trace as tracing
 from sourcelight.server.service.answers import plain
+from sourcelight.server.service.connections import ConnectionLimits
+from sourcelight.server.service.credential_uses import CredentialUses
 from sourcelight.server.service.guards import AccessLog, HostCheck, SecurityHeaders, SizeLimits, notes_of
 from sourcelight.server.service.pacing import Cadence
 from sourcelight.server.service.pages.routes import Pages
 from sourcelight.server.service.producer import SearchEngine
+from sourcelight.server.service.proxies import ForwardedAddress, TrustedProxies
 from sourcelight.server.service.settings import Settings
 from sourcelight.server.service.stream import SearchStream, StreamLimits
 
@@ -91,6 +94,7 @@ def create_app(
     cadence: Cadence | None = None,
     limits: StreamLimits | None = None,
     conversations: Conversations | None = None,
+    uses: CredentialUses | None = None,
 ) -> Starlette:
     """The service over `engine`.
 
@@ -112,6 +116,8 @@ def create_app(
         Bounds of running searches; None: the defaults.
     conversations
         Deep search, for the tools about it; None where there is none.
+    uses
+        Where each use of a credential is noted; None: in the access log alone.
 
     Returns
     -------
@@ -149,7 +155,7 @@ def create_app(
         ),
         authenticator.for_mcp,
         conversations=conversations,
-        noted=_note_account,
+        noted=_note_principal,
     )
     desk = _desk(conversations)
     api = None if desk is None else _deepsearch(cast("Engine", engine), desk, authenticator, settings)
@@ -159,7 +165,7 @@ def create_app(
         principal = authenticator.for_search(request.headers)
         if isinstance(principal, Refusal):
             return plain(principal.status, principal.text, {"WWW-Authenticate": 'Basic realm="sourcelight"'})
-        notes_of(request.scope).viewer = principal.account or "anonymous"
+        notes_of(request.scope).name(principal)
         found = traces.read(request.path_params["trace_id"], principal)
         if found is None:
             return plain(404, "There is no such trace, or it is no longer kept.")
@@ -178,7 +184,8 @@ def create_app(
         return HTMLResponse(_HOME)
 
     guards = [
-        Middleware(AccessLog),
+        Middleware(ForwardedAddress, proxies=TrustedProxies(settings.trusted_proxies)),
+        Middleware(AccessLog, uses=(uses or CredentialUses()).append),
         Middleware(SecurityHeaders),
         Middleware(HostCheck, names=_names(settings, bind_host), any_address=bind_host in _ANY),
         Middleware(SizeLimits),
@@ -202,6 +209,8 @@ def create_app(
     )
     app.router.redirect_slashes = False
     app.state.search = search
+    app.state.connection_limits = ConnectionLimits(stall_s=float(settings.reader_timeout_s))
+    app.state.is_trusted_proxy = TrustedProxies(settings.trusted_proxies).__contains__
     app.state.authenticator = authenticator
     app.state.oauth = oauth
     app.state.mcp = mcp
@@ -240,8 +249,8 @@ def search_limits(settings: Settings) -> Limits:
     return Limits(default_timeout_s=min(DEFAULT_TIMEOUT_S, longest), max_timeout_s=longest)
 
 
-def _note_account(scope: Scope, account: str) -> None:
-    notes_of(scope).viewer = account
+def _note_principal(scope: Scope, principal: Principal) -> None:
+    notes_of(scope).name(principal)
 
 
 def _names(settings: Settings, bind_host: str) -> Sequence[str]:

@@ -14,10 +14,11 @@ import secrets
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from sourcelight.server.identity import Principal
 from sourcelight.server.service.answers import plain
 
 MAX_ADDRESS_BYTES = 64 * 1024
@@ -41,10 +42,16 @@ class Notes:
     """What an endpoint tells the access log of its request."""
 
     viewer: str = ""
+    credential: str = ""
     query: str = ""
     outcome: str = ""
     events: int = 0
     rows: int = 0
+
+    def name(self, principal: Principal) -> None:
+        """Note for whom the request is answered, and by which credential."""
+        self.viewer = principal.account or "anonymous"
+        self.credential = principal.credential
 
 
 def notes_of(scope: Scope) -> Notes:
@@ -60,11 +67,18 @@ class AccessLog:
 
     A query, or a question, appears as its length and a keyed hash: the same text has the same hash until the service
     restarts, and no list of guesses can be tried against it. A read token in a path, which opens what was shared,
-    appears as such a hash too.
+    appears as such a hash too. What was done with a credential goes to `uses` as well; the line names it by its number.
     """
 
-    def __init__(self, app: ASGIApp, *, write: Callable[[str], None] = access_log.info) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        write: Callable[[str], None] = access_log.info,
+        uses: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self._app = app
+        self._uses = uses
         self._write = write
         self._key = secrets.token_bytes(16)
 
@@ -87,6 +101,9 @@ class AccessLog:
 
         try:
             await self._app(scope, receive, counting)
+        except ClientDisconnect:
+            # Nobody is left to answer; each of a thousand such connections would else leave a traceback in the log.
+            notes.outcome = notes.outcome or "disconnected"
         finally:
             client = scope.get("client")
             line: dict[str, object] = {
@@ -105,7 +122,12 @@ class AccessLog:
                 line["query_length"] = len(notes.query)
             if notes.outcome:
                 line |= {"outcome": notes.outcome, "events": notes.events, "rows": notes.rows}
-            self._write(json.dumps(line, separators=(",", ":")))
+            if notes.credential:
+                line["credential"] = notes.credential
+            text = json.dumps(line, separators=(",", ":"))
+            self._write(text)
+            if notes.credential:
+                self._uses(text)
 
     def _hash(self, text: str) -> str:
         return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), key=self._key, digest_size=6).hexdigest()
@@ -207,16 +229,20 @@ class SecurityHeaders:
         await self._app(scope, receive, adding)
 
 
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]{2,45})\]|([A-Za-z0-9._~-]{1,255}))(?::([0-9]{1,5}))?")
+
+
 def host_name(header: str) -> str:
-    """The name in a Host header, lower case, without port and brackets; empty when it is malformed."""
-    if not header or any(c in header for c in "/@?#\\ ,"):
+    """The name in a Host header, lower case, without port and brackets; empty when it is malformed.
+
+    Matched whole: the parser of addresses takes ``[::1]evil`` for ``::1``.
+    """
+    match = _HOST.fullmatch(header)
+    if match is None or int(match[3] or 0) > 65_535:
         return ""
-    try:
-        parts = urlsplit(f"//{header}")
-        _ = parts.port  # raises for a port that is no number
-    except ValueError:
+    if match[1] is not None and not _is_address(match[1]):
         return ""
-    return parts.hostname or ""
+    return (match[1] or match[2]).lower()
 
 
 def _is_address(name: str) -> bool:

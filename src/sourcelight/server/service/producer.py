@@ -73,6 +73,13 @@ class Producer:
         Where to note timings; None without a trace.
     buffer_bytes
         Encoded bytes that may wait for the reader before the engine has to.
+
+    Attributes
+    ----------
+    is_waiting
+        Whether the engine waits for the reader.
+    ended_by
+        Why the search was ended before its end, for its reader; empty when it was not.
     """
 
     engine: SearchEngine
@@ -84,6 +91,8 @@ class Producer:
     buffer_bytes: int = 4 * 1024 * 1024
     counts: Counts = field(default_factory=Counts)
     finished: bool = False
+    is_waiting: bool = False
+    ended_by: str = ""
     _progress: Progress | None = None
     _items: deque[tuple[Item, int]] = field(default_factory=deque)
     _size: int = 0
@@ -108,6 +117,11 @@ class Producer:
         with self._room:
             self._room.notify_all()
         self.wake()
+
+    def end(self, reason: str) -> None:
+        """As `stop`; `reason` is what the reader is told."""
+        self.ended_by = self.ended_by or reason
+        self.stop()
 
     def wake(self) -> None:
         """Let a waiting `take` return. Callable from any thread."""
@@ -198,9 +212,11 @@ class Producer:
         with self._room:
             self.cancellation.check()
             while self._size and self._size + size > self.buffer_bytes:
+                self.is_waiting = True
                 self.wake()
                 self._room.wait(1.0)
                 self.cancellation.check()
+            self.is_waiting = False
             self._items.append((item, size))
             self._size += size
         if time.monotonic() >= self._quiet_until:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 import ipaddress
@@ -15,6 +16,12 @@ import uvicorn
 from starlette.applications import Starlette
 
 from sourcelight.core.errors import ConfigurationError
+from sourcelight.server.service.connections import (
+    AcceptFaults,
+    ConnectionLimits,
+    ConnectionRegister,
+    raise_descriptor_limit,
+)
 from sourcelight.server.service.guards import LOOPBACK_NAMES
 from sourcelight.server.service.parsing import BoundedHttp
 from sourcelight.server.service.producer import SearchEngine
@@ -77,9 +84,11 @@ class Server(uvicorn.Server):
         As `create_app` makes it.
     grace_s
         Seconds that answers may take to end once it is told to stop.
+    connections
+        Bounds of connections; None: the defaults, with what `app` was configured with.
     """
 
-    def __init__(self, app: Starlette, *, grace_s: float = 8.0) -> None:
+    def __init__(self, app: Starlette, *, grace_s: float = 8.0, connections: ConnectionLimits | None = None) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -94,10 +103,18 @@ class Server(uvicorn.Server):
                 timeout_graceful_shutdown=max(1, round(grace_s)),
             )
         )
+        limits = connections or app.state.connection_limits
+        self.register = ConnectionRegister(limits, app.state.is_trusted_proxy)
+        self.server_state.register = self.register  # type: ignore[attr-defined]  # what each connection is made with
         self._search = app.state.search
         self._mcp = app.state.mcp
         self._deepsearch = app.state.deepsearch
         self.received: int | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen; faults of connections are logged in one line each, and not each of them."""
+        asyncio.get_running_loop().set_exception_handler(AcceptFaults())
+        await super().startup(sockets)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the streams, then the connections."""
@@ -153,6 +170,7 @@ def run(app: Starlette, listener: socket.socket) -> None:
     KeyboardInterrupt
         After an orderly stop by SIGINT.
     """
+    raise_descriptor_limit()
     server = Server(app)
     server.run(sockets=[listener])
     if server.received == signal.SIGINT:

@@ -7,6 +7,7 @@ silently ignored is worse than a service that does not start.
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -71,6 +72,11 @@ class Settings:
         True; what is shared opens to nobody else while it is False.
     deepsearch_model
         ``deepSearch.model``: name of the model that answers questions; empty: none is asked.
+    trusted_proxies
+        ``service.trustedProxies``: addresses or networks of proxies whose ``X-Forwarded-For`` tells whom a request
+        comes from.
+    reader_timeout_s
+        ``service.readerTimeoutSeconds``: seconds for which a reader may take no byte before its connection is closed.
     given
         Names that the file or the environment sets.
     """
@@ -87,6 +93,8 @@ class Settings:
     deepsearch_sharing: bool = True
     deepsearch_model: str = ""
     deepsearch_tool_disabled: bool = False
+    trusted_proxies: tuple[str, ...] = ()
+    reader_timeout_s: int = 60
     given: frozenset[str] = field(default_factory=frozenset)
 
     @property
@@ -145,6 +153,12 @@ def _tool_names(value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _networks(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise TypeError
+    return tuple(str(ipaddress.ip_network(each)) for each in value)
+
+
 def _address(value: Any) -> str:
     text = _text(value)
     parts = urlsplit(text)
@@ -174,6 +188,12 @@ _KEYS: dict[str, _Key] = {
     ),
     "search.maxFileSize": _Key(
         "max_file_size_bytes", "a whole number of bytes from 1 to 1073741824", _whole(1, 1 << 30)
+    ),
+    "service.readerTimeoutSeconds": _Key(
+        "reader_timeout_s", "a whole number of seconds from 1 to 3600", _whole(1, 3_600)
+    ),
+    "service.trustedProxies": _Key(
+        "trusted_proxies", 'a list of addresses or networks, such as ["127.0.0.1", "10.0.0.0/8"]', _networks
     ),
 }
 

@@ -12,7 +12,8 @@ import functools
 import re
 import time
 import zlib
-from collections.abc import Generator, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl
@@ -25,8 +26,9 @@ from sourcelight.core.batches.encode import encode_matches
 from sourcelight.core.errors import QueryError
 from sourcelight.core.wire.events import SEARCH_ENDED_EARLY, SERVICE_STOPPING, Event
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.server.identity import Authenticator, Principal, Refusal
+from sourcelight.server.identity import Authenticator, FairQueue, Principal, QueueFull, Refusal
 from sourcelight.server.service.answers import plain
+from sourcelight.server.service.connections import PENDING_BYTES
 from sourcelight.server.service.guards import notes_of
 from sourcelight.server.service.pacing import Cadence, Pacer
 from sourcelight.server.service.producer import EncodeBatch, Producer, SearchEngine, query_fault, stopped
@@ -57,15 +59,29 @@ class StreamLimits:
     Parameters
     ----------
     searches
-        Searches that may run at the same time; one more is answered with 429.
-    stall_s
-        Seconds for which a reader may take nothing before its search is stopped.
+        Searches that may run at the same time; further ones wait, those of each account in turn.
+    searches_per_account
+        Of these, searches of one account, or of one address of readers without an account.
+    streams_per_account
+        Streams of one account that may be open, those included whose search is over and whose reader has not taken
+        everything, and those that wait; one more is answered with 429.
+    queue_s
+        Seconds for which a search waits for its turn before it is answered with 429.
+    unread_s
+        Seconds for which the engine waits for a reader who takes no byte; then the search is ended, and what was found
+        so far can still be taken.
+    recheck_s
+        Seconds after which a credential that has not changed is looked at again: it may have expired.
     stop_grace_s
         Seconds for which a stopping service waits for an engine before it ends the stream without it.
     """
 
     searches: int = 32
-    stall_s: float = 120.0
+    searches_per_account: int = 8
+    streams_per_account: int = 32
+    queue_s: float = 10.0
+    unread_s: float = 2.0
+    recheck_s: float = 1.0
     stop_grace_s: float = 3.0
 
 
@@ -103,6 +119,8 @@ class SearchStream:
         self._cadence = cadence
         self._limits = limits
         self._running: set[Producer] = set()
+        self._queue = FairQueue(limits.searches, limits.searches_per_account, limits.streams_per_account)
+        self._streams: Counter[str] = Counter()
         self._threads = SearchThreads()
         self._stop_by: float | None = None
 
@@ -131,15 +149,26 @@ class SearchStream:
         if isinstance(principal, Refusal):
             await plain(principal.status, principal.text)(scope, receive, send)
             return
-        notes.viewer = principal.account or "anonymous"
+        notes.name(principal)
         if self.stopping:
             await plain(503, "The service is stopping.", {"Retry-After": "5"})(scope, receive, send)
             return
-        if len(self._running) >= self._limits.searches:
-            text = f"As many searches as may be ({self._limits.searches}) are running; try again in a moment."
-            await plain(429, text, {"Retry-After": "1"})(scope, receive, send)
+        reader = principal.account or f"anonymous {(scope.get('client') or ('',))[0]}"
+        if self._streams[reader] >= self._limits.streams_per_account:
+            text = f"As many searches as may be ({self._limits.streams_per_account}) are open for you"
+            await plain(429, f"{text}; read or close one first.", {"Retry-After": "1"})(scope, receive, send)
             return
-        wire = _Wire(send, zipped=_accepts_gzip(headers.get("accept-encoding", "")), stall_s=self._limits.stall_s)
+        self._streams[reader] += 1
+        try:
+            await self._answer(scope, receive, send, principal, reader)
+        finally:
+            self._streams[reader] -= 1
+            if not self._streams[reader]:
+                del self._streams[reader]
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, principal: Principal, reader: str) -> None:
+        headers, notes = Headers(scope=scope), notes_of(scope)
+        wire = _Wire(send, zipped=_accepts_gzip(headers.get("accept-encoding", "")))
         try:
             request = _request(scope["query_string"])
         except QueryError as fault:
@@ -151,8 +180,18 @@ class SearchStream:
         asked = headers.get("x-sourcegraph-should-trace")
         if asked is not None:
             request = replace(request, trace=_WORDS.get(asked.lower(), request.trace))
+        try:
+            await self._queue.acquire(reader, self._limits.queue_s)
+        except QueueFull:
+            text = f"As many searches as may be ({self._limits.searches}) are running; try again in a moment."
+            await plain(429, text, {"Retry-After": "1"})(scope, receive, send)
+            return
+        if self.stopping:
+            self._queue.release(reader)
+            await plain(503, "The service is stopping.", {"Retry-After": "5"})(scope, receive, send)
+            return
         trace = self._traces.open(principal, request.query) if request.trace else None
-        await self._search(request, principal, trace, wire, scope, receive)
+        await self._search(request, principal, trace, wire, scope, receive, reader)
 
     async def _search(
         self,
@@ -162,6 +201,7 @@ class SearchStream:
         wire: _Wire,
         scope: Scope,
         receive: Receive,
+        slot_of: str,
     ) -> None:
         started = time.monotonic()
         notes = notes_of(scope)
@@ -177,12 +217,19 @@ class SearchStream:
         pacer = Pacer(self._cadence, started=started, trace_url=url)
         wire.head({"X-Trace": trace.id, "X-Trace-URL": url} if trace is not None else {})
         self._running.add(producer)
-        producer.start(self._threads, lambda: self._running.discard(producer), quiet_s=_SHORT_S)
+
+        def ended() -> None:
+            self._running.discard(producer)
+            self._queue.release(slot_of)
+
+        producer.start(self._threads, ended, quiet_s=_SHORT_S)
         reader = _Reader(receive, producer)
+        wire.watch_for(lambda: self._free_engine(producer), self._limits.unread_s, scope)
+        access = _Access(self._authenticator, Headers(scope=scope), principal, self._limits.recheck_s)
         try:
-            await self._pump(producer, pacer, wire, reader)
+            await self._pump(producer, pacer, wire, reader, access)
         except OSError:
-            # The reader takes nothing any more (a passed time limit is an OSError, too), or is gone.
+            # The reader takes nothing any more, or is gone.
             notes.outcome = "stalled"
         finally:
             await reader.let_go()
@@ -193,7 +240,15 @@ class SearchStream:
             if trace is not None:
                 trace.mark(f"{wire.sent} bytes sent, outcome {notes.outcome}")
 
-    async def _pump(self, producer: Producer, pacer: Pacer, wire: _Wire, reader: _Reader) -> None:
+    def _free_engine(self, producer: Producer) -> None:
+        """Let the engine go whose reader takes nothing: others may need it."""
+        if producer.is_waiting and not producer.finished:
+            producer.end(
+                f"its reader took nothing for {self._limits.unread_s:g} s while there was much to take; "
+                "this answer is not complete"
+            )
+
+    async def _pump(self, producer: Producer, pacer: Pacer, wire: _Wire, reader: _Reader, access: _Access) -> None:
         items = await producer.take(_SHORT_S)
         if not producer.finished:
             # A search that is over in a moment needs nobody to look whether its reader is still there.
@@ -202,11 +257,14 @@ class SearchStream:
         frames: list[bytes] = []
         ended = False
         while not pacer.has_done:
+            if items and not access.holds():
+                producer.end("your access has ended or has changed; this answer is not complete")
+                items, ended = [], True
             for item in items:
                 pacer.add(item)
             overdue = self._stop_by is not None and time.monotonic() >= self._stop_by
             if (overdue or (ended and not items)) and not pacer.has_done:
-                for event in producer.closing(self._early_end()):
+                for event in producer.closing(self._early_end(producer.ended_by)):
                     pacer.add(event)
             if (frames := pacer.take(time.monotonic())) and not pacer.has_done:
                 await wire.write(frames)
@@ -222,7 +280,9 @@ class SearchStream:
         wait_s = pacer.wait_s(now)
         return wait_s if self._stop_by is None else min(wait_s, max(0.0, self._stop_by - now))
 
-    def _early_end(self) -> list[Event]:
+    def _early_end(self, reason: str) -> list[Event]:
+        if reason:
+            return stopped(SEARCH_ENDED_EARLY, f"the search was ended: {reason}")
         if self.stopping:
             return stopped(SERVICE_STOPPING, "the service is stopping: this answer is not complete, ask again")
         return stopped(SEARCH_ENDED_EARLY, "the search ended early: this answer is not complete")
@@ -246,11 +306,13 @@ class SearchStream:
 class _Wire:
     """The response: its start, its portions (compressed and flushed one by one) and its end."""
 
-    def __init__(self, send: Send, *, zipped: bool, stall_s: float) -> None:
+    def __init__(self, send: Send, *, zipped: bool) -> None:
         self._send = send
         # wbits 31 is the gzip container; level 1 because the reader waits for it.
         self._packer = zlib.compressobj(1, zlib.DEFLATED, 31) if zipped else None
-        self._stall_s = stall_s
+        self._unread: Callable[[], None] = lambda: None
+        self._unread_s = 0.0
+        self._pending_bytes: Callable[[], int] = lambda: 0
         self._extra: Mapping[str, str] = {}
         self._started = False
         self.sent = 0
@@ -258,6 +320,11 @@ class _Wire:
     def head(self, extra: Mapping[str, str]) -> None:
         """Set the headers beyond those of each stream."""
         self._extra = extra
+
+    def watch_for(self, unread: Callable[[], None], unread_s: float, scope: Scope) -> None:
+        """Call `unread` whenever the reader takes no byte of what waits for it for `unread_s` seconds."""
+        self._unread, self._unread_s = unread, unread_s
+        self._pending_bytes = scope.get("extensions", {}).get(PENDING_BYTES, self._pending_bytes)
 
     async def start(self) -> None:
         """Send the head, unless that was done."""
@@ -303,8 +370,24 @@ class _Wire:
             waits_for = next(sending)
         except StopIteration:
             return
-        async with asyncio.timeout(self._stall_s):
+        if not self._unread_s:
             await _Rest(sending, waits_for)
+            return
+        loop, timer, pending = asyncio.get_running_loop(), None, self._pending_bytes()
+
+        def look() -> None:
+            nonlocal timer, pending
+            now = self._pending_bytes()
+            if now >= pending:
+                self._unread()
+            pending = now
+            timer = loop.call_later(self._unread_s, look)
+
+        timer = loop.call_later(self._unread_s, look)
+        try:
+            await _Rest(sending, waits_for)
+        finally:
+            timer.cancel()
 
 
 class _Rest:
@@ -361,6 +444,30 @@ async def _answer(wire: _Wire, events: list[Event], cadence: Cadence) -> None:
     for event in events:
         pacer.add(event)
     await wire.end(pacer.take(now))
+
+
+class _Access:
+    """Whether the account that a stream began with still may read what it reads.
+
+    Looked at when anything was changed in the state, and once in a while, since credentials expire.
+    """
+
+    def __init__(self, authenticator: Authenticator, headers: Headers, principal: Principal, recheck_s: float) -> None:
+        self._authenticator = authenticator
+        self._headers = headers
+        self._principal = principal
+        self._recheck_s = recheck_s
+        self._version = authenticator.version
+        self._checked = time.monotonic()
+
+    def holds(self) -> bool:
+        """Whether it does now."""
+        version, now = self._authenticator.version, time.monotonic()
+        if version == self._version and now - self._checked < self._recheck_s:
+            return True
+        self._version, self._checked = version, now
+        current = self._authenticator.for_search(self._headers)
+        return isinstance(current, Principal) and current.covers(self._principal)
 
 
 class _Reader:

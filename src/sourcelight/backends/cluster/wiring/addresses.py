@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Mapping
 from typing import Any
 
 from sourcelight.core.errors import ConfigurationError, MissingExtra, WorkersUnreachable
-
-_LOOPBACK = ("127.", "localhost", "[::1]")
 
 
 def require_distributed() -> None:
@@ -25,10 +24,37 @@ def check_address(address: str, tls: Mapping[str, str] | None) -> None:
         raise ConfigurationError(
             f"{address!r} is no address of a scheduler: use tls://HOST:PORT, or tcp:// on loopback"
         )
-    if scheme == "tcp" and not rest.startswith(_LOOPBACK):
+    if scheme == "tcp" and not is_loopback(host_of(rest)):
         raise ConfigurationError(f"{address} is not encrypted: use tls:// with certificates for other machines")
     if scheme == "tls" and not tls:
         raise ConfigurationError(f"{address} wants certificates: name the files ca, cert and key")
+
+
+def check_listening(scheme: str, host: str) -> None:
+    """Raise `ConfigurationError` where a worker without certificates would listen to other machines.
+
+    Whoever reaches its port can have it run code.
+    """
+    if scheme != "tls" and not is_loopback(host):
+        raise ConfigurationError(
+            f"a worker without certificates listens on loopback alone, not on {host}: use tls:// with certificates"
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether `host` is an address of this machine's loopback, or its name; names that begin like one are not."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def host_of(place: str) -> str:
+    """The host of ``HOST:PORT``."""
+    host, colon, port = place.rpartition(":")
+    return host if colon and port.isdigit() else place
 
 
 def security_of(tls: Mapping[str, str] | None) -> Any:

@@ -8,7 +8,14 @@ import signal
 import sys
 from collections.abc import Mapping
 
-from sourcelight.backends.cluster.wiring.addresses import check_address, require_distributed, security_of
+from sourcelight.backends.cluster.wiring.addresses import (
+    check_address,
+    check_listening,
+    host_of,
+    is_loopback,
+    require_distributed,
+    security_of,
+)
 from sourcelight.core.errors import WorkersUnreachable
 
 PRELOAD = "sourcelight.backends.cluster.worker.preload"
@@ -68,6 +75,7 @@ async def work(
 
     scheme = scheduler.partition("://")[0]
     listen = host or _loopback(scheduler)
+    check_listening(scheme, listen)
     arguments = ["--sourcelight-storage", storage, "--sourcelight-cache", os.fspath(cache)]
     if cache_bytes:
         arguments += ["--sourcelight-cache-bytes", str(cache_bytes)]
@@ -96,6 +104,6 @@ def _loopback(scheduler: str) -> str:
     from sourcelight.core.errors import ConfigurationError
 
     rest = scheduler.partition("://")[2]
-    if rest.startswith(("127.", "localhost")):
-        return "127.0.0.1"
+    if is_loopback(host_of(rest)):
+        return "[::1]" if rest.startswith("[") else "127.0.0.1"
     raise ConfigurationError("say with --host where this worker listens: the scheduler is on another machine")

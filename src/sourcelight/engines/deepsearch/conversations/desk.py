@@ -6,14 +6,14 @@ import re
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.batches.answers import Answer
-from sourcelight.core.errors import CallError
+from sourcelight.core.errors import CallError, StateFull
 from sourcelight.engines.deepsearch.conversations import answers, boots, tokens
+from sourcelight.engines.deepsearch.conversations.fair_executor import FairExecutor
 from sourcelight.engines.deepsearch.conversations.identifiers import parse_identifier
 from sourcelight.engines.deepsearch.conversations.reading import shown_to
 from sourcelight.engines.deepsearch.conversations.records import FINAL, RUNNING, Conversation, Event, Question
@@ -30,6 +30,8 @@ SERVED_WAIT_S = 50.0
 """How long a call of `deepsearch` over MCP waits for an answer."""
 
 MOST_QUESTION_CHARACTERS = 20_000
+MAX_QUESTIONS_UNDER_WAY = 16
+"""Questions of one account that are worked on or wait."""
 _MOST_CITED = 6
 _DEFINED = re.compile(r"- `([^`]+)`, an? ")
 _SLICE_S = 0.1
@@ -51,7 +53,7 @@ class Desk:
     sharing
         Whether conversations can be shared by link at all.
     workers
-        Questions worked on at the same time; further ones wait their turn.
+        Questions worked on at the same time, half of them of one account at most; further ones wait their turn.
     retention_days
         Conversations that did not change for so long are deleted, unless starred; None: never.
     """
@@ -63,13 +65,13 @@ class Desk:
     retention_days: float | None = None
     boot: str = field(default_factory=boots.new_boot)
     store: ConversationStore = field(init=False)
-    _threads: ThreadPoolExecutor = field(init=False)
+    _threads: FairExecutor = field(init=False)
     _works: dict[int, Work] = field(default_factory=dict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self.store = ConversationStore(self.state)
-        self._threads = ThreadPoolExecutor(self.workers, thread_name_prefix="sourcelight-deepsearch")
+        self._threads = FairExecutor(self.workers, "sourcelight-deepsearch")
         for boot in self.store.running_boots():
             if boot != self.boot and not boots.is_alive(boot):
                 self.store.interrupt_boot(boot)
@@ -81,7 +83,7 @@ class Desk:
             works = list(self._works.values())
         for work in works:
             work.cancellation.cancel()
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        self._threads.shutdown()
         for work in works:
             if not work.done.is_set():
                 self.store.end(work.question, "canceled", CANCELED)
@@ -172,7 +174,10 @@ class Desk:
         title = " ".join(split_filters(question)[1].split())
         if len(title) > TITLE_CHARACTERS:
             title = title[: TITLE_CHARACTERS - 1].rstrip() + "…"
-        number = self.store.create(context.viewer.name, title)
+        try:
+            number = self.store.create(context.viewer.name, title)
+        except StateFull as fault:
+            raise CallError(fault.for_callers, call="deepsearch", argument="disk") from fault
         if number is None:
             raise CallError("deep search needs an account: sign in first", call="deepsearch")
         return number
@@ -202,6 +207,12 @@ class Desk:
         if not filters and earlier:
             filters = earlier[-1].filters
         self._end_stale(earlier)
+        if self.store.running_questions(context.viewer.name) >= MAX_QUESTIONS_UNDER_WAY:
+            raise CallError(
+                f"{MAX_QUESTIONS_UNDER_WAY} of your questions are under way; wait for an answer or cancel one",
+                call="deepsearch",
+                argument="running",
+            )
         try:
             number = self.store.ask(conversation, words, filters, self.boot)
         except Busy:
@@ -210,14 +221,20 @@ class Desk:
                 call="deepsearch",
                 argument="running",
             ) from None
+        except StateFull as fault:
+            raise CallError(fault.for_callers, call="deepsearch", argument="disk") from fault
         # Links are kept relative to the service: whoever reads the answer puts an address in front, or none.
         own = replace(context, cancellation=Cancellation(), observer=None, base_url="", conversations=None)
-        previous = [self._previous(each) for each in earlier if each.status == "completed"]
+        # What the asker may no longer read tells nothing to a new answer, either.
+        visible = (shown_to(each, context.viewer, context.engine.catalog) for each in earlier)
+        previous = [
+            self._previous(s.question) for s in visible if s.question.status == "completed" and not s.is_partial
+        ]
         work = Work(self.store, self.researcher, number, words, filters, own, previous, self.boot)
         with self._guard:
             self._works = {key: held for key, held in self._works.items() if not held.done.is_set()}
             self._works[number] = work
-        self._threads.submit(work.run)
+        self._threads.submit(context.viewer.name, work.run)
         return number
 
     def _end_stale(self, questions: Sequence[Question]) -> None:
@@ -261,6 +278,10 @@ class Desk:
         if found is None:
             raise CallError(_NOT_FOUND, call="deepsearch_read", argument="identifier")
         conversation = self._own(found.conversation, context.viewer)
+        work = self._works.get(question)
+        if work is not None and work.unkept is not None and found.status in RUNNING:
+            status, error = work.unkept
+            found = replace(found, status=status, error=error)
         shown = shown_to(found, context.viewer, context.engine.catalog)
         return answers.asked_answer(conversation, shown, self.url(conversation, context), self.token(conversation))
 

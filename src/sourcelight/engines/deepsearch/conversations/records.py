@@ -52,7 +52,11 @@ class KeptSource:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and, once it ended, its answer in segments."""
+    """A question and, once it ended, its answer in segments.
+
+    `earlier_repositories` are those that the questions before it in its conversation were about: what was answered then
+    is a basis of this answer, too.
+    """
 
     id: int
     conversation: int
@@ -72,6 +76,7 @@ class Question:
     error: Mapping[str, str] = field(default_factory=dict)
     pins: tuple[Pin, ...] = ()
     sources: tuple[KeptSource, ...] = ()
+    earlier_repositories: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +93,8 @@ class Event:
 class Shown:
     """A question as one reader may see it.
 
-    `withheld` counts citations that were left out for that reader; `rejected` are those that did not hold.
+    `withheld` counts citations that were left out for that reader; `rejected` are those that did not hold;
+    `is_partial` tells that something is behind the question that the reader may not see.
     """
 
     question: Question
@@ -99,3 +105,4 @@ class Shown:
     stats: Mapping[str, Any]
     withheld: int = 0
     rejected: tuple[KeptSource, ...] = ()
+    is_partial: bool = False

@@ -216,6 +216,16 @@ class ConversationStore:
                 _append(connection, question, status, error, now)
         return changed > 0
 
+    def running_questions(self, owner: str) -> int:
+        """How many questions of an account are worked on or wait."""
+        row = self.state.database.one(
+            """SELECT count(*) FROM questions q JOIN conversations c ON c.id = q.conversation
+                JOIN accounts a ON a.id = c.account
+                WHERE a.name = ? AND q.status IN ('pending', 'processing')""",
+            owner,
+        )
+        return int(row[0]) if row else 0
+
     def running_boots(self) -> list[str]:
         """The processes that have questions running."""
         sql = "SELECT DISTINCT boot FROM questions WHERE status IN ('pending', 'processing') ORDER BY boot"
@@ -251,6 +261,11 @@ class ConversationStore:
                 FROM question_sources WHERE question = ? ORDER BY number""",
             row[0],
         )
+        earlier = self.state.database.all(
+            """SELECT DISTINCT p.repository FROM question_pins p JOIN questions q ON q.id = p.question
+                WHERE q.conversation = ? AND q.position < ? ORDER BY p.repository""",
+            row[1], row[2],
+        )  # fmt: skip
         segments = tuple(Segment(kind, text, tuple(held)) for kind, text, held in json.loads(row[11]))
         number, conversation, position, text, filters, status, created, started, ended, researcher, model = row[:11]
         return Question(
@@ -272,6 +287,7 @@ class ConversationStore:
             error=json.loads(row[15]),
             pins=tuple(Pin(*each) for each in pins),
             sources=tuple(KeptSource(*each) for each in sources),
+            earlier_repositories=tuple(name for (name,) in earlier),
         )
 
     # Events.

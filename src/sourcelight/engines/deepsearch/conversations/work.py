@@ -10,7 +10,7 @@ from typing import Any
 
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.batches.answers import CallObserver, CallProgress
-from sourcelight.core.errors import Cancelled, SourcelightError
+from sourcelight.core.errors import Cancelled, SourcelightError, StateFull, StateUnusable
 from sourcelight.engines.deepsearch.citations.pins import pinned
 from sourcelight.engines.deepsearch.conversations.records import Event
 from sourcelight.engines.deepsearch.conversations.store import ConversationStore
@@ -37,6 +37,8 @@ class Work:
         What is asked, and of what.
     context
         For whom; its cancellation is this question's own.
+    unkept
+        How the question ended, where that could not be kept.
     """
 
     store: ConversationStore
@@ -48,6 +50,7 @@ class Work:
     previous: Sequence[Previous]
     boot: str
     done: threading.Event = field(default_factory=threading.Event)
+    unkept: tuple[str, dict[str, str]] | None = None
     _listeners: list[CallObserver] = field(default_factory=list)
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
@@ -74,6 +77,8 @@ class Work:
                 self._answer()
         except Cancelled:
             self._end("canceled", CANCELED)
+        except StateFull as fault:
+            self._end("error", {"kind": "DiskFull", "title": "No room left", "message": fault.for_callers})
         except SourcelightError as fault:
             name = type(fault).__name__
             self._end("error", {"kind": name, "title": "The question can't be answered", "message": str(fault)})
@@ -102,7 +107,11 @@ class Work:
         self._wake()
 
     def _end(self, status: str, error: dict[str, str]) -> None:
-        self.store.end(self.question, status, error)
+        try:
+            self.store.end(self.question, status, error)
+        except StateUnusable as fault:
+            _log.error("question %d: its end could not be kept: %s", self.question, fault.reason)
+            self.unkept = status, error
         self._wake()
 
     def _emit(self, happening: Happening) -> None:

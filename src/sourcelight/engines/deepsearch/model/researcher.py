@@ -39,9 +39,6 @@ _WATCH_S = 0.05
 _LAST_S = 30.0
 _PACK = 8
 _SUGGESTED = re.compile(rf"\n*#+\s*{FOLLOW_UPS}\s*\n(.*)\Z", re.DOTALL | re.IGNORECASE)
-_OWN_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
-_BARE_URL = re.compile(r"<?\b[a-z][a-z0-9+.-]*://[^\s)>\]]+>?", re.IGNORECASE)
-_TAG = re.compile(r"<(?=[/!?a-zA-Z])")
 _BUDGETS = {
     "cost_limit": "dollars",
     "request_limit": "turns",
@@ -323,7 +320,7 @@ class _Run:
             asked = (line.strip() for line in suggested[1].split("\n"))
             followups = [inline(line.lstrip("-*0123456789. "), 200) for line in asked if line][:3]
         draft = Draft(ledger=self.ledger, followups=followups, researcher="model", model=self.choice.name)
-        draft.parts.append(Paragraph(harmless(text)))
+        draft.parts.append(Paragraph(text))
         draft.parts.append(Heading("Searched"))
         pins = list(self.inquiry.pins)
         shown = ", ".join(f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:10])
@@ -364,17 +361,3 @@ class _Run:
         if self.cost is not None:
             found["cost_dollars"] = round(self.cost, 6)
         return found
-
-
-def _text_of_link(found: re.Match[str]) -> str:
-    return f"[{found[1]}]" if CITED.fullmatch(f"[{found[1]}]") else found[1]
-
-
-def harmless(text: str) -> str:
-    """Take links, images and tags out of what a model wrote: only ids are turned into links, and by us."""
-    pieces = re.split(r"(```.*?(?:```|\Z)|`[^`\n]*`)", text, flags=re.DOTALL)
-    for at in range(0, len(pieces), 2):
-        piece = _OWN_LINK.sub(_text_of_link, pieces[at])
-        piece = _BARE_URL.sub(lambda found: code(found[0].strip("<>")), piece)
-        pieces[at] = _TAG.sub("\\\\<", piece)
-    return "".join(pieces)

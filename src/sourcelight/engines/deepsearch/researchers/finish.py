@@ -152,9 +152,13 @@ def _written(draft: Draft, checked: Mapping[str, Citation], inquiry: Inquiry) ->
     for part in draft.parts:
         if isinstance(part, Heading):
             found.append(Segment("heading", f"## {part.text}"))
+        elif isinstance(part, Paragraph) and draft.researcher != "extractive":
+            # One piece, since none of it can be said to rest on one repository alone.
+            shown = markdown.written_by_model(redact(_marked(part.text, checked)), checked, base_url)
+            about = {citation.evidence.repository for citation in checked.values()}
+            found.append(Segment("block", shown.rstrip("\n"), tuple(sorted(about))))
         elif isinstance(part, Paragraph):
-            text = part.text if draft.researcher == "extractive" else redact(_marked(part.text, checked))
-            for kind, piece in _pieces(text):
+            for kind, piece in _pieces(part.text):
                 cited = [
                     name.strip().upper() for match in markdown.CITED.finditer(piece) for name in match[1].split(",")
                 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from sourcelight.core.markup import code, visible
+from sourcelight.core.markup import clean_markdown, code, literal, visible
 from sourcelight.engines.deepsearch.citations.check import Citation
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, FileEvidence
 from sourcelight.engines.deepsearch.safety import redact
@@ -76,6 +76,25 @@ def with_citations(text: str, citations: Mapping[str, Citation], base_url: str) 
         return found[1] + shown if shown else ""
 
     return _WITH_SPACE.sub(links, text)
+
+
+def written_by_model(text: str, citations: Mapping[str, Citation], base_url: str) -> str:
+    """Write a model's Markdown anew, from its tree: ids of citations that hold become links, and nothing else does."""
+
+    def render_text(plain: str) -> str:
+        pieces: list[str] = []
+        position = 0
+        for match in _WITH_SPACE.finditer(plain):
+            links = with_citations(match[0], citations, base_url)
+            pieces += [literal(plain[position : match.start()]), links]
+            position = match.end()
+        return "".join([*pieces, literal(plain[position:])])
+
+    def render_link(label: str, _: str) -> str | None:
+        cited = f"[{label}]"
+        return with_citations(cited, citations, base_url) if CITED.fullmatch(cited) else None
+
+    return clean_markdown(text, render_text, render_link)
 
 
 def first_lines(item: FileEvidence) -> str:

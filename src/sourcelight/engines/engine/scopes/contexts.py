@@ -18,12 +18,21 @@ class Scoped:
     """An alternative whose context is resolved.
 
     `listed` maps the name of each repository of a listed context to its revisions (none: the default one); None where
-    no list narrows the search. `context` is the context's name, empty without one.
+    no list narrows the search. `context` is the context's name, empty without one; `query` is what was asked, and `own`
+    are the alternatives of the context's own query.
     """
 
     alternative: Alternative
     listed: Mapping[str, tuple[str, ...]] | None = None
     context: str = field(default="")
+    query: str = ""
+    own: tuple[Alternative, ...] = ()
+
+
+def context_missing(name: str, query: str) -> QueryError:
+    """The fault of a context that is not there, or none of whose repositories exists for whoever asks."""
+    hint = "contexts are named in repos.toml; context:global means every repository"
+    return QueryError(f'search context "{name}" not found', query=query, hint=hint)
 
 
 def scoped(alternative: Alternative, contexts: Mapping[str, Mapping[str, object]], query: str) -> tuple[Scoped, ...]:
@@ -41,8 +50,7 @@ def scoped(alternative: Alternative, contexts: Mapping[str, Mapping[str, object]
         return (Scoped(alternative),)
     context = contexts.get(named.value)
     if context is None:
-        hint = "contexts are named in repos.toml; context:global means every repository"
-        raise QueryError(f'search context "{named.value}" not found', query=query, hint=hint)
+        raise context_missing(named.value, query)
     own = tuple(item for item in alternative.filters if item is not named)
     if "query" not in context:
         listed: dict[str, tuple[str, ...]] = {}
@@ -51,13 +59,15 @@ def scoped(alternative: Alternative, contexts: Mapping[str, Mapping[str, object]
             name, _, revisions = str(item).partition("@")
             known = listed.get(name, ())
             listed[name] = (*known, *(part for part in revisions.split(":") if part and part not in known))
-        return (Scoped(replace(alternative, filters=own), listed, named.value),)
+        return (Scoped(replace(alternative, filters=own), listed, named.value, query),)
     parsed = parse(str(context["query"]), "regexp")
-    found = []
+    parts = []
     for part in parsed.plan:
         _check(part, named.value, query)
-        found.append(Scoped(replace(alternative, filters=(*own, *_with_revisions(part))), None, named.value))
-    return tuple(found) or (Scoped(replace(alternative, filters=own), None, named.value),)
+        parts.append(_with_revisions(part))
+    alone = tuple(replace(alternative, filters=part) for part in parts)
+    narrowed = [replace(alternative, filters=(*own, *part)) for part in parts] or [replace(alternative, filters=own)]
+    return tuple(Scoped(each, None, named.value, query, alone) for each in narrowed)
 
 
 def _check(part: Alternative, name: str, query: str) -> None:

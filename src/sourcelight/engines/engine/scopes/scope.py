@@ -10,7 +10,7 @@ from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import Cancelled, RepositoryError, SourcelightError
 from sourcelight.core.query import Alternative, Filter
 from sourcelight.engines.engine.scopes import repository_predicates, revisions
-from sourcelight.engines.engine.scopes.contexts import Scoped
+from sourcelight.engines.engine.scopes.contexts import Scoped, context_missing
 from sourcelight.engines.engine.scopes.repository_predicates import FilePredicates, Place, place_of, predicates_of
 from sourcelight.engines.engine.scopes.selection import Selection, filters_matching, select_repositories
 from sourcelight.engines.search import IndexProgress, Target
@@ -139,6 +139,8 @@ class Scoper:
         """The repositories of an alternative: by context, filters, and facts that predicates ask for."""
         predicates = predicates_of(item.alternative)
         self.absent.update(repository_predicates.absent_facts(predicates, visible))
+        if item.context and not self.viewer.sees_private:
+            self._require_visible(item, visible)
         if item.listed is not None:
             names = {repository.name for repository in visible}
             if self.viewer.sees_private:
@@ -146,6 +148,18 @@ class Scoper:
                     self.unsearchable[name] = f"the context {item.context} names it, and it is not here"
             visible = [repository for repository in visible if repository.name in item.listed]
         return select_repositories(item.alternative, visible, repository_predicates.facts_test(predicates))
+
+    def _require_visible(self, item: Scoped, visible: Sequence[Repository]) -> None:
+        """Raise, as for a context that is not there, where nothing of it exists for the viewer: its name may tell."""
+        if item.listed is not None:
+            if any(repository.name in item.listed for repository in visible):
+                return
+        elif not item.own or any(
+            select_repositories(own, visible, repository_predicates.facts_test(predicates_of(own))).repositories
+            for own in item.own
+        ):
+            return
+        raise context_missing(item.context, item.query)
 
     def _scope(self, item: Scoped, visible: Sequence[Repository]) -> Scope:
         alternative = item.alternative

@@ -159,8 +159,7 @@ class Api:
     async def _events(self, request: Request, asking: Asking) -> Response:
         number, question = _number(request, "id"), _number(request, "question")
         after = _whole(request.headers.get("last-event-id") or request.query_params.get("after"), "after", 0, 1 << 40)
-        found = await apart(self._found, asking, number, question)
-        bare = await apart(hides, asking, found)
+        await apart(self._found, asking, number, question)
         cancellation = Cancellation()
         context = replace(asking.context, cancellation=cancellation)
         self._streams.add(cancellation)
@@ -172,7 +171,10 @@ class Api:
                     event = await anyio.to_thread.run_sync(next, steps, None, abandon_on_cancel=True)
                     if event is None:
                         return
-                    yield _framed(event, bare=bare)
+                    frame = await apart(self._visible_frame, request, asking, question, event)
+                    if frame is None:
+                        return
+                    yield frame
             finally:
                 cancellation.cancel()
                 self._streams.discard(cancellation)
@@ -184,6 +186,17 @@ class Api:
 
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(closing(), media_type="text/event-stream", headers=headers)
+
+    def _visible_frame(self, request: Request, asking: Asking, question: int, event: Event) -> bytes | None:
+        """An event as its reader may see it now; None once the account, its credential or the question is gone."""
+        try:
+            current = self._door.enter(request)
+        except Refused:
+            return None
+        found = current.desk.store.question(question)
+        if found is None or current.context.viewer.name != asking.context.viewer.name:
+            return None
+        return _framed(event, bare=hides(current, found))
 
     def _shown(self, asking: Asking, number: int) -> dict[str, Any]:
         return conversation_json(asking, asking.desk.find(str(number), asking.context))

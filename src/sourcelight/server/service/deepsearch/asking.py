@@ -13,7 +13,7 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from sourcelight.core.errors import CallError, ClusterError, QueryError
+from sourcelight.core.errors import CallError, ClusterError, QueryError, StateFull
 from sourcelight.engines.deepsearch.safety import without_text
 from sourcelight.engines.tools import CallContext
 from sourcelight.server.identity import Authenticator, Principal, Refusal
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("sourcelight.deepsearch")
 BUSY = "running"
+DISK = "disk"
 MOST_BODY_BYTES = 256 * 1024
 
 
@@ -86,7 +87,7 @@ class Door:
             raise Refused(found.status, found.text)
         if found.is_anonymous:
             raise Refused(401, "Private mode requires authentication.")
-        notes_of(request.scope).viewer = found.account
+        notes_of(request.scope).name(found)
         if not request.headers.get("x-requested-with", "").strip():
             raise Refused(400, "The header X-Requested-With is missing: name your client and its version there.")
         context = CallContext(self.engine, found.viewer, served=True, base_url=self.base_of(request))
@@ -102,6 +103,8 @@ class Door:
                 return told(fault.status, fault.text)
             except (CallError, QueryError) as fault:
                 return told(status_of(fault), str(fault))
+            except StateFull as fault:
+                return told(507, fault.for_callers)
             except ClusterError as fault:
                 log.warning("request failed: %s", fault)
                 return told(503, fault.for_callers)
@@ -119,6 +122,8 @@ def status_of(fault: CallError | QueryError) -> int:
     argument = getattr(fault, "argument", "")
     if argument == BUSY:
         return 409
+    if argument == DISK:
+        return 507
     return 404 if argument == "identifier" else 400
 
 

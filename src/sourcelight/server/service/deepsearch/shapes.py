@@ -69,7 +69,7 @@ def question_json(asking: Asking, question: Question) -> dict[str, Any]:
         found["error"] = {
             "title": question.error.get("title", ""),
             "kind": question.error.get("kind", ""),
-            "message": question.error.get("message", "") if not shown.withheld else "",
+            "message": shown.question.error.get("message", ""),
             "details": "",
         }
     return found
@@ -94,8 +94,7 @@ def turns_of(asking: Asking, question: Question) -> Sequence[dict[str, str]]:
 
 def hides(asking: Asking, question: Question) -> bool:
     """Whether a question was about repositories that its reader may not see, or no longer."""
-    shown = shown_to(question, asking.context.viewer, asking.context.engine.catalog)
-    return len(shown.question.pins) < len(question.pins)
+    return shown_to(question, asking.context.viewer, asking.context.engine.catalog).is_partial
 
 
 def turn_text(payload: Mapping[str, Any]) -> str:

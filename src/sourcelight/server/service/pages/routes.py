@@ -110,7 +110,7 @@ class Pages:
                 prefix=self._prefix,
                 sign_in=sign_in,
             )
-        notes_of(request.scope).viewer = found.account or "anonymous"
+        notes_of(request.scope).name(found)
         return CallContext(self._engine, found.viewer, base_url=self._base_of(request))
 
     def _base_of(self, request: Request) -> str:

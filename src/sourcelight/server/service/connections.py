@@ -1,0 +1,196 @@
+"""How many connections there may be, for how long without a request, and which ones go when there are too many.
+
+A connection that waits (for the rest of a head or a body, or for a next request) costs its peer nothing and the
+service a descriptor. So when there are too many, those that have waited for longest are closed, and the new one is let
+in: whoever sends requests is served, however many others hold connections open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import sys
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+log = logging.getLogger("sourcelight.service")
+
+HEALTH_PATHS = frozenset({"/healthz", "/readyz"})
+PENDING_BYTES = "sourcelight.pending_bytes"
+"""Key of a request's extensions: a function that gives the bytes of its answer that its reader has not taken yet."""
+MAX_OPEN_FILES = 8_192
+# What the index, the repositories, git and the state need; measured: 150 for 300 repositories.
+_OTHER_FILES = 384
+_MIN_CONNECTIONS, _MAX_CONNECTIONS = 64, 4_096
+_LOG_PERIOD_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """Bounds of the connections of one service.
+
+    Parameters
+    ----------
+    connections
+        Connections in all; None: as many as the process has descriptors for, less what else it needs.
+    per_address
+        Connections of one address that wait for a request or for the rest of one; of a trusted proxy: no limit of its
+        own.
+    reserve
+        Connections beyond `connections` that only health checks get.
+    head_s
+        Seconds until a request's head must be complete, from the opening of the connection or from its first byte.
+    body_s
+        Seconds until its body must be.
+    stall_s
+        Seconds for which a reader may take no byte of an answer.
+    """
+
+    connections: int | None = None
+    per_address: int = 256
+    reserve: int = 16
+    head_s: float = 10.0
+    body_s: float = 60.0
+    stall_s: float = 60.0
+
+
+class _Waiting(Protocol):
+    """A connection, as far as the register knows it."""
+
+    def drop(self) -> None:
+        """Close at once."""
+        ...
+
+
+class ConnectionRegister:
+    """All connections of one service; used in its event loop alone.
+
+    Parameters
+    ----------
+    limits
+        The bounds.
+    is_trusted
+        Tells whether an address is a proxy's, behind which many readers are.
+    """
+
+    def __init__(self, limits: ConnectionLimits, is_trusted: Callable[[str], bool] = lambda _: False) -> None:
+        self.limits = limits
+        self.max_connections = limits.connections or _connections_by_descriptors()
+        self.dropped = 0
+        self._is_trusted = is_trusted
+        self._open: dict[Any, str] = {}
+        self._waiting: OrderedDict[Any, None] = OrderedDict()
+        self._by_address: dict[str, OrderedDict[Any, None]] = {}
+        self._logged = -_LOG_PERIOD_S
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether further requests are answered only where they ask for the service's health."""
+        return len(self._open) > self.max_connections
+
+    def add(self, connection: _Waiting, address: str) -> None:
+        """Register a new connection, which waits for a request; others may be closed to make room."""
+        self._open[connection] = address
+        self.wait(connection)
+        own = self._by_address[address]
+        if len(own) > self.limits.per_address and not self._is_trusted(address):
+            self._drop(next(iter(own)))
+        if len(self._open) > self.max_connections and len(self._waiting) > 1:
+            self._drop(next(iter(self._waiting)))
+        if len(self._open) > self.max_connections + self.limits.reserve:
+            self._drop(connection)
+
+    def wait(self, connection: _Waiting) -> None:
+        """Note that a connection waits for its peer from now on."""
+        address = self._open.get(connection)
+        if address is not None and connection not in self._waiting:
+            self._waiting[connection] = None
+            self._by_address.setdefault(address, OrderedDict())[connection] = None
+
+    def work(self, connection: _Waiting) -> None:
+        """Note that a whole request of a connection is being answered."""
+        if self._waiting.pop(connection, self) is None:
+            own = self._by_address[self._open[connection]]
+            del own[connection]
+            if not own:
+                del self._by_address[self._open[connection]]
+
+    def remove(self, connection: _Waiting) -> None:
+        """Forget a connection that is closed."""
+        self.work(connection)
+        self._open.pop(connection, None)
+
+    def _drop(self, connection: Any) -> None:
+        self.dropped += 1
+        now = time.monotonic()
+        if now - self._logged >= _LOG_PERIOD_S:
+            self._logged = now
+            log.warning(
+                "too many connections: %d are open, %d were closed so far because they waited for longest",
+                len(self._open), self.dropped,
+            )  # fmt: skip
+        self.remove(connection)
+        connection.drop()
+
+
+def bytes_in_system(transport: asyncio.Transport) -> int:
+    """Bytes that were handed to the system and that the peer has not acknowledged; 0 where the system can't tell.
+
+    Megabytes may wait there: without them, a reader of some kilobytes a second looks as if it took nothing.
+    """
+    try:
+        import fcntl
+        import termios
+
+        return int.from_bytes(
+            fcntl.ioctl(transport.get_extra_info("socket").fileno(), termios.TIOCOUTQ, bytes(4)), sys.byteorder
+        )
+    except (ImportError, AttributeError, OSError, ValueError):
+        return 0
+
+
+def raise_descriptor_limit() -> None:
+    """Let this process open as many files as the system allows it, 8,192 at most."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_OPEN_FILES)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _connections_by_descriptors() -> int:
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return _MAX_CONNECTIONS
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return _MAX_CONNECTIONS
+    return max(_MIN_CONNECTIONS, min(_MAX_CONNECTIONS, (soft - _OTHER_FILES) // 2))
+
+
+class AcceptFaults:
+    """Logs faults of the event loop: one line in ten seconds for what repeats, such as a lack of descriptors."""
+
+    def __init__(self) -> None:
+        self._last = -_LOG_PERIOD_S
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Handle a fault as `asyncio.loop.set_exception_handler` has it."""
+        fault = context.get("exception")
+        if not isinstance(fault, OSError):
+            loop.default_exception_handler(context)
+            return
+        now = time.monotonic()
+        if now - self._last >= _LOG_PERIOD_S:
+            self._last = now
+            log.error("%s: %s", context.get("message", "connection fault"), fault.strerror or fault)

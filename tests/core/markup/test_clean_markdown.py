@@ -1,0 +1,80 @@
+"""Attacks by Markdown: whatever a text holds, no renderer makes an image, a script or a link of it."""
+
+from __future__ import annotations
+
+import re
+import time
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+
+from core.markup.rendered_harm import ATTACKS, COMMONMARK, RENDERERS, TEXTS, harm
+from sourcelight.core.markup import clean_markdown, literal
+
+OURS = "/ours/-/blob/a.py?L1-2"
+
+
+@pytest.mark.parametrize("renderer", RENDERERS)
+@pytest.mark.parametrize("text", ATTACKS)
+def test_the_attacks_that_patterns_let_through(text: str, renderer: str) -> None:
+    cleaned = clean_markdown(text)
+    assert harm(cleaned, renderer) == []
+    assert harm(f"{cleaned}\n{clean_markdown(text)}", renderer) == [], "nor by what follows it"
+
+
+@settings(max_examples=1_000, deadline=None, derandomize=True)
+@given(TEXTS)
+def test_nothing_of_any_text_acts_in_any_renderer(text: str) -> None:
+    cleaned = clean_markdown(text)
+    for renderer in RENDERERS:
+        assert harm(cleaned, renderer) == [], (renderer, cleaned)
+
+
+@settings(max_examples=500, deadline=None, derandomize=True)
+@given(TEXTS)
+def test_links_of_ours_are_the_only_ones(text: str) -> None:
+    """Where ids are replaced by links of ours, these stand and no others do; none turns into an image."""
+
+    def render_text(plain: str) -> str:
+        return "".join(f"[ours]({OURS})" if part == "[E1]" else literal(part) for part in re.split(r"(\[E1\])", plain))
+
+    cleaned = clean_markdown(text, render_text)
+    for renderer in RENDERERS:
+        assert harm(cleaned, renderer, frozenset({OURS})) == [], (renderer, cleaned)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(TEXTS)
+def test_cleaning_twice_changes_no_text(text: str) -> None:
+    """What was written is read as the same text again: escapes neither pile up nor get lost."""
+
+    def words(source: str) -> str:
+        parser = HTMLParser()
+        heard: list[str] = []
+        parser.handle_data = heard.append  # type: ignore[method-assign, assignment]
+        parser.feed(COMMONMARK.render(source))
+        parser.close()
+        return re.sub(r"[\s*_]+", "", "".join(heard))
+
+    once = clean_markdown(text)
+    assert words(clean_markdown(once)) == words(once)
+
+
+def test_what_is_harmless_stays() -> None:
+    text = (
+        "# A *b* `c|d`\n\npara_graph **two**\nlines\n\n- x\n- y\n  1. z\n\n> q\n\n| a | `p\\|q` |\n| --- | :-: |\n"
+        "| \\| | 2 |\n\n```py\nif a < b: ![x](y)\n```\n\n***\n"
+    )
+    assert clean_markdown(text) == text
+    assert clean_markdown("") == ""
+    assert clean_markdown("x" * 300_000).endswith("more than 100,000 characters.)\n")
+
+
+@pytest.mark.parametrize(
+    "piece", ["[", "[a](", "![", "`", "``a`", "**a ", "*", "_", "> ", "- ", "|", "<a ", "&", "\\", "~"]
+)
+def test_hostile_texts_take_bounded_time(piece: str) -> None:
+    began = time.perf_counter()
+    clean_markdown(piece * (60_000 // len(piece)))
+    assert time.perf_counter() - began < 5.0

@@ -1,0 +1,57 @@
+"""A full disk is told by its name, and what was there before stays."""
+
+from __future__ import annotations
+
+import pytest
+
+from engines.deepsearch.asking import OPEN, desk_context
+from sourcelight.core.errors import CallError, StateFull
+from sourcelight.engines.deepsearch.conversations import Desk
+from sourcelight.engines.deepsearch.researchers import Budget, Draft, Emit, Inquiry
+from sourcelight.engines.deepsearch.researchers.protocol import Paragraph
+from sourcelight.engines.engine import Engine
+from sourcelight.repos.state import State
+
+QUESTION = f"repo:^{OPEN}$ how is the checkout total computed"
+
+
+def fill(state: State) -> None:
+    """No page can be added to the file any more, as on a full disk."""
+    with state.database.write() as connection:
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    state.database._writer.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(StateFull, match="no room is left on the disk"):  # noqa: PT012 - which of them it is, is open
+        for number in range(1_000):
+            state.accounts.create(f"a{number}{'x' * 50}")
+
+
+def empty(state: State) -> None:
+    state.database._writer.execute("PRAGMA max_page_count = 1000000")
+
+
+class Writer:
+    """Its answer comes when the disk has become full."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+
+    def research(self, inquiry: Inquiry, budget: Budget | None, emit: Emit) -> Draft:
+        del inquiry, budget, emit
+        fill(self.state)
+        return Draft([Paragraph("Long. " * 10_000)])
+
+
+def test_a_question_that_finds_no_room_says_so_and_others_work_later(engine: Engine, state: State) -> None:
+    desk = Desk(state, Writer(state))
+    context = desk_context(engine, desk)
+    number = desk.open(QUESTION, context)
+    facts = desk.wait(desk.ask_in(number, QUESTION, context), context, 30).attributes
+    assert facts["state"] == "error"
+    assert "no room is left on the disk" in facts["answer"]
+    assert "sqlite" not in facts["answer"], "and no path"
+    with pytest.raises(CallError, match="no room is left on the disk"):  # noqa: PT012 - as above
+        for _ in range(200):
+            desk.open(QUESTION, context)
+    empty(state)
+    assert desk.open(QUESTION, context) > 0
+    desk.close()
