@@ -18,8 +18,9 @@ from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import RepositoryError, RepositoryNotFound
 from sourcelight.repos.discovery import CACHE_FOLDERS
 from sourcelight.repos.handles import open_handle
-from sourcelight.repos.objects import MAX_FILES, ObjectReader, Tree
+from sourcelight.repos.objects import ObjectReader, Tree
 from sourcelight.repos.repository import Repository
+from sourcelight.repos.tree_limits import MAX_FILES
 from sourcelight.repos.worktrees import changes
 
 LARGE = 16 << 20  # bytes; content above it is named by size and time instead of being read

@@ -1,4 +1,9 @@
-"""Running the git command: only for what libgit2 does worse, and so that it runs nothing but itself."""
+"""Running the git command: only for what libgit2 does worse, and so that it runs nothing but itself.
+
+`start_git` is the only place where git is started. What reads history does so in a directory of ours (`isolation`),
+deaf to every configuration, with all transports shut; only `mirrors` may fetch, and only over the transport of the URL
+that it was given.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -17,29 +23,130 @@ from typing import IO
 
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import Cancelled, GitFailed
+from sourcelight.repos.process_limits import limit_process
 
 OLDEST_GIT = (2, 31)  # reads configuration from GIT_CONFIG_COUNT, which keeps credentials off the command line
 TAIL_LINES = 40
 CHECK_S = 0.1
-# Settings of a repository that would make git run a program, and transports that are programs.
-_SAFE = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "protocol.ext.allow=never",
-         "-c", "submodule.recurse=false", "-c", "maintenance.auto=false", "-c", "gc.auto=0")  # fmt: skip
+MAX_LINE_BYTES = 1 << 16
+PIPE, DEVNULL = subprocess.PIPE, subprocess.DEVNULL
+
+NETWORK = ("https", "ssh", "git")
+"""Transports for a remote on another host. A redirect can't leave them; user settings may rewrite between them."""
+
+LOCAL = ("file",)
+"""Transport for a folder of this machine."""
+
+# Whatever a configuration says: no program of a repository, no other source than the one given, no other repository.
+_SAFE = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "protocol.allow=never",
+         "-c", "safe.bareRepository=explicit", "-c", "submodule.recurse=false", "-c", "fetch.recurseSubmodules=false",
+         "-c", "transfer.bundleURI=false", "-c", "fetch.uriProtocols=", "-c", "maintenance.auto=false",
+         "-c", "gc.auto=0")  # fmt: skip
+_INHERITED = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM",
+              "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH")  # fmt: skip
 
 
-def git_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Environment for git: no variable of a surrounding git, no question to a terminal, no lazy fetch, English."""
-    kept = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM",
-            "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH")  # fmt: skip
-    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in kept}
-    env |= {
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_NO_LAZY_FETCH": "1",
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_ALLOW_PROTOCOL": "https:ssh:git:file",
-        "GIT_PROTOCOL_FROM_USER": "0",
-        "LC_ALL": "C",
+def reading_environment(directory: str) -> dict[str, str]:
+    """Environment for git that reads a directory of ours: no configuration of machine or user, no transport.
+
+    Parameters
+    ----------
+    directory
+        The git directory, of `isolation.isolated_directory`; it is the home too, for a git that looks there.
+    """
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name == "GIT_EXEC_PATH"}
+    return env | {
+        **_ALWAYS,
+        "GIT_ALLOW_PROTOCOL": "",
+        "GIT_DIR": directory,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_SYSTEM": os.devnull,
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",  # as libgit2 reads: an object is what its name says
+        "HOME": directory,  # git before 2.32 does not know GIT_CONFIG_GLOBAL
+        "XDG_CONFIG_HOME": directory,
+        "LC_ALL": "C.UTF-8",
     }
-    return env | dict(more or {})
+
+
+def fetching_environment(protocols: Sequence[str], more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Environment for git that fetches: settings of the user count, those of a surrounding git do not.
+
+    Parameters
+    ----------
+    protocols
+        Transports that may be used, `NETWORK` or `LOCAL`.
+    more
+        Variables to add.
+    """
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _INHERITED}
+    return env | {**_ALWAYS, "GIT_ALLOW_PROTOCOL": ":".join(protocols), "LC_ALL": "C"} | dict(more or {})
+
+
+_ALWAYS = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_PROTOCOL_FROM_USER": "0",
+    "GIT_PAGER": "cat",
+}
+
+
+def start_git(
+    arguments: Sequence[str | bytes],
+    environment: Mapping[str, str],
+    directory: str,
+    *,
+    stdin: IO[bytes] | int = subprocess.DEVNULL,
+    stdout: IO[bytes] | int = subprocess.DEVNULL,
+    stderr: IO[bytes] | int = subprocess.DEVNULL,
+    data_bytes: int | None = None,
+    cpu_s: int | None = None,
+) -> subprocess.Popen[bytes]:
+    """Start git; whoever calls ends it with `end_process`.
+
+    Parameters
+    ----------
+    arguments
+        What follows ``git``; never built from text that could be taken as an option.
+    environment
+        All variables: those of `reading_environment` or `fetching_environment`.
+    directory
+        Where git starts: a directory of ours, since git looks for a repository there and above.
+    stdin, stdout, stderr
+        As for `subprocess.Popen`.
+    data_bytes, cpu_s
+        Memory and processor time that git may take, where the system can limit them.
+
+    Raises
+    ------
+    GitFailed
+        If git is missing or too old.
+    """
+    argv = [require_git(), *_SAFE, *arguments]
+    process = _start(argv, environment, directory, stdin, stdout, stderr)
+    limit_process(process.pid, data_bytes=data_bytes, cpu_s=cpu_s)
+    return process
+
+
+def _start(
+    argv: Sequence[str | bytes],
+    environment: Mapping[str, str],
+    directory: str,
+    stdin: IO[bytes] | int,
+    stdout: IO[bytes] | int,
+    stderr: IO[bytes] | int,
+) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        argv,
+        cwd=directory,
+        env={**environment, "GIT_CEILING_DIRECTORIES": os.path.dirname(os.path.abspath(directory))},
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        start_new_session=True,  # a group of its own, to be killed whole; Windows ignores it
+    )
 
 
 def require_git() -> str:
@@ -63,10 +170,22 @@ def require_git() -> str:
 @cache
 def _version(path: str) -> tuple[int, ...]:
     try:
-        done = subprocess.run([path, "--version"], capture_output=True, timeout=20, check=False, env=git_environment())
+        with tempfile.TemporaryDirectory(prefix="sourcelight-git-") as directory:
+            environment = reading_environment(directory)
+            argv = [path, "--version"]
+            process = _start(argv, environment, directory, subprocess.DEVNULL, subprocess.PIPE, subprocess.DEVNULL)
+            try:
+                answer, _ = process.communicate(timeout=20)
+            finally:
+                end_process(process)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise GitFailed(["git", "--version"], 126, str(error)) from error
-    return parse_version(done.stdout.decode(errors="replace"))
+    return parse_version(answer.decode(errors="replace"))
+
+
+def git_version() -> tuple[int, ...]:
+    """Numbers of git's version, such as (2, 39, 5); raises as `require_git`."""
+    return _version(require_git())
 
 
 def parse_version(text: str) -> tuple[int, ...]:
@@ -77,6 +196,7 @@ def parse_version(text: str) -> tuple[int, ...]:
 
 def run_git(
     arguments: Sequence[str],
+    protocols: Sequence[str],
     *,
     environment: Mapping[str, str] | None = None,
     secrets: Sequence[str] = (),
@@ -84,12 +204,14 @@ def run_git(
     output: IO[bytes] | None = None,
     cancellation: Cancellation | None = None,
 ) -> None:
-    """Run git to its end and pass on each line of its standard error.
+    """Run git that may fetch to its end, and pass on each line of its standard error.
 
     Parameters
     ----------
     arguments
-        What follows ``git``; never built from text that could be taken as an option.
+        What follows ``git``; never built from text that could be taken as an option. Paths are absolute.
+    protocols
+        Transports that it may use, `NETWORK` or `LOCAL`.
     environment
         Variables to add.
     secrets
@@ -106,15 +228,24 @@ def run_git(
     GitFailed
         If git is missing, too old, or ends with another status than 0.
     """
-    argv = [require_git(), *_SAFE, *arguments]
-    process: subprocess.Popen[bytes] = subprocess.Popen(
-        argv,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL if output is None else output,
-        stderr=subprocess.PIPE,
-        env=git_environment(environment),
-        start_new_session=True,  # a group of its own, to be killed whole; Windows ignores it
-    )
+    with tempfile.TemporaryDirectory(prefix="sourcelight-git-") as directory:
+        process = start_git(
+            arguments,
+            fetching_environment(protocols, environment),
+            directory,
+            stdout=subprocess.DEVNULL if output is None else output,
+            stderr=subprocess.PIPE,
+        )
+        _follow(process, arguments, secrets, line, cancellation)
+
+
+def _follow(
+    process: subprocess.Popen[bytes],
+    arguments: Sequence[str],
+    secrets: Sequence[str],
+    line: Callable[[str], None] | None,
+    cancellation: Cancellation | None,
+) -> None:
     lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
     reader = threading.Thread(target=_read_lines, args=(process.stderr, lines), daemon=True)
     reader.start()
@@ -128,7 +259,7 @@ def run_git(
                 line(shown)
         status = process.wait(timeout=60)
     finally:
-        _end(process)
+        end_process(process)
         reader.join(5)
         if process.stderr is not None and not reader.is_alive():
             process.stderr.close()
@@ -176,6 +307,7 @@ def _read_lines(stream: IO[bytes], lines: queue.SimpleQueue[str | None]) -> None
     try:
         while chunk := os.read(stream.fileno(), 65536):
             *whole, rest = re.split(rb"[\r\n]", rest + chunk)
+            rest = rest[-MAX_LINE_BYTES:]  # a remote's own words pass through here, and need not end
             for text in whole:
                 if text.strip():
                     lines.put(text.decode("utf-8", "replace").rstrip())
@@ -187,7 +319,7 @@ def _read_lines(stream: IO[bytes], lines: queue.SimpleQueue[str | None]) -> None
         lines.put(None)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def end_process(process: subprocess.Popen[bytes]) -> None:
     """Kill git and everything it started, if it still runs."""
     if process.poll() is not None:
         return

@@ -13,6 +13,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from sourcelight.core.errors import RepositoryError
+from sourcelight.repos.git_files import unfit_file
 from sourcelight.repos.repository import Reason, common_dir
 from sourcelight.repos.small_files import read_small_file
 
@@ -49,6 +50,9 @@ def open_handle(git_dir: str) -> pygit2.Repository:
     """
     import pygit2
 
+    problem = unfit_file(git_dir, common_dir(git_dir))
+    if problem:
+        raise Unusable("unsupported", problem)
     with _opening:
         former = pygit2.settings.owner_validation
         pygit2.settings.owner_validation = False

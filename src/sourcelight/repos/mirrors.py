@@ -10,18 +10,20 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import pathlib
 import re
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError
 from sourcelight.repos.discovery import PARTIAL_PREFIX
-from sourcelight.repos.git import run_git
+from sourcelight.repos.git import LOCAL, NETWORK, run_git
 from sourcelight.repos.handles import Unusable, open_handle
+from sourcelight.repos.isolation import isolated_directory
 from sourcelight.repos.names import name_from_folder, name_from_origin
 from sourcelight.repos.private import make_private_folder
 from sourcelight.repos.revisions import head_target
@@ -47,11 +49,37 @@ class CloneProgress:
 
 @dataclass(frozen=True, slots=True)
 class _Remote:
-    """A checked URL without its credentials, and those."""
+    """A checked URL without its credentials, and those; `local` is the folder it leads to on this machine, if any."""
 
     url: str
     user: str = ""
     password: str = ""
+    local: str = ""
+
+    @contextlib.contextmanager
+    def source(self) -> Iterator[str]:
+        """What git is given to fetch from.
+
+        The git that serves a folder of this machine obeys the configuration there, and may itself fetch what is
+        missing with a command that it names. So a local one is served from a directory of ours over its objects.
+        """
+        if not self.local:
+            yield self.url
+            return
+        with contextlib.ExitStack() as stack:
+            try:
+                git_dir = os.path.join(self.local, ".git")
+                git_dir = open_handle(git_dir if os.path.isdir(git_dir) else self.local).path
+                directory = stack.enter_context(isolated_directory(git_dir, with_refs=True))
+            except RepositoryError as error:
+                said = f"{self.url} does not appear to be a git repository that can be read: {error}"
+                raise GitFailed(["git", "clone", self.url], 128, said) from error
+            yield pathlib.Path(directory).as_uri()
+
+    @property
+    def protocols(self) -> tuple[str, ...]:
+        """Transports that may be used for it."""
+        return LOCAL if self.local else NETWORK
 
 
 def clone(
@@ -96,8 +124,11 @@ def clone(
     _sweep(parent)
     partial = tempfile.mkdtemp(prefix=f"{PARTIAL_PREFIX}{os.getpid()}-", dir=parent)
     try:
-        arguments = ["clone", "--mirror", "--progress", "--no-hardlinks", "--template=", "--", remote.url, partial]
-        _fetch(arguments, remote, progress, cancellation)
+        with remote.source() as source:
+            arguments = ["clone", "--mirror", "--progress", "--no-local", "--no-recurse-submodules", "--origin=origin",
+                         "--template=", "--", source, partial]  # fmt: skip
+            _fetch(arguments, remote, progress, cancellation)
+        _record_origin(partial, remote.url)
         try:
             os.rename(partial, target)
         except OSError:
@@ -139,21 +170,30 @@ def _update(
 ) -> str:
     recorded = _recorded_origin(path)
     remote = remote or _checked(recorded)
-    arguments = ["-C", path, "fetch", "--prune", "--progress", "--no-recurse-submodules", "--no-auto-gc", "--force",
-                 "--no-write-fetch-head", "--", remote.url, "+refs/*:refs/*"]  # fmt: skip
-    _fetch(arguments, remote, progress, cancellation)
-    _follow_head(path, remote, cancellation)
+    with remote.source() as source:
+        arguments = ["--git-dir", path, "fetch", "--prune", "--progress", "--no-recurse-submodules", "--no-auto-gc",
+                     "--force", "--update-shallow", "--no-write-fetch-head", "--", source,
+                     "+refs/*:refs/*"]  # fmt: skip
+        _fetch(arguments, remote, progress, cancellation)
+        _follow_head(path, remote, source, cancellation)
     with open(os.path.join(path, "FETCH_HEAD"), "w", encoding="ascii"):
         pass  # its time is that of the last fetch
     return path
 
 
-def _follow_head(path: str, remote: _Remote, cancellation: Cancellation | None) -> None:
+def _record_origin(path: str, url: str) -> None:
+    import pygit2
+
+    pygit2.Config(os.path.join(path, "config"))["remote.origin.url"] = url
+
+
+def _follow_head(path: str, remote: _Remote, source: str, cancellation: Cancellation | None) -> None:
     """Take over the default branch of the remote, which a fetch leaves as it was."""
     with tempfile.TemporaryFile() as answer:
-        arguments = ["ls-remote", "--symref", "--", remote.url, "HEAD"]
+        arguments = ["--git-dir", path, "ls-remote", "--symref", "--", source, "HEAD"]
+        environment = _credentials(remote)
         with contextlib.suppress(GitFailed):  # the default branch then stays as it was
-            run_git(arguments, environment=_credentials(remote), output=answer, cancellation=cancellation)
+            run_git(arguments, remote.protocols, environment=environment, output=answer, cancellation=cancellation)
         answer.seek(0)
         match = re.match(rb"ref: (refs/heads/\S+)\tHEAD\n", answer.read(1 << 16))
     name = os.fsdecode(match[1]) if match else ""
@@ -209,7 +249,14 @@ def _fetch(
 
     secrets = [word for word in (remote.password, remote.user if not remote.password else "") if word]
     try:
-        run_git(arguments, environment=_credentials(remote), secrets=secrets, line=line, cancellation=cancellation)
+        run_git(
+            arguments,
+            remote.protocols,
+            environment=_credentials(remote),
+            secrets=secrets,
+            line=line,
+            cancellation=cancellation,
+        )
     except GitFailed as error:
         if "ould not read Username" in error.stderr_tail or "terminal prompts disabled" in error.stderr_tail:
             hint = f"{error.stderr_tail}\nset up a credential helper of git, or put user and token into the URL"
@@ -239,7 +286,7 @@ def _checked(url: str) -> _Remote:
         raise _refused(text)
     local = os.path.abspath(os.path.expanduser(text))
     if "://" not in text and os.path.isdir(local):
-        return _Remote(local)
+        return _Remote(local, local=local)
     if "://" not in text:
         scp = re.fullmatch(r"(?:[A-Za-z0-9_.+-]+@)?(?!-)[A-Za-z0-9_.\[\]-]+:(?![:-])\S.*", text)
         if not scp or text.partition(":")[0].startswith("-"):
@@ -254,7 +301,8 @@ def _checked(url: str) -> _Remote:
     if scheme not in {"https", "ssh", "git", "file"} or host.startswith("-") or "::" in text.partition("://")[0]:
         raise _refused(text)
     if scheme == "file":
-        return _Remote(text)
+        path = unquote(text[len("file://") :])
+        return _Remote(text, local=path if path.startswith("/") else "//" + path)
     if not host:
         raise _refused(text)
     place = f"[{host}]" if ":" in host else host

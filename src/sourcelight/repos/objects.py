@@ -11,15 +11,22 @@ from typing import TYPE_CHECKING, Self
 
 from sourcelight.core.errors import RepositoryError, RevisionNotFound
 from sourcelight.repos.repository import Repository, common_dir
+from sourcelight.repos.tree_limits import FOLDER_MODES, check_tree
 
 if TYPE_CHECKING:
     import pygit2
 
     from sourcelight.repos.disk import DiskState
 
-MAX_FILES = 5_000_000  # a few kilobytes of nested trees can name more files than there are atoms
+MAX_CONTENT_BYTES = 64 << 20
+"""Bytes of a content above which it is not read, unless a caller says otherwise."""
+
+MAX_FOLDER_BYTES = 16 << 20
+"""Bytes of a tree object, or of a commit, above which it is not read: a folder of about 400,000 files."""
+
 _entries = re.compile(rb"([0-7]+) ([^\0]+)\0(.{20})", re.DOTALL).findall
 _MODES = {b"100644": 0o100644, b"100755": 0o100755, b"100664": 0o100664}
+_COMMIT, _TREE, _BLOB = 1, 2, 3  # git's numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +110,7 @@ class ObjectReader:
         RevisionNotFound
             If the repository has no such commit.
         RepositoryError
-            If the tree names more than 5 million files.
+            If the tree names more files, or longer paths, than are read (`tree_limits`).
         """
         if self.repository.kind == "git":
             root = self._root(commit)
@@ -111,38 +118,72 @@ class ObjectReader:
                 return self._walk(root)
         return self._disk_state(commit).tree
 
+    def folders(self, commit: str) -> list[bytes]:
+        """List the folders of a commit that has them in the object store, each with a slash at its end but the top one.
+
+        Raises
+        ------
+        RepositoryError
+            If the commit can't be read, or names more files, or longer paths, than `tree` would list.
+        """
+        root = self._root(commit)
+        if root is None:
+            raise RepositoryError(f"commit {commit[:12]} of {self.repository.name} can't be read")
+        entries = self._checked_folders(root)
+        paths = []
+        waiting = [(b"", root)]
+        while waiting:
+            path, name = waiting.pop()
+            paths.append(path)
+            inner = [entry for entry in entries[name] or () if entry[0] in FOLDER_MODES]
+            waiting += [(path + entry[1] + b"/", entry[2]) for entry in inner]
+        return paths
+
+    def _checked_folders(self, root: bytes) -> dict[bytes, list[tuple[bytes, bytes, bytes]] | None]:
+        """The distinct folders below one, by id; raises `RepositoryError` when they name too much."""
+        folders: dict[bytes, list[tuple[bytes, bytes, bytes]] | None] = {}
+
+        def read(tree_id: bytes) -> list[tuple[bytes, bytes, bytes]] | None:
+            if tree_id not in folders:
+                folders[tree_id] = self.folder(tree_id)
+            return folders[tree_id]
+
+        check_tree(root, read, self.repository.name)
+        return folders
+
     def root(self, commit: str) -> bytes | None:
         """The 20 bytes that name the top folder of a commit; None when the object store has no such commit."""
         return self._root(commit)
 
     def folder(self, tree_id: bytes) -> list[tuple[bytes, bytes, bytes]] | None:
         """Mode (octal digits), name and id of each entry of a folder, in git's order; None when it can't be read."""
-        found = self._read(tree_id)
-        return _entries(found[1]) if found is not None and found[0] == 2 else None  # 2: git's number for trees
+        data = self._read(tree_id, _TREE, MAX_FOLDER_BYTES)
+        return None if data is None else _entries(data)
 
     def holds_tree(self, commit: str) -> bool:
         """Whether the commit and its top folder can be read."""
         root = self._root(commit)
-        return root is not None and self._read(root) is not None
+        return root is not None and self._read(root, _TREE, MAX_FOLDER_BYTES) is not None
 
-    def read(self, blob_id: bytes) -> bytes | None:
-        """Read a file's content; None when the repository does not hold it (partial clone), or only damaged."""
-        found = self._read(blob_id)
-        if found is not None:
-            return found[1] if found[0] == 3 else None  # 3: git's number for blobs
+    def read(self, blob_id: bytes, limit: int = MAX_CONTENT_BYTES) -> bytes | None:
+        """Read a file's content.
+
+        None when the repository does not hold it (partial clone), or only damaged, or when it has more than `limit`
+        bytes; `size` tells which.
+        """
+        header = self._header(blob_id)
+        if header is not None:
+            return self._read(blob_id, _BLOB, limit)
         disk = self._changed()
-        return None if disk is None else disk.read(blob_id)
+        if disk is None or (disk.size(blob_id) or 0) > limit:
+            return None
+        return disk.read(blob_id)
 
     def size(self, blob_id: bytes) -> int | None:
         """Size of a file's content in bytes, without reading it; None as for `read`."""
-        import pygit2
-
-        odb = self._objects()
-        if odb is not None:
-            try:
-                return int(odb.read_header(pygit2.Oid(raw=blob_id))[1])
-            except (KeyError, ValueError, pygit2.GitError):
-                pass
+        header = self._header(blob_id)
+        if header is not None:
+            return header[1]
         disk = self._changed()
         return None if disk is None else disk.size(blob_id)
 
@@ -162,49 +203,62 @@ class ObjectReader:
                 raise RepositoryError(f"can't open the object store of {self.repository.name}: {error}") from error
         return self._odb
 
-    def _read(self, name: bytes) -> tuple[int, bytes] | None:
+    def _header(self, name: bytes) -> tuple[int, int] | None:
+        """Kind and size of an object; None when it can't be read."""
         import pygit2
 
         odb = self._objects()
         if odb is None:
             return None
         try:
-            kind, data = odb.read(pygit2.Oid(raw=name))
+            kind, size = odb.read_header(pygit2.Oid(raw=name))
         except (KeyError, ValueError, pygit2.GitError):
             return None
-        return int(kind), data
+        return int(kind), int(size)
+
+    def _read(self, name: bytes, kind: int, limit: int) -> bytes | None:
+        """Read an object of a kind and of at most `limit` bytes; its header is looked at first."""
+        import pygit2
+
+        header = self._header(name)
+        odb = self._objects()
+        if odb is None or header is None or header[0] != kind or header[1] > limit:
+            return None
+        try:
+            return bytes(odb.read(pygit2.Oid(raw=name))[1])
+        except (KeyError, ValueError, pygit2.GitError):
+            return None
 
     def _root(self, commit: str) -> bytes | None:
         """The tree a commit names; None when the object store has no such commit."""
         try:
-            found = self._read(bytes.fromhex(commit))
+            data = self._read(bytes.fromhex(commit), _COMMIT, MAX_FOLDER_BYTES)
         except ValueError:
-            found = None
-        if found is None or found[0] != 1 or not found[1].startswith(b"tree "):
+            data = None
+        if data is None or not data.startswith(b"tree "):
             return None
-        return bytes.fromhex(found[1][5:45].decode("ascii"))
+        return bytes.fromhex(data[5:45].decode("ascii"))
 
     def _walk(self, root: bytes) -> Tree:
+        folders = self._checked_folders(root)
         rows: list[tuple[bytes, bytes, bytes]] = []
-        folders = [(b"", root)]
+        waiting = [(b"", root)]
         symlinks = submodules = missing = 0
-        while folders:
-            prefix, name = folders.pop()
-            found = self._read(name)
-            if found is None or found[0] != 2:  # 2: git's number for trees
+        while waiting:
+            prefix, name = waiting.pop()
+            entries = folders[name]
+            if entries is None:
                 missing += 1
                 continue
-            for mode, entry, blob_id in _entries(found[1]):
-                if mode[:3] == b"100":
-                    rows.append((prefix + entry, blob_id, mode))
-                elif mode in {b"40000", b"040000"}:
-                    folders.append((prefix + entry + b"/", blob_id))
+            for mode, entry, object_id in entries:
+                if mode in _MODES or mode[:3] == b"100":
+                    rows.append((prefix + entry, object_id, mode))
+                elif mode in FOLDER_MODES:
+                    waiting.append((prefix + entry + b"/", object_id))
                 elif mode == b"120000":
                     symlinks += 1
                 else:
                     submodules += 1
-            if len(rows) + len(folders) > MAX_FILES:
-                raise RepositoryError(f"{self.repository.name} names more than {MAX_FILES:,} files in one commit")
         rows.sort()
         return Tree(
             [row[0] for row in rows],

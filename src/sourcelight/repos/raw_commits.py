@@ -9,6 +9,7 @@ import heapq
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from sourcelight.repos.objects import MAX_FOLDER_BYTES
 from sourcelight.repos.signatures import parse_seconds
 
 if TYPE_CHECKING:
@@ -80,7 +81,10 @@ def _read(handle: pygit2.Repository, name: str) -> tuple[int, bytes]:
     import pygit2
 
     try:
-        kind, data = handle.read(pygit2.Oid(hex=name))
+        oid = pygit2.Oid(hex=name)
+        if handle.odb.read_header(oid)[1] > MAX_FOLDER_BYTES:
+            return 0, b""
+        kind, data = handle.read(oid)
     except (KeyError, ValueError, pygit2.GitError):
         return 0, b""
     return int(kind), data

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sourcelight.core.errors import RepositoryNotFound, RevisionNotFound
 from sourcelight.repos.disk import current_state
 from sourcelight.repos.handles import Unusable, open_handle
+from sourcelight.repos.objects import MAX_FOLDER_BYTES
 from sourcelight.repos.raw_commits import parents_of, peeled
 from sourcelight.repos.repository import Repository
 from sourcelight.repos.small_files import read_small_file
@@ -114,12 +115,35 @@ def _lookup(handle: object, revision: str) -> str:
         return ""
     for name in (revision, f"refs/remotes/origin/{revision}"):
         try:
+            start = _object_named(handle, re.split(r"[~^]", name, maxsplit=1)[0])
+            if start is not None:
+                kind, size = handle.odb.read_header(start)
+                if size > MAX_FOLDER_BYTES:  # libgit2 would read it whole
+                    continue
+                if kind == pygit2.enums.ObjectType.COMMIT and not re.search(r"[~^]", name):
+                    return str(start)
             found = handle.revparse_single(name)
             return str(found.peel(pygit2.Commit).id)
         except (KeyError, ValueError, pygit2.GitError, OSError):
             if commit := _by_hand(handle, name):
                 return commit
     return ""
+
+
+def _object_named(handle: pygit2.Repository, name: str) -> pygit2.Oid | None:
+    """The object that a ref or a whole hash names, as it stands; None for another form, which git resolves."""
+    import pygit2
+
+    if name == "HEAD" or name.startswith("refs/"):
+        target = handle.lookup_reference(name).resolve().target
+    elif re.fullmatch(r"[0-9a-f]{40}", name):
+        return pygit2.Oid(hex=name)
+    else:
+        try:
+            target = handle.lookup_reference_dwim(name).resolve().target
+        except (KeyError, ValueError, pygit2.GitError):
+            return None
+    return target if isinstance(target, pygit2.Oid) else None
 
 
 def _by_hand(handle: pygit2.Repository, revision: str) -> str:

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import stat
+import sys
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sourcelight.core.errors import RepositoryError, RepositoryNotFound
 from sourcelight.repos.handles import Unusable, open_handle
 from sourcelight.repos.index_flags import HiddenEntry, hidden_entries
+from sourcelight.repos.objects import ObjectReader
 from sourcelight.repos.repository import Repository
 
+if TYPE_CHECKING:
+    import pygit2
+
 STATUS_SHARE = 20  # a status is kept for this many times as long as it took
+
+MAX_RULES_BYTES = 1 << 20
+"""Bytes of a ``.gitattributes`` or ``.gitignore`` above which a work tree is not compared."""
+
+_RULES = (b".gitattributes", b".gitignore")
+_MOST_FOLDERS = 1000
+_folders: dict[str, tuple[str, list[bytes]]] = {}
 
 _SUBMODULE = 0o160000
 _FRESH_NS = 100_000_000  # a file changed this recently may change again within one tick of its time stamp
@@ -99,6 +113,7 @@ def _compared(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes
         handle = open_handle(repository.git_dir)
         if os.path.realpath(handle.workdir or "") != os.path.realpath(repository.worktree):
             return set(), set(), set(), set()  # its configuration names another folder: not ours to read
+        _check_rules(repository, handle)
         status = handle.status(untracked_files="all", ignored=False)
     except Unusable as error:
         raise RepositoryNotFound(repository.name) from error
@@ -165,6 +180,50 @@ def _content_name(path: bytes, size: int) -> bytes:
         while piece := file.read(_PIECE):
             name.update(piece)
     return name.digest()
+
+
+def _check_rules(repository: Repository, handle: pygit2.Repository) -> None:
+    """Raise `RepositoryError` for what libgit2 would read without a bound.
+
+    That is a HEAD that names endless files, and rules about files (attributes, ignored ones) of more than
+    `MAX_RULES_BYTES`, on disk or in the index: it takes a hundred times their size.
+    """
+    commit = "" if handle.head_is_unborn else str(handle.head.target)
+    index = handle.index
+    for folder in _folders_of(repository, commit):
+        for name in _RULES:
+            path = folder + name
+            size = _size_on_disk(os.path.join(os.fsencode(repository.worktree), path))
+            text = os.fsdecode(path)
+            if text in index:
+                with contextlib.suppress(KeyError, ValueError):
+                    size = max(size, int(handle.odb.read_header(index[text].id)[1]))
+            if size > MAX_RULES_BYTES:
+                raise RepositoryError(
+                    f"{text} of {repository.name} has {size:,} bytes; at most {MAX_RULES_BYTES:,} are read"
+                )
+
+
+def _folders_of(repository: Repository, commit: str) -> list[bytes]:
+    if not commit:
+        return [b""]
+    known = _folders.get(repository.key)
+    if known is None or known[0] != commit:
+        with ObjectReader(repository) as reader:
+            known = commit, reader.folders(commit)
+        if len(_folders) >= _MOST_FOLDERS:
+            _folders.clear()
+        _folders[repository.key] = known
+    return known[1]
+
+
+def _size_on_disk(path: bytes) -> int:
+    """Size of a file; beyond every limit for what is none, such as a pipe."""
+    try:
+        info = os.stat(path)
+    except OSError:
+        return 0
+    return info.st_size if stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode) else sys.maxsize
 
 
 def _sort_out(status: dict[str, int]) -> tuple[set[bytes], set[bytes], set[bytes]]:

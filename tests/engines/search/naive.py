@@ -58,9 +58,12 @@ class MemorySource:
         files = self.commits[commit]
         return MemoryTree(list(files), b"".join(blob_id(data) for data in files.values()))
 
-    def read(self, name: bytes) -> bytes | None:
+    def read(self, name: bytes, limit: int = 1 << 30, /) -> bytes | None:
+        data = self.blobs.get(name)
+        if data is not None and len(data) > limit:
+            return None
         self.read_ids.append(name)
-        return self.blobs.get(name)
+        return data
 
     def size(self, name: bytes) -> int | None:
         data = self.blobs.get(name)

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from sourcelight.backends.remote.bodies import bound_bodies
 from sourcelight.backends.remote.credentials import Credential, hide
 from sourcelight.backends.remote.endpoint import Endpoint
 from sourcelight.backends.remote.patience import Patience
@@ -196,6 +197,7 @@ class Connection:
                         patience.connect_timeout_s, read=patience.silence_timeout_s, pool=patience.silence_timeout_s
                     ),
                     follow_redirects=False,
+                    event_hooks={"response": [bound_bodies(httpx.AsyncByteStream)]},
                 )
             except (ValueError, ImportError, OSError):
                 # Its message may quote a proxy with its password.

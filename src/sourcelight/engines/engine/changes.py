@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from sourcelight.core.errors import RepositoryError
 from sourcelight.repos import Repository, worktree_status
 
 FRESH_S = 2.0
@@ -60,6 +61,8 @@ class WorktreeChanges:
         try:
             status = worktree_status(repository)
             known.files = status.modified + status.untracked + status.deleted
+        except RepositoryError:  # one that can't be read must not end the search of others; it is named as such
+            known.files = 0
         finally:
             known.cost_s = time.monotonic() - started
             known.at = time.monotonic()

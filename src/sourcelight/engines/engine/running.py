@@ -303,7 +303,7 @@ class Search:
     def _left_out(self, plans: list[Plan], scoper: Scoper) -> Iterator[Skipped]:
         engine, targets = self.engine, self.summary.searched
         failures = {} if engine.report is None else dict(engine.report.failures)
-        yield from left_out.not_indexed({n: why for n, why in (failures | self.failed).items() if n in targets})
+        yield from left_out.not_indexed({n: why for n, why in (self.failed | failures).items() if n in targets})
         yield from self._left_out_everywhere(scoper)
         if self.viewer.sees_private:
             yield from left_out.unreadable(engine.catalog.skipped)

@@ -5,26 +5,39 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
-import subprocess
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import IO
 
 from sourcelight.core.batches import Cancellation
-from sourcelight.core.errors import GitFailed
-from sourcelight.repos.git import git_environment, require_git
+from sourcelight.core.errors import GitFailed, RepositoryError
+from sourcelight.repos.git import DEVNULL, PIPE, end_process, reading_environment, start_git
+from sourcelight.repos.isolation import isolated_directory
+from sourcelight.repos.mailmaps import mailmap_blob
 
 _CHUNK = 1 << 18
 _CHUNKS_AHEAD = 16
 _CHECK_S = 0.05
 _TAIL_BYTES = 4096
 
+MAX_BLOB_BYTES = 32 << 20
+"""Bytes above which git takes a content for binary: a patch would take many times as much memory."""
+
+PATCH_DATA_BYTES = 256 << 20
+"""Memory of a git process that compares contents."""
+
+DATA_BYTES = 2 << 30
+"""Memory of any other git process: a walk over a million commits keeps each of them."""
+
+CPU_S = 600
+"""Processor time of a git process."""
+
 SETTINGS: tuple[str, ...] = (
-    "safe.directory=*",  # reading is safe in a folder of someone else too: nothing that it configures is run
-    "core.fsmonitor=false",
-    f"core.hooksPath={os.devnull}",
     f"core.attributesFile={os.devnull}",
+    "attr.tree=4b825dc642cb6eb9a060e54bf8d69288fbee4904",  # the empty tree: some gits read attributes of HEAD
+    f"core.bigFileThreshold={MAX_BLOB_BYTES}",
+    "core.deltaBaseCacheLimit=32m",
     "core.quotePath=false",
     "core.abbrev=40",
     "diff.renameLimit=1000",
@@ -34,25 +47,13 @@ SETTINGS: tuple[str, ...] = (
     "diff.mnemonicPrefix=false",
     "diff.interHunkContext=0",
     "log.showSignature=false",
+    "log.mailmap=false",
     "blame.ignoreRevsFile=",
     "mailmap.file=",
-    "mailmap.blob=HEAD:.mailmap",  # a git directory without core.bare=true ignores it unless told
+    "mailmap.blob=",  # git would take that of HEAD; `mailmap_blob` says which one counts
     "gc.auto=0",
     "maintenance.auto=false",
 )
-
-
-def command_environment() -> dict[str, str]:
-    """Environment of every git command of this room: no configuration but the repository's own."""
-    return git_environment(
-        {
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_ATTR_NOSYSTEM": "1",
-            "GIT_NO_REPLACE_OBJECTS": "1",  # as libgit2 reads: an object is what its name says
-            "LC_ALL": "C.UTF-8",
-        }
-    )
 
 
 def git_chunks(
@@ -61,43 +62,53 @@ def git_chunks(
     *,
     stdin: bytes | Iterable[bytes] = b"",
     cancellation: Cancellation | None = None,
-    environment: Mapping[str, str] | None = None,
-) -> Iterator[bytes]:
-    """Run git on a git directory and yield its standard output as it comes.
+    objects: str = "",
+    data_bytes: int = DATA_BYTES,
+    cpu_s: int = CPU_S,
+) -> Generator[bytes, None, None]:
+    """Run git on the objects of a repository and yield its standard output as it comes.
 
     Closing the iterator kills git.
 
     Parameters
     ----------
     git_dir
-        The git directory.
+        The git directory; git itself works in one of ours (`sourcelight.repos.isolation`), in which there is
+        no ref.
     arguments
-        What follows ``git --git-dir …``; never built from text that could be taken as an option.
+        What follows ``git``; never built from text that could be taken as an option.
     stdin
         What git reads, at once or piece by piece; pieces are taken in another thread.
     cancellation
         Looked at twenty times a second while git is silent, and for every chunk.
-    environment
-        Variables beside those of `command_environment`.
+    objects
+        Folder of objects of our own that borrows those of the repository; empty: these alone.
+    data_bytes, cpu_s
+        Memory and processor time that git may take, where the system can limit them.
 
     Raises
     ------
     GitFailed
-        If git is missing or too old, or, after its last output, if it ended with another status than 0.
+        If git is missing or too old, if the repository can't be opened, or, after its last output, if git ended with
+        another status than 0.
     Cancelled
         After ``cancellation.cancel()``; git is then dead.
     """
-    settings = [word for setting in SETTINGS for word in ("-c", setting)]
-    argv: list[str | bytes] = [require_git(), "--git-dir", git_dir, "--literal-pathspecs", *settings, *arguments]
-    with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(
-            argv,
-            cwd=git_dir,  # git would else take the current folder for a work tree, and read attributes there
-            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+    with contextlib.ExitStack() as stack:
+        try:
+            directory = stack.enter_context(isolated_directory(git_dir, SETTINGS))
+        except RepositoryError as error:
+            raise GitFailed(["git", *map(_shown, arguments)], 128, str(error)) from error
+        errors = stack.enter_context(tempfile.TemporaryFile())
+        process = start_git(
+            ["--literal-pathspecs", *arguments],
+            reading_environment(directory) | ({"GIT_OBJECT_DIRECTORY": objects} if objects else {}),
+            directory,
+            stdin=PIPE if stdin else DEVNULL,
+            stdout=PIPE,
             stderr=errors,
-            env=command_environment() | dict(environment or {}),
-            start_new_session=True,
+            data_bytes=data_bytes,
+            cpu_s=cpu_s,
         )
         chunks: queue.Queue[bytes] = queue.Queue(_CHUNKS_AHEAD)
         stopped = threading.Event()
@@ -113,13 +124,16 @@ def git_chunks(
             status = process.wait(timeout=60)
         finally:
             stopped.set()
-            if process.poll() is None:
-                process.kill()
-                process.wait(timeout=10)
+            end_process(process)
             for thread in threads:
                 thread.join(5)
         if status:
             raise GitFailed(["git", *map(_shown, arguments)], status, _tail(errors))
+
+
+def mailmap_setting(git_dir: str) -> tuple[str, str]:
+    """Words that have git map people by the ``.mailmap`` of HEAD; for commands before whose name they stand."""
+    return "-c", f"mailmap.blob={mailmap_blob(git_dir)}"
 
 
 def git_bytes(
@@ -128,9 +142,10 @@ def git_bytes(
     *,
     stdin: bytes | Iterable[bytes] = b"",
     cancellation: Cancellation | None = None,
+    data_bytes: int = DATA_BYTES,
 ) -> bytes:
     """Run git to its end and give its standard output; raises as `git_chunks` does."""
-    return b"".join(git_chunks(git_dir, arguments, stdin=stdin, cancellation=cancellation))
+    return b"".join(git_chunks(git_dir, arguments, stdin=stdin, cancellation=cancellation, data_bytes=data_bytes))
 
 
 def _next(chunks: queue.Queue[bytes], cancellation: Cancellation | None) -> bytes:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 LARGEST_FILE = 1024 * 1024
 """Bytes above which a file is not parsed, only searched as text."""
 
+_MAX_TEXT_BYTES = 16 << 20
+
 NO_SHARD = (1 << 16) - 1
 
 _T = TypeVar("_T")
@@ -127,7 +129,7 @@ class Project:
                 return b""
             return self.snapshot.shards[shard].text(int(self.snapshot.view.document[number]))
         with ObjectReader(self.target.repository) as reader:
-            text = reader.read(self.blob_id(number)) or b""
+            text = reader.read(self.blob_id(number), _MAX_TEXT_BYTES) or b""
         return b"" if b"\0" in text else text
 
     def remember(self, key: Hashable, make: Callable[[], _T]) -> _T:

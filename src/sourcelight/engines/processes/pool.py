@@ -9,10 +9,19 @@ import queue
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from sourcelight.repos.process_limits import limit_process
+
+MAX_DATA_BYTES = 4 << 30
+"""Memory that a worker may write to, where the system can limit it: what is read is bounded before, far below."""
+
+MAX_SILENCE_S = 1800.0
+"""Seconds after which a worker that says nothing of its job is killed."""
 
 _GRACE_S = 5.0
 _SLICE_S = 0.1
@@ -20,10 +29,26 @@ _SLICE_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A piece of work: its key and the line to send."""
+    """A piece of work.
+
+    Attributes
+    ----------
+    key
+        By which the caller knows it.
+    line
+        What is sent to the worker.
+    identity
+        What the work is, the same whenever it is asked for: a job whose worker died is not tried again in this process.
+        Empty for one that may be.
+    """
 
     key: str
     line: bytes
+    identity: str = ""
+
+
+_MOST_DEATHS = 10_000
+_deaths: dict[str, str] = {}
 
 
 Told: TypeAlias = Callable[[str, dict[str, Any]], None]
@@ -36,7 +61,9 @@ class _Worker:
         self, module: str, done: str, number: int, events: queue.SimpleQueue[tuple[int, dict[str, Any] | None]]
     ) -> None:
         self.job: Job | None = None
+        self.heard_s = time.monotonic()
         self._done = done
+        self._killed_for = ""
         self._process = subprocess.Popen(
             [sys.executable, "-m", module],
             stdin=subprocess.PIPE,
@@ -44,6 +71,8 @@ class _Worker:
             stderr=subprocess.DEVNULL,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
         )
+
+        limit_process(self._process.pid, data_bytes=MAX_DATA_BYTES)
 
         def listen() -> None:
             output = self._process.stdout
@@ -57,14 +86,24 @@ class _Worker:
 
     def send(self, job: Job) -> None:
         self.job = job
+        self.heard_s = time.monotonic()
         # A worker that is gone says so through its listener.
         with contextlib.suppress(OSError):
             if self._process.stdin is not None:
                 self._process.stdin.write(job.line)
                 self._process.stdin.flush()
 
+    def check(self) -> None:
+        """Kill it when it has said nothing of its job for too long."""
+        if self.job is not None and time.monotonic() - self.heard_s > MAX_SILENCE_S:
+            self._killed_for = f"the process that {self._done} it said nothing for {MAX_SILENCE_S:g} s and was killed"
+            self.heard_s = time.monotonic()
+            self._process.kill()
+
     def fate(self) -> str:
         code = self._process.wait(_GRACE_S)
+        if self._killed_for:
+            return self._killed_for
         if code < 0:
             return f"the process that {self._done} it was killed by signal {-code} (not enough memory?)"
         return f"the process that {self._done} it ended with status {code}"
@@ -106,7 +145,7 @@ def run(
         What a process that died did to its job, in the reason that is told.
     """
     events: queue.SimpleQueue[tuple[int, dict[str, Any] | None]] = queue.SimpleQueue()
-    waiting = deque(jobs)
+    waiting = deque(_untried(jobs, told))
     team: dict[int, _Worker] = {}
     started = 0
     finished = False
@@ -118,19 +157,23 @@ def run(
                 started += 1
             if stop():
                 return False
+            for worker in team.values():
+                worker.check()
             try:
                 number, event = events.get(timeout=_SLICE_S)
             except queue.Empty:
                 continue
             worker = team[number]
-            job = worker.job
+            worker.heard_s = time.monotonic()
+            its_job = worker.job
             if event is None:
                 del team[number]
                 event = {"event": "failed", "reason": worker.fate()}
+                _remember_death(its_job, event["reason"])
                 worker.end(kill=True)
-            if job is None:
+            if its_job is None:
                 continue
-            told(job.key, event)
+            told(its_job.key, event)
             if event["event"] != "progress":
                 worker.job = None
                 if number in team and waiting:
@@ -140,6 +183,23 @@ def run(
     finally:
         for worker in team.values():
             worker.end(kill=not finished)
+
+
+def _untried(jobs: Sequence[Job], told: Told) -> Iterator[Job]:
+    """Jobs that no worker died of; the others fail again as they did."""
+    for job in jobs:
+        if job.identity in _deaths:
+            reason = f"{_deaths[job.identity]}; the same is not tried again before a restart"
+            told(job.key, {"event": "failed", "reason": reason})
+        else:
+            yield job
+
+
+def _remember_death(job: Job | None, reason: str) -> None:
+    if job is not None and job.identity:
+        if len(_deaths) >= _MOST_DEATHS:
+            _deaths.clear()
+        _deaths[job.identity] = reason
 
 
 def usable_cores() -> int:

@@ -180,7 +180,8 @@ class Update:
         def line(number: int) -> pool.Job:
             job = self._jobs[number]
             settings = {"shard": job.shard, "room": self.store.room()}
-            return pool.Job(str(number), table_line(job.folder, settings, self.work.kind))
+            identity = f"{self.work.kind} {job.folder} {job.shard}"
+            return pool.Job(str(number), table_line(job.folder, settings, self.work.kind), identity)
 
         # Under a limit one after another, so that each knows what the others took.
         limited = self.store.room() is not None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from sourcelight.core.batches.events import Cancellation
-from sourcelight.core.errors import Cancelled, SourcelightError
+from sourcelight.core.errors import Cancelled, RepositoryError, SourcelightError
 from sourcelight.engines.processes import pool
 from sourcelight.engines.processes.faults import reason_of
 from sourcelight.engines.search.index.build import BuildOrder, Files
@@ -99,7 +99,11 @@ class Update:
             if self.cancellation.cancelled:
                 self.cancelled = True
                 return
-            tree = self._small_tree(target, commit)
+            try:
+                tree = self._small_tree(target, commit)
+            except RepositoryError as fault:
+                self._finish(number, None, reason_of(fault))
+                continue
             if tree is None:
                 large.append(number)
             else:
@@ -108,7 +112,10 @@ class Update:
             self._build_in_workers(large)
 
     def _small_tree(self, target: Target, commit: str) -> Files | None:
-        """Give the files of a commit of which little is new; None for any other."""
+        """Give the files of a commit of which little is new; None for any other.
+
+        Raises `RepositoryError` for a commit that names more than is read.
+        """
         if len(self.waiting) > _FEW and target.revision in PROTECTED:
             return None
         try:
@@ -126,6 +133,8 @@ class Update:
                 limit = self.store.max_file_size
                 sizes = (reader.size(blob_id) or 0 for blob_id in ids)
                 return tree if sum(size for size in sizes if size <= limit) <= most_bytes else None
+        except RepositoryError:
+            raise
         except (SourcelightError, OSError, ValueError):
             return None
 
@@ -159,11 +168,7 @@ class Update:
             self._finish(number, None if built is None else (built.read_files, built.read_bytes), "")
 
     def _build_in_workers(self, numbers: list[int]) -> None:
-        jobs = []
-        for number in numbers:
-            target, commit = self.waiting[number]
-            folder = self.store.repository_folder(target.repository.key).path
-            jobs.append(pool.Job(str(number), order_line(folder, target.repository, self._order(target, commit))))
+        jobs = list(map(self._job, numbers))
 
         def told(key: str, event: dict[str, Any]) -> None:
             number = int(key)
@@ -181,13 +186,16 @@ class Update:
         else:
             ended = True
             for number in numbers:
-                target, commit = self.waiting[number]
-                folder = self.store.repository_folder(target.repository.key).path
-                line = order_line(folder, target.repository, self._order(target, commit))
-                ended = pool.run(MODULE, [pool.Job(str(number), line)], 1, told, lambda: self.cancellation.cancelled)
+                ended = pool.run(MODULE, [self._job(number)], 1, told, lambda: self.cancellation.cancelled)
                 if not ended:
                     break
         self.cancelled = self.cancelled or not ended
+
+    def _job(self, number: int) -> pool.Job:
+        target, commit = self.waiting[number]
+        folder = self.store.repository_folder(target.repository.key).path
+        line = order_line(folder, target.repository, self._order(target, commit))
+        return pool.Job(str(number), line, f"text {folder} {commit} {self.store.max_file_size}")
 
     def _progress(self, number: int, files: int, size: int) -> None:
         self.counts[number] = (files, size)

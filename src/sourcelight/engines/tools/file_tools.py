@@ -9,10 +9,12 @@ from sourcelight.core.batches.answers import Answer
 from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.errors import CallError, PathNotFound
 from sourcelight.engines.tools import repository_tools
+from sourcelight.engines.tools.line_ranges import MAX_RANGE_BYTES, read_lines
 from sourcelight.engines.tools.model import Arguments, CallContext, Tool
 from sourcelight.engines.tools.places import clean_path, place_of
 from sourcelight.engines.tools.rendering import numbered, tail, with_notices
 from sourcelight.repos import Entry, ObjectReader, find_entry, list_folder
+from sourcelight.repos.objects import MAX_CONTENT_BYTES
 
 MOST_BYTES = 131_072
 """Bytes of text that one served call of `read_file` gives."""
@@ -50,33 +52,28 @@ def _read_file(arguments: Arguments, context: CallContext) -> Answer:
         size = reader.size(entry.object_id)
         if context.served and whole and size is not None and size > MOST_BYTES:
             raise CallError(_too_large(path, f"the file has {size:,} bytes"), call="read_file", argument="startLine")
-        data = reader.read(entry.object_id)
-    if data is None:
-        raise PathNotFound(place.name, place.revision, path, "this clone does not hold the content of the file")
-    if b"\0" in data[:8192] or b"\0" in data:
-        raise CallError(
-            f"read_file: {path} holds no text: it is a binary file of {len(data):,} bytes", call="read_file"
-        )
-    lines = data.split(b"\n")
-    if lines[-1] == b"":
-        lines.pop()
-    total = len(lines)
-    begin, stop = first or 1, min(last or total, total)
+        begin = first or 1
+        selected = read_lines(reader, entry.object_id, begin, last, context.cancellation)
+    if selected is None:
+        missing = "this clone does not hold the content of the file"
+        if size is not None and size > MAX_CONTENT_BYTES:
+            missing = f"the file has {size:,} bytes, and git can't read it in the memory that it may take"
+        raise PathNotFound(place.name, place.revision, path, missing)
+    if selected.is_binary:
+        raise CallError(f"read_file: {path} holds no text: it is a binary file of {size:,} bytes", call="read_file")
+    total = selected.total_lines
+    stop = min(last or total, total)
     if begin > max(total, 1):
         raise CallError(
             f"read_file: startLine is {begin}, but {path} has {total:,} {'line' if total == 1 else 'lines'}",
             call="read_file",
             argument="startLine",
         )
-    chosen = lines[begin - 1 : stop]
-    if context.served and sum(map(len, chosen)) + len(chosen) > MOST_BYTES:
-        raise CallError(
-            _too_large(
-                path, f"lines {begin} to {stop} have {sum(map(len, chosen)) + len(chosen):,} bytes", chosen, begin
-            ),
-            call="read_file",
-            argument="endLine",
-        )
+    chosen = selected.lines
+    if selected.range_bytes > (MOST_BYTES if context.served else MAX_RANGE_BYTES):
+        limit = MOST_BYTES if context.served else MAX_RANGE_BYTES
+        what = f"lines {begin} to {stop} have {selected.range_bytes:,} bytes"
+        raise CallError(_too_large(path, what, chosen, begin, limit=limit), call="read_file", argument="endLine")
     texts = [line.decode("utf-8", "replace") for line in chosen]
     table = table_of(
         "file_lines",
@@ -102,19 +99,21 @@ def _read_file(arguments: Arguments, context: CallContext) -> Answer:
     return Answer("file_lines", table, facts, notices=notices)
 
 
-def _too_large(path: str, what: str, lines: list[bytes] | None = None, begin: int = 1) -> str:
+def _too_large(
+    path: str, what: str, lines: list[bytes] | None = None, begin: int = 1, *, limit: int = MOST_BYTES
+) -> str:
     """Why a text is not given, and what to ask in its place."""
     fitting = room = 0
     for line in lines or ():
         room += len(line) + 1
-        if room > MOST_BYTES:
+        if room > limit:
             break
         fitting += 1
     fits = f" (lines {begin} to {begin + fitting - 1} fit)" if fitting else ""
-    if lines and not fitting:
+    if lines is not None and not fitting:
         fits = f" (line {begin} alone is longer: find a part of it with keyword_search)"
     return (
-        f"read_file: {path} is too large to be read at once: {what}, and the limit is {MOST_BYTES:,}; "
+        f"read_file: {path} is too large to be read at once: {what}, and the limit is {limit:,}; "
         f"ask for a smaller part with startLine and endLine{fits}"
     )
 

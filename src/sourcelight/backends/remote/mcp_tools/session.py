@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
+from sourcelight.backends.remote.bodies import MAX_BODY_BYTES, bound_bodies
 from sourcelight.backends.remote.credentials import Credential, hide
 from sourcelight.backends.remote.endpoint import Endpoint, Secret
 from sourcelight.backends.remote.mcp_tools.payload import Payload
@@ -220,15 +221,15 @@ class ToolEndpoint:
 
         proxy = self._endpoint.proxy
         http = httpx2.AsyncClient(
-            headers={name: value.reveal() for name, value in self._endpoint.headers} | {"User-Agent": "sourcelight"},
+            headers={name: value.reveal() for name, value in self._endpoint.headers}
+            | {"User-Agent": "sourcelight", "Accept-Encoding": "gzip"},
             auth=_auth(self._credential),
             proxy=None if proxy is None else proxy.reveal(),
             timeout=httpx2.Timeout(self._patience.connect_timeout_s, read=CALL_SILENCE_S),
-            event_hooks={"response": [note]},
+            event_hooks={"response": [bound_bodies(httpx2.AsyncByteStream), note]},
         )
         async with http:
-            # Answers may be of any size: what a tool gives is limited by the service.
-            transport = streamable_http_client(self.url, http_client=http, max_sse_event_size=None)
+            transport = streamable_http_client(self.url, http_client=http, max_sse_event_size=MAX_BODY_BYTES)
             async with Client(transport, mode="auto", read_timeout_seconds=CALL_SILENCE_S) as client:
                 ready.set_result(client)
                 await closing.wait()

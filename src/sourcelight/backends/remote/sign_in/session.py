@@ -17,6 +17,7 @@ from urllib.parse import urlencode, urlsplit
 
 import httpx
 
+from sourcelight.backends.remote.bodies import bound_bodies
 from sourcelight.backends.remote.credentials import hide
 from sourcelight.backends.remote.endpoint import Endpoint, Secret
 from sourcelight.backends.remote.sign_in.cache import TokenCache
@@ -308,7 +309,8 @@ class SignedIn:
     def _http(self) -> httpx.AsyncClient:
         proxy = self._endpoint.proxy
         return httpx.AsyncClient(
-            headers={"User-Agent": "sourcelight", "Accept": "application/json"},
+            headers={"User-Agent": "sourcelight", "Accept": "application/json", "Accept-Encoding": "gzip"},
+            event_hooks={"response": [bound_bodies(httpx.AsyncByteStream)]},
             timeout=_REQUEST_S,
             proxy=None if proxy is None else proxy.reveal(),
             follow_redirects=False,

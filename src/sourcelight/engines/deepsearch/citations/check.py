@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sourcelight.engines.tools import CallContext
 
 _MOST_FILES = 64
+_MAX_FILE_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +149,9 @@ def read_path(reader: ObjectReader, commit: str, path: str) -> bytes | None:
         if entry.kind != "file":
             return None
         if entry.object_id:
-            return reader.read(entry.object_id)
+            return reader.read(entry.object_id, _MAX_FILE_BYTES)
         tree = reader.tree(commit)
-        return reader.read(tree.blob_id(tree.paths.index(path.encode())))
+        return reader.read(tree.blob_id(tree.paths.index(path.encode())), _MAX_FILE_BYTES)
     except (SourcelightError, ValueError):
         return None
 

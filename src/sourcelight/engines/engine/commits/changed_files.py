@@ -16,6 +16,9 @@ from sourcelight.engines.history.snapshot import Ints
 from sourcelight.repos import ObjectReader, Repository
 
 _NO_BLOB = bytes(20)
+MAX_OWNERS_BYTES = 3 << 20
+"""Bytes above which a CODEOWNERS file is none, as on the services that know such files."""
+
 _FEW_BLOBS = 50_000
 """Answers about contents that are remembered."""
 
@@ -111,7 +114,7 @@ class ChangedFiles:
             if blob is None:
                 continue
             if blob not in self._rules:
-                text = self._reader.read(blob)
+                text = self._reader.read(blob, MAX_OWNERS_BYTES)
                 self._rules[blob] = None if text is None else CodeOwners(text.decode(errors="replace"))
             if self._rules[blob] is not None:
                 return self._rules[blob]

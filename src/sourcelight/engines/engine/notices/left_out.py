@@ -60,13 +60,13 @@ def without_history(failures: Mapping[str, str]) -> Iterator[Skipped]:
 
 
 def unread_commits(commits: Mapping[str, int]) -> Iterator[Skipped]:
-    """Commits whose changes can't be read, since a partial clone lacks them; their messages were searched."""
+    """Commits whose changes are not there (a partial clone), or too large; their messages were searched."""
     if commits:
         total = sum(commits.values())
         yield Skipped(
             reason="history-incomplete",
             title=f"{amount(total)} unread {'commit' if total == 1 else 'commits'}",
-            message=f"The changes of {total:,} commits are missing from these clones and were not searched:\n"
+            message=f"The changes of {total:,} commits are missing from these clones, or too large, and not searched:\n"
             + names(list(commits)),
             severity="warn",
         )

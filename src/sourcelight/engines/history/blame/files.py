@@ -11,11 +11,12 @@ from threading import Lock
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.batches.quoted_names import unquote_name
 from sourcelight.core.errors import GitFailed
-from sourcelight.engines.history.commands import git_bytes, git_chunks
+from sourcelight.engines.history.commands import git_bytes, git_chunks, mailmap_setting
 from sourcelight.repos import Repository
 from sourcelight.repos.signatures import as_text, parse_offset, parse_seconds
 
 _MOST_LINES_KEPT = 1_000_000
+_DATA_BYTES = 512 << 20
 _HEAD = re.compile(rb"([0-9a-f]{40}) (\d+) (\d+) (\d+)")
 
 
@@ -121,9 +122,9 @@ def blame_file(
     kept = _kept.get(key)
     if kept is not None:
         return kept
-    # Without the option, git runs commands that the repository configures to make text of contents.
-    arguments: list[str | bytes] = ["blame", "--incremental", "--encoding=UTF-8", "--no-textconv", commit, "--", path]
-    chunks = git_chunks(repository.git_dir, arguments, cancellation=cancellation)
+    arguments: list[str | bytes] = [*mailmap_setting(repository.git_dir), "blame", "--incremental",
+                                    "--encoding=UTF-8", "--no-textconv", commit, "--", path]  # fmt: skip
+    chunks = git_chunks(repository.git_dir, arguments, cancellation=cancellation, data_bytes=_DATA_BYTES)
     made = _read(_lines(chunks), lines, progress)
     _add_subjects(repository.git_dir, made.commits, cancellation)
     _kept.put(key, made)

@@ -20,6 +20,9 @@ Lines: TypeAlias = NDArray[np.int32]
 Made: TypeAlias = tuple[Lines | None, bool]
 
 _CHECK_EVERY = 100
+MAX_FILE_BYTES = 16 << 20
+"""Bytes above which a file counts as none that has lines."""
+
 _BLOCK = 1024
 """Bytes: what two contents end with is cut off in blocks of this size by git's diff without context lines."""
 
@@ -188,7 +191,7 @@ class Evaluation:
             if not pending.any():
                 break
         if lines is None:
-            data = self._reader.read(lineage.blob[state])
+            data = self._reader.read(lineage.blob[state], MAX_FILE_BYTES)
             if data is None or is_binary(data):
                 return None, False
             return np.full(line_count(data), lineage.commit[state], np.int32), False

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sourcelight.core.batches import Cancellation
 from sourcelight.engines.history.blame.keeping import load, newest, save
 from sourcelight.engines.history.blame.lineage import MIXED, Lineage, trace
-from sourcelight.engines.history.blame.mixing import Evaluation, is_binary, line_count
+from sourcelight.engines.history.blame.mixing import MAX_FILE_BYTES, Evaluation, is_binary, line_count
 from sourcelight.engines.history.blame.model import OwnedFile, Ownership
 from sourcelight.engines.history.snapshot import History
 from sourcelight.repos import ObjectReader, Repository
@@ -124,7 +124,7 @@ def _evaluated(
             exact = exact and not (edge is not None and edge[lines].any())
             files[path] = OwnedFile(blob, lines, exact, lineage.step(state))
             continue
-        data = reader.read(blob)
+        data = reader.read(blob, MAX_FILE_BYTES)
         if data is not None and not is_binary(data):
             count = line_count(data)
             files[path] = OwnedFile(blob, np.full(count, own_number, np.int32), exact=count == 0)

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Self
 
 from sourcelight.core.batches import Cancellation
-from sourcelight.engines.history.commands import git_chunks
+from sourcelight.engines.history.commands import PATCH_DATA_BYTES, git_chunks
 from sourcelight.repos import Repository
 from sourcelight.repos.repository import common_dir
 
@@ -68,5 +68,6 @@ class SyntheticTrees:
             arguments,
             stdin=stdin,
             cancellation=cancellation,
-            environment={"GIT_OBJECT_DIRECTORY": self._folder.name},
+            objects=self._folder.name,
+            data_bytes=PATCH_DATA_BYTES,
         )

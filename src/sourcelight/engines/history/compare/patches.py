@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sourcelight.core.batches.quoted_names import is_odd, quote_name
+from sourcelight.engines.history.commands import MAX_BLOB_BYTES
 from sourcelight.engines.history.compare.changes import NO_MODE, SUBMODULE, FileChange
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class FileDiff:
     additions, deletions
         Changed lines; 0 for a binary file; None when a content is missing.
     binary
-        Whether git takes it for binary.
+        Whether git takes it for binary: a NUL byte near its start, or more than 32 MiB.
     patch
         Header and hunks with three lines around each change, as ``git diff`` gives them; None when a content is
         missing from the clone.
@@ -70,6 +71,8 @@ def _one(handle: pygit2.Repository, change: FileChange) -> FileDiff:
     if change.object_id == change.old_object_id:
         return FileDiff(change, 0, 0, binary=False, patch=top)
     try:
+        if _is_large(handle, change):
+            return FileDiff(change, 0, 0, binary=True, patch=top + binary_line(change))
         old, new = (_content(handle, change, old=old) for old in (True, False))
         made = pygit2.Patch.create_from(old, new, flag=pygit2.enums.DiffOption.INDENT_HEURISTIC)
     except (KeyError, ValueError, pygit2.GitError):
@@ -81,6 +84,18 @@ def _one(handle: pygit2.Repository, change: FileChange) -> FileDiff:
     hunk = _HUNK.search(text)
     body = b"" if hunk is None else names(change) + _HUNK_END.sub(rb"\1", text[hunk.start() :])
     return FileDiff(change, additions, deletions, binary=False, patch=top + body)
+
+
+def _is_large(handle: pygit2.Repository, change: FileChange) -> bool:
+    """Whether a side has so many bytes that git, too, is told to take it for binary."""
+    import pygit2
+
+    sides = ((change.old_mode, change.old_object_id), (change.mode, change.object_id))
+    return any(
+        handle.odb.read_header(pygit2.Oid(hex=name))[1] > MAX_BLOB_BYTES
+        for mode, name in sides
+        if mode not in {NO_MODE, SUBMODULE}
+    )
 
 
 def _content(handle: pygit2.Repository, change: FileChange, *, old: bool) -> pygit2.Blob | bytes | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import GitFailed
-from sourcelight.engines.history.commands import git_bytes
+from sourcelight.engines.history.commands import git_bytes, mailmap_setting
 
 Person = tuple[str, str]
 _LINE = re.compile(r"\s*([^<#]*?)\s*<([^<>]*)>(?:\s*([^<]*?)\s*<([^<>]*)>)?\s*(?:#.*)?")
@@ -27,7 +27,9 @@ def check_mailmap(git_dir: str, people: Sequence[Person], cancellation: Cancella
         return mapped
     try:
         stdin = lines.encode("utf-8", "surrogateescape")
-        answer = git_bytes(git_dir, ["check-mailmap", "--stdin"], stdin=stdin, cancellation=cancellation)
+        answer = git_bytes(
+            git_dir, [*mailmap_setting(git_dir), "check-mailmap", "--stdin"], stdin=stdin, cancellation=cancellation
+        )
     except GitFailed:
         return mapped
     given = answer.decode("utf-8", "replace").splitlines()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from sourcelight.core.batches import Cancellation
-from sourcelight.core.errors import GitFailed
+from sourcelight.core.errors import GitFailed, RepositoryError
 from sourcelight.engines.history.commands import git_chunks
 from sourcelight.engines.history.store.opening import people_texts
 from sourcelight.engines.processes.sections import Array
@@ -16,6 +16,9 @@ from sourcelight.repos.signatures import as_text, parse_instant
 
 _FIELDS = ("%H", "%T", "%P", "%an", "%ae", "%ad", "%cn", "%ce", "%cd", "%s", "%B")
 _UNKNOWN_PARENT = -1
+
+MAX_COMMIT_BYTES = 8 << 20
+"""Bytes of one commit above which a history is refused."""
 
 
 @dataclass(slots=True)
@@ -67,14 +70,26 @@ def read_commits(
     return _columns(_records(chunks), position, first)
 
 
-def _records(chunks: Iterable[bytes]) -> list[bytes]:
-    records = b"".join(chunks).split(b"\0")
-    if records and not records[-1]:
-        records.pop()
-    return records
+def _records(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Records as they come; raises `RepositoryError` for one that no tool writes."""
+    rest: list[bytes] = []
+    size = 0
+    for chunk in chunks:
+        first, *others = chunk.split(b"\0")
+        rest.append(first)
+        size += len(first)
+        if others:
+            yield b"".join(rest)
+            yield from others[:-1]
+            rest, size = others[-1:], len(others[-1])
+        if size > MAX_COMMIT_BYTES:
+            oid = b"".join(rest)[:40].decode("ascii", "replace")
+            raise RepositoryError(f"commit {oid} has more than {MAX_COMMIT_BYTES:,} bytes of message and parents")
+    if size:
+        yield b"".join(rest)
 
 
-def _columns(records: Sequence[bytes], position: Callable[[str], int | None], first: int) -> NewCommits:
+def _columns(records: Iterable[bytes], position: Callable[[str], int | None], first: int) -> NewCommits:
     new = NewCommits()
     numbers: dict[bytes, int] = {}
     people: dict[tuple[bytes, bytes], int] = {}

@@ -8,7 +8,6 @@ import hashlib
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -19,7 +18,7 @@ import numpy as np
 
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import IndexDamaged, IndexFault, RepositoryError
-from sourcelight.engines.history.commands import SETTINGS, git_bytes
+from sourcelight.engines.history.commands import SETTINGS
 from sourcelight.engines.history.snapshot import History, Mask
 from sourcelight.engines.history.store import compact
 from sourcelight.engines.history.store.extract import PATCHES
@@ -32,7 +31,8 @@ from sourcelight.engines.history.store.worker import MODULE, Order, carry_out
 from sourcelight.engines.processes import pool
 from sourcelight.engines.processes.sections import Array, SectionFile, write_sections
 from sourcelight.repos import Repository, matching_refs, resolve
-from sourcelight.repos.git import parse_version, require_git
+from sourcelight.repos.git import git_version
+from sourcelight.repos.mailmaps import mailmap_blob
 from sourcelight.repos.private import make_private_folder
 from sourcelight.repos.repository import common_dir
 
@@ -76,7 +76,7 @@ class Update:
         manifest, history = self._former(fresh)
         tips = self._tips(manifest)
         missing = sorted({oid for oid in tips.values() if history.position(oid) is None})
-        mailmap = mailmap_of(self.repository, self.stop)
+        mailmap = mailmap_blob(self.repository.git_dir)
         wanted = replace(manifest, repository=self.repository.name, tips=tips)
         if not missing and wanted == manifest and mailmap == manifest.mailmap:
             self.manifest = manifest
@@ -178,7 +178,7 @@ class Update:
             self.stop.check()
             return False
 
-        jobs = [pool.Job(key, order.line()) for key, order in by_key.items()]
+        jobs = [pool.Job(key, order.line(), _identity(order)) for key, order in by_key.items()]
         pool.run(MODULE, jobs, self.workers, told, stopped, done="read")
 
     def _write(self, arrays: Mapping[str, Array]) -> SegmentEntry:
@@ -255,9 +255,8 @@ def reachable_from_all(history: History) -> Mask:
 @cache
 def made_with() -> str:
     """Name what decides how patches look: options, and the first number of git's version."""
-    done = subprocess.run([require_git(), "--version"], capture_output=True, timeout=20, check=False)
     options = hashlib.sha256("\0".join([*SETTINGS, *PATCHES]).encode()).hexdigest()[:16]
-    return f"git {parse_version(done.stdout.decode(errors='replace'))[0]} {options}"
+    return f"git {git_version()[0]} {options}"
 
 
 def borders_of(git_dir: str) -> str:
@@ -273,8 +272,5 @@ def borders_of(git_dir: str) -> str:
     return hashlib.sha256(b"\0".join(found)).hexdigest() if found else ""
 
 
-def mailmap_of(repository: Repository, stop: Cancellation) -> str:
-    """Blob of HEAD's ``.mailmap``; empty when there is none."""
-    raw = git_bytes(repository.git_dir, ["cat-file", "--batch-check"], stdin=b"HEAD:.mailmap\n", cancellation=stop)
-    oid, _, rest = raw.decode("ascii", "replace").partition(" ")
-    return oid if rest.startswith("blob ") else ""
+def _identity(order: Order) -> str:
+    return f"history {hashlib.sha256(repr((order.git_dir, order.oids)).encode()).hexdigest()}"

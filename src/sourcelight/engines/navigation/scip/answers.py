@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.model import Found
 from sourcelight.engines.navigation.scip.decode import ScipError, last_descriptor
-from sourcelight.engines.navigation.scip.index import LARGEST_FILE, NAMES, ScipIndex, given_path
+from sourcelight.engines.navigation.scip.index import (
+    MAX_COMMITTED_BYTES,
+    MAX_COMMITTED_OCCURRENCES,
+    NAMES,
+    ScipIndex,
+    given_path,
+)
 from sourcelight.repos import ObjectReader
 
 if TYPE_CHECKING:
@@ -38,6 +44,7 @@ def _read(project: Project, workspace: Workspace) -> ScipIndex | str | None:
     try:
         data = given.read_bytes()
         name = given.name
+        limit = None
     except OSError:
         document = project.first(NAMES)
         if document is None:
@@ -45,12 +52,12 @@ def _read(project: Project, workspace: Workspace) -> ScipIndex | str | None:
         name = document.shown_path
         with ObjectReader(project.target.repository) as reader:
             size = reader.size(document.blob_id) or 0
-            held = reader.read(document.blob_id) if size <= LARGEST_FILE else None
+            held = reader.read(document.blob_id, MAX_COMMITTED_BYTES) if size <= MAX_COMMITTED_BYTES else None
         if held is None:
-            return f"The SCIP index {name} of {project.name} is missing or larger than {LARGEST_FILE:,} bytes."
-        data = held
+            return f"The SCIP index {name} of {project.name} is missing or larger than {MAX_COMMITTED_BYTES:,} bytes."
+        data, limit = held, MAX_COMMITTED_OCCURRENCES
     try:
-        return ScipIndex.read(project, data)
+        return ScipIndex.read(project, data, limit)
     except ScipError as error:
         return f"The SCIP index {name} of {project.name} can't be used: {error}."
 

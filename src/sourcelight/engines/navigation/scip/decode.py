@@ -17,6 +17,9 @@ DEFINITION = 1
 UTF8, UTF16, UTF32 = 1, 2, 3
 """Values of `ScipDocument.encoding`: what columns count. 0: not said."""
 
+MAX_DOCUMENT_OCCURRENCES = 500_000
+"""Occurrences in one file; a file large enough for more is not parsed either."""
+
 _LARGEST = 1 << 31
 
 
@@ -115,6 +118,8 @@ def _document(data: bytes, at: int, end: int) -> ScipDocument:
             one = _occurrence(data, low, high)
             if one is not None:
                 found.occurrences.append(one)
+                if len(found.occurrences) > MAX_DOCUMENT_OCCURRENCES:
+                    raise ScipError(f"a file has more than {MAX_DOCUMENT_OCCURRENCES:,} occurrences")
         elif number == 6 and value is not None:
             found.encoding = value
     return found

@@ -18,7 +18,11 @@ NAMES = (b"index.scip", b".scip/index.scip", b"dump.scip")
 """Where an index file may lie in a repository."""
 
 LARGEST_FILE = 256 * 1024 * 1024
-"""Bytes of an index file that are read."""
+"""Bytes of an index file that an operator gives."""
+
+MAX_COMMITTED_BYTES = 32 << 20
+MAX_COMMITTED_OCCURRENCES = 500_000
+"""Size of an index file that the repository itself holds: it packs well, and takes many times its size in memory."""
 
 FOLDER = "scip"
 
@@ -49,11 +53,12 @@ class ScipIndex:
     left_out: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, project: Project, data: bytes) -> ScipIndex:
-        """Read an index file for a project; raises `ScipError`."""
+    def read(cls, project: Project, data: bytes, limit: int | None = None) -> ScipIndex:
+        """Read an index file for a project, of at most `limit` occurrences; raises `ScipError`."""
         index = cls(project)
         found: dict[str, list[tuple[bytes, Spot]]] = defaultdict(list)
         counts: dict[str, int] = defaultdict(int)
+        total = 0
         for one in read_documents(data):
             path = one.path.encode().replace(b"\\", b"/").removeprefix(b"./")
             document = project.document(path)
@@ -61,6 +66,9 @@ class ScipIndex:
                 counts["files"] += 1
                 continue
             spots = index.spots.setdefault(path, {})
+            total += len(one.occurrences)
+            if limit is not None and total > limit:
+                raise ScipError(f"it has more than {limit:,} occurrences; import it for this machine to have it read")
             for spot in _spots(one, document.text, document.language):
                 if spot is None:
                     counts["places"] += 1

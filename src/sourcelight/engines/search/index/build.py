@@ -59,8 +59,8 @@ class Source(Protocol):
         """Give the files of a commit."""
         ...
 
-    def read(self, blob_id: bytes) -> bytes | None:
-        """Give a content, None when it is missing."""
+    def read(self, blob_id: bytes, limit: int = ..., /) -> bytes | None:
+        """Give a content, None when it is missing or has more than `limit` bytes."""
         ...
 
     def size(self, blob_id: bytes) -> int | None:
@@ -268,10 +268,10 @@ class _Work:
         limit = min(self._order.max_file_size, LARGEST_DOCUMENT)
         for blob_id in ids:
             self._order.stop()
-            size = self._source.size(blob_id) if limit < LARGEST_DOCUMENT else 0
-            text = None if size is None or size > limit else self._source.read(blob_id)
+            text = self._source.read(blob_id, limit)
             self.read_files += 1
             if text is None:
+                size = self._source.size(blob_id)
                 self.known.reasons[blob_id] = (_MISSING, -1) if size is None or size <= limit else (_TOO_LARGE, size)
                 continue
             self.read_bytes += len(text)

@@ -21,6 +21,10 @@ from sourcelight.engines.tools.model import Arguments, CallContext
 from sourcelight.engines.tools.places import clean_path
 from sourcelight.repos import ObjectReader, find_entry, resolve
 
+MAX_BLAME_BYTES = 16 << 20
+MAX_BLAME_LINES = 500_000
+"""Size of a file above which git is not asked who wrote it: git would hold many versions of it."""
+
 _YEAR_S = 1970
 _FEW_FILES = 8
 
@@ -37,10 +41,16 @@ def blame(arguments: Arguments, context: CallContext) -> Answer:
         entry = find_entry(reader, commit, path, revision)
         if entry.kind in {"directory", "submodule"}:
             raise CallError(f"blame: {path or '/'} is no file but a {entry.kind}", call="blame", argument="path")
-        data = reader.read(entry.object_id)
+        size = reader.size(entry.object_id)
+        data = reader.read(entry.object_id, MAX_BLAME_BYTES)
         raw = _raw_path(reader, commit, entry.path)
+    if size is not None and size > MAX_BLAME_BYTES:
+        raise CallError(_too_large(path, f"{size:,} bytes", f"{MAX_BLAME_BYTES:,}"), call="blame", argument="path")
     if data is None:
         raise PathNotFound(repository.name, revision, path, "this clone does not hold the content of the file")
+    count = data.count(b"\n")
+    if count > MAX_BLAME_LINES:
+        raise CallError(_too_large(path, f"{count:,} lines", f"{MAX_BLAME_LINES:,}"), call="blame", argument="path")
     lines = data.split(b"\n")
     if not lines[-1]:
         lines.pop()
@@ -89,6 +99,10 @@ def blame(arguments: Arguments, context: CallContext) -> Answer:
     incomplete = bool(repository.incomplete) and any(each.boundary for each in commits)
     notices = (f"This is a {repository.incomplete} clone: boundary lines may be older.",) if incomplete else ()
     return Answer("blame_lines", table, facts, not incomplete, notices)
+
+
+def _too_large(path: str, what: str, limit: str) -> str:
+    return f"blame: {path} is too large: it has {what}, and the limit is {limit}; diff_search finds who changed a text"
 
 
 def _raw_path(reader: ObjectReader, commit: str, path: str) -> bytes:

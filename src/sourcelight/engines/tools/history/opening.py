@@ -223,6 +223,6 @@ def _open(context: CallContext, wanted: _Wanted, found: Histories) -> None:
     found.opened.append(opened)
     unread = int((history.commits.unread & opened.mask).sum())
     if unread:
-        lack(f"{repository.name}: the changes of {unread:,} commits are not counted, as objects are missing.")
+        lack(f"{repository.name}: the changes of {unread:,} commits are not counted: objects are missing or too large.")
     if history.shallow:
         lack(f"{repository.name} is a {history.shallow} clone: its older history is missing.")

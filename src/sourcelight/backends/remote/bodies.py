@@ -1,0 +1,100 @@
+"""Bodies of a service's answers, unpacked in small portions and only up to a size.
+
+The HTTP libraries unpack each portion whole, through as many codings as an answer names: a few kilobytes become
+gigabytes. Here one coding is undone, a portion at a time, and what comes of it is counted.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+from sourcelight.core.errors import ProtocolError, StreamBroken
+from sourcelight.core.wire.framing import MAX_EVENT_BYTES
+
+MAX_BODY_BYTES = 64 << 20
+"""Unpacked bytes of an answer that is no stream, and of each event of one that is."""
+
+_PORTION_BYTES = 1 << 18
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+def bound_bodies(stream_base: Any) -> Callable[[Any], Awaitable[None]]:
+    """Make a hook for answers of an HTTP client, which bounds their bodies before anything is read of them.
+
+    Parameters
+    ----------
+    stream_base
+        ``AsyncByteStream`` of the client's library.
+
+    Returns
+    -------
+    callable
+        For ``event_hooks={"response": [...]}``, before other hooks. It raises `ProtocolError` for a coding that was
+        not asked for, and reading an answer does for one that is too large (`StreamBroken` for a damaged one).
+    """
+
+    class Bounded(stream_base):  # type: ignore[misc]  # the base is that of the library in use
+        def __init__(self, stream: Any, *, packed: bool, by_event: bool, where: str) -> None:
+            self._stream = stream
+            self._packed = packed
+            self._count = _count_events if by_event else _count_all
+            self._where = where
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            size = 0
+            unpacker = zlib.decompressobj(_GZIP) if self._packed else None
+            async for raw in self._stream:
+                rest = raw
+                while rest:
+                    portion, rest = _unpacked(unpacker, rest, self._where)
+                    size = self._count(size, portion)
+                    if size > MAX_BODY_BYTES:
+                        raise ProtocolError(f"{self._where} answered with more than {MAX_BODY_BYTES:,} bytes at once")
+                    if portion:
+                        yield portion
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+    async def bound(response: Any) -> None:
+        coding = response.headers.get("Content-Encoding", "").strip().lower()
+        where = response.request.url.host
+        if coding not in {"", "identity", "gzip", "x-gzip"}:
+            await response.aclose()
+            raise ProtocolError(f"{where} answered in a coding that was not asked for: {coding[:40]!r}")
+        if coding:
+            del response.headers["Content-Encoding"]
+        kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        response.stream = Bounded(
+            response.stream, packed=coding.endswith("gzip"), by_event=kind == "text/event-stream", where=where
+        )
+
+    return bound
+
+
+def _unpacked(unpacker: Any, raw: bytes, where: str) -> tuple[bytes, bytes]:
+    """A portion of what `raw` unfolds to, and what of it is left."""
+    if unpacker is None:
+        return raw, b""
+    if unpacker.eof:
+        return b"", b""  # what follows the end is padding
+    try:
+        portion = unpacker.decompress(raw, _PORTION_BYTES)
+    except zlib.error as error:
+        raise StreamBroken(f"the stream from {where} broke: damaged gzip: {error}") from None
+    return portion, unpacker.unconsumed_tail
+
+
+def _count_all(size: int, portion: bytes) -> int:
+    return size + len(portion)
+
+
+def _count_events(size: int, portion: bytes) -> int:
+    """Bytes since the last blank line; one that is cut between portions counts to the next event."""
+    ends = max(portion.rfind(b"\n\n"), portion.rfind(b"\n\r\n"), portion.rfind(b"\r\r"))
+    if ends < 0:
+        return size + len(portion)
+    # The decoder of events bounds each of them; a first one is looked at here with what came before.
+    return size + len(portion) if size + ends > MAX_EVENT_BYTES else len(portion) - ends

@@ -1,0 +1,111 @@
+"""Some lines of a file, taken from its content as it comes: a file of gigabytes is neither held nor split whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.errors import GitFailed
+from sourcelight.engines.history.commands import git_chunks
+from sourcelight.repos import ObjectReader
+from sourcelight.repos.objects import MAX_CONTENT_BYTES
+
+MAX_RANGE_BYTES = 32 << 20
+"""Bytes of lines that are given at once."""
+
+_CHUNK_BYTES = 1 << 18
+_STREAM_DATA_BYTES = 256 << 20
+
+
+@dataclass(slots=True)
+class LineRange:
+    """Lines of a file.
+
+    Attributes
+    ----------
+    lines
+        Content of the lines asked for, without their ends; fewer when they have more than `MAX_RANGE_BYTES`.
+    range_bytes
+        Bytes of all lines asked for, with one for the end of each.
+    total_lines, total_bytes
+        Of the whole file.
+    is_binary
+        Whether a NUL byte was met; nothing else counts then.
+    """
+
+    lines: list[bytes] = field(default_factory=list)
+    range_bytes: int = 0
+    total_lines: int = 0
+    total_bytes: int = 0
+    is_binary: bool = False
+
+
+def read_lines(
+    reader: ObjectReader, blob_id: bytes, first: int, last: int | None, cancellation: Cancellation | None = None
+) -> LineRange | None:
+    """Read the lines `first` to `last` (from 1, both included; None: to the end); None when git can't give the file.
+
+    A file above `MAX_CONTENT_BYTES` is read by git, which passes on large contents piece by piece.
+    """
+    size = reader.size(blob_id)
+    if size is None:
+        return None
+    if size <= MAX_CONTENT_BYTES:
+        data = reader.read(blob_id)
+        return None if data is None else select_lines(_cut(data), first, last)
+    if reader.repository.kind != "git":
+        return None
+    chunks = git_chunks(
+        reader.repository.git_dir,
+        ["cat-file", "blob", blob_id.hex()],
+        cancellation=cancellation,
+        data_bytes=_STREAM_DATA_BYTES,
+    )
+    try:
+        return select_lines(chunks, first, last)
+    except GitFailed:
+        return None
+
+
+def select_lines(chunks: Iterable[bytes], first: int, last: int | None) -> LineRange:
+    """Take the lines `first` to `last` (from 1, both included; None: to the end) of a content that comes in pieces."""
+    found = LineRange()
+    held = 0
+    line: list[bytes] = []
+    number = 1
+    ends_open = False
+    for chunk in chunks:
+        found.total_bytes += len(chunk)
+        if b"\0" in chunk:
+            found.is_binary = True
+            break
+        after = number + chunk.count(b"\n")
+        if after >= first and (last is None or number <= last):
+            *whole, rest = chunk.split(b"\n")
+            for at, part in enumerate(whole, number):
+                if first <= at and (last is None or at <= last):
+                    found.range_bytes += len(part) + 1
+                    held += len(part)
+                    if held <= MAX_RANGE_BYTES:
+                        found.lines.append(b"".join([*line, part]))
+                    line = []
+            if rest and first <= after and (last is None or after <= last):
+                found.range_bytes += len(rest)
+                held += len(rest)
+                if held <= MAX_RANGE_BYTES:
+                    line.append(rest)
+        number = after
+        ends_open = not chunk.endswith(b"\n")
+    found.total_lines = number if ends_open else number - 1
+    if ends_open and first <= number and (last is None or number <= last):
+        found.range_bytes += 1
+        if held <= MAX_RANGE_BYTES:
+            found.lines.append(b"".join(line))
+    return found
+
+
+def _cut(data: bytes) -> Iterator[bytes]:
+    view = memoryview(data)
+    for start in range(0, len(data), _CHUNK_BYTES):
+        yield bytes(view[start : start + _CHUNK_BYTES])

@@ -1,0 +1,152 @@
+"""A temporary git directory of ours over the objects of a repository: git then reads no word of its configuration.
+
+A repository's author chooses its configuration, hooks, attributes and remotes, and most of these can name a program. So
+git works in a directory that holds our own configuration, the border of a shallow clone, grafts, and the place of the
+objects; refs are given to it as ids. There is no remote in it, so that no git fetches a missing object, however old.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from sourcelight.core.errors import RepositoryError
+from sourcelight.repos.handles import open_handle
+from sourcelight.repos.repository import common_dir
+
+if TYPE_CHECKING:
+    import pygit2
+
+MAX_SHALLOW_BYTES = 16 << 20
+"""Size of the file that lists the border of a shallow clone: 400,000 commits."""
+
+MAX_REFS = 1_000_000
+
+_COMMIT_LINE = re.compile(rb"[0-9a-f]{40}(?: [0-9a-f]{40})*")
+_REF_NAME = re.compile(r"refs/[^\x00-\x20\x7f]+")
+_NO_HEAD = b"ref: refs/heads/none\n"
+_CONFIG = """[core]
+\trepositoryformatversion = 0
+\tbare = true
+[protocol]
+\tallow = never
+"""
+
+
+@contextlib.contextmanager
+def isolated_directory(git_dir: str, settings: Sequence[str] = (), *, with_refs: bool = False) -> Iterator[str]:
+    """Make a git directory that reads the objects of `git_dir` and nothing else of it; it is deleted at the end.
+
+    Parameters
+    ----------
+    git_dir
+        Git directory of the repository, also that of a linked work tree.
+    settings
+        Further configuration, each as ``section.key=value``.
+    with_refs
+        Whether the refs are there too, so that others can fetch from it.
+
+    Yields
+    ------
+    str
+        Path of the directory.
+
+    Raises
+    ------
+    RepositoryError
+        If the repository can't be opened (`handles.Unusable`), or holds more than is read.
+    """
+    handle = open_handle(git_dir)
+    shared = common_dir(git_dir)
+    shallow = _commit_lines(os.path.join(shared, "shallow"))
+    grafts = _commit_lines(os.path.join(shared, "info", "grafts"))
+    with tempfile.TemporaryDirectory(prefix="sourcelight-git-") as directory:
+        for name in ("objects/info", "refs"):
+            os.makedirs(os.path.join(directory, name))
+        objects = os.path.abspath(os.path.join(shared, "objects"))
+        _write(directory, "objects/info/alternates", _quoted_path(objects) + b"\n")
+        _write(directory, "config", (_CONFIG + "".join(map(_setting, settings))).encode())
+        _write(directory, "HEAD", _head(handle) if with_refs else _NO_HEAD)
+        if shallow:
+            _write(directory, "shallow", shallow)
+        if grafts:
+            os.makedirs(os.path.join(directory, "info"))
+            _write(directory, "info/grafts", grafts)
+        if with_refs:
+            _write(directory, "packed-refs", _packed_refs(handle))
+        yield directory
+
+
+def _write(directory: str, name: str, content: bytes) -> None:
+    with open(os.path.join(directory, name), "wb") as file:
+        file.write(content)
+
+
+def _setting(setting: str) -> str:
+    name, _, value = setting.partition("=")
+    section, _, key = name.rpartition(".")
+    quoted = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'[{section}]\n\t{key} = "{quoted}"\n'
+
+
+def _quoted_path(path: str) -> bytes:
+    """A path as a line of git's list of alternates: one with a newline, or a leading mark, is written as in C."""
+    raw = os.fsencode(path)
+    if b"\n" not in raw and not raw.startswith((b'"', b"#")):
+        return raw
+    return b'"' + raw.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
+
+
+def _head(handle: pygit2.Repository) -> bytes:
+    """Content of HEAD: its branch, or its commit where it names none."""
+    import pygit2
+
+    try:
+        target = handle.lookup_reference("HEAD").target
+    except (KeyError, ValueError, pygit2.GitError):
+        return _NO_HEAD
+    if isinstance(target, str):
+        return b"ref: " + os.fsencode(target) + b"\n" if _REF_NAME.fullmatch(target) else _NO_HEAD
+    return str(target).encode() + b"\n"
+
+
+def _packed_refs(handle: pygit2.Repository) -> bytes:
+    import pygit2
+
+    try:
+        names = [os.fsdecode(name) for name in handle.raw_listall_references()]
+    except pygit2.GitError as error:
+        raise RepositoryError(f"the refs of {handle.path} can't be read: {error}") from error
+    if len(names) > MAX_REFS:
+        raise RepositoryError(f"{handle.path} has {len(names):,} refs; at most {MAX_REFS:,} are read")
+    lines = []
+    for name in sorted(names):
+        try:
+            target = handle.lookup_reference(name).resolve().target
+        except (KeyError, ValueError, pygit2.GitError):
+            continue  # a symbolic ref that leads nowhere
+        if _REF_NAME.fullmatch(name):
+            lines.append(f"{target} {name}\n")
+    return os.fsencode("".join(lines))
+
+
+def _commit_lines(path: str) -> bytes:
+    """Lines of commits in a file of git's: the border of a shallow clone, or grafts; empty when there is no file."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        descriptor = os.open(path, flags)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise RepositoryError(f"{path} can't be read: {error.strerror}") from error
+    with os.fdopen(descriptor, "rb") as file:
+        info = os.fstat(descriptor)
+        if not stat.S_ISREG(info.st_mode) or info.st_size > MAX_SHALLOW_BYTES:
+            raise RepositoryError(f"{path} is no file that git writes, or is above {MAX_SHALLOW_BYTES:,} bytes")
+        content = file.read(MAX_SHALLOW_BYTES)
+    return b"".join(line + b"\n" for line in content.splitlines() if _COMMIT_LINE.fullmatch(line))

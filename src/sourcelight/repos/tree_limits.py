@@ -1,0 +1,117 @@
+"""How large the tree of a commit may be: looked at before a path is made, since trees may name one folder many times.
+
+A few kilobytes of nested trees can name more files than there are atoms, or paths of megabytes. What a tree names is
+summed up over its distinct folders, so that looking costs what is stored, and not what is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sourcelight.core.errors import RepositoryError
+
+MAX_FILES = 5_000_000
+"""Files of a commit."""
+
+MAX_PATH_BYTES = 4096
+"""Bytes of a path; no file system that git knows takes more."""
+
+MAX_REPEATS = 4
+"""How many times as many entries a tree may name as are stored, beyond `FREE_ENTRIES`."""
+
+FREE_ENTRIES = 100_000
+MAX_AVERAGE_PATH_BYTES = 256
+"""Bytes of paths for each entry, beyond `FREE_PATH_BYTES`."""
+
+FREE_PATH_BYTES = 32 << 20
+
+FOLDER_MODES = frozenset({b"40000", b"040000"})
+_Entries = list[tuple[bytes, bytes, bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """What a folder names, with all below it: entries, bytes of their paths within it, and of the longest path."""
+
+    entries: int
+    path_bytes: int
+    longest: int
+
+
+def check_tree(root: bytes, read: Callable[[bytes], _Entries | None], repository: str) -> None:
+    """Raise `RepositoryError` when a tree names more than is read.
+
+    Parameters
+    ----------
+    root
+        Id of the top folder.
+    read
+        Gives mode, name and id of the entries of a folder, None for one that can't be read; called once for each.
+    repository
+        Name for the message.
+    """
+    sizes: dict[bytes, _Size] = {}
+    opened: dict[bytes, _Opened] = {}
+    stored = 0
+    waiting = [root]
+    while waiting:
+        tree_id = waiting[-1]
+        if tree_id in sizes:
+            waiting.pop()
+            continue
+        folder = opened.pop(tree_id, None)
+        if folder is None:
+            entries = read(tree_id) or []
+            stored += len(entries)
+            _check_count(stored, stored, 0, repository)
+            names = [entry[1] for entry in entries]
+            inner = [(entry[1], entry[2]) for entry in entries if entry[0] in FOLDER_MODES]
+            folder = _Opened(len(names), sum(map(len, names)), max(map(len, names), default=0), inner)
+            unknown = {object_id for _, object_id in inner if object_id not in sizes and object_id not in opened}
+            if unknown:
+                opened[tree_id] = folder
+                waiting += unknown
+                continue
+        waiting.pop()
+        size = sizes[tree_id] = folder.size(sizes)
+        if size.longest > MAX_PATH_BYTES:
+            raise RepositoryError(
+                f"{repository} holds a path of {size.longest:,} bytes or more; at most {MAX_PATH_BYTES:,} are read"
+            )
+        _check_count(size.entries, size.entries, 0, repository)  # numbers stay small
+    total = sizes[root]
+    _check_count(total.entries, stored, total.path_bytes, repository)
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """What stands in a folder itself, and the folders in it by name and id."""
+
+    entries: int
+    name_bytes: int
+    longest: int
+    folders: list[tuple[bytes, bytes]]
+
+    def size(self, sizes: dict[bytes, _Size]) -> _Size:
+        """Its size, those of its folders being known."""
+        count, path_bytes, longest = self.entries, self.name_bytes, self.longest
+        for name, object_id in self.folders:
+            inner = sizes.get(object_id)  # None for one that holds itself, which no hash allows
+            if inner is not None:
+                count += inner.entries
+                path_bytes += inner.path_bytes + inner.entries * (len(name) + 1)
+                longest = max(longest, len(name) + 1 + inner.longest)
+        return _Size(count, path_bytes, longest)
+
+
+def _check_count(entries: int, stored: int, path_bytes: int, repository: str) -> None:
+    if entries > MAX_FILES:
+        raise RepositoryError(f"{repository} names more than {MAX_FILES:,} files and folders in one commit")
+    if entries > FREE_ENTRIES and entries > MAX_REPEATS * stored:
+        raise RepositoryError(
+            f"{repository} names {entries:,} files and folders in one commit by naming the same {stored:,} again and "
+            f"again; at most {MAX_REPEATS} times are read"
+        )
+    if path_bytes > FREE_PATH_BYTES + MAX_AVERAGE_PATH_BYTES * stored:
+        raise RepositoryError(f"{repository} has {path_bytes:,} bytes of paths in one commit, more than are read")

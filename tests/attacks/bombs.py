@@ -1,0 +1,75 @@
+"""Repositories of a few kilobytes that name, or unfold to, gigabytes."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from sourcelight.testing import RepositoryBuilder
+
+Entry = tuple[bytes, bytes, bytes]  # mode, name, 40 hex digits
+
+
+def write_object(repo: RepositoryBuilder, kind: bytes, parts: Iterable[bytes], size: int) -> str:
+    """Write a loose object piece by piece; gives its name."""
+    packer, name, packed = zlib.compressobj(1), hashlib.sha1(usedforsecurity=False), bytearray()
+    for part in (b"%s %d\0" % (kind, size), *parts):
+        name.update(part)
+        packed += packer.compress(part)
+    packed += packer.flush()
+    oid = name.hexdigest()
+    place = repo.path / ".git" / "objects" / oid[:2] / oid[2:]
+    place.parent.mkdir(exist_ok=True)
+    if not place.exists():
+        place.write_bytes(packed)
+    return oid
+
+
+def write_tree(repo: RepositoryBuilder, entries: Iterable[Entry]) -> str:
+    """Write a folder."""
+    raw = b"".join(b"%s %s\0%s" % (mode, name, bytes.fromhex(oid.decode())) for mode, name, oid in entries)
+    return write_object(repo, b"tree", [raw], len(raw))
+
+
+def commit_tree(repo: RepositoryBuilder, tree: str, message: bytes = b"bomb\n") -> str:
+    """Commit a folder to main."""
+    raw = b"tree %s\nauthor A <a@x> 1700000000 +0000\ncommitter A <a@x> 1700000000 +0000\n\n" % tree.encode() + message
+    commit = write_object(repo, b"commit", [raw], len(raw))
+    repo.git("update-ref", "refs/heads/main", commit)
+    return commit
+
+
+def nested_folders(path: Path, depth: int = 2000) -> RepositoryBuilder:
+    """A folder in a folder and so on, with a file in each: the paths together have hundreds of megabytes."""
+    repo = RepositoryBuilder(path)
+    blob = repo.git("hash-object", "-w", "--stdin", stdin=b"x\n").encode()
+    tree = write_tree(repo, [(b"100644", b"f", blob)])
+    for _ in range(depth):
+        tree = write_tree(repo, [(b"40000", b"d" * 250, tree.encode()), (b"100644", b"f", blob)])
+    commit_tree(repo, tree)
+    return repo
+
+
+def wide_tree(path: Path, wide: int = 160, deep: int = 3) -> RepositoryBuilder:
+    """Folders that hold one folder many times: 160 entries a folder name 4 million files below the limit of files."""
+    repo = RepositoryBuilder(path)
+    blob = repo.git("hash-object", "-w", "--stdin", stdin=b"x\n").encode()
+    tree = write_tree(repo, [(b"100644", b"f%03d" % at, blob) for at in range(wide)])
+    for _ in range(deep - 1):
+        tree = write_tree(repo, [(b"40000", b"d%03d" % at, tree.encode()) for at in range(wide)])
+    commit_tree(repo, tree)
+    return repo
+
+
+def large_file(path: Path, megabytes: int = 400) -> RepositoryBuilder:
+    """A text of many megabytes, of short lines."""
+    repo = RepositoryBuilder(path)
+    block = b"".join(b"line %d\n" % at for at in range(74_898))
+    block = block[: 1 << 20].rpartition(b"\n")[0] + b"\n"
+    blob = write_object(repo, b"blob", (block for _ in range(megabytes)), len(block) * megabytes)
+    small = repo.git("hash-object", "-w", "--stdin", stdin=b"needle\n")
+    tree = write_tree(repo, [(b"100644", b"large.txt", blob.encode()), (b"100644", b"small.txt", small.encode())])
+    commit_tree(repo, tree)
+    return repo

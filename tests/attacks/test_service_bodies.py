@@ -1,0 +1,100 @@
+"""What a service sends is bounded after it is unpacked."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sourcelight as sl
+from attacks.memory import peak_bytes
+from backends.loopback_app import served
+from sourcelight.core.errors import StreamBroken
+
+BOMB_BYTES = 512 << 20
+
+
+def packed(size: int, head: bytes = b"") -> bytes:
+    packer = zlib.compressobj(9, wbits=31)
+    block = b" " * (1 << 20)
+    return b"".join([packer.compress(head), *(packer.compress(block) for _ in range(size >> 20)), packer.flush()])
+
+
+def answering(body: bytes, kind: str, coding: str) -> Any:
+    """An application that answers everything alike."""
+
+    async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            while True:
+                message = await receive()
+                await send({"type": f"{message['type']}.complete"})
+                if message["type"] == "lifespan.shutdown":
+                    return
+        headers = [(b"content-type", kind.encode())] + [(b"content-encoding", coding.encode())] * bool(coding)
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        for start in range(0, len(body), 60_000):
+            await send({"type": "http.response.body", "body": body[start : start + 60_000], "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    return app
+
+
+ASK = """
+import warnings; warnings.simplefilter("ignore")
+said = []
+for url, method, arguments in asks:
+    with sourcelight.connect(url, "token", retries=0) as client:
+        try:
+            getattr(client, method)(*arguments)
+        except sourcelight.SourcelightError as error:
+            said.append(type(error).__name__ + " " + str(error))
+answer = " | ".join(said)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no measure of a child's memory")
+def test_answers_that_unfold_to_gigabytes_are_refused(tmp_path: Path) -> None:
+    stream = packed(BOMB_BYTES, b"event: matches\ndata: ")
+    body = packed(BOMB_BYTES, b"[")
+    with (
+        served(answering(stream, "text/event-stream", "gzip")) as events,
+        served(answering(body, "application/json", "gzip")) as answers,
+        served(answering(stream, "text/event-stream", "gzip")) as tools,
+        served(answering(gzip.compress(body), "application/json", "gzip, gzip")) as twice,
+    ):
+        asks = [
+            (events, "search", ["x"]),
+            (answers, "deepsearch_list", []),
+            (answers, "read_file", ["r", "p"]),
+            (tools, "read_file", ["r", "p"]),
+            (twice, "search", ["x"]),
+            (twice, "read_file", ["r", "p"]),
+        ]
+        taken, answer = peak_bytes(ASK, tmp_path, asks=asks)
+    said = answer.split(" | ")
+    assert len(said) == len(asks)
+    # The SDK keeps the reason of a broken stream of events to itself.
+    assert [text.split()[0] for text in said] == ["ProtocolError"] * 3 + ["StreamBroken"] + ["ProtocolError"] * 2, said
+    assert taken < 300 << 20, f"{taken:,}"
+
+
+@pytest.mark.parametrize("coding", ["", "gzip"])
+def test_an_answer_is_read_as_it_was_sent(coding: str) -> None:
+    text = b'event: progress\ndata: {"matchCount": 0, "done": true}\n\nevent: done\ndata: {}\n\n'
+    body = gzip.compress(text) if coding else text
+    with served(answering(body, "text/event-stream", coding)) as url, sl.connect(url, "token", retries=0) as client:
+        assert len(client.search("x")) == 0
+
+
+def test_damaged_gzip_is_said() -> None:
+    app = answering(b"no gzip at all", "text/event-stream", "gzip")
+    with (
+        served(app) as url,
+        sl.connect(url, "token", retries=0) as client,
+        pytest.raises(StreamBroken, match="damaged gzip"),
+    ):
+        client.search("x")
