@@ -21,6 +21,14 @@ settings.register_profile(
     "repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 
+settings.register_profile(
+    "thorough",
+    max_examples=5_000,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+    print_blob=True,
+)
+
 
 def pytest_configure() -> None:
     """Let tests interrupt themselves: a run in the background, or one of several, starts with interrupts ignored."""
@@ -29,9 +37,15 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where tests run in several processes, keep those of a file in one, and all that ask the cluster in another."""
+    """Where tests run in several processes, keep those of a file in one, and all that ask the cluster in another.
+
+    Tests in a folder `attacks` have the mark of that name.
+    """
     for item in items:
+        if item.path.parent.name == "attacks":
+            item.add_marker(pytest.mark.attack)
         group = "cluster" if item.path.parent.name in {"cluster", "contract"} else item.nodeid.partition("::")[0]
         item.add_marker(pytest.mark.xdist_group(group))
 

@@ -16,7 +16,7 @@ from sourcelight.testing import RepositoryBuilder
 
 _SCRIPT = Path(__file__).with_name("damage.py")
 _ATTEMPTS = int(os.environ.get("SOURCELIGHT_DAMAGES", "300"))
-_FIRST_SEED = int(os.environ.get("SOURCELIGHT_SEED", "1"))
+_FIRST_SEED = int(os.environ.get("SOURCELIGHT_DAMAGE_SEED", "1"))
 _FILES = {f"code/{at}.py": f"def needle_{at}():\n    return {at}  # needle\n" for at in range(40)}
 # In a process of its own, so that a crash is seen: opens, asks, damages what is mapped, asks twice more.
 _UNDER_A_READER = """
@@ -52,7 +52,7 @@ def repository(tmp_path: Path) -> RepositoryBuilder:
 
 
 @pytest.mark.attack
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(7200)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="each damage takes a fork")
 def test_no_damage_of_a_file_crashes_or_shortens_a_complete_answer(tmp_path: Path) -> None:
     # Two processes, for two cores; the first one makes the sample for both.
