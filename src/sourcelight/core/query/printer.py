@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from typing import Any
 
 from sourcelight.core.errors import QueryError
@@ -17,7 +20,9 @@ from sourcelight.core.query.rewrite import escape_bare_parens
 
 _CONTROLS = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _SLASHED = re.compile(r"\\(?=[\\/nrt]|\Z)|/")
+_LEAN_QUOTED = re.compile(r"""\\(?=[\\"nrt]|\Z)|\"""")  # other escapes inside a pattern's quotes stay as they are
 _OPEN_MARK = re.compile(r"""(["'/])(?:(?!\1)[^\\]|\\.)*\\?""", re.DOTALL)  # a later term may close it
+_EMPTY_FILTER = "file:"
 _SAFE_VALUE = re.compile(r"(?:[\w./^$@:*+|-]|\\[.\w+-])+", re.ASCII)
 _META_PLAIN = re.compile(r"[\w.@+*-][\w.@+* -]*(?<! )")
 
@@ -54,13 +59,17 @@ def to_text(node: Node | None, pattern_type: str = "keyword") -> str:
     check_depth(node)
     chosen = _pattern_type_of(node)
     effective = chosen or pattern_type
-    # A patternType: must win whatever a search asks for.
+    # A patternType: must win whatever a search asks for. Text to find that holds another one may come before it.
     requested = PATTERN_TYPES if chosen else (pattern_type,)
     expected = _comparable(node)
-    for is_explicit in (False, True):
-        text = _Printer(effective, is_explicit=is_explicit).text(node, 0)
+    tried: set[str] = set()
+    for written, style in product(dict.fromkeys((effective, pattern_type)), _STYLES):
+        text = _Printer(written, style).text(node, 0)
+        if text in tried:
+            continue
+        tried.add(text)
         check_text(text)
-        if _reads_as(text, requested, effective, expected):
+        if _reads_as(text, requested, written, expected):
             return text
     raise QueryError(
         f"no query of type {effective} reads as this expression",
@@ -137,13 +146,45 @@ def slash_regexp(regexp: str) -> str:
     return f"/{_SLASHED.sub(lambda found: chr(92) + found.group(), regexp)}/"
 
 
-class _Printer:
-    """Writes nodes in one pattern type; `is_explicit` writes every AND, every nested group and all slashes."""
+@dataclass(frozen=True, slots=True)
+class _Style:
+    """One of the ways to write a tree, as where parentheses are text depends on what stands around them.
 
-    def __init__(self, pattern_type: str, *, is_explicit: bool) -> None:
+    Parameters
+    ----------
+    explicit
+        Write every AND, every nested group and all slashes.
+    groups
+        ``needed``; ``none``: AND binds closer than OR, and filters at both ends hold for all; ``marked``: an empty
+        filter, which is forgotten beside other terms, keeps the parenthesis in front of it from being text.
+    in_front
+        How many patterns stand in front of the filters beside them: an operator's word is text only where a query
+        begins, and a NOT only where it ends.
+    lean
+        Write few backslashes inside quotes: one in front of a space keeps what follows from being read as a filter.
+    """
+
+    explicit: bool
+    groups: str
+    in_front: int
+    lean: bool
+
+
+_STYLES = tuple(
+    _Style(explicit, groups, in_front, lean)
+    for lean, in_front, groups, explicit in product(
+        (False, True), (0, sys.maxsize, 1), ("needed", "none", "marked"), (False, True)
+    )
+)
+
+
+class _Printer:
+    """Writes nodes in one pattern type and style."""
+
+    def __init__(self, pattern_type: str, style: _Style) -> None:
         self._type = pattern_type
-        self._is_explicit = is_explicit
-        self._and = " " if pattern_type == "keyword" and not is_explicit else " AND "
+        self._style = style
+        self._and = " " if pattern_type == "keyword" and not style.explicit else " AND "
 
     def text(self, node: Node, depth: int) -> str:
         if isinstance(node, Filter):
@@ -152,16 +193,24 @@ class _Printer:
             return _predicate(node)
         if isinstance(node, Pattern):
             return self._pattern(node)
-        parts = [self._operand(arg, node, depth) for arg in node.args]
+        args: Sequence[Node] = node.args
+        if isinstance(node, And) and self._style.in_front:
+            filters = [arg for arg in args if isinstance(arg, Filter | Predicate)]
+            others = [arg for arg in args if not isinstance(arg, Filter | Predicate)]
+            args = [*others[: self._style.in_front], *filters, *others[self._style.in_front :]]
+        parts = [self._operand(arg, node, depth) for arg in args]
         return (" OR " if isinstance(node, Or) else self._and).join(parts)
 
     def _operand(self, arg: Node, parent: And | Or, depth: int) -> str:
         text = self.text(arg, depth + 1)
-        if not isinstance(arg, And | Or):
+        groups = self._style.groups
+        if groups == "none" or not isinstance(arg, And | Or):
             return text
         # Near the top an AND inside an OR needs its parentheses: they keep its filters from being moved out.
-        is_group = isinstance(arg, Or) or isinstance(parent, And) or depth < 2 or self._is_explicit
-        return f"({text})" if is_group and " " in text else text
+        is_group = isinstance(arg, Or) or isinstance(parent, And) or depth < 2 or self._style.explicit
+        if not is_group or " " not in text:
+            return text
+        return f"({_EMPTY_FILTER} {text})" if groups == "marked" else f"({text})"
 
     def _pattern(self, node: Pattern) -> str:
         if node.content:
@@ -172,10 +221,13 @@ class _Printer:
     def _literal(self, node: Pattern) -> str:
         if self._type in {"standard", "literal"}:
             return node.value  # there are no quotes; what can't stand bare is refused when the text is read again
-        return _in_quotes(node.value) if node.quoted or self._type == "regexp" else quote_pattern(node.value)
+        if node.quoted or self._type == "regexp":
+            return _in_quotes(node.value, lean=self._style.lean)
+        text = quote_pattern(node.value)
+        return text if text == node.value else _in_quotes(node.value, lean=self._style.lean)
 
     def _regexp(self, value: str) -> str:
-        is_bare = self._type == "regexp" and not self._is_explicit and escape_bare_parens(value) == value
+        is_bare = self._type == "regexp" and not self._style.explicit and escape_bare_parens(value) == value
         if is_bare and _alone(value, "regexp") == value:
             return value
         if not value:
@@ -237,8 +289,12 @@ def _meta(text: str, *, is_regexp: bool) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _in_quotes(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+def _in_quotes(text: str, *, lean: bool = False) -> str:
+    """Return `text` in double quotes; `lean`, for patterns only, escapes no more than it must."""
+    if lean:
+        escaped = _LEAN_QUOTED.sub(lambda found: "\\" + found.group(), text)
+    else:
+        escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     for char, written in _CONTROLS.items():
         escaped = escaped.replace(char, written)
     return f'"{escaped}"'
