@@ -117,6 +117,19 @@ def test_one_side_can_be_selected(engine: Engine) -> None:
     assert rows(engine, "type:diff repo:api retry select:file") == []
 
 
+def test_one_side_of_what_lacks_a_pattern_is_any_line_of_it(engine: Engine) -> None:
+    added = "type:diff repo:api select:commit.diff.added"
+    assert messages(engine, f"{added} not zzz") == messages(engine, added) == ["use it", "add retry"]
+    # A file whose changed lines hold the pattern is out, and each file of these commits holds it.
+    assert messages(engine, f"{added} not retry") == []
+    assert messages(engine, f"{added} not twice", pattern_type="keyword") == ["use it", "add retry"]
+    assert messages(engine, f"{added} not import not package", pattern_type="keyword") == ["use it"]
+    assert messages(engine, "type:diff repo:api not zzz select:commit.diff.removed") == ["import nothing"]
+    assert lines(engine, f"{added} not zzz") == []
+    # With a pattern beside it, lines with a match count alone.
+    assert messages(engine, f"{added} (twice or not zzz)", pattern_type="keyword") == ["use it"]
+
+
 def test_selecting_repositories_gives_each_once(engine: Engine) -> None:
     found = rows(engine, "type:commit select:repo retry")
     assert [(row["type"], row["repository"]) for row in found] == [

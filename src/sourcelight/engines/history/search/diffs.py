@@ -89,7 +89,7 @@ def find_diffs(history: History, query: DiffQuery, stopped: Stopped = never) -> 
 
     def places() -> tuple[Ints, Ints, Ints]:
         changes = np.flatnonzero(passing)
-        if query.tree is None:
+        if not patterns:  # no line makes the tree hold, so that every line of such a change counts
             rows = _of_sides(history, _rows_of(history, changes if query.shown else changes[:0]), query)
         else:
             rows = rows_of(found, query.sides)

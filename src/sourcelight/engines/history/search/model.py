@@ -119,7 +119,7 @@ class DiffQuery:
     sides
         Lines that count.
     shown
-        Whether rows are wanted where there is no tree: they are then all that the commits changed.
+        Whether rows are wanted where no term is shown, as without a tree: they are then all that the changes hold.
     changes
         ``lines``: a line that matches was added or removed (git's ``-G``). ``count``: the number of places that match
         went up or down in the file (``-S``), for a tree of one term.
