@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sourcelight.core.errors import BadParameter, QueryError, UnsupportedQuery
-from sourcelight.core.wire.request import SearchRequest, with_timeout
+from sourcelight.core.wire.request import SearchRequest
 
 REQUESTS = st.builds(
     SearchRequest,
@@ -107,27 +107,6 @@ def test_empty_is_absent_first_wins_unknown_is_ignored_and_a_blank_is_a_query() 
     assert SearchRequest.from_params([("q", "x"), ("display", "+7")]).display == 7
 
 
-@pytest.mark.parametrize(
-    ("query", "sent"),
-    [
-        ("foo", "foo timeout:1500ms"),
-        ("foo timeout:5s", "foo timeout:5s"),
-        ("TIMEOUT:5s foo", "TIMEOUT:5s foo"),
-        ("(a timeout:5s) b", "(a timeout:5s) b"),
-        ('"timeout:5s"', '"timeout:5s" timeout:1500ms'),
-        ('content:"x timeout:5s"', 'content:"x timeout:5s" timeout:1500ms'),
-        ("notimeout:5s", "notimeout:5s timeout:1500ms"),
-        ("don't timeout:5s", "don't timeout:5s"),
-        ("a or b", "(a or b) timeout:1500ms"),
-        ("(a) OR (b)", "((a) OR (b)) timeout:1500ms"),
-        ("a or b(", "a or b( timeout:1500ms"),
-        ('"a or b"', '"a or b" timeout:1500ms'),
-        ("for orb", "for orb timeout:1500ms"),
-        ('say "hello', 'timeout:1500ms say "hello'),
-        ("C:\\", "timeout:1500ms C:\\"),
-        ('\\"a', '\\"a timeout:1500ms'),
-    ],
-)
-def test_the_time_limit_travels_as_a_filter_unless_the_query_has_one(query: str, sent: str) -> None:
-    assert with_timeout(query, 1.5) == sent
-    assert with_timeout(query, None) == query
+def test_a_time_limit_that_would_be_lost_is_refused() -> None:
+    with pytest.raises(ValueError, match="timeout_s can't be sent"):
+        SearchRequest("x", timeout_s=1.5).to_params()

@@ -12,6 +12,7 @@ from dataclasses import replace
 from sourcelight.core.batches import Event, MatchBatch
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query import parse
+from sourcelight.core.query.narrowing import with_timeout
 from sourcelight.core.query.parse import effective_pattern_type
 from sourcelight.core.query.plan import patterns_of
 from sourcelight.core.wire.request import SearchRequest
@@ -34,10 +35,18 @@ def may_cross_lines(request: SearchRequest) -> bool:
 
 
 def portable(request: SearchRequest) -> SearchRequest:
-    """The same request, asking for the type that its ``patternType:`` names: not every service finds the filter.
+    """The same request as any service reads it: its time limit a filter, its type the one that ``patternType:`` names.
 
-    The reference ignores it where a ``)`` that only quotes or slashes explain keeps it from reading the query.
+    Not every service finds that filter: the reference ignores it where a ``)`` that only quotes or slashes explain
+    keeps it from reading the query.
+
+    Raises
+    ------
+    QueryError
+        No text means the query with its time limit.
     """
+    text = with_timeout(request.query, request.pattern_type, request.version, request.timeout_s)
+    request = replace(request, query=text, timeout_s=None)
     if "patterntype:" not in request.query.lower():
         return request
     try:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query.build import Expression
-from sourcelight.core.query.nodes import Alternative, Query
-from sourcelight.core.query.parse import parse
+from sourcelight.core.query.fields import ALIASES
+from sourcelight.core.query.nodes import Alternative, And, Filter, Node, Or, Query
+from sourcelight.core.query.parse import PATTERN_TYPES, parse, read_tree
 from sourcelight.core.query.plan import alternatives
 from sourcelight.core.query.printer import quote_value
 from sourcelight.core.query.rewrite import combine
@@ -33,31 +35,149 @@ def narrowed(query: Query, filters: Sequence[tuple[str, str]]) -> str:
     return conjoined(query, " ".join(f"{name}:{quote_value(value)}" for name, value in filters))
 
 
-def conjoined(query: Query, written: str) -> str:
-    """Text of `query` and of the filters `written` in front of it, which hold for every alternative.
+def conjoined(query: Query, written: str, *, behind: bool = False) -> str:
+    """Text of `query` and of the filters `written`, which hold for every alternative.
 
-    The text stays as it was typed where that is possible; where filters in front of it would not reach every
-    alternative, or would change what it says, it is written from its tree, which means the same.
+    The text stays as it was typed where that is possible, with the filters in front of it, or `behind` it, where the
+    places that errors name stay right; where they would not reach every alternative, or would change what it says, it
+    is written from its tree, which means the same.
 
     Raises
     ------
     QueryError
         `written` can't be parsed, or no text means both.
     """
-    front = parse(written, "keyword").root
-    nodes = [node for node in (front, query.root) if node is not None]
+    added = parse(written, "keyword").root
+    nodes = [node for node in (added, query.root) if node is not None]
     if not nodes:
         return query.text
-    both = combine("and", nodes)
-    expected = _meaning(alternatives(both, query.text, query.pattern_type))
-    for text in (f"{written} {query.text}".strip(), f"{written} ({query.text})"):
+    front = (f"{written} {query.text}".strip(), f"{written} ({query.text})")
+    back = (f"{query.text} {written}".strip(), f"({query.text}) {written}") if behind else ()
+    return _written(combine("and", nodes), query.pattern_type, (*back, *front))
+
+
+def conjoined_text(text: str, pattern_type: str, written: str) -> str:
+    """Text of a query and of the filters `written`, as by `conjoined`, for a text that may mean nothing without them.
+
+    Raises
+    ------
+    QueryError
+        `text` or `written` can't be read, or no text means both.
+    """
+    effective, root = read_tree(text, pattern_type)
+    both = conjoined(Query(text, effective, root, ()), written)
+    parse(both, pattern_type)
+    return both
+
+
+def with_timeout(text: str, pattern_type: str | None, version: str, timeout_s: float | None) -> str:
+    """Text of a query with a ``timeout:`` filter of `timeout_s` seconds in every alternative that has none.
+
+    Parameters
+    ----------
+    text, pattern_type, version
+        The query, and how it is read.
+    timeout_s
+        Seconds; None leaves the text as it is.
+
+    Raises
+    ------
+    QueryError
+        No text means the query with this filter. A text that has no meaning here is left as it is instead, for the
+        service to read.
+    """
+    if timeout_s is None:
+        return text
+    try:
+        query = parse(text, pattern_type, version=version)
+    except QueryError:
+        return text
+    duration = f"{max(1, round(timeout_s * 1000))}ms"
+    limited = [alternative.first("timeout") is not None for alternative in query.plan]
+    if not any(limited):
+        return conjoined(query, f"timeout:{duration}", behind=True)
+    if all(limited):
+        return text
+    filters = [() if has else (Filter("timeout", duration),) for has in limited]
+    parts = [
+        combine("and", [*added, *one.filters, *([] if one.pattern is None else [one.pattern])])
+        for one, added in zip(query.plan, filters, strict=True)
+    ]
+    return str(Expression(combine("or", parts)))
+
+
+def replaced(query: Query, name: str, value: str) -> str:
+    """Text of `query` with the filter ``name:value`` in every alternative, in place of those on the same field.
+
+    Raises
+    ------
+    QueryError
+        No text means that.
+    """
+    rest = _without(query.root, {name}) if query.root is not None else None
+    if rest == query.root:
+        return narrowed(query, [(name, value)])
+    written, text = f"{name}:{quote_value(value)}", _cut(query.text, {name})
+    node = combine("and", [Filter(name, value), *([] if rest is None else [rest])])
+    return _written(node, query.pattern_type, (f"{written} {text}".strip(), f"{written} ({text})"))
+
+
+def without(query: Query, names: Collection[str]) -> str:
+    """Text of `query` without its filters on the fields `names`; empty when nothing else is in it.
+
+    Raises
+    ------
+    QueryError
+        No text means that.
+    """
+    rest = _without(query.root, names) if query.root is not None else None
+    if rest is None or rest == query.root:
+        return "" if rest is None else query.text
+    return _written(rest, query.pattern_type, (_cut(query.text, names),))
+
+
+def in_pattern_type(text: str, pattern_type: str) -> str:
+    """Text that means what `text` does in `pattern_type`, whatever type a search asks for.
+
+    Raises
+    ------
+    QueryError
+        `text` has no meaning in that type, or no text says so.
+    """
+    query = parse(text, pattern_type)
+    named = Filter("patterntype", pattern_type)
+    node = named if query.root is None else combine("and", [named, query.root])
+    written = f"patternType:{pattern_type}"
+    candidates = (f"{text} {written}", f"({text}) {written}", f"{written} {text}", f"{written} ({text})")
+    return _written(node, pattern_type, candidates, requested=PATTERN_TYPES)
+
+
+def _written(node: Node, pattern_type: str, candidates: Iterable[str], *, requested: Sequence[str] = ()) -> str:
+    """Return the first of `candidates` that means `node`, else a text made from `node`."""
+    expected = _meaning(alternatives(node, "", pattern_type))
+    for text in candidates:
         try:
-            read = parse(text, query.pattern_type)
+            if any(parse(text, each).pattern_type != pattern_type for each in requested):
+                continue
+            read = parse(text, pattern_type)
         except QueryError:
             continue
-        if read.pattern_type == query.pattern_type and _meaning(read.plan) == expected:
+        if read.pattern_type == pattern_type and _meaning(read.plan) == expected:
             return text
-    return str(Expression(both))
+    return str(Expression(node))
+
+
+def _cut(text: str, names: Collection[str]) -> str:
+    """Return `text` without what looks like filters on `names`, also in quotes and slashes: to be read again."""
+    fields = "|".join(alias for alias, name in ALIASES.items() if name in names)
+    return re.sub(rf"""(?i)(?<![^\s(])-?(?:{fields}):(?:"[^"]*"|'[^']*'|[^\s()]*)\s*""", "", text).strip()
+
+
+def _without(node: Node, names: Collection[str]) -> Node | None:
+    if isinstance(node, And | Or):
+        args = [kept for arg in node.args if (kept := _without(arg, names)) is not None]
+        return combine("and" if isinstance(node, And) else "or", args) if args else None
+    return None if isinstance(node, Filter) and node.name in names else node
 
 
 def _meaning(plan: Iterable[Alternative]) -> list[tuple[list[str], str]]:

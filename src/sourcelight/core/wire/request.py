@@ -23,12 +23,6 @@ _MOST_CONTEXT_LINES = 2**32 - 1
 
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _UNSIGNED = re.compile(r"[0-9]+", re.ASCII)
-# Quoted text (or, unclosed, all the rest of it) apart from everything else, in the order in which it stands.
-_PIECE = re.compile(
-    r"""(?P<quoted>(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'))|(?P<open>["'].*)|(?P<plain>\\.|.)""", re.DOTALL
-)
-_TIMEOUT = re.compile(r"(?:^|[\s(])timeout:", re.IGNORECASE)
-_OR = re.compile(r"(?:^|[\s)])or(?:[\s(]|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +48,7 @@ class SearchRequest:
         Longest line of a chunk, in bytes (``max-line-len``); 0 or less: no limit.
     timeout_s
         Longest time to search, in seconds; None: no limit of the caller's.
-        It travels as a ``timeout:`` filter.
+        It travels as a ``timeout:`` filter, see `sourcelight.core.query.narrowing.with_timeout`.
     trace
         Whether a trace of the request is asked for.
     """
@@ -77,10 +71,17 @@ class SearchRequest:
     def to_params(self) -> dict[str, str]:
         """The parameters to put into an address: always ``q``, ``v`` and ``t``, others where they say something.
 
-        `timeout_s` is added to the query as a filter, unless the query has one.
+        `timeout_s` has no parameter: whoever sends the request adds it to the query first, as a filter.
+
+        Raises
+        ------
+        ValueError
+            `timeout_s` is still set, and would be lost.
         """
+        if self.timeout_s is not None:
+            raise ValueError("timeout_s can't be sent: add it to the query as timeout: first")
         params = {
-            "q": with_timeout(self.query, self.timeout_s),
+            "q": self.query,
             "v": self.version,
             "t": self.effective_pattern_type,
         }
@@ -131,55 +132,6 @@ class SearchRequest:
             max_line_len=max_line_len if max_line_len > 0 else -1,
             trace=given.get("trace") in _TRUE,
         )
-
-
-def with_timeout(query: str, timeout_s: float | None) -> str:
-    """`query` with a ``timeout:`` filter of `timeout_s` seconds, or as it is if it has one or `timeout_s` is None.
-
-    A query of alternatives is put into parentheses first, so that the filter holds for all of them. After an open
-    quote or a trailing backslash the filter would become text: there it goes in front.
-    """
-    if timeout_s is None:
-        return query
-    bare, is_open = _outside_quotes(query)
-    if _TIMEOUT.search(bare):
-        return query
-    duration = f"timeout:{max(1, round(timeout_s * 1000))}ms"
-    if is_open or query.endswith("\\"):
-        return f"{duration} {query}"
-    if _OR.search(bare) and _balanced(bare):
-        return f"({query}) {duration}"
-    return f"{query} {duration}"
-
-
-def _outside_quotes(query: str) -> tuple[str, bool]:
-    """The query with each quoted text and escaped character as ``_``, and whether a quote stays open.
-
-    A quote opens only where a term or a value may start; elsewhere (``don't``) it is a character like others.
-    """
-    out: list[str] = []
-    position = 0
-    while (piece := _PIECE.match(query, position)) is not None:
-        text = piece.group()
-        starts = position == 0 or query[position - 1] in " \t\r\n(:"
-        if piece.group("plain") is None and not starts:
-            text = text[0]
-            out.append("_")
-        elif piece.group("open") is not None:
-            return "".join(out), True
-        else:
-            out.append(text if len(text) == 1 else "_")
-        position += len(text)
-    return "".join(out), False
-
-
-def _balanced(bare: str) -> bool:
-    depth = 0
-    for character in bare:
-        depth += (character == "(") - (character == ")")
-        if depth < 0:
-            return False
-    return depth == 0
 
 
 def _pattern_type(given: dict[str, str], query: str) -> tuple[str, str]:

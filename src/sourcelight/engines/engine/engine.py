@@ -197,7 +197,7 @@ class Engine:
         read = self.read(request)
         read_s = time.monotonic() - started
         if isinstance(read, float):
-            return alerts.late_to_read(request.query, read, read_s)
+            return alerts.late_to_read(read, read_s)
         query, scopes = read
         return self.searches(self, query, scopes, request, viewer, cancellation, started, read_s=read_s).events()
 

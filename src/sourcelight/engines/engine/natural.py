@@ -17,6 +17,7 @@ from sourcelight.core.batches import Cancellation
 from sourcelight.core.batches.answers import CallObserver, CallProgress
 from sourcelight.core.errors import QueryError, SourcelightError
 from sourcelight.core.query import Query, parse
+from sourcelight.core.query.narrowing import conjoined
 from sourcelight.core.query.unsupported import refuse_unsupported
 from sourcelight.engines.engine.plan import SUPPORTED, make_plan
 from sourcelight.engines.engine.scopes.contexts import scoped
@@ -158,7 +159,7 @@ def _places(
 
 def filters_query(filters: str) -> Query:
     """Read filters as a query of files; raises `QueryError`."""
-    query = parse(f"{filters} type:file".strip(), "regexp")
+    query = parse(conjoined(parse(filters, "regexp"), "type:file", behind=True), "regexp")
     for part in query.plan:
         refuse_unsupported(part, SUPPORTED)
     return query

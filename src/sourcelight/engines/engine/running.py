@@ -354,9 +354,8 @@ class Search:
         return alert
 
     def _alert(self, plans: list[Plan], scoper: Scoper, late: list[str], allowed_s: float | None) -> Alert | None:
-        text = self.query.text
         if late and not self.tally.matches:
-            return alerts.timed_out(text, late, allowed_s)
+            return alerts.timed_out(self.query, late, allowed_s)
         if scoper.invalid:
             return alerts.invalid_revisions(scoper.invalid)
         if scoper.unsearchable:
@@ -366,7 +365,7 @@ class Search:
         if not any(plan.targets for plan in plans):
             context = next((item.context for item in self.scoped if item.context), "")
             forks, archived = bool(self.summary.forks), bool(self.summary.archived)
-            return alerts.no_repositories(text, forks=forks, archived=archived, context=context)
+            return alerts.no_repositories(self.query, forks=forks, archived=archived, context=context)
         return None
 
 

@@ -14,7 +14,8 @@ from traitlets import Bool, Enum, Float, Int
 import sourcelight
 from sourcelight.client import Client, DeepSearchAnswer, SearchResult
 from sourcelight.core.errors import CallError, NoClient, QueryError
-from sourcelight.core.query import PATTERN_TYPES, parse
+from sourcelight.core.query import PATTERN_TYPES
+from sourcelight.core.query.narrowing import conjoined_text
 from sourcelight.lab.magics.choosing import Chosen
 from sourcelight.lab.magics.options import Line, Option, replaced, split, table
 
@@ -263,9 +264,7 @@ def _text(rest: str, cell: str | None, between: str) -> str:
 
 def _of_type(kind: str, query: str, pattern_type: str) -> str:
     """The query with a type in every alternative: behind an ``or``, a filter in front would not reach."""
-    plain = f"type:{kind} {query}"
-    reached = all(alternative.first("type") for alternative in parse(plain, pattern_type).plan)
-    return plain if reached else f"type:{kind} ({query})"
+    return conjoined_text(query, pattern_type, f"type:{kind}")
 
 
 def _number(said: Line, name: str) -> int | None:

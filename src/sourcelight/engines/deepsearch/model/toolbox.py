@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sourcelight.core.batches.answers import Answer
-from sourcelight.core.errors import Cancelled, SourcelightError
+from sourcelight.core.errors import Cancelled, QueryError, SourcelightError
+from sourcelight.core.query import parse
+from sourcelight.core.query.narrowing import conjoined
 from sourcelight.engines.deepsearch.evidence.choose import Texts
 from sourcelight.engines.deepsearch.evidence.model import MOST_LINES, CommitEvidence, Evidence, Ledger
 from sourcelight.engines.deepsearch.model.instructions import described
@@ -99,7 +101,7 @@ class Toolbox:
         return ""
 
     def _run(self, name: str, arguments: Mapping[str, Any]) -> str:
-        scoped = self._scoped(arguments)
+        scoped = self._scoped(name, arguments)
         if isinstance(scoped, str):
             return scoped
         context = replace(self.inquiry.context, served=True, observer=None, conversations=None)
@@ -109,7 +111,7 @@ class Toolbox:
             return self._shown(items, answer)
         return self._other(name, answer)
 
-    def _scoped(self, arguments: Mapping[str, Any]) -> dict[str, Any] | str:
+    def _scoped(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any] | str:
         """Keep a call to the pinned commits; give a sentence when it asks for something else."""
         given = dict(arguments)
         for key in _REPO_ARGUMENTS:
@@ -131,7 +133,12 @@ class Toolbox:
             if outside:
                 return f"Error: {', '.join(map(str, outside))} is not in the scope of this question"
         if "query" in given and "repo" not in given and self.inquiry.filters:
-            given["query"] = f"{self.inquiry.filters} {given['query']}"
+            if name != "keyword_search":  # a question, which may hold filters anywhere
+                return {**given, "query": f"{self.inquiry.filters} {given['query']}"}
+            try:
+                given["query"] = conjoined(parse(str(given["query"]), "keyword"), self.inquiry.filters)
+            except QueryError as error:
+                return f"Error: {error.message}"
         return given
 
     def _evidence(self, answer: Answer) -> Iterator[Evidence]:

@@ -9,7 +9,8 @@ from typing import Any
 
 from sourcelight.core.batches import MatchBatch, conform
 from sourcelight.core.markup import code
-from sourcelight.core.query import quote_value
+from sourcelight.core.query import parse, quote_value
+from sourcelight.core.query.narrowing import conjoined
 from sourcelight.core.query.regexps import exact_name
 from sourcelight.core.wire.events import Alert, Done, Progress
 from sourcelight.core.wire.request import SearchRequest
@@ -65,8 +66,8 @@ def _add(pin: Pin, counted: CountedQuery, inquiry: Inquiry, tally: _Tally) -> No
     where = f"repo:{quote_value(exact_name(pin.repository))}"
     target = inquiry.pins.of(pin.repository, pin.commit)
     at = f" rev:{pin.commit}" if target is not None and target.revision not in {"", "WORKTREE"} else ""
-    text = f"{where}{at} fork:yes archived:yes {counted.query} {inquiry.filters} count:all"
-    request = SearchRequest(" ".join(text.split()), pattern_type="keyword")
+    filters = " ".join(f"{where}{at} fork:yes archived:yes {inquiry.filters} count:all".split())
+    request = SearchRequest(conjoined(parse(counted.query, "keyword"), filters), pattern_type="keyword")
     found: list[Any] = []
     finished = False
     matches = 0

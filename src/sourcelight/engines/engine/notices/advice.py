@@ -13,6 +13,7 @@ from sourcelight.core.patterns.formula import ANYTHING, NOTHING
 from sourcelight.core.query import Alternative, Filter, Or, Pattern, Query, canonical, parse
 from sourcelight.core.query.fields import ALIASES, PREDICATE_NAMES, RESULT_TYPES
 from sourcelight.core.query.languages import find_language
+from sourcelight.core.query.narrowing import in_pattern_type
 from sourcelight.core.query.parse import effective_type
 from sourcelight.core.query.plan import patterns_of
 from sourcelight.engines.engine.commits.asked import keeps_no_commits
@@ -248,7 +249,7 @@ def _pattern(leaf: Pattern, query: Query, *, sensitive: bool) -> Iterator[Advice
             "quotes",
             f"the quotes in {leaf.value} are part of the text to find",
             "use patternType:keyword, where quotes hold a phrase together",
-            f"{query.text} patternType:keyword",
+            _in_keyword(query.text),
         )
     if _LOOKS_REGEXP.search(leaf.value) and query.pattern_type != "literal":
         slashed = "/" + leaf.value.replace("/", r"\/") + "/"
@@ -271,6 +272,14 @@ def _pattern(leaf: Pattern, query: Query, *, sensitive: bool) -> Iterator[Advice
             )
         elif re.match(r"-\w", word):
             yield Advice("dash", f"`{word}` is read as text: a dash negates filters only", f"write NOT {word[1:]}")
+
+
+def _in_keyword(text: str) -> str:
+    """The query in keyword type; empty when it has no meaning in it."""
+    try:
+        return in_pattern_type(text, "keyword")
+    except QueryError:
+        return ""
 
 
 def _meant(dash: str, name: str, value: str) -> str:
@@ -319,7 +328,7 @@ def _other_type(query: Query) -> Iterator[Advice]:
         if words and not any(isinstance(a.pattern, Or) for a in other.plan)
         else f"keyword search would read this query otherwise than {query.pattern_type} search does"
     )
-    yield Advice("keyword", how, "add patternType:keyword for the other reading", f"{query.text} patternType:keyword")
+    yield Advice("keyword", how, "add patternType:keyword for the other reading", _in_keyword(query.text))
 
 
 def _leaves(query: Query) -> list[Pattern]:

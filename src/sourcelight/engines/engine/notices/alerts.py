@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
+from sourcelight.core.errors import QueryError
+from sourcelight.core.query import Query
+from sourcelight.core.query.narrowing import replaced
 from sourcelight.core.wire.events import Alert, Done, Progress, ProposedQuery
 from sourcelight.engines.engine import limits
 from sourcelight.engines.engine.notices.advice import unknown_predicates
 from sourcelight.engines.engine.notices.hints import sentence
 
 _MOST_LISTED = 10
-_TIMEOUT = re.compile(r"(?i)(?<![^\s(])timeout:[^\s()]*\s*")
 
 
-def timed_out(query: str, late: Sequence[str], allowed_s: float | None) -> Alert:
-    """Time passed before anything was found."""
+def timed_out(query: Query | None, late: Sequence[str], allowed_s: float | None) -> Alert:
+    """Time passed before anything was found; `query` is None when there was no time to read it."""
     longer = limits.longer_timeout(allowed_s)
-    # The field may stand once only.
-    rest = _TIMEOUT.sub("", query).strip()
+    proposals = _proposals(query, (("timeout", longer, "query with longer timeout"),)) if query is not None else ()
+    unread = f"There was no time to read the query: it is very long. Add timeout:{longer} to it."
     where = f"Nothing was found in {len(late)} repositories that were not searched to their end."
     return Alert(
         title="Timed out while searching",
-        description=where if late else "There was not even time to read the query: it is very long.",
+        description=where if late else unread,
         kind="warning",
-        proposed_queries=(ProposedQuery(f"timeout:{longer} {rest}", "query with longer timeout"),),
+        proposed_queries=proposals,
     )
 
 
-def late_to_read(query: str, allowed_s: float, taken_s: float) -> Iterator[Alert | Progress | Done]:
+def late_to_read(allowed_s: float, taken_s: float) -> Iterator[Alert | Progress | Done]:
     """All events of a search whose time was over before its query was read."""
     yield Progress(done=True, match_count=0, duration_ms=round(taken_s * 1000))
-    yield timed_out(query, (), allowed_s)
+    yield timed_out(None, (), allowed_s)
     yield Done()
 
 
@@ -57,16 +59,25 @@ def absent_facts(names: Collection[str]) -> Alert:
     )
 
 
-def no_repositories(query: str, *, forks: bool, archived: bool, context: str) -> Alert:
+def no_repositories(query: Query, *, forks: bool, archived: bool, context: str) -> Alert:
     """No repository passes the filters."""
-    proposals = []
+    wanted = []
     if forks:
-        proposals.append(ProposedQuery(f"{query} fork:yes", "include forked repositories"))
+        wanted.append(("fork", "yes", "include forked repositories"))
     if archived:
-        proposals.append(ProposedQuery(f"{query} archived:yes", "include archived repositories"))
+        wanted.append(("archived", "yes", "include archived repositories"))
     title = f"No repositories found for your query within the context {context}" if context else "No repositories found"
-    said = ["No repository passes the filters of this query.", *map(sentence, unknown_predicates(query))]
-    return Alert(title, "\n".join(said), "warning", tuple(proposals))
+    said = ["No repository passes the filters of this query.", *map(sentence, unknown_predicates(query.text))]
+    return Alert(title, "\n".join(said), "warning", _proposals(query, wanted))
+
+
+def _proposals(query: Query, wanted: Iterable[tuple[str, str, str]]) -> tuple[ProposedQuery, ...]:
+    """The query with a filter, its value and what for, each; without those that no text says."""
+    proposals = []
+    for name, value, title in wanted:
+        with suppress(QueryError):
+            proposals.append(ProposedQuery(replaced(query, name, value), title))
+    return tuple(proposals)
 
 
 def _listed(reasons: Mapping[str, str]) -> str:

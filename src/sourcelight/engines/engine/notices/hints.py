@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
+from sourcelight.core.errors import QueryError
 from sourcelight.core.query import Query
+from sourcelight.core.query.narrowing import without
 from sourcelight.core.wire.events import Alert, ProposedQuery
 from sourcelight.engines.engine.notices import advice as advices
 from sourcelight.engines.engine.notices.advice import Advice, advise
@@ -16,8 +17,6 @@ TRY_S = 0.3
 LONGEST = 2_000
 """Characters of a query that is read once more for advice: longer ones take a while, and were made by a program."""
 
-_CASE = re.compile(r"(?i)(?<!\S)case:\S+\s*")
-_OF_FILES = re.compile(r'(?i)(?<!\S)-?(?:file|f|path|lang|language|l):(?:"[^"]*"|\'[^\']*\'|\S+)\s*')
 _SHOWN = frozenset({
     *("quotes", "regexp-as-text", "filter-as-text", "contradiction", "dash", "operator-as-text", "never"),
     *("predicate-as-regexp", "account"),
@@ -76,7 +75,7 @@ def _candidates(query: Query, found: Sequence[Advice]) -> Iterator[tuple[str, st
 
 def _variants(query: Query, found: Sequence[Advice]) -> Iterator[tuple[str, str]]:
     if any(alternative.case_sensitive() for alternative in query.plan):
-        yield _CASE.sub("", query.text).strip(), "without regard to case"
+        yield _without(query, {"case"}), "without regard to case"
     meanings = {
         "quotes": "with quotes around a phrase",
         "regexp-as-text": "as a regular expression",
@@ -89,6 +88,14 @@ def _variants(query: Query, found: Sequence[Advice]) -> Iterator[tuple[str, str]
             yield advice.query, meanings[advice.kind]
     contradicting = any(advice.kind == "contradiction" and advice.query for advice in found)
     if "(" not in query.text and len(query.plan) == 1 and query.plan[0].pattern is not None and not contradicting:
-        bare = _OF_FILES.sub("", query.text).strip()
+        bare = _without(query, {"file", "lang"})
         if bare != query.text.strip():
             yield bare, "in all files"
+
+
+def _without(query: Query, names: Collection[str]) -> str:
+    """The query without its filters on some fields; empty when no text says so."""
+    try:
+        return without(query, names)
+    except QueryError:
+        return ""
