@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-TIES = ("repository", "directory", "path", "author", "author_email")
+TIES = ("repository", "directory", "path", "other_path", "author", "author_email")
 """Columns that tell groups apart, in the order in which they break ties; text by code points, null last."""
 
 
@@ -21,6 +21,11 @@ def group_order(keys: Sequence[Any], columns: Mapping[str, Any]) -> Any:
             arrays[name] = columns[name].cast(pa.string())
     order = [(name, "ascending") for name in arrays]
     return pc.sort_indices(pa.table(arrays), sort_keys=order)
+
+
+def columns_of(table: Any) -> dict[str, Any]:
+    """Return the columns of an Arrow table that break ties, by name."""
+    return {name: table.column(name) for name in TIES if name in table.column_names}
 
 
 def tie_key(row: Mapping[str, Any]) -> tuple[tuple[bool, str], ...]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sourcelight.client.federation.service import served
 from sourcelight.core.batches import SERVICE
+from sourcelight.core.batches.ordering import columns_of, group_order
 
 Numbers = NDArray[np.int64]
 Arguments = Mapping[str, Any]
@@ -92,7 +93,7 @@ def contributor_repositories(parts: Parts, arguments: Arguments) -> Joined:
     """Most commits first; of a repository at several services, as the first of them says."""
     made = joined(parts, ("repository",))
     counts = np.asarray(made.table["commits"].to_numpy(), np.int64)
-    order = np.lexsort((_places(made.table["repository"], arguments), -counts))
+    order = group_order((-counts,), columns_of(made.table)).to_numpy()
     return Joined(*_with(_taken(made.table, order, arguments.get("limit")), made))
 
 
@@ -121,7 +122,7 @@ def hotspots(parts: Parts, arguments: Arguments) -> Joined:
     most = float(weights.max()) if len(weights) and weights.max() > 0 else 1.0
     at = made.table.schema.get_field_index("score")
     table = made.table.set_column(at, made.table.schema.field(at), pa.array(weights / most))
-    order = np.lexsort((np.arange(len(table)), _places(table["repository"], arguments), -weights))
+    order = group_order((-weights,), columns_of(table)).to_numpy()
     return Joined(_taken(table, order, arguments.get("limit"))[0], made.duplicates)
 
 
@@ -130,7 +131,7 @@ def coupling(parts: Parts, arguments: Arguments) -> Joined:
     made = joined(parts, ("repository", "path", "other_path"))
     table = made.table
     strength = np.asarray(table["commits_together"].to_numpy(), np.float64) * np.asarray(table["degree"].to_numpy())
-    order = np.lexsort((np.arange(len(table)), _places(table["repository"], arguments), -strength))
+    order = group_order((-strength,), columns_of(table)).to_numpy()
     return Joined(_taken(table, order, arguments.get("limit"))[0], made.duplicates)
 
 

@@ -243,10 +243,18 @@ def ownership(arguments: Arguments, context: CallContext) -> Answer:
         "bot": pa.array(people.bots[person]),
         "exact": pa.array(proven),
     }
-    order = np.lexsort((-lines, path, history))
+    order = np.lexsort((_ranks(people)[person], -lines, path, history))
     facts = _facts(histories, people, depth) | {"inexact_files": owned.inexact, "left_out_files": owned.left_out}
     made = columns.table("ownership", table, count).take(pa.array(order))
     return Answer("ownership", made, facts, histories.complete, (*histories.notices, *_said(owned)))
+
+
+def _ranks(people: People) -> Numbers:
+    """The place of each person by name and address: their numbers depend on the order in which commits were read."""
+    ranks = np.zeros(max(1, len(people.names)), np.int64)
+    by_name = sorted(range(len(people.names)), key=lambda at: (people.names[at], people.emails[at]))
+    ranks[by_name] = np.arange(len(by_name))
+    return ranks
 
 
 def _places(owned: _Owned, by: str, depth: int, top: str) -> tuple[list[str], Numbers]:
@@ -274,7 +282,7 @@ def bus_factor(arguments: Arguments, context: CallContext) -> Answer:
     bots = people.bots[owned.person] if len(owned.person) else np.zeros(0, np.bool_)
     kept = np.flatnonzero(~bots)
     rows: list[dict[str, Any]] = []
-    names, emails = people.names, people.emails
+    names, emails, ranks = people.names, people.emails, _ranks(people)
     for number, opened in enumerate(histories.opened):
         of_history = kept[owned.history[kept] == number]
         folders: dict[str, Numbers] = {f"{top}/" if top else "/": of_history}
@@ -284,7 +292,7 @@ def bus_factor(arguments: Arguments, context: CallContext) -> Answer:
         for folder, chosen in folders.items():
             codes, found = group([owned.person[chosen]])
             lines = total(codes, owned.lines[chosen], len(found[0]))
-            order = np.argsort(-lines, kind="stable")
+            order = np.lexsort((ranks[found[0]], -lines))
             running = np.cumsum(lines[order])
             whole = int(running[-1]) if len(running) else 0
             factor = int(np.searchsorted(running, whole / 2, side="right")) + 1 if whole else 0
@@ -307,6 +315,7 @@ def bus_factor(arguments: Arguments, context: CallContext) -> Answer:
             row["path"] != (f"{top}/" if top else "/"),
             row["bus_factor"],
             -row["lines"],
+            row["path"],
         )
     )
     bot_lines = int(owned.lines[bots].sum()) if len(bots) else 0

@@ -90,8 +90,9 @@ contributor_repos = Parted(_find, _join)
 def _who(opened: Opened, chosen: Any) -> list[str]:
     known = opened.history.identities
     persons, counts = np.unique(known.person[opened.history.commits.author[chosen]], return_counts=True)
-    order = np.argsort(-counts, kind="stable")
-    return [f"{known.person_names[at]} <{known.person_emails[at]}>" for at in persons[order].tolist()]
+    # The numbers of persons depend on the order in which commits were read.
+    people = [f"{known.person_names[at]} <{known.person_emails[at]}>" for at in persons.tolist()]
+    return [who for _, who in sorted(zip((-counts).tolist(), people, strict=True))]
 
 
 def render_contributor_repos(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:  # noqa: ARG001

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.ordering import columns_of, group_order
 from sourcelight.engines.history import History
 from sourcelight.engines.history.blame.mixing import is_binary, line_count
 from sourcelight.engines.history.search.commits import changes_passing
@@ -80,7 +81,7 @@ def _hot_files(opened: Opened, wanted: Files, dates: Dates, limit: int | None, c
         count,
     )
     if limit and limit < count:
-        best = np.sort(np.argsort(-scores, kind="stable")[:limit])
+        best = np.sort(group_order((-scores,), columns_of(rows))[:limit].to_numpy())
         return _Hot(scores[best], columns.compact(rows.take(pa.array(best))), count)
     return _Hot(scores, rows, count)
 
@@ -92,11 +93,11 @@ def _join_hot(arguments: Arguments, context: CallContext, part: Part) -> Answer:
     most = float(scores.max()) if len(scores) and scores.max() > 0 else 1.0
     place = table.schema.get_field_index("score")
     table = table.set_column(place, table.schema.field(place), pa.array(scores / most))
-    order = np.argsort(-scores, kind="stable")
+    order = group_order((-scores,), columns_of(table))
     limit = arguments.get("limit")
     notices = [*part.notices, "Merges and files that are gone are left out; renamed files keep their commits."]
     facts = {**part.echoed, "total": sum(each.total for each in found), "drill_down": _drill(part.echoed)}
-    table = table.take(pa.array(order[:limit] if limit else order))
+    table = table.take(order[:limit] if limit else order)
     return Answer("hotspots", table, facts, part.complete, tuple(notices))
 
 
