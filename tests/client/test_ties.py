@@ -32,9 +32,7 @@ def clients(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     with ExitStack() as opened:
         index = tmp_path_factory.mktemp("index")
         whole = opened.enter_context(sl.open(folder, index=index / "whole"))
-        parts = {
-            name: opened.enter_context(sl.open(folder / name, index=index / name)) for name in ("beta", "alpha")
-        }
+        parts = {name: opened.enter_context(sl.open(folder / name, index=index / name)) for name in ("beta", "alpha")}
         yield whole, opened.enter_context(sl.federate(parts))
 
 

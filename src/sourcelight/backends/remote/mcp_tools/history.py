@@ -112,16 +112,30 @@ async def _whole_diff(asked: Asked, entry: Entry, found: Found) -> list[Mapping[
     given = {"repo": entry["repo"], "head": oid}
     try:
         try:
-            rows, _ = await _compared(asked, {**given, "base": f"{oid}~1"})
+            rows, value = await _compared(asked, {**given, "base": f"{oid}~1"})
         except (RevisionNotFound, CallError):  # a first commit
-            rows, _ = await _compared(asked, {**given, "base": _EMPTY_TREE})
+            rows, value = await _compared(asked, {**given, "base": _EMPTY_TREE})
     except (CallError, RepositoryError) as exc:
+        files = list(entry.get("files") or ())
+        hunks = sum(int(file.get("hunksLeftOut") or 0) for file in files)
+        cut = sum(bool(hunk.get("truncated")) for file in files for hunk in file.get("hunks") or ())
         found.complete = False
-        found.notices[f"{entry['repo']}@{oid[:7]} has more matching lines than the service gives ({exc})."] = None
-        return list(entry.get("files") or ())
-    if any(row["patch"] is None or row["truncated"] for row in rows):
+        found.notices[
+            f"{entry['repo']}@{oid[:7]} has more matching lines than the service gives: it leaves out "
+            f"{int(entry.get('filesLeftOut') or 0):,} files and {hunks:,} hunks, and cuts {cut:,} hunks ({exc})."
+        ] = None
+        return files
+    short = [row for row in rows if row["truncated"] or (row["patch"] is None and not row["binary"])]
+    if short:
+        changed = sum((row["additions"] or 0) + (row["deletions"] or 0) for row in short)
         found.complete = False
-        found.notices[f"{entry['repo']}@{oid[:7]} has files whose patch the service cuts; lines may be missing."] = None
+        found.notices[
+            f"{entry['repo']}@{oid[:7]}: the service cuts the patches of {len(short):,} of {len(rows):,} files, which "
+            f"have {changed:,} changed lines; matching lines may be missing."
+        ] = None
+    if (value.get("pageInfo") or {}).get("hasNextPage"):
+        found.complete = False
+        found.notices[f"{entry['repo']}@{oid[:7]} has more than {len(rows):,} files, the rest was not read."] = None
     return [{"oldPath": row["old_path"], "newPath": row["path"], "hunks": hunks_of(row["patch"] or "")} for row in rows]
 
 
