@@ -315,3 +315,16 @@ def test_commits_without_written_owners_are_said(owned: Engine) -> None:
     (alert,) = [event for event in run(owned, "type:diff retry file:has.owner(ann)") if isinstance(event, Alert)]
     assert alert.title == "Some results have no owners"
     assert "no CODEOWNERS file yet" in alert.description
+
+
+def test_a_newline_in_a_path_is_a_newline(tmp_path: Path) -> None:
+    repository = RepositoryBuilder(tmp_path / "odd")
+    repository.commit({"n/new\nline.txt": "a\n"}, "newline")
+    repository.commit({"n/new line.txt": "a\n"}, "blank")
+    engine = open_engine([tmp_path / "odd"], index=tmp_path / "index")
+    for kind in ("commit", "diff"):
+        assert messages(engine, rf"type:{kind} file:\n") == ["newline"]
+        assert messages(engine, f'type:{kind} file:"new line"') == ["blank"]
+        assert messages(engine, rf"type:{kind} file:new\sline") == ["blank", "newline"]
+        assert messages(engine, rf"type:{kind} -file:\n") == ["blank"]
+        assert messages(engine, f"type:{kind} file:^line") == []

@@ -97,6 +97,8 @@ def changes_passing(history: History, files: Files, stopped: Stopped = never) ->
     for one in files.paths:
         raw, starts = history.memory("paths", lambda: texts.joined(history.paths))
         held = texts.any_of(one.patterns, raw, starts, stopped)
+        for at, path in history.memory("paths with newlines", lambda: texts.with_newlines(history.paths)).items():
+            held[at] = any(bool(pattern.match_many(path, [0], [len(path)])[0]) for pattern in one.patterns)
         passed = (held[history.changes.path] | held[history.changes.old_path]) != one.negated
         mask = passed if mask is None else mask & passed
     return mask

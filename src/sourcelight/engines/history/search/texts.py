@@ -57,6 +57,11 @@ def joined(items: Iterable[bytes]) -> tuple[memoryview, Ints]:
     return memoryview(b"".join(item + b"\n" for item in cleaned)), starts
 
 
+def with_newlines(items: Iterable[bytes]) -> dict[int, bytes]:
+    """Give the texts that `joined` changes, by number: each is matched by itself, as it is."""
+    return {at: item for at, item in enumerate(items) if b"\n" in item}
+
+
 def any_of(patterns: Sequence[CompiledPattern], raw: memoryview, starts: Ints, stopped: Stopped = never) -> Mask:
     """Tell for each text whether one of the patterns is found in it."""
     mask: NDArray[np.bool_] = np.zeros(max(0, len(starts) - 1), np.bool_)
