@@ -8,16 +8,19 @@ file without a name, up to a bound; from there on the service has to wait.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import tempfile
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import IO
 
+import anyio
+
 MEMORY_BYTES = 8 * 1024 * 1024
 FILE_BYTES = 512 * 1024 * 1024
 _PORTION_BYTES = 1024 * 1024
+_END_S = 0.05
+"""Longest wait for the end of an answer whose last event was read."""
 
 
 class Spool:
@@ -93,11 +96,12 @@ async def read_ahead(
     task = asyncio.create_task(reader.run(), name="sourcelight-read-ahead")
     try:
         yield reader.portions()
+        # After its last event a service ends the answer: a connection that is read to its end can be used again.
+        await asyncio.wait({task}, timeout=_END_S)
     finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
+        reader.stop()
+        with anyio.CancelScope(shield=True):
             await task
-        await source.aclose()
         spool.close()
 
 
@@ -105,23 +109,36 @@ class _Reader:
     def __init__(self, source: AsyncGenerator[bytes, None], spool: Spool) -> None:
         self._source = source
         self._spool = spool
+        self._scope = anyio.CancelScope()
         self._arrived, self._taken = asyncio.Event(), asyncio.Event()
         self._is_over = False
         self._fault: Exception | None = None
 
     async def run(self) -> None:
-        """Read until the source ends, fails, or nobody wants more."""
+        """Read until the source ends, fails, or nobody wants more, and close it.
+
+        The HTTP library shields the closing of a connection from scopes, and from nothing else: a task that is
+        cancelled while it closes leaves its connection in the pool for good.
+        """
         try:
-            async for portion in self._source:
-                while not self._spool.put(portion):
-                    self._taken.clear()
-                    await self._taken.wait()
-                self._arrived.set()
+            with self._scope:
+                async for portion in self._source:
+                    while not self._spool.put(portion):
+                        self._taken.clear()
+                        await self._taken.wait()
+                    self._arrived.set()
         except Exception as fault:  # noqa: BLE001 - raised where the portions are taken, after all that came before it
             self._fault = fault
         finally:
-            self._is_over = True
-            self._arrived.set()
+            try:
+                await self._source.aclose()
+            finally:
+                self._is_over = True
+                self._arrived.set()
+
+    def stop(self) -> None:
+        """Have `run` end soon."""
+        self._scope.cancel()
 
     async def portions(self) -> AsyncGenerator[bytes, None]:
         """What was read, in order."""
