@@ -9,11 +9,13 @@
 # ## A service
 #
 # One command serves the folders it is given. It gets a home of its own here, so that nothing of yours is touched, and
-# a private repository, to see what others don't.
+# a private repository, to see what others don't. Once a folder has a private one, `defaultVisibility` says what the others
+are; without it they are private too.
 
 # %%
 import atexit
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -33,9 +35,10 @@ served.mkdir()
 for folder in os.environ.get("SOURCELIGHT_DEMO_PATHS", ".").split(os.pathsep):
     for repository in sorted(Path(folder).resolve().iterdir()):
         if repository.name in {"hub", "gauge", "pytide"}:
-            (served / repository.name).symlink_to(repository)
+            shutil.copytree(repository, served / repository.name, symlinks=True)
 private = "example.org/tidewatch/pytide"
-Path(served, "repos.toml").write_text(f'[repositories."{private}"]\nprivate = true\n', encoding="utf-8")
+settings = f'defaultVisibility = "public"\n\n[repositories."{private}"]\nprivate = true\n'
+Path(served, "repos.toml").write_text(settings, encoding="utf-8")
 
 command = [sys.executable, "-c", "import sys; from sourcelight.cli import main; sys.exit(main())"]
 theirs = {**os.environ, "SOURCELIGHT_HOME": home.name, "SOURCELIGHT_OWNER_TOKEN": "slo_made-up-for-this-notebook"}

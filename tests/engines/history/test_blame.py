@@ -275,7 +275,7 @@ def test_exact_means_what_git_blame_says_and_nothing_else_says_so(ambiguous: Rep
     store = LocalHistoryStore(tmp_path / "history", workers=1)
     store.update([repository])
     history = store.open(repository)
-    rough = own(history, repository, ambiguous.head)
+    rough = own(history, repository, ambiguous.head, exact=False)
     thorough = own(history, repository, ambiguous.head, exact=True)
     otherwise = []
     for path, file in thorough.files.items():
@@ -288,7 +288,7 @@ def test_exact_means_what_git_blame_says_and_nothing_else_says_so(ambiguous: Rep
     # Else this history shows nothing: its stored hunks have to be others than those of git blame.
     assert otherwise
     # What was proven stays so when it is asked for without proof, also after it was read from disk.
-    assert own(history, repository, ambiguous.head) is thorough
+    assert own(history, repository, ambiguous.head, exact=False) is thorough
     kept = load(history, ambiguous.head)
     assert kept is not None
     assert kept.thorough

@@ -20,6 +20,9 @@ from sourcelight.repos import ObjectReader, Repository
 
 _MOST_KEPT = 8
 
+_FEW_CHANGES = 4_000
+"""Changed files of a history up to which git compares all contents anew unasked: about half a second."""
+
 
 _kept: OrderedDict[tuple[str, str], Ownership] = OrderedDict()
 _lock = Lock()
@@ -30,7 +33,7 @@ def own(
     repository: Repository,
     commit: str,
     *,
-    exact: bool = False,
+    exact: bool | None = None,
     progress: Callable[[int, int], None] | None = None,
     cancellation: Cancellation | None = None,
 ) -> Ownership:
@@ -56,7 +59,7 @@ def own(
     commit
         40 hex digits.
     exact
-        Whether to have git compare contents anew.
+        Whether to have git compare contents anew; None: if the history is small.
     progress
         Called with how much is done of how much, first of commits, then of states of files.
     cancellation
@@ -69,6 +72,8 @@ def own(
     Cancelled
         After ``cancellation.cancel()``.
     """
+    if exact is None:
+        exact = len(history.changes) <= _FEW_CHANGES
     key = repository.key, commit
     with _lock:
         kept = _kept.get(key)

@@ -175,7 +175,7 @@ def _files(
 
     history, commit = opened.history, opened.commits[0]
 
-    def replayed(*, exact: bool) -> Ownership:
+    def replayed(*, exact: bool | None) -> Ownership:
         return own(
             history,
             opened.repository,
@@ -185,7 +185,7 @@ def _files(
             cancellation=context.cancellation,
         )
 
-    owned = replayed(exact=False)
+    owned = replayed(exact=None)
     inside = _inside(owned, path)
     # Of few files git blame is asked at once: comparing what all files were made of takes longer.
     if exact and sum(not file.exact for file in inside.values()) > _FEW_FILES:
