@@ -1,0 +1,98 @@
+"""A fleet of hostile repositories on disk, as git reads it, and clients of the product over it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+import sourcelight as sl
+from oracles import git_reader, repositories
+from oracles.meaning import Commit, Reader
+from oracles.questions import Drawer
+from oracles.repositories import Made, Shape
+
+SHAPES = (
+    Shape("alpha", commits=8, files=16),
+    Shape("Beta.x", commits=5, files=10, loose=True),
+    Shape("gamma-2", commits=4, files=8),
+    Shape("shallow", commits=6, files=8, clone="shallow"),
+    Shape("shared", commits=3, files=6, clone="shared"),
+    Shape("linked", commits=3, files=6, clone="worktree"),
+    Shape("replaced", commits=4, files=8, replace=True),
+    Shape("void", commits=1, files=0),
+)
+
+
+@dataclass
+class Fleet:
+    """Repositories below one folder, and what git says of them."""
+
+    folder: Path
+    made: list[Made]
+    commits: list[Commit] = field(default_factory=list)
+
+    def read(self) -> Reader:
+        """Read every tree again by git; gives a reader that knows no answers yet."""
+        self.commits = []
+        for made in self.made:
+            for revision in ["", *made.revisions]:
+                try:
+                    commit = git_reader.resolve(made.folder, revision or "HEAD")
+                except AssertionError:
+                    continue
+                documents = git_reader.documents(made.folder, commit)
+                self.commits.append(Commit(made.name, revision, documents))
+        return Reader(self.commits)
+
+    def drawer(self, rng: Random) -> Drawer:
+        """Draws questions about these repositories."""
+        samples, paths = [], []
+        for commit in self.commits:
+            for document in commit.documents:
+                paths.append(document.shown.replace("\ufffd", "") or "x")
+                if document.searchable and document.data:
+                    at = rng.randrange(max(1, len(document.data) - 400))
+                    text = document.data[at : at + 400].decode(errors="ignore")
+                    if text:
+                        samples.append(text)
+        common = set.intersection(*({c.revision for c in self.commits if c.repository == m.name} for m in self.made))
+        return Drawer(rng, samples, paths, [made.name for made in self.made], sorted(common - {""}))
+
+
+def build(rng: Random, folder: Path, shapes: tuple[Shape, ...] = SHAPES) -> Fleet:
+    """Write repositories of these shapes."""
+    folder.mkdir(parents=True)
+    return Fleet(folder, [repositories.write(rng, folder, shape) for shape in shapes])
+
+
+@contextmanager
+def opened(fleet: Fleet, index: Path) -> Iterator[sl.Client]:
+    """Client over engines in this process."""
+    with sl.open(fleet.folder, index=index, progress=False, prepare=False) as client:
+        yield client
+
+
+def quiet_home(folder: Path) -> None:
+    """Let the product keep its files below a folder, and draw nothing."""
+    for name in [name for name in os.environ if name.startswith(("GIT_", "SRC_", "SOURCELIGHT_"))]:
+        del os.environ[name]
+    os.environ |= {
+        "SOURCELIGHT_HOME": str(folder),
+        "SOURCELIGHT_PROGRESS": "off",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_SYSTEM": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+    }
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder, whatever is in it."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+Opener = Callable[[ExitStack], sl.Client]

@@ -1,0 +1,96 @@
+"""What git itself says of a repository: trees, contents, commits and changed lines. Knows nothing of the product."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+MAX_FILE_BYTES = 2 * 1024 * 1024
+
+
+def environment() -> dict[str, str]:
+    """An environment without this machine's configuration, and in which git fetches nothing."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return env | {
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_SYSTEM": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "file",
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+    }
+
+
+def git(
+    folder: Path, *arguments: str | bytes, stdin: bytes = b"", accept: Sequence[int] = (0,), more: dict[str, str] | None = None
+) -> bytes:
+    """Standard output of a git command."""
+    done = subprocess.run(
+        ["git", "-c", "core.quotePath=false", "-c", "protocol.file.allow=always", *arguments],
+        cwd=folder,
+        input=stdin,
+        capture_output=True,
+        env=environment() | (more or {}),
+        timeout=120,
+        check=False,
+    )
+    if done.returncode not in accept:
+        raise AssertionError(f"git {arguments!r} failed: {done.stderr.decode(errors='replace')}")
+    return done.stdout
+
+
+@dataclass(slots=True)
+class Document:
+    """A file of a commit. `searchable` is False where only its name is matched: binary, or too large."""
+
+    path: bytes
+    data: bytes
+    searchable: bool
+    shown: str = ""
+    starts: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.shown = self.path.decode(errors="replace")
+        at = 0
+        while at < len(self.data):
+            self.starts.append(at)
+            at = self.data.find(b"\n", at) + 1 or len(self.data)
+
+
+def resolve(folder: Path, revision: str) -> str:
+    """The commit that a revision names."""
+    return git(folder, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}").decode().strip()
+
+
+def documents(folder: Path, commit: str) -> list[Document]:
+    """Every regular file of a commit, by path."""
+    rows = []
+    for row in git(folder, "ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")[:-1]:
+        facts, _, path = row.partition(b"\t")
+        mode, kind, blob = facts.split()
+        if kind == b"blob" and mode != b"120000":
+            rows.append((path, blob))
+    contents = blobs(folder, {blob for _, blob in rows})
+    found = []
+    for path, blob in rows:
+        data = contents[blob]
+        found.append(Document(path, data, searchable=b"\0" not in data and len(data) <= MAX_FILE_BYTES))
+    return found
+
+
+def blobs(folder: Path, names: set[bytes]) -> dict[bytes, bytes]:
+    """Contents by object name."""
+    wanted = sorted(names)
+    out = git(folder, "cat-file", "--batch", "--buffer", stdin=b"".join(name + b"\n" for name in wanted))
+    found, at = {}, 0
+    for name in wanted:
+        end = out.index(b"\n", at)
+        size = int(out[at:end].split()[2])
+        found[name] = out[end + 1 : end + 1 + size]
+        at = end + 2 + size
+    return found

@@ -1,0 +1,297 @@
+"""Queries as data, how they are written in each pattern type, and how they are drawn.
+
+A question is made from its meaning, so that nobody has to parse its text to know what must be found.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import TypeAlias
+
+from oracles import expressions
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A pattern: literal text, or an expression; `content` where only contents are looked at."""
+
+    text: str
+    regexp: bool = False
+    content: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    parts: tuple[Tree, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    parts: tuple[Tree, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    part: Atom
+
+
+Tree: TypeAlias = Atom | Both | Either | Without
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A filter whose value is an expression (`repo`, `file`, `author`, …) or a word (`lang`), maybe negated."""
+
+    field: str
+    value: str
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, apart from how it is written."""
+
+    tree: Tree | None = None
+    filters: tuple[Filter, ...] = ()
+    types: tuple[str, ...] = ()
+    case_sensitive: bool = False
+    revision: str = ""
+    select: str = ""
+    count: int | None = None
+    pattern_type: str = "keyword"
+    style: int = 0
+    options: tuple[str, ...] = field(default=())
+
+    def text(self) -> str:
+        """The query as a user types it."""
+        return _written(self)
+
+
+def atoms(tree: Tree | None) -> list[Atom]:
+    """Every pattern of a tree."""
+    match tree:
+        case None:
+            return []
+        case Atom():
+            return [tree]
+        case Without(part):
+            return [part]
+        case Both(parts) | Either(parts):
+            return [atom for part in parts for atom in atoms(part)]
+
+
+def positive(tree: Tree | None) -> list[Atom]:
+    """The patterns of a tree whose matches are shown."""
+    match tree:
+        case None | Without():
+            return []
+        case Atom():
+            return [tree]
+        case Both(parts) | Either(parts):
+            return [atom for part in parts for atom in positive(part)]
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9_.=+*?~$%&-]+")
+
+
+def _written(question: Question) -> str:
+    parts = [f"patternType:{question.pattern_type}"] if question.style % 2 else []
+    if question.case_sensitive:
+        parts.append("case:yes")
+    parts += [f"type:{kind}" for kind in question.types]
+    for at, chosen in enumerate(question.filters):
+        dash = ("-", "NOT ")[(question.style + at) % 2] if chosen.negated else ""
+        revision = f"@{question.revision}" if question.revision and chosen.field == "repo" and not chosen.negated else ""
+        parts.append(f"{dash}{chosen.field}:{value(chosen.value + revision)}")
+    if question.select:
+        parts.append(f"select:{question.select}")
+    parts.append("count:all" if question.count is None else f"count:{question.count}")
+    parts += question.options
+    if question.tree is not None:
+        parts.append(_tree(question.tree, question))
+    return " ".join(parts)
+
+
+def value(text: str) -> str:
+    """The value of a filter, in quotes where white space, quotes or parentheses would end it."""
+    if re.fullmatch(r"[^\s()'\"]+", text):
+        return text
+    return _delimited(text, '"')
+
+
+def _delimited(text: str, mark: str) -> str:
+    out = []
+    for character in text:
+        if character in ("\\", mark):
+            out.append("\\" + character)
+        else:
+            out.append({"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(character, character))
+    return mark + "".join(out) + mark
+
+
+def _slashed(expression: str, style: int) -> str:
+    """An expression between slashes; in one style as a user types it, in the other with every backslash doubled."""
+    if style % 3 == 0:
+        return _delimited(expression, "/")
+    return "/" + re.sub(r"\\(.)|/", _typed, expression, flags=re.DOTALL) + "/"
+
+
+def _typed(found: re.Match[str]) -> str:
+    escaped = found[1]
+    if escaped is None or escaped == "/":
+        return r"\/"
+    if escaped == "\\":
+        return "\\" * 4
+    return found[0]
+
+
+def _atom(atom: Atom, question: Question) -> str:
+    mark = '"' if question.style % 5 else "'"
+    if atom.content:
+        if question.pattern_type == "regexp" and atom.regexp:
+            return f"content:{atom.text}"
+        return "content:" + _delimited(atom.text, mark)
+    if atom.regexp:
+        return _slashed(atom.text, question.style)
+    plain = _PLAIN.fullmatch(atom.text) and atom.text.lower() not in {"and", "or", "not"}
+    if question.pattern_type in {"standard", "literal"} or (plain and question.pattern_type == "keyword"):
+        return atom.text
+    return _delimited(atom.text, mark)
+
+
+def _tree(tree: Tree, question: Question, *, inner: bool = False) -> str:
+    match tree:
+        case Atom():
+            return _atom(tree, question)
+        case Without(part):
+            return f"not {_atom(part, question)}"
+        case Both(parts):
+            joined = " and " if question.style % 4 or question.pattern_type != "keyword" else " "
+        case Either(parts):
+            joined = " or "
+    if question.style % 7 == 0:
+        joined = joined.upper()
+    written = joined.join(_tree(part, question, inner=True) for part in parts)
+    return f"({written})" if inner or question.filters or isinstance(tree, Either) else written
+
+
+def balanced(question: Question) -> bool:
+    """Whether no parenthesis inside a pattern would be read as one around it, as all types but keyword do."""
+    for atom in atoms(question.tree):
+        depth = 0
+        for character in re.sub(r"\\\\.", "", _atom(atom, question), flags=re.DOTALL):
+            depth += (character == "(") - (character == ")")
+            if depth < 0:
+                return False
+        if depth:
+            return False
+    return True
+
+
+@dataclass
+class Drawer:
+    """Draws questions about texts.
+
+    Parameters
+    ----------
+    rng
+        Source of chance.
+    samples
+        Texts, from which patterns are derived.
+    paths
+        Paths, for filters.
+    repositories
+        Names of the repositories.
+    revisions
+        Revisions that every repository, or one of them, has.
+    """
+
+    rng: Random
+    samples: list[str]
+    paths: list[str]
+    repositories: list[str]
+    revisions: list[str]
+
+    def atom(self, kinds: str = "lr", *, content: bool = False) -> Atom:
+        """A pattern."""
+        rng = self.rng
+        source = self.paths if self.paths and rng.random() < 0.1 else self.samples
+        if rng.choice(kinds) == "r":
+            return Atom(expressions.expression(rng, source), regexp=True)
+        return Atom(expressions.literal(rng, source), content=content)
+
+    def tree(self, depth: int, pattern_type: str) -> Tree:
+        """A tree of patterns; a negated one stands beside others."""
+        rng = self.rng
+        if depth <= 0 or rng.random() < 0.3:
+            return self.leaf(pattern_type)
+        parts: list[Tree] = [self.tree(depth - 1, pattern_type) for _ in range(rng.randint(2, 3))]
+        if rng.random() < 0.4:
+            parts.insert(rng.randint(0, len(parts)), Without(self.leaf(pattern_type)))
+        return Both(tuple(parts)) if rng.random() < 0.6 else Either(tuple(parts))
+
+    def leaf(self, pattern_type: str) -> Atom:
+        """A pattern that can be written in a pattern type."""
+        rng = self.rng
+        if pattern_type == "keyword":
+            return self.atom("lllrr", content=rng.random() < 0.1)
+        if pattern_type == "regexp":
+            return self.atom("lrrr")
+        if pattern_type == "standard" and rng.random() < 0.5:
+            return self.atom("r")
+        if rng.random() < 0.3:
+            return replace(self.atom("l"), content=True)
+        for _ in range(50):
+            drawn = self.atom("l")
+            if _PLAIN.fullmatch(drawn.text) and drawn.text.lower() not in {"and", "or", "not"}:
+                return drawn
+        return Atom("foo")
+
+    def filters(self) -> tuple[Filter, ...]:
+        """Some filters by repository, path and language."""
+        rng = self.rng
+        drawn = []
+        if rng.random() < 0.3:
+            name = rng.choice(self.repositories)
+            text = rng.choice((f"^{re.escape(name)}$", re.escape(name.rpartition("/")[2]), "zoo", "example.org/Z", "a$"))
+            drawn.append(Filter("repo", text, negated=rng.random() < 0.2))
+        for _ in range(rng.choice((0, 0, 0, 1, 1, 2))):
+            text = expressions.expression(rng, self.paths)
+            if rng.random() < 0.5:
+                text = rng.choice((r"\.py$", r"\.txt$", "^src/", "foo", r"(^|/)lib/", r"\.(go|md)$", "README", "^[^/]+$", r"\d"))
+            if not re.match(r"[a-z.]+\(", text):
+                drawn.append(Filter("file", text, negated=rng.random() < 0.35))
+        if rng.random() < 0.1:
+            drawn.append(Filter("lang", rng.choice(("python", "Go", "java", "rust", "markdown")), negated=rng.random() < 0.3))
+        rng.shuffle(drawn)
+        return tuple(drawn)
+
+    def question(self) -> Question:
+        """A question about texts, paths and repositories."""
+        while True:
+            drawn = self._question()
+            if drawn.pattern_type == "keyword" or isinstance(drawn.tree, Atom) or balanced(drawn):
+                return drawn
+
+    def _question(self) -> Question:
+        rng = self.rng
+        pattern_type = rng.choice(("keyword", "keyword", "keyword", "standard", "regexp", "literal"))
+        tree: Tree | None = self.tree(rng.choice((0, 0, 0, 1, 1, 2)), pattern_type)
+        if isinstance(tree, Atom) and rng.random() < 0.05:
+            tree = Without(tree)
+        filters = self.filters()
+        if rng.random() < 0.05 and any(chosen.field == "file" for chosen in filters):
+            tree = None
+        revision = ""
+        if rng.random() < 0.12 and self.revisions:
+            revision = rng.choice(self.revisions)
+            filters = (*(chosen for chosen in filters if chosen.field != "repo"), Filter("repo", "zoo"))
+        types = rng.choice(((), (), (), ("file",), ("path",), ("file", "path"), ("repo",)))
+        if types and "file" not in types and any(atom.content for atom in atoms(tree)):
+            types = ("file",)
+        select = rng.choice(("", "", "", "", "", "", "repo", "file", "file.path", "file.directory", "content"))
+        return Question(
+            tree, filters, types, rng.random() < 0.4, revision, select, None, pattern_type, rng.randrange(420)
+        )

@@ -1,0 +1,260 @@
+"""Hostile git repositories, written by `git fast-import` so that no porcelain tidies them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from oracles import texts
+from oracles.git_reader import git
+
+PEOPLE = (
+    b"Ada Example <ada@example.org>", b"ada <ADA@example.org>", b"Bob O'Neil <bob@corp.example>", b"K\xc3\xb6nig <k@x.org>",
+    "\u212aarl <karl@example.org>".encode(), b"<nobody@example.org>", b"Mallory -x <m@x.org>",
+    b"dependabot[bot] <49699333+dependabot[bot]@users.noreply.github.com>", b"Latin\xe9 <latin@example.org>",
+)  # fmt: skip
+ZONES = (b"+0000", b"+0000", b"-0800", b"+0530", b"+1400", b"-1200", b"+0060")
+ODD_DATES = (b"0 +0000", b"1 +0000", b"2147483648 +0000", b"4102444800 -0330", b"1500000000 +051800", b"1500000000 -9999")
+Tree = dict[bytes, tuple[bytes, bytes]]  # path: mode and content
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What is special about a repository.
+
+    Parameters
+    ----------
+    name
+        Its folder, and the last part of its name.
+    commits
+        How many there are.
+    files
+        About how many its first commit has.
+    object_format
+        ``sha1`` or ``sha256``.
+    clone
+        How it is cloned from the written one: empty (it is that one), ``shallow``, ``shared``, ``worktree``.
+    loose
+        Whether its objects are files of their own.
+    replace
+        Whether a replace reference gives one of its commits another tree.
+    odd
+        Whether dates, messages and people are odd, too.
+    """
+
+    name: str
+    commits: int = 6
+    files: int = 12
+    object_format: str = "sha1"
+    clone: str = ""
+    loose: bool = False
+    replace: bool = False
+    odd: bool = True
+
+
+@dataclass
+class Made:
+    """A repository on disk: where, under which name, and which revisions are worth a question."""
+
+    folder: Path
+    name: str
+    shape: Shape
+    revisions: list[str] = field(default_factory=list)
+
+
+def write(rng: Random, parent: Path, shape: Shape) -> Made:
+    """Write a repository of a shape below a folder."""
+    source = parent / shape.name if not shape.clone else parent.parent / f"{parent.name}-sources" / shape.name
+    source.mkdir(parents=True)
+    git(source, "init", "-q", "-b", "main", "--bare" if shape.clone else "-q", f"--object-format={shape.object_format}", ".")
+    stream, tags = Writer(rng, shape).stream()
+    limit = "100000" if shape.loose else "1"
+    git(source, "-c", f"fastimport.unpackLimit={limit}", "fast-import", "--quiet", "--date-format=raw-permissive",
+        stdin=stream)  # fmt: skip
+    folder = parent / shape.name
+    match shape.clone:
+        case "shallow":
+            git(parent, "clone", "-q", "--bare", "--depth=2", "--no-single-branch", source.as_uri(), shape.name)
+        case "shared":
+            git(parent, "clone", "-q", "--bare", "--shared", str(source), shape.name)
+        case "worktree":
+            git(source, "worktree", "add", "-q", "--detach", str(folder), "main")
+    if shape.replace:
+        _replace(folder)
+    if shape.clone != "worktree":
+        git(folder, "config", "remote.origin.url", f"https://example.org/zoo/{shape.name}.git")
+    else:
+        git(source, "config", "remote.origin.url", f"https://example.org/zoo/{shape.name}.git")
+    revisions = [*tags, "topic", "HEAD~1"] if not shape.clone else ["HEAD"]
+    return Made(folder, f"example.org/zoo/{shape.name}", shape, revisions)
+
+
+def extend(rng: Random, made: Made) -> None:
+    """Add commits to the first branch of a repository that is no clone."""
+    former = git(made.folder, "ls-tree", "-r", "-z", "main").split(b"\0")[:-1]
+    paths = [row.partition(b"\t")[2] for row in former if b" blob " in row and not row.startswith(b"120000")]
+    writer = Writer(rng, made.shape)
+    stream = writer.head(b"refs/heads/main", writer.message(), [b"refs/heads/main^0"])
+    chosen = rng.sample(paths, min(2, len(paths)))
+    for path in chosen:
+        stream += b"M 100644 inline " + quoted(path) + b"\n" + block(texts.data(rng))
+    if len(paths) > 4:
+        stream += b"D " + quoted(next(path for path in paths if path not in chosen)) + b"\n"
+    fresh = b"new-%d.txt" % rng.randrange(10_000)
+    stream += b"M 100644 inline " + fresh + b"\n" + block(texts.data(rng)) + b"\n"
+    git(made.folder, "fast-import", "--quiet", "--force", "--date-format=raw-permissive", stdin=stream)
+
+
+def _replace(folder: Path) -> None:
+    tree = git(folder, "rev-parse", "topic^{tree}").decode().strip()
+    parents = git(folder, "rev-parse", "main^@").decode().split()
+    person = {"GIT_AUTHOR_NAME": "r", "GIT_AUTHOR_EMAIL": "r@x", "GIT_COMMITTER_NAME": "r", "GIT_COMMITTER_EMAIL": "r@x",
+              "GIT_AUTHOR_DATE": "1700000000 +0000", "GIT_COMMITTER_DATE": "1700000000 +0000"}  # fmt: skip
+    made = git(folder, "commit-tree", tree, *(x for parent in parents for x in ("-p", parent)), "-m", "replaced foo", more=person).decode().strip()
+    git(folder, "replace", "main", made)
+
+
+def quoted(path: bytes) -> bytes:
+    """A path as fast-import reads it."""
+    return b'"' + b"".join(b"\\%03o" % byte if byte < 33 or byte > 126 or byte in b'"\\' else bytes([byte]) for byte in path) + b'"'
+
+
+def block(data: bytes) -> bytes:
+    """Data as fast-import reads it."""
+    return b"data %d\n%s\n" % (len(data), data)
+
+
+class Writer:
+    """Draws a history and writes it as a stream of fast-import."""
+
+    def __init__(self, rng: Random, shape: Shape) -> None:
+        self.rng = rng
+        self.shape = shape
+        self.when = 1_600_000_000 + rng.randrange(10_000_000)
+        self.mark = 0
+
+    def stream(self) -> tuple[bytes, list[str]]:
+        """The stream, and the names of tags."""
+        rng = self.rng
+        tree = self.first_tree()
+        out = [self.commit(b"main", {}, tree, [])]
+        tips: dict[bytes, tuple[int, Tree]] = {b"main": (self.mark, tree)}
+        for number in range(self.shape.commits - 1):
+            branch = rng.choice((b"main", b"main", b"topic", b"side"))
+            base, former = tips.get(branch, tips[b"main"])
+            parents = [base]
+            if branch == b"main" and len(tips) > 1 and rng.random() < 0.4:
+                others = [tips[name] for name in tips if name != b"main"][: rng.randint(1, 2)]
+                parents += [mark for mark, _ in others]
+                after = dict(former)
+                for _, other in others:
+                    after.update({path: what for path, what in other.items() if rng.random() < 0.5})
+                after = sound(after)
+            else:
+                after = self.changed(former)
+            out.append(self.commit(branch, former, after, parents))
+            tips[branch] = (self.mark, after)
+            del number
+        for name in (b"topic",):
+            if name not in tips:
+                out.append(self.commit(name, tips[b"main"][1], self.changed(tips[b"main"][1]), [tips[b"main"][0]]))
+        if rng.random() < 0.5:
+            out.append(self.commit(b"orphan", {}, self.first_tree(), []))
+        out.append(b"reset refs/tags/light\nfrom :1\n\n")
+        out.append(b"tag noted\nfrom :%d\ntagger T <t@x> 1600000000 +0000\n%s" % (tips[b"main"][0], block(b"note\n")))
+        return b"".join(out) + b"done\n", ["light", "noted"]
+
+    def first_tree(self) -> Tree:
+        """Files of a first commit."""
+        rng = self.rng
+        tree: Tree = {}
+        for _ in range(self.shape.files):
+            tree[texts.path(rng)] = (rng.choice((b"100644", b"100644", b"100755")), texts.data(rng))
+        if rng.random() < 0.5:
+            tree[b"link"] = (b"120000", rng.choice((b"foo.txt", b"/etc/passwd", b"../..", b"missing\xff")))
+        if rng.random() < 0.3:
+            size = 64 if self.shape.object_format == "sha256" else 40
+            tree[b"module"] = (b"160000", b"1" * size)
+        if rng.random() < 0.3:
+            tree[b".mailmap"] = (b"100644", b"Ada Example <ada@example.org> ada <ADA@example.org>\n")
+        if rng.random() < 0.3:
+            tree[b".gitattributes"] = (b"100644", b"*.txt -diff\n*.md text eol=crlf\n*.py working-tree-encoding=UTF-16\n")
+        return sound(tree)
+
+    def changed(self, former: Tree) -> Tree:
+        """The tree after some edits, renames, copies, removals and changes of mode."""
+        rng = self.rng
+        tree = dict(former)
+        for _ in range(rng.choice((0, 1, 1, 2, 3))):
+            files = [path for path, (mode, _) in tree.items() if mode.startswith(b"100")]
+            if not files:
+                break
+            path = rng.choice(files)
+            mode, data = tree[path]
+            match rng.randrange(8):
+                case 0:
+                    tree[texts.path(rng)] = (mode, texts.data(rng))
+                case 1:
+                    tree[texts.path(rng)] = tree.pop(path)
+                case 2:
+                    tree[texts.path(rng)] = (mode, texts.edited(rng, tree.pop(path)[1]))
+                case 3:
+                    tree[texts.path(rng)] = (mode, data)
+                case 4 if len(files) > 2:
+                    del tree[path]
+                case 5:
+                    tree[path] = (b"100755" if mode == b"100644" else b"100644", data)
+                case 6 if rng.random() < 0.3:
+                    tree[path] = (b"120000", b"target foo")
+                case _:
+                    tree[path] = (mode, texts.edited(rng, data))
+        return sound(tree)
+
+    def commit(self, branch: bytes, former: Tree, tree: Tree, parents: list[int]) -> bytes:
+        """One commit."""
+        out = self.head(b"refs/heads/" + branch, self.message(), [b":%d" % parent for parent in parents])
+        out += b"deleteall\n" if tree or former else b""
+        for path, (mode, data) in tree.items():
+            if mode == b"160000":
+                out += b"M 160000 %s %s\n" % (data, quoted(path))
+            else:
+                out += b"M %s inline %s\n%s" % (mode, quoted(path), block(data))
+        return out + b"\n"
+
+    def head(self, branch: bytes, message: bytes, parents: list[bytes]) -> bytes:
+        """Head of a commit: who, when, why, from where."""
+        rng = self.rng
+        self.mark += 1
+        self.when += rng.choice((0, 1, 60, 3600, 86_400, -3600 if self.shape.odd else 0))
+        author, committer = rng.choice(PEOPLE), rng.choice(PEOPLE)
+        date = b"%d %s" % (self.when, rng.choice(ZONES) if self.shape.odd else b"+0000")
+        written = rng.choice(ODD_DATES) if self.shape.odd and rng.random() < 0.1 else date
+        out = b"commit %s\nmark :%d\nauthor %s %s\ncommitter %s %s\n" % (branch, self.mark, author, written, committer, date)
+        if self.shape.odd and rng.random() < 0.1:
+            out += b"encoding %s\n" % rng.choice((b"ISO-8859-1", b"latin-1", b"bogus", b"UTF-8"))
+        out += block(message)
+        for at, parent in enumerate(parents):
+            out += (b"from " if at == 0 else b"merge ") + parent + b"\n"
+        return out
+
+    def message(self) -> bytes:
+        """A message: a line or more, at times empty or in bytes that are no UTF-8."""
+        rng = self.rng
+        text = rng.choice(("", "", "\n")) + texts.line(rng) + rng.choice(("", "\n", "\n\n" + texts.lines(rng, 2)))
+        data = text.replace("\0", "").encode()
+        if self.shape.odd:
+            roll = rng.random()
+            if roll < 0.06:
+                return b""
+            if roll < 0.12:
+                return b"fix caf\xe9 foo\n"
+            if roll < 0.16:
+                return texts.spoil(rng, data)
+        return data
+
+
+def sound(tree: Tree) -> Tree:
+    """The tree without files that stand where another path needs a folder, and without names git refuses."""
+    folders = {path[:at] for path in tree for at, byte in enumerate(path) if byte == 47}
+    return {path: what for path, what in tree.items() if path not in folders and b"/./" not in path}
