@@ -101,7 +101,9 @@ def _token(rng: Random, character: str) -> str:
     if roll < 0.62:
         return own + rng.choice(REPEATS)
     if roll < 0.72:
-        kinds = [r"\w", r"\w+"] if character.isascii() and (character.isalnum() or character == "_") else [r"\W", r"\W*"]
+        kinds = (
+            [r"\w", r"\w+"] if character.isascii() and (character.isalnum() or character == "_") else [r"\W", r"\W*"]
+        )
         kinds += [r"\s", r"\s+", r"\s*"] if character in " \t\n\r\f" else [r"\S", r"\S+", r"[^\s]"]
         return rng.choice([*kinds, r"\d" if character in "0123456789" else r"\D"])
     if roll < 0.8:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -15,6 +15,7 @@ from oracles import git_reader, repositories
 from oracles.meaning import Commit, Reader
 from oracles.questions import Drawer
 from oracles.repositories import Made, Shape
+from server.running_service import TOKEN, running
 
 SHAPES = (
     Shape("alpha", commits=8, files=16),
@@ -77,6 +78,13 @@ def opened(fleet: Fleet, index: Path) -> Iterator[sl.Client]:
         yield client
 
 
+@contextmanager
+def served(client: sl.Client) -> Iterator[sl.Client]:
+    """Client by loopback HTTP of a service over the engines of another client."""
+    with running(client.backend.engine) as service, sl.connect(service.url, TOKEN) as remote:  # type: ignore[attr-defined]
+        yield remote
+
+
 def quiet_home(folder: Path) -> None:
     """Let the product keep its files below a folder, and draw nothing."""
     for name in [name for name in os.environ if name.startswith(("GIT_", "SRC_", "SOURCELIGHT_"))]:
@@ -93,6 +101,3 @@ def quiet_home(folder: Path) -> None:
 def remove(folder: Path) -> None:
     """Remove a folder, whatever is in it."""
     shutil.rmtree(folder, ignore_errors=True)
-
-
-Opener = Callable[[ExitStack], sl.Client]

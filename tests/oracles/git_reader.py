@@ -27,7 +27,11 @@ def environment() -> dict[str, str]:
 
 
 def git(
-    folder: Path, *arguments: str | bytes, stdin: bytes = b"", accept: Sequence[int] = (0,), more: dict[str, str] | None = None
+    folder: Path,
+    *arguments: str | bytes,
+    stdin: bytes = b"",
+    accept: Sequence[int] = (0,),
+    more: dict[str, str] | None = None,
 ) -> bytes:
     """Standard output of a git command."""
     done = subprocess.run(

@@ -141,7 +141,9 @@ class Reader:
         """Whether a file passes the filters by path and language."""
         for chosen in question.filters:
             if chosen.field == "file":
-                matcher = self.matcher(Atom(chosen.value, regexp=True), case_sensitive=question.case_sensitive, whole=True)
+                matcher = self.matcher(
+                    Atom(chosen.value, regexp=True), case_sensitive=question.case_sensitive, whole=True
+                )
                 fits = matcher.any(document.path)
             elif chosen.field == "lang":
                 fits = document.path.lower().endswith(LANGUAGES[chosen.value.lower()])
@@ -154,11 +156,17 @@ class Reader:
     def chosen(self, question: Question) -> list[Commit]:
         """The commits that the filters by repository leave."""
         wanted = [commit for commit in self.commits if commit.revision == question.revision]
-        return [commit for commit in wanted if all(self.named(commit, f) != f.negated for f in question.filters if f.field == "repo")]
+        return [
+            commit
+            for commit in wanted
+            if all(self.named(commit, f) != f.negated for f in question.filters if f.field == "repo")
+        ]
 
     def named(self, commit: Commit, chosen: Filter) -> bool:
         """Whether the name of a repository matches, whatever its case."""
-        return self.matcher(Atom(chosen.value, regexp=True), case_sensitive=False, whole=True).any(commit.repository.encode())
+        return self.matcher(Atom(chosen.value, regexp=True), case_sensitive=False, whole=True).any(
+            commit.repository.encode()
+        )
 
     def rows(self, question: Question) -> Counter[Row]:
         """Rows that must be found: type, repository, revision, path, then of lines what `line_rows` gives."""
@@ -197,7 +205,10 @@ class Reader:
             if in_path:
                 name += self.path_spans(atom, document.path, case_sensitive=question.case_sensitive)
         marked = merged(name)
-        names = tuple(points(document.path, at) for at, _ in marked), tuple(points(document.path, at) for _, at in marked)
+        names = (
+            tuple(points(document.path, at) for at, _ in marked),
+            tuple(points(document.path, at) for _, at in marked),
+        )
         if not content:
             return [("path", *head, *names)]
         return [("content", *head, *names, *row) for row in line_rows(document, merged(content))]

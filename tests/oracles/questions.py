@@ -103,7 +103,9 @@ def _written(question: Question) -> str:
     parts += [f"type:{kind}" for kind in question.types]
     for at, chosen in enumerate(question.filters):
         dash = ("-", "NOT ")[(question.style + at) % 2] if chosen.negated else ""
-        revision = f"@{question.revision}" if question.revision and chosen.field == "repo" and not chosen.negated else ""
+        revision = (
+            f"@{question.revision}" if question.revision and chosen.field == "repo" and not chosen.negated else ""
+        )
         parts.append(f"{dash}{chosen.field}:{value(chosen.value + revision)}")
     if question.select:
         parts.append(f"select:{question.select}")
@@ -255,16 +257,22 @@ class Drawer:
         drawn = []
         if rng.random() < 0.3:
             name = rng.choice(self.repositories)
-            text = rng.choice((f"^{re.escape(name)}$", re.escape(name.rpartition("/")[2]), "zoo", "example.org/Z", "a$"))
+            text = rng.choice(
+                (f"^{re.escape(name)}$", re.escape(name.rpartition("/")[2]), "zoo", "example.org/Z", "a$")
+            )
             drawn.append(Filter("repo", text, negated=rng.random() < 0.2))
         for _ in range(rng.choice((0, 0, 0, 1, 1, 2))):
             text = expressions.expression(rng, self.paths)
             if rng.random() < 0.5:
-                text = rng.choice((r"\.py$", r"\.txt$", "^src/", "foo", r"(^|/)lib/", r"\.(go|md)$", "README", "^[^/]+$", r"\d"))
+                text = rng.choice(
+                    (r"\.py$", r"\.txt$", "^src/", "foo", r"(^|/)lib/", r"\.(go|md)$", "README", "^[^/]+$", r"\d")
+                )
             if not re.match(r"[a-z.]+\(", text):
                 drawn.append(Filter("file", text, negated=rng.random() < 0.35))
         if rng.random() < 0.1:
-            drawn.append(Filter("lang", rng.choice(("python", "Go", "java", "rust", "markdown")), negated=rng.random() < 0.3))
+            drawn.append(
+                Filter("lang", rng.choice(("python", "Go", "java", "rust", "markdown")), negated=rng.random() < 0.3)
+            )
         rng.shuffle(drawn)
         return tuple(drawn)
 
@@ -295,3 +303,44 @@ class Drawer:
         return Question(
             tree, filters, types, rng.random() < 0.4, revision, select, None, pattern_type, rng.randrange(420)
         )
+
+    def history_question(self, words: list[str], times: list[int]) -> Question:
+        """A question about commits or changed lines; `words` come from messages, people and changed lines."""
+        rng = self.rng
+        own = replace_samples(self, words)
+        pattern_type = rng.choice(("keyword", "keyword", "regexp"))
+        tree = own.tree(rng.choice((0, 0, 1, 1, 2)), pattern_type) if rng.random() < 0.85 else None
+        if isinstance(tree, Atom) and rng.random() < 0.08:
+            tree = Without(tree)
+        filters = [chosen for chosen in self.filters() if chosen.field != "lang" or rng.random() < 0.5]
+        for name in ("author", "committer"):
+            if rng.random() < 0.12:
+                text = rng.choice(
+                    ("ada", "Ada", "bob@corp", "example.org>$", "^Ada", "K", "<", "nobody", r"\bx$", "[^a]d", "bot")
+                )
+                filters.append(Filter(name, text, negated=rng.random() < 0.3))
+        if rng.random() < 0.12:
+            filters.append(
+                Filter("message", rng.choice(("foo", "fix", r"o\b", "[A-Z]{2}", r"x\s", "a.*b")), rng.random() < 0.3)
+            )
+        for name in ("before", "after"):
+            if rng.random() < 0.08 and times:
+                time = rng.choice(times) + rng.choice((0, 0, 1, -1))
+                if time >= 10_000:
+                    filters.append(Filter(name, str(time)))
+        kind = rng.choice(("commit", "diff"))
+        select = rng.choice(
+            ("", "", "", "repo", *(("commit.diff.added", "commit.diff.removed") if kind == "diff" else ()))
+        )
+        revision = ""
+        if rng.random() < 0.15 and self.revisions:
+            revision = rng.choice(self.revisions)
+            filters = [*(chosen for chosen in filters if chosen.field != "repo"), Filter("repo", "zoo")]
+        return Question(
+            tree, tuple(filters), (kind,), rng.random() < 0.4, revision, select, None, pattern_type, rng.randrange(420)
+        )
+
+
+def replace_samples(drawer: Drawer, samples: list[str]) -> Drawer:
+    """A drawer with other texts to derive patterns from."""
+    return Drawer(drawer.rng, samples, [], drawer.repositories, drawer.revisions)

@@ -15,7 +15,14 @@ PEOPLE = (
     b"dependabot[bot] <49699333+dependabot[bot]@users.noreply.github.com>", b"Latin\xe9 <latin@example.org>",
 )  # fmt: skip
 ZONES = (b"+0000", b"+0000", b"-0800", b"+0530", b"+1400", b"-1200", b"+0060")
-ODD_DATES = (b"0 +0000", b"1 +0000", b"2147483648 +0000", b"4102444800 -0330", b"1500000000 +051800", b"1500000000 -9999")
+ODD_DATES = (
+    b"0 +0000",
+    b"1 +0000",
+    b"2147483648 +0000",
+    b"4102444800 -0330",
+    b"1500000000 +051800",
+    b"1500000000 -9999",
+)
 Tree = dict[bytes, tuple[bytes, bytes]]  # path: mode and content
 
 
@@ -67,7 +74,16 @@ def write(rng: Random, parent: Path, shape: Shape) -> Made:
     """Write a repository of a shape below a folder."""
     source = parent / shape.name if not shape.clone else parent.parent / f"{parent.name}-sources" / shape.name
     source.mkdir(parents=True)
-    git(source, "init", "-q", "-b", "main", "--bare" if shape.clone else "-q", f"--object-format={shape.object_format}", ".")
+    git(
+        source,
+        "init",
+        "-q",
+        "-b",
+        "main",
+        "--bare" if shape.clone else "-q",
+        f"--object-format={shape.object_format}",
+        ".",
+    )
     stream, tags = Writer(rng, shape).stream()
     limit = "100000" if shape.loose else "1"
     git(source, "-c", f"fastimport.unpackLimit={limit}", "fast-import", "--quiet", "--date-format=raw-permissive",
@@ -111,13 +127,29 @@ def _replace(folder: Path) -> None:
     parents = git(folder, "rev-parse", "main^@").decode().split()
     person = {"GIT_AUTHOR_NAME": "r", "GIT_AUTHOR_EMAIL": "r@x", "GIT_COMMITTER_NAME": "r", "GIT_COMMITTER_EMAIL": "r@x",
               "GIT_AUTHOR_DATE": "1700000000 +0000", "GIT_COMMITTER_DATE": "1700000000 +0000"}  # fmt: skip
-    made = git(folder, "commit-tree", tree, *(x for parent in parents for x in ("-p", parent)), "-m", "replaced foo", more=person).decode().strip()
+    made = (
+        git(
+            folder,
+            "commit-tree",
+            tree,
+            *(x for parent in parents for x in ("-p", parent)),
+            "-m",
+            "replaced foo",
+            more=person,
+        )
+        .decode()
+        .strip()
+    )
     git(folder, "replace", "main", made)
 
 
 def quoted(path: bytes) -> bytes:
     """A path as fast-import reads it."""
-    return b'"' + b"".join(b"\\%03o" % byte if byte < 33 or byte > 126 or byte in b'"\\' else bytes([byte]) for byte in path) + b'"'
+    return (
+        b'"'
+        + b"".join(b"\\%03o" % byte if byte < 33 or byte > 126 or byte in b'"\\' else bytes([byte]) for byte in path)
+        + b'"'
+    )
 
 
 def block(data: bytes) -> bytes:
@@ -179,7 +211,10 @@ class Writer:
         if rng.random() < 0.3:
             tree[b".mailmap"] = (b"100644", b"Ada Example <ada@example.org> ada <ADA@example.org>\n")
         if rng.random() < 0.3:
-            tree[b".gitattributes"] = (b"100644", b"*.txt -diff\n*.md text eol=crlf\n*.py working-tree-encoding=UTF-16\n")
+            tree[b".gitattributes"] = (
+                b"100644",
+                b"*.txt -diff\n*.md text eol=crlf\n*.py working-tree-encoding=UTF-16\n",
+            )
         return sound(tree)
 
     def changed(self, former: Tree) -> Tree:
@@ -230,7 +265,14 @@ class Writer:
         author, committer = rng.choice(PEOPLE), rng.choice(PEOPLE)
         date = b"%d %s" % (self.when, rng.choice(ZONES) if self.shape.odd else b"+0000")
         written = rng.choice(ODD_DATES) if self.shape.odd and rng.random() < 0.1 else date
-        out = b"commit %s\nmark :%d\nauthor %s %s\ncommitter %s %s\n" % (branch, self.mark, author, written, committer, date)
+        out = b"commit %s\nmark :%d\nauthor %s %s\ncommitter %s %s\n" % (
+            branch,
+            self.mark,
+            author,
+            written,
+            committer,
+            date,
+        )
         if self.shape.odd and rng.random() < 0.1:
             out += b"encoding %s\n" % rng.choice((b"ISO-8859-1", b"latin-1", b"bogus", b"UTF-8"))
         out += block(message)

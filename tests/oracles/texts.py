@@ -9,7 +9,7 @@ WORDS = (
     "kelvin", "\u212aelvin", "ski\u212a", "\u017fun", "sun", "mas\u017f", "stra\u00dfe", "STRASSE", "\u1e9e", "\u0130d",
     "\u0131d", "id", "ID", "caf\u00e9", "CAF\u00c9", "cafe\u0301", "\u03c3\u03c2\u03a3", "\u01c5", "\u65e5\u672c",
     "\U0001f600", "\ufb01n", "\u00b5", "\u03bc", "0", "1", "42", "_id", "a-b", "$x", "C:\\d", "a/b", "a.b", "[x]", "{}",
-    "f(x)", "\"q\"", "'s'", "#!", "//", "--", "++", "=>", "\u00a0", "\u2028", "\u0085", "\ufeff", "\x1b", "\x7f",
+    "f(x)", '"q"', "'s'", "#!", "//", "--", "++", "=>", "\u00a0", "\u2028", "\u0085", "\ufeff", "\x1b", "\x7f",
 )  # fmt: skip
 SPACES = (" ", " ", " ", "  ", "\t", "", "", "\u3000", "\x0b", "\x0c")
 BAD = (b"\xff", b"\xfe", b"\x80", b"\xe2\x82", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf0\x9f", b"\xe9", b"\xf5\x80", b"\xc3")
@@ -108,9 +108,22 @@ def path(rng: Random) -> bytes:
     return b"/".join([*folders, name + rng.choice(ENDINGS)])
 
 
-FOLDERS = (b"src", b"src", b"lib", b"docs", b"Foo", b"a b", b"-x", b"+y", "caf\u00e9".encode(), b"[x]", b"test", b"\xe9d")
+FOLDERS = (
+    b"src",
+    b"src",
+    b"lib",
+    b"docs",
+    b"Foo",
+    b"a b",
+    b"-x",
+    b"+y",
+    "caf\u00e9".encode(),
+    b"[x]",
+    b"test",
+    b"\xe9d",
+)
 STEMS = (
-    b"foo", b"bar", b"main", b"value", b"README", b"a", b"-", b"+plus", b"-minus", b"x y", b" lead", b"q\"uote", b"q'uote",
+    b"foo", b"bar", b"main", b"value", b"README", b"a", b"-", b"+plus", b"-minus", b"x y", b" lead", b'q"uote', b"q'uote",
     b"t\tab", b"n\newline", b"[a]", b"{b}", b"*", b"?", b"back\\slash", b"bad\xff", b"\xe9", "\u65e5\u672c".encode(),
     "\u212aelvin".encode(), "\u017f".encode(), b"HEAD", b"a:b", b"a@b", b"#h", b"$x", b"%s", b"..x", b"~", b"\x1b[1m",
     b"a\rb", b"dev null",

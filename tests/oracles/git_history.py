@@ -1,0 +1,134 @@
+"""What `git log` and `git diff-tree` say of a history: commits, people, and changed lines file by file."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from oracles.git_reader import git
+
+_FIELDS = ("%H", "%P", "%an", "%ae", "%aN", "%aE", "%cn", "%ce", "%cN", "%cE", "%at", "%ct", "%s", "%B")
+_HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_OPTIONS = ("-c", "mailmap.blob=HEAD:.mailmap", "-c", "diff.renameLimit=1000", "-c", "log.showSignature=false")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A changed line, without its sign and newline."""
+
+    side: str
+    number: int
+    text: bytes
+
+
+@dataclass(slots=True)
+class FileChange:
+    """What a commit did to a file; `status` as git's letter."""
+
+    path: bytes
+    old_path: bytes
+    status: str
+    lines: list[Line] = field(default_factory=list)
+    binary: bool = False
+    score: int | None = None
+    objects: tuple[str, str] = ("", "")
+    modes: tuple[str, str] = ("", "")
+
+
+@dataclass(slots=True)
+class LoggedCommit:
+    """A commit as git logs it. People are (name, address) pairs: as written, and as the mailmap has them."""
+
+    name: str
+    parents: list[str]
+    author: tuple[bytes, bytes]
+    mapped_author: tuple[bytes, bytes]
+    committer: tuple[bytes, bytes]
+    mapped_committer: tuple[bytes, bytes]
+    author_time: int
+    commit_time: int
+    subject: bytes
+    message: bytes
+    changes: list[FileChange] = field(default_factory=list)
+
+    @property
+    def is_merge(self) -> bool:
+        """Whether it has several parents, and so no changes of its own."""
+        return len(self.parents) > 1
+
+
+def log(
+    folder: Path, *revisions: str, changes: bool = True, known: dict[str, list[FileChange]] | None = None
+) -> list[LoggedCommit]:
+    """Commits behind revisions in git's order, with the changes of all that are no merges."""
+    out = git(
+        folder, *_OPTIONS, "log", "-z", "--encoding=UTF-8", "--format=tformat:" + "%x00".join(_FIELDS), *revisions, "--"
+    )
+    cells = out.split(b"\0")[:-1]
+    found = []
+    for at in range(0, len(cells), len(_FIELDS)):
+        row = cells[at : at + len(_FIELDS)]
+        commit = LoggedCommit(
+            row[0].decode(), row[1].decode().split(), (row[2], row[3]), (row[4], row[5]), (row[6], row[7]),
+            (row[8], row[9]), int(row[10] or 0), int(row[11] or 0), row[12], row[13],
+        )  # fmt: skip
+        if changes and not commit.is_merge:
+            kept = {} if known is None else known
+            if commit.name not in kept:
+                kept[commit.name] = changes_of(folder, commit.name)
+            commit.changes = kept[commit.name]
+        found.append(commit)
+    return found
+
+
+def changes_of(folder: Path, *commits: str) -> list[FileChange]:
+    """What a commit changed, or what lies between two."""
+    base = ["diff-tree", "--root", "-r", "-M", "--no-commit-id", "--no-abbrev", "--no-color", "--no-ext-diff"]
+    base += ["--no-textconv", "--submodule=short", "--diff-algorithm=myers"]
+    changes = []
+    cells = git(folder, *_OPTIONS, *base, "--raw", "-z", *commits).split(b"\0")[:-1]
+    at = 0
+    while at < len(cells):
+        old_mode, mode, old_object, name, status = cells[at].decode().removeprefix(":").split()
+        moved = status[0] in "RC"
+        old_path = cells[at + 1]
+        path = cells[at + 2] if moved else old_path
+        at += 3 if moved else 2
+        score = int(status[1:]) if moved else None
+        changes.append(
+            FileChange(path, old_path, status[0], score=score, objects=(old_object, name), modes=(old_mode, mode))
+        )
+    patches = _patches(git(folder, *_OPTIONS, *base, "-p", "--full-index", *commits))
+    # A change of type is one record and two patches: the old file goes, the new one comes.
+    counted = [change for change in changes for _ in range(2 if change.status == "T" else 1)]
+    if len(patches) != len(counted):
+        raise AssertionError(f"{len(patches)} patches for {len(counted)} changes of {commits}")
+    for change, (lines, binary) in zip(counted, patches, strict=True):
+        change.lines += lines
+        change.binary |= binary
+    return changes
+
+
+def _patches(out: bytes) -> list[tuple[list[Line], bool]]:
+    found: list[tuple[list[Line], bool]] = []
+    old_left = new_left = old = new = 0
+    for row in out.split(b"\n"):
+        if old_left > 0 or new_left > 0:
+            sign, text = row[:1], row[1:]
+            if sign == b"-":
+                found[-1][0].append(Line("removed", old, text))
+            elif sign == b"+":
+                found[-1][0].append(Line("added", new, text))
+            if sign in (b"-", b" ", b""):
+                old, old_left = old + 1, old_left - 1
+            if sign in (b"+", b" ", b""):
+                new, new_left = new + 1, new_left - 1
+        elif row.startswith(b"diff --git "):
+            found.append(([], False))
+        elif row.startswith(b"Binary files "):
+            found[-1] = (found[-1][0], True)
+        elif hunk := _HUNK.match(row):
+            old, new = int(hunk[1]), int(hunk[3])
+            old_left, new_left = int(hunk[2] or 1), int(hunk[4] or 1)
+    return found

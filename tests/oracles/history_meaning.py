@@ -1,0 +1,185 @@
+"""What a search of commits or changed lines must find, from git's log alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from oracles.git_history import FileChange, Line, LoggedCommit
+from oracles.meaning import LANGUAGES, Matcher, Row, Span, merged, points
+from oracles.questions import Atom, Both, Either, Filter, Question, Tree, Without, positive
+
+
+@dataclass(slots=True)
+class History:
+    """The commits of a repository behind its default branch, or behind revisions as they were typed."""
+
+    repository: str
+    revision: str
+    commits: list[LoggedCommit]
+
+
+@dataclass
+class HistoryReader:
+    """Answers questions about commits, line by line."""
+
+    histories: list[History]
+    pairs: int = 0
+    _matchers: dict[tuple[Atom, bool, bool], Matcher] = field(default_factory=dict)
+
+    def matcher(self, atom: Atom, *, case_sensitive: bool, whole: bool = False) -> Matcher:
+        """The compiled form of a pattern."""
+        key = (atom, case_sensitive, whole)
+        if key not in self._matchers:
+            self._matchers[key] = Matcher(atom, case_sensitive=case_sensitive, whole=whole)
+        return self._matchers[key]
+
+    def rows(self, question: Question) -> Counter[Row]:
+        """Rows: type, repository, commit, path, line number, side, line, starts, ends."""
+        found: Counter[Row] = Counter()
+        for history in self.histories:
+            if history.revision != question.revision or not self._named(history, question):
+                continue
+            for commit in history.commits:
+                if not self._commit_passes(commit, question):
+                    continue
+                if "diff" in question.types:
+                    found.update(self._diff_rows(history, commit, question))
+                else:
+                    found.update(self._message_rows(history, commit, question))
+        if question.select == "repo":
+            return Counter({("repo", row[1]): 1 for row in found})
+        return found
+
+    def _named(self, history: History, question: Question) -> bool:
+        name = history.repository.encode()
+        return all(self._matches(f, [name], case=False) != f.negated for f in question.filters if f.field == "repo")
+
+    def _matches(self, chosen: Filter, texts: list[bytes], *, case: bool) -> bool:
+        matcher = self.matcher(Atom(chosen.value, regexp=True), case_sensitive=case, whole=chosen.field != "message")
+        return any(matcher.any(text) for text in texts)
+
+    def _commit_passes(self, commit: LoggedCommit, question: Question) -> bool:
+        sensitive = question.case_sensitive
+        for chosen in question.filters:
+            match chosen.field:
+                case "author":
+                    fits = self._matches(chosen, people(commit.author, commit.mapped_author), case=sensitive)
+                case "committer":
+                    fits = self._matches(chosen, people(commit.committer, commit.mapped_committer), case=sensitive)
+                case "message":
+                    fits = self._matches(chosen, [commit.message.strip()], case=sensitive)
+                case "before":
+                    fits = commit.commit_time < int(chosen.value)
+                case "after":
+                    fits = commit.commit_time > int(chosen.value)
+                case _:
+                    continue
+            if fits == chosen.negated:
+                return False
+        return True
+
+    def _changes(self, commit: LoggedCommit, question: Question) -> Iterator[FileChange]:
+        for change in commit.changes:
+            for chosen in question.filters:
+                if chosen.field == "file":
+                    fits = self._matches(chosen, [change.path, change.old_path], case=question.case_sensitive)
+                elif chosen.field == "lang":
+                    ends = LANGUAGES[chosen.value.lower()]
+                    fits = change.path.lower().endswith(ends) or change.old_path.lower().endswith(ends)
+                else:
+                    continue
+                if fits == chosen.negated:
+                    break
+            else:
+                yield change
+
+    def _message_rows(self, history: History, commit: LoggedCommit, question: Question) -> list[Row]:
+        by_file = any(chosen.field in {"file", "lang"} for chosen in question.filters)
+        if by_file and not any(True for _ in self._changes(commit, question)):
+            return []
+        head = ("commit", history.repository, commit.name, None)
+        message = commit.message.strip()
+        tree, sensitive = question.tree, question.case_sensitive
+
+        def spans(atom: Atom) -> list[Span]:
+            self.pairs += 1
+            return self.matcher(atom, case_sensitive=sensitive).spans(message)
+
+        if tree is not None and not holds(tree, lambda atom: bool(spans(atom))):
+            return []
+        rows = spans_by_line(message, merged(span for atom in positive(tree) for span in spans(atom)))
+        if not rows:
+            first = message.split(b"\n", 1)[0].decode(errors="replace")
+            return [(*head, 1, None, first, (), ())]
+        return [(*head, number, None, text, starts, ends) for number, text, starts, ends in rows]
+
+    def _diff_rows(self, history: History, commit: LoggedCommit, question: Question) -> list[Row]:
+        tree, sensitive = question.tree, question.case_sensitive
+        side = question.select.removeprefix("commit.diff.") if question.select.startswith("commit.diff.") else ""
+        rows: list[Row] = []
+        hit = False
+        for change in self._changes(commit, question):
+
+            def spans(atom: Atom, lines: list[Line] = change.lines) -> dict[int, list[Span]]:
+                self.pairs += len(lines)
+                matcher = self.matcher(atom, case_sensitive=sensitive)
+                return {at: found for at, line in enumerate(lines) if (found := matcher.spans(line.text))}
+
+            if tree is not None and not holds(tree, lambda atom: bool(spans(atom))):
+                continue
+            if side and not positive(tree) and not any(line.side == side for line in change.lines):
+                continue
+            hit = True
+            by_line: dict[int, list[Span]] = {}
+            for atom in positive(tree):
+                for at, found in spans(atom).items():
+                    by_line.setdefault(at, []).extend(found)
+            for at, found in by_line.items():
+                line = change.lines[at]
+                if side and line.side != side:
+                    continue
+                marked = merged(found)
+                rows.append((
+                    "diff", history.repository, commit.name, change.path.decode(errors="replace"), line.number, line.side,
+                    line.text.decode(errors="replace"), tuple(points(line.text, start) for start, _ in marked),
+                    tuple(points(line.text, end) for _, end in marked),
+                ))  # fmt: skip
+        if hit and not rows and not (side and positive(tree)):
+            return [("diff", history.repository, commit.name, None, None, None, None, (), ())]
+        return rows
+
+
+def people(*pairs: tuple[bytes, bytes]) -> list[bytes]:
+    """What an expression about a person is tried on."""
+    return [text for name, address in pairs for text in (name, address, name + b" <" + address + b">")]
+
+
+def holds(tree: Tree, has: object) -> bool:
+    """Whether a tree holds where `has` says so of its patterns."""
+    assert callable(has)
+    match tree:
+        case Atom():
+            return bool(has(tree))
+        case Without(part):
+            return not holds(part, has)
+        case Both(parts):
+            return all(holds(part, has) for part in parts)
+        case Either(parts):
+            return any(holds(part, has) for part in parts)
+
+
+def spans_by_line(text: bytes, spans: list[Span]) -> list[tuple[int, str, tuple[int, ...], tuple[int, ...]]]:
+    """Rows of the lines of a text that spans touch."""
+    rows = []
+    at = 0
+    for number, line in enumerate(text.split(b"\n"), 1):
+        after = at + len(line) + 1
+        touching = [span for span in spans if span[0] < after and span[1] > at]
+        if touching:
+            starts = tuple(points(line, max(start - at, 0)) for start, _ in touching)
+            ends = tuple(points(line, min(end, after) - at) for _, end in touching)
+            rows.append((number, line.decode(errors="replace"), starts, ends))
+        at = after
+    return rows

@@ -1,0 +1,146 @@
+"""Finding the smallest question and the smallest file that still show a difference."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from oracles import answers, areas, fleets, repositories
+from oracles.epoch import Epoch, Outcome
+from oracles.expressions import compiles
+from oracles.git_reader import git
+from oracles.meaning import Commit, Document
+from oracles.questions import Atom, Both, Either, Question, Tree, Without
+
+BOUND_S = 40.0
+
+
+def smallest(epoch: Epoch, area: str, outcome: Outcome) -> dict[str, str]:
+    """A smaller form of a failing case, in words; empty where there is nothing to make smaller."""
+    question = outcome.question
+    if not isinstance(question, Question):
+        return {}
+    ends = time.monotonic() + BOUND_S
+    client = epoch.remote if area == "http" else epoch.client
+    check = areas.check_history if {"commit", "diff"} & set(question.types) else areas.check_text
+
+    def fails(candidate: Question) -> bool:
+        return time.monotonic() < ends and bool(check(epoch, client, candidate).difference)
+
+    question = shrunk(question, fails)
+    found = f"{areas.asked(question)}\n{check(epoch, client, question).difference}"
+    if check is areas.check_text and area != "http" and not question.revision:
+        found += one_file(epoch, question, ends)
+    return {"smaller": found}
+
+
+def shrunk(question: Question, fails: Callable[[Question], bool]) -> Question:
+    """The smallest question of those tried that still fails."""
+    progress = True
+    while progress:
+        progress = False
+        for candidate in candidates(question):
+            if fails(candidate):
+                question, progress = candidate, True
+                break
+    return question
+
+
+def candidates(question: Question) -> Iterator[Question]:
+    """Questions with a little less."""
+    for at in range(len(question.filters)):
+        if not (question.revision and question.filters[at].field == "repo"):
+            yield replace(question, filters=(*question.filters[:at], *question.filters[at + 1 :]))
+    if question.select:
+        yield replace(question, select="")
+    if question.tree is not None:
+        for tree in smaller_trees(question.tree):
+            yield replace(question, tree=tree)
+    if question.case_sensitive:
+        yield replace(question, case_sensitive=False)
+    if question.style:
+        yield replace(question, style=0)
+
+
+def smaller_trees(tree: Tree) -> Iterator[Tree]:
+    """Trees with a part less, or with a shorter pattern."""
+    match tree:
+        case Atom():
+            for text in smaller_texts(tree.text):
+                if text.strip() and (not tree.regexp or compiles(text)):
+                    yield replace(tree, text=text)
+        case Without(part):
+            yield part
+            for smaller in smaller_trees(part):
+                assert isinstance(smaller, Atom)
+                yield Without(smaller)
+        case Both(parts) | Either(parts):
+            yield from parts
+            for at in range(len(parts)):
+                if len(parts) > 2:
+                    yield type(tree)((*parts[:at], *parts[at + 1 :]))
+            for at, part in enumerate(parts):
+                for smaller in smaller_trees(part):
+                    yield type(tree)((*parts[:at], smaller, *parts[at + 1 :]))
+
+
+def smaller_texts(text: str) -> Iterator[str]:
+    """A text with a piece less, large pieces first."""
+    size = len(text) // 2
+    while size:
+        for at in range(0, len(text) - size + 1, size):
+            yield text[:at] + text[at + size :]
+        size //= 2
+
+
+def one_file(epoch: Epoch, question: Question, ends: float) -> str:
+    """The smallest single file, in a repository of its own, about which the question is still answered wrongly."""
+    for commit in epoch.reader.chosen(question):
+        for document in commit.documents:
+            if time.monotonic() > ends:
+                return ""
+            if not is_suspect(epoch, question, commit, document):
+                continue
+            rows, at = document.data, 0
+            if not fails_alone(epoch, question, document.path, rows):
+                continue
+            while at < len(rows) and time.monotonic() < ends and len(rows) < 20_000:
+                size = max(1, len(rows) // 8)
+                shorter = rows[:at] + rows[at + size :]
+                if fails_alone(epoch, question, document.path, shorter):
+                    rows = shorter
+                else:
+                    at += size
+            return f"\nalone: path {document.path!r} content {answers.shorter(rows)}"
+    return ""
+
+
+def is_suspect(epoch: Epoch, question: Question, commit: Commit, document: Document) -> bool:
+    """Whether the rows of one file are wrong."""
+    want = {row for row in epoch.reader.file_rows(commit, document, question)}
+    result = epoch.client.search(question.text(), pattern_type=question.pattern_type)
+    got = {row for row in answers.text_rows(result) if row[1] == commit.repository and row[3] == document.shown}
+    return want != got
+
+
+_COUNT = iter(range(1_000_000))
+
+
+def fails_alone(epoch: Epoch, question: Question, path: bytes, data: bytes) -> bool:
+    """Whether the question fails in a repository that holds one file."""
+    alone = Epoch(epoch.seed, epoch.folder / f"alone-{next(_COUNT)}", shapes=())
+    folder = alone.folder / "fleet" / "alone"
+    folder.mkdir(parents=True)
+    try:
+        git(folder, "init", "-q", "-b", "main", ".")
+        stream = b"commit refs/heads/main\ncommitter A <a@x> 1600000000 +0000\n" + repositories.block(b"one file\n")
+        stream += b"M 100644 inline " + repositories.quoted(path) + b"\n" + repositories.block(data)
+        git(folder, "fast-import", "--quiet", stdin=stream)
+        git(folder, "config", "remote.origin.url", "https://example.org/zoo/alone.git")
+        made = repositories.Made(folder, "example.org/zoo/alone", repositories.Shape("alone"))
+        alone.__dict__["fleet"] = fleets.Fleet(alone.folder / "fleet", [made])
+        bare = replace(question, filters=tuple(f for f in question.filters if f.field != "repo"))
+        return bool(areas.check_text(alone, alone.client, bare).difference)
+    finally:
+        alone.close()

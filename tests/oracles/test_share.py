@@ -1,0 +1,31 @@
+"""The share of the long run that every change passes: fixed seeds, some hundred cases of each area."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from oracles.areas import AREAS
+from oracles.epoch import Epoch
+
+SHARE = {"text": 250, "patterns": 300, "history": 150, "http": 60, "again": 40}
+
+
+@pytest.fixture(scope="module", params=["first", "second"])
+def epoch(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Epoch]:
+    epoch = Epoch(str(request.param), tmp_path_factory.mktemp("epoch"))
+    yield epoch
+    epoch.close()
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("area", SHARE)
+def test_answers_are_those_of_plain_oracles(epoch: Epoch, area: str) -> None:
+    for case in range(SHARE[area]):
+        outcome = AREAS[area](epoch, epoch.rng(area, case))
+        assert not outcome.difference, f"case {case}: {outcome.subject}\n{outcome.difference}"
+
+
+def test_every_area_has_its_share() -> None:
+    assert set(SHARE) == set(AREAS)
