@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 import sourcelight as sl
-from oracles import answers
+from oracles import answers, calls
 from oracles.epoch import Check, Epoch, Outcome
 from oracles.questions import Atom, Question
 
@@ -100,5 +100,12 @@ def asked(question: Question) -> str:
     return f"search({question.text()!r}, pattern_type={question.pattern_type!r})"
 
 
-AREAS: dict[str, Check] = {"text": text, "patterns": patterns, "history": history, "http": http, "again": again}
-WEIGHTS = {"text": 6, "patterns": 8, "history": 5, "http": 2, "again": 1}
+AREAS: dict[str, Check] = {
+    "text": text,
+    "patterns": patterns,
+    "history": history,
+    "calls": calls.call,
+    "http": http,
+    "again": again,
+}
+WEIGHTS = {"text": 6, "patterns": 8, "history": 5, "calls": 2, "http": 2, "again": 1}

@@ -12,10 +12,11 @@ from typing import Any
 
 import sourcelight as sl
 from oracles import fleets, git_history, git_reader
-from oracles.fleets import Fleet
+from oracles.fleets import SHAPES, Fleet
 from oracles.history_meaning import History, HistoryReader
 from oracles.meaning import Reader
 from oracles.questions import Drawer
+from oracles.repositories import Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class Epoch:
 
     seed: str
     folder: Path
-    shapes: tuple[fleets.Shape, ...] = fleets.SHAPES
+    shapes: tuple[Shape, ...] = SHAPES
     stack: ExitStack = field(default_factory=ExitStack)
 
     def rng(self, *names: object) -> Random:

@@ -12,9 +12,11 @@ from oracles import texts
 _OPTIONS = re2.Options()
 _OPTIONS.log_errors = False
 CLASSES = (
-    r"\w", r"\W", r"\d", r"\D", r"\s", r"\S", "[a-z]", "[A-Z]", "[^a-z]", "[^x]", r"[^\n]", r"[^\s]", r"[\w-]", r"[\d.]",
-    "[[:alpha:]]", "[[:^alpha:]]", "[[:space:]]", "[[:punct:]]", r"\pL", r"\PL", r"\p{Lu}", r"\p{Greek}", r"[\pN_]", ".",
-    "[)]", "[^)]", "[(]", "[]]", "[^]a]", r"[\]]", r"[\\]", "[^\u00e9]", "[\u00e0-\u00ff]", "[k]", "[s-t]", "[^k]", "[ -~]",
+    r"\w", r"\W", r"\d", r"\D", r"\s", r"\S", "[a-z]", "[A-Z]", "[^a-z]", "[^x]",
+    r"[^\n]", r"[^\s]", r"[\w-]", r"[\d.]",
+    "[[:alpha:]]", "[[:^alpha:]]", "[[:space:]]", "[[:punct:]]", r"\pL", r"\PL", r"\p{Lu}", r"\p{Greek}", r"[\pN_]",
+    ".", "[)]", "[^)]", "[(]", "[]]", "[^]a]", r"[\]]", r"[\\]", "[^\u00e9]", "[\u00e0-\u00ff]", "[k]",
+    "[s-t]", "[^k]", "[ -~]",
     r"[\x00-\x7f]", r"[^\x00-\x7f]", r"[\r\n]", r"[ \t]", "[#-/]", "[^/]",
 )  # fmt: skip
 ANCHORS = ("^", "$", r"\b", r"\B", "^", "$", r"\A", r"\z", "(?m:^)", "(?-m:$)", "(?-m:^)")
@@ -93,7 +95,7 @@ def _derived(rng: Random, sample: str) -> str:
     return drawn
 
 
-def _token(rng: Random, character: str) -> str:
+def _token(rng: Random, character: str) -> str:  # noqa: PLR0911 - a table of chances
     roll = rng.random()
     own = quoted(character)
     if roll < 0.55:

@@ -107,7 +107,10 @@ class HistoryReader:
             self.pairs += 1
             return self.matcher(atom, case_sensitive=sensitive).spans(message)
 
-        if tree is not None and not holds(tree, lambda atom: bool(spans(atom))):
+        def occurs(atom: Atom) -> bool:
+            return self.matcher(atom, case_sensitive=sensitive).any(message)
+
+        if tree is not None and not holds(tree, occurs):
             return []
         rows = spans_by_line(message, merged(span for atom in positive(tree) for span in spans(atom)))
         if not rows:
@@ -127,7 +130,11 @@ class HistoryReader:
                 matcher = self.matcher(atom, case_sensitive=sensitive)
                 return {at: found for at, line in enumerate(lines) if (found := matcher.spans(line.text))}
 
-            if tree is not None and not holds(tree, lambda atom: bool(spans(atom))):
+            def occurs(atom: Atom, lines: list[Line] = change.lines) -> bool:
+                matcher = self.matcher(atom, case_sensitive=sensitive)
+                return any(matcher.any(line.text) for line in lines)
+
+            if tree is not None and not holds(tree, occurs):
                 continue
             if side and not positive(tree) and not any(line.side == side for line in change.lines):
                 continue
@@ -142,9 +149,9 @@ class HistoryReader:
                     continue
                 marked = merged(found)
                 rows.append((
-                    "diff", history.repository, commit.name, change.path.decode(errors="replace"), line.number, line.side,
-                    line.text.decode(errors="replace"), tuple(points(line.text, start) for start, _ in marked),
-                    tuple(points(line.text, end) for _, end in marked),
+                    "diff", history.repository, commit.name, change.path.decode(errors="replace"), line.number,
+                    line.side, line.text.decode(errors="replace"), points(line.text, (start for start, _ in marked)),
+                    points(line.text, (end for _, end in marked)),
                 ))  # fmt: skip
         if hit and not rows and not (side and positive(tree)):
             return [("diff", history.repository, commit.name, None, None, None, None, (), ())]
@@ -171,15 +178,15 @@ def holds(tree: Tree, has: object) -> bool:
 
 
 def spans_by_line(text: bytes, spans: list[Span]) -> list[tuple[int, str, tuple[int, ...], tuple[int, ...]]]:
-    """Rows of the lines of a text that spans touch."""
+    """Rows of the lines of a text in which spans mark something; newlines are not marked."""
     rows = []
     at = 0
     for number, line in enumerate(text.split(b"\n"), 1):
-        after = at + len(line) + 1
-        touching = [span for span in spans if span[0] < after and span[1] > at]
-        if touching:
-            starts = tuple(points(line, max(start - at, 0)) for start, _ in touching)
-            ends = tuple(points(line, min(end, after) - at) for _, end in touching)
+        cut = [(max(start - at, 0), min(end - at, len(line))) for start, end in spans]
+        marked = [(start, end) for start, end in cut if start < end]
+        if marked:
+            starts = points(line, (start for start, _ in marked))
+            ends = points(line, (end for _, end in marked))
             rows.append((number, line.decode(errors="replace"), starts, ends))
-        at = after
+        at += len(line) + 1
     return rows

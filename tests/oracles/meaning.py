@@ -11,6 +11,7 @@ from typing import Any
 
 import re2
 
+from oracles.expressions import compiles
 from oracles.git_reader import Document
 from oracles.questions import Atom, Both, Either, Filter, Question, Tree, Without, atoms, positive
 
@@ -62,9 +63,19 @@ def merged(spans: Iterable[Span]) -> list[Span]:
     return kept
 
 
-def points(raw: bytes, at: int) -> int:
-    """Code points of what is shown before a byte; behind the end, the newline counts as one."""
-    return len(raw[:at].decode(errors="replace")) + max(at - len(raw), 0)
+def points(raw: bytes, places: Iterable[int]) -> tuple[int, ...]:
+    """Code points of what is shown before each of some bytes in order; behind the end, the newline counts as one."""
+    if raw.isascii():
+        return tuple(places)
+    found = []
+    at = shown = 0
+    for place in places:
+        if place < at:  # ends and starts of spans come in order; others begin anew
+            at = shown = 0
+        shown += len(raw[at:place].decode(errors="replace"))
+        at = min(place, len(raw))
+        found.append(shown + max(place - len(raw), 0))
+    return tuple(found)
 
 
 def line_rows(document: Document, spans: list[Span]) -> list[Row]:
@@ -80,8 +91,8 @@ def line_rows(document: Document, spans: list[Span]) -> list[Row]:
         at = document.starts[number]
         after = document.starts[number + 1] if number + 1 < len(document.starts) else len(document.data) + 1
         raw = document.data[at:after].removesuffix(b"\n")
-        starts = tuple(points(raw, max(start - at, 0)) for start, _ in touching)
-        ends = tuple(points(raw, min(end, after) - at) for _, end in touching)
+        starts = points(raw, (max(start - at, 0) for start, _ in touching))
+        ends = points(raw, (min(end, after) - at for _, end in touching))
         rows.append((number + 1, raw.decode(errors="replace"), starts, ends, sum(start >= at for start, _ in touching)))
     return rows
 
@@ -205,10 +216,7 @@ class Reader:
             if in_path:
                 name += self.path_spans(atom, document.path, case_sensitive=question.case_sensitive)
         marked = merged(name)
-        names = (
-            tuple(points(document.path, at) for at, _ in marked),
-            tuple(points(document.path, at) for _, at in marked),
-        )
+        names = points(document.path, (at for at, _ in marked)), points(document.path, (at for _, at in marked))
         if not content:
             return [("path", *head, *names)]
         return [("content", *head, *names, *row) for row in line_rows(document, merged(content))]
@@ -227,7 +235,7 @@ class Reader:
         match tree:
             case Atom():
                 cut = Atom(tree.text.partition("@")[0], tree.regexp)
-                if not cut.text:
+                if not cut.text or tree.content or (cut.regexp and not compiles(cut.text)):
                     return False
                 return bool(self.matcher(cut, case_sensitive=question.case_sensitive, whole=True).spans(name.encode()))
             case Without(part):

@@ -10,7 +10,8 @@ from oracles import texts
 from oracles.git_reader import git
 
 PEOPLE = (
-    b"Ada Example <ada@example.org>", b"ada <ADA@example.org>", b"Bob O'Neil <bob@corp.example>", b"K\xc3\xb6nig <k@x.org>",
+    b"Ada Example <ada@example.org>", b"ada <ADA@example.org>", b"Bob O'Neil <bob@corp.example>",
+    b"K\xc3\xb6nig <k@x.org>",
     "\u212aarl <karl@example.org>".encode(), b"<nobody@example.org>", b"Mallory -x <m@x.org>",
     b"dependabot[bot] <49699333+dependabot[bot]@users.noreply.github.com>", b"Latin\xe9 <latin@example.org>",
 )  # fmt: skip
@@ -125,8 +126,8 @@ def extend(rng: Random, made: Made) -> None:
 def _replace(folder: Path) -> None:
     tree = git(folder, "rev-parse", "topic^{tree}").decode().strip()
     parents = git(folder, "rev-parse", "main^@").decode().split()
-    person = {"GIT_AUTHOR_NAME": "r", "GIT_AUTHOR_EMAIL": "r@x", "GIT_COMMITTER_NAME": "r", "GIT_COMMITTER_EMAIL": "r@x",
-              "GIT_AUTHOR_DATE": "1700000000 +0000", "GIT_COMMITTER_DATE": "1700000000 +0000"}  # fmt: skip
+    facts = {"NAME": "r", "EMAIL": "r@x", "DATE": "1700000000 +0000"}
+    person = {f"GIT_{role}_{name}": fact for role in ("AUTHOR", "COMMITTER") for name, fact in facts.items()}
     made = (
         git(
             folder,
@@ -172,7 +173,7 @@ class Writer:
         tree = self.first_tree()
         out = [self.commit(b"main", {}, tree, [])]
         tips: dict[bytes, tuple[int, Tree]] = {b"main": (self.mark, tree)}
-        for number in range(self.shape.commits - 1):
+        for _ in range(self.shape.commits - 1):
             branch = rng.choice((b"main", b"main", b"topic", b"side"))
             base, former = tips.get(branch, tips[b"main"])
             parents = [base]
@@ -187,10 +188,9 @@ class Writer:
                 after = self.changed(former)
             out.append(self.commit(branch, former, after, parents))
             tips[branch] = (self.mark, after)
-            del number
-        for name in (b"topic",):
-            if name not in tips:
-                out.append(self.commit(name, tips[b"main"][1], self.changed(tips[b"main"][1]), [tips[b"main"][0]]))
+        if b"topic" not in tips:
+            base, former = tips[b"main"]
+            out.append(self.commit(b"topic", former, self.changed(former), [base]))
         if rng.random() < 0.5:
             out.append(self.commit(b"orphan", {}, self.first_tree(), []))
         out.append(b"reset refs/tags/light\nfrom :1\n\n")

@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,7 @@ from random import Random
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+warnings.simplefilter("ignore")  # the product warns of shallow clones on purpose
 
 from oracles import fleets, smaller
 from oracles.areas import AREAS, WEIGHTS
@@ -159,9 +161,8 @@ def long_run(options: argparse.Namespace, base: Path) -> Tally:
         for finding in tally.findings:
             show(finding)
         areas = ", ".join(f"{name} {count}" for name, count in sorted(total.cases.items()))
-        print(
-            f"{(time.monotonic() - began) / 60:6.1f} min  {total.epochs} fleets  {areas}  findings {len(total.findings)}"
-        )
+        minutes = (time.monotonic() - began) / 60
+        print(f"{minutes:6.1f} min  {total.epochs} fleets  {areas}  {len(total.findings)} findings")
         sys.stdout.flush()
     for process in processes:
         process.join(30)

@@ -9,8 +9,8 @@ from dataclasses import replace
 from oracles import answers, areas, fleets, repositories
 from oracles.epoch import Epoch, Outcome
 from oracles.expressions import compiles
-from oracles.git_reader import git
-from oracles.meaning import Commit, Document
+from oracles.git_reader import Document, git
+from oracles.meaning import Commit
 from oracles.questions import Atom, Both, Either, Question, Tree, Without
 
 BOUND_S = 40.0
@@ -72,17 +72,15 @@ def smaller_trees(tree: Tree) -> Iterator[Tree]:
                     yield replace(tree, text=text)
         case Without(part):
             yield part
-            for smaller in smaller_trees(part):
-                assert isinstance(smaller, Atom)
-                yield Without(smaller)
+            yield from (Without(smaller) for smaller in smaller_trees(part) if isinstance(smaller, Atom))
         case Both(parts) | Either(parts):
             yield from parts
             for at in range(len(parts)):
                 if len(parts) > 2:
                     yield type(tree)((*parts[:at], *parts[at + 1 :]))
             for at, part in enumerate(parts):
-                for smaller in smaller_trees(part):
-                    yield type(tree)((*parts[:at], smaller, *parts[at + 1 :]))
+                for less in smaller_trees(part):
+                    yield type(tree)((*parts[:at], less, *parts[at + 1 :]))
 
 
 def smaller_texts(text: str) -> Iterator[str]:
@@ -118,7 +116,7 @@ def one_file(epoch: Epoch, question: Question, ends: float) -> str:
 
 def is_suspect(epoch: Epoch, question: Question, commit: Commit, document: Document) -> bool:
     """Whether the rows of one file are wrong."""
-    want = {row for row in epoch.reader.file_rows(commit, document, question)}
+    want = set(epoch.reader.file_rows(commit, document, question))
     result = epoch.client.search(question.text(), pattern_type=question.pattern_type)
     got = {row for row in answers.text_rows(result) if row[1] == commit.repository and row[3] == document.shown}
     return want != got

@@ -31,7 +31,7 @@ def lines(rng: Random, count: int) -> str:
     return "".join(f"{line(rng)}\n" for _ in range(count))
 
 
-def small(rng: Random) -> bytes:
+def small(rng: Random) -> bytes:  # noqa: PLR0911 - one form each
     """A text of a few lines, hostile in one of the ways that editors and other systems make."""
     text = lines(rng, rng.choice((0, 1, 1, 2, 3, 5, 8)))
     form = rng.randrange(14)
@@ -77,7 +77,7 @@ def large(rng: Random) -> bytes:
 
 def data(rng: Random) -> bytes:
     """The content of a file, large once in a while."""
-    return large(rng) if rng.random() < 0.01 else small(rng)
+    return large(rng) if rng.random() < 0.006 else small(rng)
 
 
 def edited(rng: Random, former: bytes) -> bytes:
@@ -123,8 +123,9 @@ FOLDERS = (
     b"\xe9d",
 )
 STEMS = (
-    b"foo", b"bar", b"main", b"value", b"README", b"a", b"-", b"+plus", b"-minus", b"x y", b" lead", b'q"uote', b"q'uote",
-    b"t\tab", b"n\newline", b"[a]", b"{b}", b"*", b"?", b"back\\slash", b"bad\xff", b"\xe9", "\u65e5\u672c".encode(),
+    b"foo", b"bar", b"main", b"value", b"README", b"a", b"-", b"+plus", b"-minus", b"x y", b" lead", b'q"uote',
+    b"q'uote", b"t\tab", b"n\newline", b"[a]", b"{b}", b"*", b"?",
+    b"back\\slash", b"bad\xff", b"\xe9", "\u65e5\u672c".encode(),
     "\u212aelvin".encode(), "\u017f".encode(), b"HEAD", b"a:b", b"a@b", b"#h", b"$x", b"%s", b"..x", b"~", b"\x1b[1m",
     b"a\rb", b"dev null",
 )  # fmt: skip
