@@ -118,6 +118,11 @@ class HistoryReader:
             return [(*head, 1, None, first, (), ())]
         return [(*head, number, None, text, starts, ends) for number, text, starts, ends in rows]
 
+    def _fits(self, tree: Tree | None, line: Line, *, sensitive: bool) -> bool:
+        """Whether a line matches a pattern that is looked for, if there is one."""
+        wanted = positive(tree)
+        return not wanted or any(self.matcher(atom, case_sensitive=sensitive).any(line.text) for atom in wanted)
+
     def _diff_rows(self, history: History, commit: LoggedCommit, question: Question) -> list[Row]:
         tree, sensitive = question.tree, question.case_sensitive
         side = question.select.removeprefix("commit.diff.") if question.select.startswith("commit.diff.") else ""
@@ -136,7 +141,9 @@ class HistoryReader:
 
             if tree is not None and not holds(tree, occurs):
                 continue
-            if side and not positive(tree) and not any(line.side == side for line in change.lines):
+            if side and not any(
+                self._fits(tree, line, sensitive=sensitive) for line in change.lines if line.side == side
+            ):
                 continue
             hit = True
             by_line: dict[int, list[Span]] = {}
@@ -153,7 +160,7 @@ class HistoryReader:
                     line.side, line.text.decode(errors="replace"), points(line.text, (start for start, _ in marked)),
                     points(line.text, (end for _, end in marked)),
                 ))  # fmt: skip
-        if hit and not rows and not (side and positive(tree)):
+        if hit and not rows:
             return [("diff", history.repository, commit.name, None, None, None, None, (), ())]
         return rows
 

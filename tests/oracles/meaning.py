@@ -239,7 +239,7 @@ class Reader:
                     return False
                 return bool(self.matcher(cut, case_sensitive=question.case_sensitive, whole=True).spans(name.encode()))
             case Without(part):
-                return not self.name_holds(part, name, question)
+                return not part.content and not self.name_holds(part, name, question)
             case Both(parts):
                 return all(self.name_holds(part, name, question) for part in parts)
             case Either(parts):

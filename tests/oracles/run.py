@@ -29,12 +29,13 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 warnings.simplefilter("ignore")  # the product warns of shallow clones on purpose
 
-from oracles import fleets, smaller
-from oracles.areas import AREAS, WEIGHTS
-from oracles.epoch import Epoch
+from oracles import fleets, smaller  # noqa: E402 - tests/ has to be on the path first
+from oracles.areas import AREAS, WEIGHTS  # noqa: E402
+from oracles.epoch import Epoch  # noqa: E402
 
 EPOCH_S = 45.0
 MOST_FINDINGS = 20
+TURNS = 10  # after so many turns come the areas that change a fleet
 MADE_SMALLER = 3  # findings of an area and a fleet
 
 
@@ -57,9 +58,9 @@ class Tally:
 
 def schedule(areas: list[str], rng: Random) -> list[str]:
     """Areas in turn, each as often as its weight says."""
-    turns = [name for name in areas for _ in range(WEIGHTS[name])]
+    turns = [name for name in areas for _ in range(WEIGHTS[name])] * TURNS
     rng.shuffle(turns)
-    return turns
+    return turns + [name for name in areas if not WEIGHTS[name]]
 
 
 def run_epoch(options: argparse.Namespace, number: int, ends: float, base: Path) -> Tally:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from oracles import answers, areas, fleets, repositories
+from oracles import answers, checks, fleets, repositories
 from oracles.epoch import Epoch, Outcome
 from oracles.expressions import compiles
 from oracles.git_reader import Document, git
@@ -23,14 +23,14 @@ def smallest(epoch: Epoch, area: str, outcome: Outcome) -> dict[str, str]:
         return {}
     ends = time.monotonic() + BOUND_S
     client = epoch.remote if area == "http" else epoch.client
-    check = areas.check_history if {"commit", "diff"} & set(question.types) else areas.check_text
+    check = checks.check_history if {"commit", "diff"} & set(question.types) else checks.check_text
 
     def fails(candidate: Question) -> bool:
         return time.monotonic() < ends and bool(check(epoch, client, candidate).difference)
 
     question = shrunk(question, fails)
-    found = f"{areas.asked(question)}\n{check(epoch, client, question).difference}"
-    if check is areas.check_text and area != "http" and not question.revision:
+    found = f"{checks.asked(question)}\n{check(epoch, client, question).difference}"
+    if check is checks.check_text and area != "http" and not question.revision:
         found += one_file(epoch, question, ends)
     return {"smaller": found}
 
@@ -139,6 +139,6 @@ def fails_alone(epoch: Epoch, question: Question, path: bytes, data: bytes) -> b
         made = repositories.Made(folder, "example.org/zoo/alone", repositories.Shape("alone"))
         alone.__dict__["fleet"] = fleets.Fleet(alone.folder / "fleet", [made])
         bare = replace(question, filters=tuple(f for f in question.filters if f.field != "repo"))
-        return bool(areas.check_text(alone, alone.client, bare).difference)
+        return bool(checks.check_text(alone, alone.client, bare).difference)
     finally:
         alone.close()

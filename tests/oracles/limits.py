@@ -1,0 +1,144 @@
+"""Answers in other forms: counts, answers cut short, and lines with those around them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import sourcelight as sl
+from oracles import answers
+from oracles.calls import compared
+from oracles.epoch import Epoch, Outcome
+from oracles.meaning import Row
+from oracles.questions import Question
+
+
+def limits(epoch: Epoch, rng: Random) -> Outcome:
+    """A question about text, asked for a number, for a few rows, or with surroundings."""
+    question = replace(replace(epoch.drawer, rng=rng).question(), select="")
+    want = epoch.reader.rows(question)
+    check = rng.choice((counted, grouped, capped, displayed, surrounded))
+    outcome = check(epoch, rng, question, want)
+    return replace(outcome, pairs=sum(len(commit.documents) for commit in epoch.reader.chosen(question)))
+
+
+def number(row: Row) -> int:
+    """How many matches a row stands for."""
+    return int(row[-1]) if row[0] == "content" else 1
+
+
+def total(rows: Counter[Row]) -> int:
+    """How many matches rows stand for."""
+    return sum(number(row) * times for row, times in rows.items())
+
+
+def counted(epoch: Epoch, rng: Random, question: Question, want: Counter[Row]) -> Outcome:
+    """One number."""
+    client = epoch.remote if rng.random() < 0.3 else epoch.client
+    typed = question.text()
+    got = client.count(typed, pattern_type=question.pattern_type)
+    subject = f"count({typed!r}, pattern_type={question.pattern_type!r})"
+    return Outcome(subject, "" if got == total(want) else f"- {total(want)}\n+ {got}")
+
+
+def grouped(epoch: Epoch, rng: Random, question: Question, want: Counter[Row]) -> Outcome:
+    """Numbers by column."""
+    columns = rng.choice((["repository"], ["path"], ["repository", "path"], ["type"], ["type", "repository"]))
+    typed = question.text()
+    frame = epoch.client.count(typed, by=columns, pattern_type=question.pattern_type)
+    at = {"type": 0, "repository": 1, "path": 3}
+    summed: Counter[Any] = Counter()
+    for row, times in want.items():
+        summed[tuple(row[at[name]] for name in columns)] += number(row) * times
+    got: Counter[Any] = Counter()
+    for cells in zip(
+        *(frame[name].astype(object).where(frame[name].notna(), None) for name in columns),
+        frame["matches"],
+        strict=True,
+    ):
+        got[cells[:-1]] += int(cells[-1])
+    return compared(f"count({typed!r}, by={columns}, pattern_type={question.pattern_type!r})", summed, got)
+
+
+def capped(epoch: Epoch, rng: Random, question: Question, want: Counter[Row]) -> Outcome:
+    """A few of the rows, as many matches as were asked for, and said to be a few."""
+    most = rng.choice((1, 2, 3, 5, 10, 50))
+    question = replace(question, count=most)
+    typed = question.text()
+    client = epoch.remote if rng.random() < 0.3 else epoch.client
+    result = client.search(typed, pattern_type=question.pattern_type)
+    subject = f"search({typed!r}, pattern_type={question.pattern_type!r})"
+    return Outcome(subject, part_of(result, want, most))
+
+
+def displayed(epoch: Epoch, rng: Random, question: Question, want: Counter[Row]) -> Outcome:
+    """All are counted, a few given."""
+    most = rng.choice((1, 2, 3, 5, 10, 50))
+    typed = question.text()
+    result = epoch.client.search(typed, pattern_type=question.pattern_type, display=most)
+    subject = f"search({typed!r}, pattern_type={question.pattern_type!r}, display={most})"
+    found = part_of(result, want, most)
+    if not found and result.match_count != total(want):
+        found = f"match_count {result.match_count}, not {total(want)}"
+    return Outcome(subject, found)
+
+
+def part_of(result: Any, want: Counter[Row], most: int) -> str:
+    """What is wrong with an answer of at most so many matches; a line that was cut has fewer marks."""
+    got = answers.text_rows(result)
+    whole = {bare(row): row for row in want}
+    for row in got:
+        full = whole.get(bare(row))
+        if full is None or (row != full and not is_cut(row, full)):
+            return f"+ {answers.shorter(row)}\n- {answers.shorter(full)}"
+    expected = min(most, total(want))
+    if total(got) != expected:
+        return f"{total(got)} matches for {expected} of {total(want)}"
+    if total(want) > most and result.status != "limited":
+        return f"status {result.status} with {most} of {total(want)} matches"
+    return f"status {result.status} of a whole answer" if total(want) < most and result.status != "complete" else ""
+
+
+def bare(row: Row) -> Row:
+    """A row without its marks."""
+    return row[:4] if row[0] != "content" else (*row[:4], *row[6:8])
+
+
+def is_cut(row: Row, full: Row) -> bool:
+    """Whether the marks of a line are the first of another's."""
+    if row[0] != "content":
+        return False
+    kept = len(row[8])
+    return bool(row[:8] == full[:8] and row[8] == full[8][:kept] and row[9] == full[9][:kept])
+
+
+def surrounded(epoch: Epoch, rng: Random, question: Question, want: Counter[Row]) -> Outcome:
+    """The same rows, each in a piece of its file."""
+    lines = rng.choice((0, 1, 1, 3))
+    typed = question.text()
+    client: sl.Client = epoch.remote if rng.random() < 0.5 else epoch.client
+    result = client.search(typed, pattern_type=question.pattern_type, chunk_matches=True, context_lines=lines)
+    subject = f"search({typed!r}, pattern_type={question.pattern_type!r}, chunk_matches=True, context_lines={lines})"
+    found = answers.difference(want, answers.text_rows(result))
+    if found:
+        return Outcome(subject, found)
+    texts = {
+        (commit.repository, commit.revision, document.shown): document.data.split(b"\n")
+        for commit in epoch.reader.chosen(question)
+        for document in commit.documents
+    }
+    twice = Counter((c.repository, c.revision, d.shown) for c in epoch.reader.chosen(question) for d in c.documents)
+    names = ("repository", "revision", "path", "line_number", "chunk", "chunk_line_number", "type")
+    for *key, at, chunk, first, kind in zip(*(result.table.column(name).to_pylist() for name in names), strict=True):
+        if kind != "content" or twice[tuple(key)] > 1:
+            continue
+        rows = [row.decode(errors="replace") for row in texts[tuple(key)]]
+        got = chunk.removesuffix("\n").split("\n")
+        here = rows[first - 1 : first - 1 + len(got)]
+        if got != here and [*got, ""] != rows[first - 1 : first + len(got)]:
+            return Outcome(subject, f"chunk of {key} from {first}: {answers.shorter(got)}\nnot {answers.shorter(here)}")
+        if not (first <= max(at - lines, 1) and at <= first + len(got) - 1):
+            return Outcome(subject, f"chunk of {key} from {first}, {len(got)} lines, is not around line {at}")
+    return Outcome(subject)

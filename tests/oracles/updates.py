@@ -1,0 +1,31 @@
+"""New commits, while clients are open: what is asked next is answered from them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+from oracles import checks, repositories
+from oracles.epoch import Epoch, Outcome
+
+
+def update(epoch: Epoch, rng: Random) -> Outcome:
+    """A few commits more, and questions to clients that were open before; all caches are filled then."""
+    drawer = replace(epoch.drawer, rng=rng)
+    question = drawer.question()
+    before = checks.check_text(epoch, epoch.client, question)
+    if before.difference:
+        return before
+    made = rng.choice([each for each in epoch.fleet.made if not each.shape.clone and not each.shape.replace])
+    repositories.extend(rng, made)
+    epoch.forget()
+    for client in (epoch.client, epoch.remote):
+        for asked in (question, drawer.question()):
+            outcome = checks.check_text(epoch, client, asked)
+            if outcome.difference:
+                return replace(outcome, subject=f"after commits to {made.name}: {outcome.subject}")
+        history = drawer.history_question(*epoch.history_words)
+        outcome = checks.check_history(epoch, client, history)
+        if outcome.difference:
+            return replace(outcome, subject=f"after commits to {made.name}: {outcome.subject}")
+    return outcome
