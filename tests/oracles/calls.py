@@ -180,7 +180,7 @@ def lines(epoch: Epoch, rng: Random) -> Outcome:
     for commit in history.commits:
         for change in commit.changes:
             for line in change.lines:
-                if side in ("", line.side) and matcher.spans(line.text):
+                if side in ("", line.side) and matcher.any(line.text):
                     path = change.path.decode(errors="replace")
                     want[commit.name, path, line.side, line.number, line.text.decode(errors="replace")] += 1
     subject = f"diff_search({pattern!r}, {shown(asked)})"
@@ -215,7 +215,7 @@ def pickaxe(epoch: Epoch, rng: Random) -> Outcome:
     want: Counter[str] = Counter()
     for commit in history.commits:
         for change in commit.changes:
-            want.update(line.side for line in change.lines if matcher.spans(line.text))
+            want.update(line.side for line in change.lines if matcher.any(line.text))
     frame = epoch.client.pickaxe(pattern, made.name, by=["repository"], use_regex=use_regex)
     got = Counter({"added": int(frame["added"].sum()), "removed": int(frame["removed"].sum())})
     return compared(f"pickaxe({pattern!r}, {made.name!r}, use_regex={use_regex})", +want, +got)

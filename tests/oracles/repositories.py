@@ -300,3 +300,21 @@ def sound(tree: Tree) -> Tree:
     """The tree without files that stand where another path needs a folder, and without names git refuses."""
     folders = {path[:at] for path in tree for at, byte in enumerate(path) if byte == 47}
     return {path: what for path, what in tree.items() if path not in folders and b"/./" not in path}
+
+
+def plain(
+    folder: Path, files: dict[bytes, bytes], message: bytes = b"files\n", date: bytes = b"1600000000 +0000"
+) -> Made:
+    """A repository of one commit more than it has, with just these files."""
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        git(folder, "init", "-q", "-b", "main", "--bare", ".")
+        git(folder, "config", "remote.origin.url", f"https://example.org/zoo/{folder.name}.git")
+    former = git(folder, "rev-parse", "--verify", "--quiet", "main", accept=(0, 1)).strip()
+    person = b"Ada Example <ada@example.org> " + date
+    stream = b"commit refs/heads/main\nauthor %s\ncommitter %s\n%s" % (person, person, block(message))
+    stream += (b"from " + former + b"\n" if former else b"") + b"deleteall\n"
+    for path, data in files.items():
+        stream += b"M 100644 inline " + quoted(path) + b"\n" + block(data)
+    git(folder, "fast-import", "--quiet", "--date-format=raw-permissive", stdin=stream + b"\n")
+    return Made(folder, f"example.org/zoo/{folder.name}", Shape(folder.name))

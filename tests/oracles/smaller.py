@@ -9,7 +9,7 @@ from dataclasses import replace
 from oracles import answers, checks, fleets, repositories
 from oracles.epoch import Epoch, Outcome
 from oracles.expressions import compiles
-from oracles.git_reader import Document, git
+from oracles.git_reader import Document
 from oracles.meaning import Commit
 from oracles.questions import Atom, Both, Either, Question, Tree, Without
 
@@ -78,8 +78,8 @@ def smaller_trees(tree: Tree) -> Iterator[Tree]:
             for at in range(len(parts)):
                 if len(parts) > 2:
                     yield type(tree)((*parts[:at], *parts[at + 1 :]))
-            for at, part in enumerate(parts):
-                for less in smaller_trees(part):
+            for at, each in enumerate(parts):
+                for less in smaller_trees(each):
                     yield type(tree)((*parts[:at], less, *parts[at + 1 :]))
 
 
@@ -129,14 +129,8 @@ def fails_alone(epoch: Epoch, question: Question, path: bytes, data: bytes) -> b
     """Whether the question fails in a repository that holds one file."""
     alone = Epoch(epoch.seed, epoch.folder / f"alone-{next(_COUNT)}", shapes=())
     folder = alone.folder / "fleet" / "alone"
-    folder.mkdir(parents=True)
     try:
-        git(folder, "init", "-q", "-b", "main", ".")
-        stream = b"commit refs/heads/main\ncommitter A <a@x> 1600000000 +0000\n" + repositories.block(b"one file\n")
-        stream += b"M 100644 inline " + repositories.quoted(path) + b"\n" + repositories.block(data)
-        git(folder, "fast-import", "--quiet", stdin=stream)
-        git(folder, "config", "remote.origin.url", "https://example.org/zoo/alone.git")
-        made = repositories.Made(folder, "example.org/zoo/alone", repositories.Shape("alone"))
+        made = repositories.plain(folder, {path: data})
         alone.__dict__["fleet"] = fleets.Fleet(alone.folder / "fleet", [made])
         bare = replace(question, filters=tuple(f for f in question.filters if f.field != "repo"))
         return bool(checks.check_text(alone, alone.client, bare).difference)
