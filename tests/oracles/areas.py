@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from oracles import calls, limits, updates
+from oracles import calls, definitions, limits, updates
 from oracles.checks import check_history, check_text
 from oracles.epoch import Check, Epoch, Outcome
 from oracles.questions import Drawer, Question
@@ -40,6 +40,14 @@ def http(epoch: Epoch, rng: Random) -> Outcome:
     return check_history(epoch, epoch.remote, drawer.history_question(*epoch.history_words))
 
 
+def cluster(epoch: Epoch, rng: Random) -> Outcome:
+    """The same queries over two workers of a cluster."""
+    drawer = drawer_of(epoch, rng)
+    if rng.random() < 0.6:
+        return check_text(epoch, epoch.clustered, drawer.question())
+    return check_history(epoch, epoch.clustered, drawer.history_question(*epoch.history_words))
+
+
 def again(epoch: Epoch, rng: Random) -> Outcome:
     """A query asked three times, the last time with another limit: what was kept changes no answer."""
     question = drawer_of(epoch, rng).question()
@@ -60,8 +68,21 @@ AREAS: dict[str, Check] = {
     "history": history,
     "calls": calls.call,
     "limits": limits.limits,
+    "definitions": definitions.definitions,
     "http": http,
+    "cluster": cluster,
     "again": again,
     "update": updates.update,
 }
-WEIGHTS = {"text": 6, "patterns": 8, "history": 5, "calls": 3, "limits": 3, "http": 2, "again": 1, "update": 0}
+WEIGHTS = {
+    "cluster": 2,
+    "update": 0,
+    "text": 6,
+    "patterns": 8,
+    "history": 5,
+    "calls": 3,
+    "limits": 3,
+    "definitions": 1,
+    "http": 2,
+    "again": 1,
+}

@@ -122,6 +122,11 @@ class Epoch:
         """Client of a service over the same engines, by loopback HTTP."""
         return self.stack.enter_context(fleets.served(self.client))
 
+    @cached_property
+    def clustered(self) -> sl.Client:
+        """Client over workers of a cluster."""
+        return self.stack.enter_context(fleets.clustered(self.fleet, self.folder / "cluster"))
+
     def forget(self) -> None:
         """Forget what git said, after the fleet has changed."""
         for name in ("reader", "drawer", "histories", "history_words"):

@@ -11,14 +11,18 @@ from pathlib import Path
 from random import Random
 
 import sourcelight as sl
+from cluster.processes import Cell, wait_until
 from oracles import git_reader, repositories
 from oracles.meaning import Commit, Reader
 from oracles.questions import Drawer
 from oracles.repositories import Made, Shape
 from server.running_service import TOKEN, running
+from sourcelight.backends.cluster.building.generations import build_generation
+from sourcelight.backends.cluster.storage import Storage
+from sourcelight.repos import Catalog
 
 SHAPES = (
-    Shape("alpha", commits=8, files=16),
+    Shape("alpha", commits=8, files=16, sources=6),
     Shape("Beta.x", commits=5, files=10, loose=True),
     Shape("gamma-2", commits=4, files=8),
     Shape("shallow", commits=6, files=8, clone="shallow"),
@@ -83,6 +87,21 @@ def served(client: sl.Client) -> Iterator[sl.Client]:
     """Client by loopback HTTP of a service over the engines of another client."""
     with running(client.backend.engine) as service, sl.connect(service.url, TOKEN) as remote:  # type: ignore[attr-defined]
         yield remote
+
+
+@contextmanager
+def clustered(fleet: Fleet, folder: Path) -> Iterator[sl.Client]:
+    """Client over two workers of a cluster, which hold the fleet as it is now."""
+    storage = str(folder / "shards")
+    report = build_generation(Catalog.open([str(fleet.folder)]), Storage(storage))
+    assert not report.failures, report.failures
+    cell = Cell(storage, folder / "caches", names=("w1", "w2"))
+    try:
+        with sl.open(cluster=cell.address, storage=storage) as client:
+            wait_until(lambda: len(client.cluster.workers) == 2, "workers join")
+            yield client
+    finally:
+        cell.close()
 
 
 def quiet_home(folder: Path) -> None:

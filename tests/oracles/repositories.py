@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from oracles import texts
+from oracles import sources, texts
 from oracles.git_reader import git
 
 PEOPLE = (
@@ -47,6 +47,8 @@ class Shape:
         Whether its objects are files of their own.
     replace
         Whether a replace reference gives one of its commits another tree.
+    sources
+        How many files of definitions there are.
     odd
         Whether dates, messages and people are odd, too.
     """
@@ -58,6 +60,7 @@ class Shape:
     clone: str = ""
     loose: bool = False
     replace: bool = False
+    sources: int = 0
     odd: bool = True
 
 
@@ -203,6 +206,9 @@ class Writer:
         tree: Tree = {}
         for _ in range(self.shape.files):
             tree[texts.path(rng)] = (rng.choice((b"100644", b"100644", b"100755")), texts.data(rng))
+        for number in range(self.shape.sources):
+            ending = rng.choice((b".py", b".go", b".java", b".rs"))
+            tree[sources.FOLDER + b"f%d" % number + ending] = (b"100644", sources.source(rng, ending))
         if rng.random() < 0.5:
             tree[b"link"] = (b"120000", rng.choice((b"foo.txt", b"/etc/passwd", b"../..", b"missing\xff")))
         if rng.random() < 0.3:

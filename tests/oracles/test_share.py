@@ -9,7 +9,18 @@ import pytest
 from oracles.areas import AREAS
 from oracles.epoch import Epoch
 
-SHARE = {"text": 250, "patterns": 300, "history": 150, "calls": 80, "limits": 100, "http": 60, "again": 40, "update": 4}
+SHARE = {
+    "text": 250,
+    "patterns": 300,
+    "history": 150,
+    "calls": 80,
+    "limits": 100,
+    "definitions": 60,
+    "http": 60,
+    "cluster": 30,
+    "again": 40,
+    "update": 4,
+}
 
 
 @pytest.fixture(scope="module", params=["first", "second"])
