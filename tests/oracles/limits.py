@@ -80,8 +80,9 @@ def displayed(epoch: Epoch, rng: Random, question: Question, want: Counter[Row])
     result = epoch.client.search(typed, pattern_type=question.pattern_type, display=most)
     subject = f"search({typed!r}, pattern_type={question.pattern_type!r}, display={most})"
     found = part_of(result, want, most)
-    if not found and result.match_count != total(want):
-        found = f"match_count {result.match_count}, not {total(want)}"
+    counted = int(result.progress["match_count"].iloc[-1]) if len(result.progress) else 0
+    if not found and counted != total(want):
+        found = f"counted {counted}, not {total(want)}"
     return Outcome(subject, found)
 
 
@@ -135,10 +136,13 @@ def surrounded(epoch: Epoch, rng: Random, question: Question, want: Counter[Row]
         if kind != "content" or twice[tuple(key)] > 1:
             continue
         rows = [row.decode(errors="replace") for row in texts[tuple(key)]]
-        got = chunk.removesuffix("\n").split("\n")
-        here = rows[first - 1 : first - 1 + len(got)]
-        if got != here and [*got, ""] != rows[first - 1 : first + len(got)]:
+        got = chunk.split("\n")
+        # Whether the newline of its last line belongs to a chunk is left open.
+        whole = [got] if got[-1] else [got, got[:-1]]
+        fits = [each for each in whole if each == rows[first - 1 : first - 1 + len(each)]]
+        if not fits:
+            here = rows[first - 1 : first - 1 + len(got)]
             return Outcome(subject, f"chunk of {key} from {first}: {answers.shorter(got)}\nnot {answers.shorter(here)}")
-        if not (first <= max(at - lines, 1) and at <= first + len(got) - 1):
+        if not (first <= max(at - lines, 1) and at <= first + len(fits[0]) - 1):
             return Outcome(subject, f"chunk of {key} from {first}, {len(got)} lines, is not around line {at}")
     return Outcome(subject)

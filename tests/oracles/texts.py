@@ -71,13 +71,13 @@ def large(rng: Random) -> bytes:
         filling = rng.choice((b"y" * 70_000, b"\xc3\xa9" * 40_000, b"y " * 35_000))
         return b"".join(line(rng).encode() + filling for _ in range(2)) + line(rng).encode()
     if form == 2:
-        return b"\n" * rng.choice((16_384, 16_385, 49_152, 70_000)) + lines(rng, 5).encode()
+        return b"\n" * rng.choice((16_384, 16_385, 17_000)) + lines(rng, 5).encode()
     return (lines(rng, 300) + " " * 20_000 + "\n").encode() * 3
 
 
 def data(rng: Random) -> bytes:
     """The content of a file, large once in a while."""
-    return large(rng) if rng.random() < 0.006 else small(rng)
+    return large(rng) if rng.random() < 0.0015 else small(rng)
 
 
 def edited(rng: Random, former: bytes) -> bytes:
