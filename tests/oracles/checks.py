@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sourcelight as sl
 from oracles import answers
 from oracles.epoch import Epoch, Outcome
@@ -15,11 +17,24 @@ def check_text(epoch: Epoch, client: sl.Client, question: Question) -> Outcome:
     try:
         result = client.search(typed, pattern_type=question.pattern_type)
         got = answers.text_rows(result, question.select)
-        status = "" if result.status == "complete" else f"status {result.status}: {', '.join(result.reasons)}\n"
+        status = told(result, epoch, {commit.repository for commit in epoch.reader.chosen(question)})
     except sl.SourcelightError as error:
         return Outcome(asked(question), f"{type(error).__name__}: {error}", question=question)
     pairs = documents(epoch, question)
     return Outcome(asked(question), status + answers.difference(want, got), pairs, question=question)
+
+
+def told(result: Any, epoch: Epoch, names: set[str], *, history: bool = False) -> str:
+    """What is wrong with the status of an answer about these repositories."""
+    shapes = [made.shape for made in epoch.fleet.made if made.name in names]
+    want = {"objects-replaced"} if any(shape.replace for shape in shapes) else set()
+    if history and any(shape.clone == "shallow" for shape in shapes):
+        want.add("history-incomplete")
+    got = {reason.partition(":")[0] for reason in result.reasons}
+    status = "limited" if want else "complete"
+    if (got, result.status) == (want, status):
+        return ""
+    return f"status {result.status} for {status}: {', '.join(result.reasons)} for {', '.join(sorted(want))}\n"
 
 
 def documents(epoch: Epoch, question: Question) -> int:
@@ -38,9 +53,7 @@ def check_history(epoch: Epoch, client: sl.Client, question: Question) -> Outcom
         got = answers.history_rows(result)
     except sl.SourcelightError as error:
         return Outcome(asked(question), f"{type(error).__name__}: {error}", question=question)
-    # A shallow clone has no more history; the product says so where one is asked.
-    told = {reason.partition(":")[0] for reason in result.reasons} - {"history-incomplete"}
-    status = f"status {result.status}: {', '.join(result.reasons)}\n" if told else ""
+    status = told(result, epoch, {history.repository for history in epoch.histories.chosen(question)}, history=True)
     return Outcome(
         asked(question), status + answers.difference(want, got), epoch.histories.pairs - before, question=question
     )

@@ -20,6 +20,7 @@ def environment() -> dict[str, str]:
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_NO_LAZY_FETCH": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",  # nothing follows them; that there are some is told
         "GIT_ALLOW_PROTOCOL": "file",
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",

@@ -38,9 +38,7 @@ class HistoryReader:
     def rows(self, question: Question) -> Counter[Row]:
         """Rows: type, repository, commit, path, line number, side, line, starts, ends."""
         found: Counter[Row] = Counter()
-        for history in self.histories:
-            if history.revision != question.revision or not self._named(history, question):
-                continue
+        for history in self.chosen(question):
             for commit in history.commits:
                 if not self._commit_passes(commit, question):
                     continue
@@ -51,6 +49,10 @@ class HistoryReader:
         if question.select == "repo":
             return Counter({("repo", row[1]): 1 for row in found})
         return found
+
+    def chosen(self, question: Question) -> list[History]:
+        """Histories that the filters by repository and revision leave."""
+        return [each for each in self.histories if each.revision == question.revision and self._named(each, question)]
 
     def _named(self, history: History, question: Question) -> bool:
         name = history.repository.encode()

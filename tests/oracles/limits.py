@@ -97,9 +97,10 @@ def part_of(result: Any, want: Counter[Row], most: int) -> str:
     expected = min(most, total(want))
     if total(got) != expected:
         return f"{total(got)} matches for {expected} of {total(want)}"
-    if total(want) > most and result.status != "limited":
-        return f"status {result.status} with {most} of {total(want)} matches"
-    return f"status {result.status} of a whole answer" if total(want) < most and result.status != "complete" else ""
+    capped = any("match-limit" in reason or "display" in reason for reason in result.reasons)
+    if total(want) > most and not (capped and result.status == "limited"):
+        return f"status {result.status} {result.reasons} with {most} of {total(want)} matches"
+    return f"status {result.status} {result.reasons} of a whole answer" if total(want) < most and capped else ""
 
 
 def bare(row: Row) -> Row:

@@ -12,6 +12,7 @@ import pytest
 import sourcelight as sl
 from oracles import calls, checks, fleets, git_history, repositories
 from oracles.epoch import Epoch, Outcome
+from oracles.git_reader import git
 from oracles.questions import Atom, Filter, Question, Tree, Without
 
 # False negatives of Vectorscan 5.4.12 (VectorCamp/vectorscan issues 358 and 402), and their kin.
@@ -257,3 +258,17 @@ def test_an_at_sign_in_an_expression_breaks_no_query(tmp_path: Path, expression:
         same(checks.check_text(epoch, epoch.client, Question(Atom(expression, regexp=True))))
     finally:
         epoch.close()
+
+
+def test_links_inside_a_repository_are_not_followed(tmp_path: Path) -> None:
+    repositories.plain(tmp_path / "other", {b"a": b"secret foo\n"})
+    folder = tmp_path / "fleet" / "one"
+    folder.mkdir(parents=True)
+    git(folder, "init", "-q", "-b", "main", ".")
+    (folder / "link").symlink_to("../..")
+    (folder / "a").write_bytes(b"foo\n")
+    git(folder, "add", ".")
+    git(folder, "-c", "user.name=A", "-c", "user.email=a@x", "commit", "-q", "-m", "link")
+    with sl.open(tmp_path / "fleet", index=tmp_path / "index", prepare=False) as client:
+        assert client.list_repos()["repository"].tolist() == ["one"]
+        assert set(client.search("foo count:all").matches["repository"]) == {"one"}
