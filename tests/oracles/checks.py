@@ -7,7 +7,7 @@ from typing import Any
 import sourcelight as sl
 from oracles import answers
 from oracles.epoch import Epoch, Outcome
-from oracles.questions import Atom, Question
+from oracles.questions import Atom, Question, atoms
 
 
 def check_text(epoch: Epoch, client: sl.Client, question: Question) -> Outcome:
@@ -22,6 +22,13 @@ def check_text(epoch: Epoch, client: sl.Client, question: Question) -> Outcome:
         return Outcome(asked(question), f"{type(error).__name__}: {error}", question=question)
     pairs = documents(epoch, question)
     return Outcome(asked(question), status + answers.difference(want, got), pairs, question=question)
+
+
+def has_vain_pattern(epoch: Epoch, question: Question) -> bool:
+    """Whether some pattern matches no changed line of the fleet."""
+    changes = [each for history in epoch.histories.histories for commit in history.commits for each in commit.changes]
+    matchers = [epoch.histories.matcher(atom, case_sensitive=question.case_sensitive) for atom in atoms(question.tree)]
+    return any(not any(matcher.any(line.text) for each in changes for line in each.lines) for matcher in matchers)
 
 
 def told(result: Any, epoch: Epoch, names: set[str], *, history: bool = False) -> str:
@@ -52,6 +59,8 @@ def check_history(epoch: Epoch, client: sl.Client, question: Question) -> Outcom
         result = client.search(typed, pattern_type=question.pattern_type)
         got = answers.history_rows(result)
     except sl.SourcelightError as error:
+        if "newline" in str(error) and "diff" in question.types and has_vain_pattern(epoch, question):
+            return Outcome(asked(question))  # refused by name: no line has a newline
         return Outcome(asked(question), f"{type(error).__name__}: {error}", question=question)
     status = told(result, epoch, {history.repository for history in epoch.histories.chosen(question)}, history=True)
     return Outcome(

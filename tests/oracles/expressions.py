@@ -46,6 +46,11 @@ def compiles(expression: str) -> bool:
     return True
 
 
+def is_empty_match(expression: str) -> bool:
+    """Whether an expression matches a text of nothing."""
+    return re2.compile(b"(?m)" + expression.encode(), _OPTIONS).search(b"") is not None
+
+
 def expression(rng: Random, samples: list[str]) -> str:
     """An expression that RE2 takes; `samples` are texts from which most are derived."""
     while True:

@@ -70,8 +70,8 @@ def log(
     for at in range(0, len(cells), len(_FIELDS)):
         row = cells[at : at + len(_FIELDS)]
         commit = LoggedCommit(
-            row[0].decode(), row[1].decode().split(), (row[2], row[3]), (row[4], row[5]), (row[6], row[7]),
-            (row[8], row[9]), int(row[10] or 0), int(row[11] or 0), row[12], row[13],
+            row[0].decode(), row[1].decode().split(), pair(row[2:4]), pair(row[4:6]), pair(row[6:8]), pair(row[8:10]),
+            int(row[10] or 0), int(row[11] or 0), shown(row[12]), shown(row[13]),
         )  # fmt: skip
         if changes and not commit.is_merge:
             kept = {} if known is None else known
@@ -80,6 +80,16 @@ def log(
             commit.changes = kept[commit.name]
         found.append(commit)
     return found
+
+
+def shown(text: bytes) -> bytes:
+    """People and messages are looked for as they are shown: with U+FFFD in place of what is no UTF-8."""
+    return text.decode(errors="replace").encode()
+
+
+def pair(cells: list[bytes]) -> tuple[bytes, bytes]:
+    """A name and an address, as shown."""
+    return shown(cells[0]), shown(cells[1])
 
 
 def changes_of(folder: Path, *commits: str) -> list[FileChange]:

@@ -158,6 +158,9 @@ class Reader:
                 fits = matcher.any(document.path)
             elif chosen.field == "lang":
                 fits = document.path.lower().endswith(LANGUAGES[chosen.value.lower()])
+            elif chosen.field == "file:has.content":
+                atom = Atom(chosen.value, regexp=True)
+                fits = bool(self.content_spans(atom, document, case_sensitive=question.case_sensitive))
             else:
                 continue
             if fits == chosen.negated:
@@ -166,12 +169,27 @@ class Reader:
 
     def chosen(self, question: Question) -> list[Commit]:
         """The commits that the filters by repository leave."""
-        wanted = [commit for commit in self.commits if commit.revision == question.revision]
-        return [
-            commit
-            for commit in wanted
-            if all(self.named(commit, f) != f.negated for f in question.filters if f.field == "repo")
-        ]
+        revisions = question.revision.split(":")
+        wanted = [commit for commit in self.commits if commit.revision in revisions]
+        return [commit for commit in wanted if all(self.fits(commit, each, question) for each in question.filters)]
+
+    def fits(self, commit: Commit, chosen: Filter, question: Question) -> bool:
+        """Whether a filter by repository leaves a commit."""
+        sensitive = question.case_sensitive
+        atom = Atom(chosen.value, regexp=True)
+        match chosen.field:
+            case "repo":
+                found = self.named(commit, chosen)
+            case "repo:has.path":
+                matcher = self.matcher(atom, case_sensitive=sensitive, whole=True)
+                found = any(matcher.any(document.path) for document in commit.documents)
+            case "repo:has.content":
+                found = any(
+                    self.content_spans(atom, document, case_sensitive=sensitive) for document in commit.documents
+                )
+            case _:
+                return True
+        return found != chosen.negated
 
     def named(self, commit: Commit, chosen: Filter) -> bool:
         """Whether the name of a repository matches, whatever its case."""
@@ -196,7 +214,7 @@ class Reader:
 
     def by_file(self, question: Question) -> bool:
         """Whether a filter by path or language is there."""
-        return any(chosen.field in {"file", "lang"} for chosen in question.filters)
+        return any(chosen.field in {"file", "lang", "file:has.content"} for chosen in question.filters)
 
     def file_rows(self, commit: Commit, document: Document, question: Question) -> list[Row]:
         """Rows of one file."""

@@ -103,6 +103,9 @@ def _written(question: Question) -> str:
     parts += [f"type:{kind}" for kind in question.types]
     for at, chosen in enumerate(question.filters):
         dash = ("-", "NOT ")[(question.style + at) % 2] if chosen.negated else ""
+        if ":" in chosen.field:
+            parts.append(f"{dash}{chosen.field}({chosen.value})")
+            continue
         revision = (
             f"@{question.revision}" if question.revision and chosen.field == "repo" and not chosen.negated else ""
         )
@@ -273,8 +276,20 @@ class Drawer:
             drawn.append(
                 Filter("lang", rng.choice(("python", "Go", "java", "rust", "markdown")), negated=rng.random() < 0.3)
             )
+        if rng.random() < 0.1:
+            drawn.append(Filter(rng.choice(("repo:has.path", "repo:has.content")), self.argument(), rng.random() < 0.4))
+        if rng.random() < 0.07:
+            drawn.append(Filter("file:has.content", self.argument()))
         rng.shuffle(drawn)
         return tuple(drawn)
+
+    def argument(self) -> str:
+        """An expression that a predicate takes as it is, and that no empty text matches."""
+        while True:
+            drawn = expressions.expression(self.rng, self.samples if self.rng.random() < 0.6 else self.paths)
+            simple = drawn == drawn.strip() and not re.search(r"[()\n\r]", re.sub(r"\\(?:\?:|\))", "", drawn))
+            if simple and not expressions.is_empty_match(drawn):
+                return drawn
 
     def question(self) -> Question:
         """A question about texts, paths and repositories."""
@@ -294,9 +309,11 @@ class Drawer:
             tree = None
         revision = ""
         if rng.random() < 0.12 and self.revisions:
-            revision = rng.choice(self.revisions)
+            revision = ":".join(rng.sample(self.revisions, min(len(self.revisions), rng.choice((1, 1, 2)))))
             filters = (*(chosen for chosen in filters if chosen.field != "repo"), Filter("repo", "zoo"))
         types = rng.choice(((), (), (), ("file",), ("path",), ("file", "path"), ("repo",)))
+        if types and "file" not in types and any(chosen.field == "file:has.content" for chosen in filters):
+            types = ("file",)
         if types and "file" not in types and any(atom.content for atom in atoms(tree)):
             types = ("file",)
         select = rng.choice(("", "", "", "", "", "", "repo", "file", "file.path", "file.directory", "content"))
@@ -306,13 +323,19 @@ class Drawer:
 
     def history_question(self, words: list[str], times: list[int]) -> Question:
         """A question about commits or changed lines; `words` come from messages, people and changed lines."""
+        while True:
+            drawn = self._history_question(words, times)
+            if drawn.pattern_type == "keyword" or isinstance(drawn.tree, Atom) or balanced(drawn):
+                return drawn
+
+    def _history_question(self, words: list[str], times: list[int]) -> Question:
         rng = self.rng
         own = replace_samples(self, words)
         pattern_type = rng.choice(("keyword", "keyword", "regexp"))
         tree = own.tree(rng.choice((0, 0, 1, 1, 2)), pattern_type) if rng.random() < 0.85 else None
         if isinstance(tree, Atom) and rng.random() < 0.08:
             tree = Without(tree)
-        filters = [chosen for chosen in self.filters() if chosen.field != "lang" or rng.random() < 0.5]
+        filters = [chosen for chosen in self.filters() if ":" not in chosen.field]
         for name in ("author", "committer"):
             if rng.random() < 0.12:
                 text = rng.choice(
