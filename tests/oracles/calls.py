@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from random import Random
@@ -11,7 +12,7 @@ import sourcelight as sl
 from oracles import answers, expressions, git_history
 from oracles.epoch import Epoch, Outcome
 from oracles.git_history import FileChange, LoggedCommit
-from oracles.git_reader import git
+from oracles.git_reader import bare_git, git
 from oracles.history_meaning import History
 from oracles.meaning import Matcher
 from oracles.questions import Atom
@@ -22,11 +23,13 @@ STATUS = {"A": "added", "D": "deleted", "M": "modified", "R": "renamed", "C": "c
 
 def call(epoch: Epoch, rng: Random) -> Outcome:
     """One call of a kind that chance chooses."""
-    kind = rng.choice((read_file, list_files, compare, details, blame, commits, lines, people, pickaxe))
+    kind = rng.choice(
+        (read_file, list_files, compare, details, blame, commits, lines, people, pickaxe, owners, changed_last)
+    )
     try:
         return kind(epoch, rng)
     except sl.CallError as error:
-        if kind in {lines, pickaxe} and "can't match without a newline" in str(error):
+        if kind in {lines, pickaxe, commits} and "can't match without a newline" in str(error):
             return Outcome(f"{kind.__name__}: refused by name")
         raise
 
@@ -101,7 +104,7 @@ def blame(epoch: Epoch, rng: Random) -> Outcome:
     subject = f"blame({commit.repository!r}, {document.shown!r}, revision={commit.revision!r})"
     if not document.searchable or not utf8(document.path) or len(document.data) > 20_000:
         return Outcome(subject)
-    out = git(made.folder, "blame", "--porcelain", commit.revision or "HEAD", "--", document.path)
+    out = bare_git(made.folder, "blame", "--porcelain", commit.revision or "HEAD", "--", document.path)
     want: Counter[Any] = Counter()
     header: list[str] = []
     for row in out.split(b"\n")[:-1]:
@@ -226,6 +229,50 @@ def pickaxe(epoch: Epoch, rng: Random) -> Outcome:
     frame = epoch.client.pickaxe(pattern, made.name, by=["repository"], use_regex=use_regex)
     got = Counter({"added": int(frame["added"].sum()), "removed": int(frame["removed"].sum())})
     return compared(f"pickaxe({pattern!r}, {made.name!r}, use_regex={use_regex})", +want, +got)
+
+
+def owners(epoch: Epoch, rng: Random) -> Outcome:
+    """Lines of files by author: where they are called exact, those of `git blame`."""
+    made, history = chosen_history(epoch, rng)
+    people_of = {commit.name: decoded(commit.mapped_author) for commit in history.commits}
+    documents = next(c.documents for c in epoch.reader.commits if c.repository == made.name and not c.revision)
+    shown_as = Counter(document.shown for document in documents)
+    asked = [d for d in documents if d.searchable and len(d.data) < 20_000 and shown_as[d.shown] == 1]
+    frame = epoch.client.ownership(made.name, by="file", exact=True)
+    exact = set(frame.loc[frame["exact"], "path"].astype(str))
+    names = ("path", "author", "author_email", "lines")
+    got: Counter[Any] = Counter()
+    want: Counter[Any] = Counter()
+    for document in rng.sample(asked, min(3, len(asked))):
+        if document.data and document.shown not in exact:
+            continue
+        here = frame[frame["path"].astype(str) == document.shown]
+        got.update(tuple(row) for row in zip(*(here[name].astype(object) for name in names), strict=True))
+        out = bare_git(made.folder, "blame", "--porcelain", "HEAD", "--", document.path)
+        counted: Counter[tuple[str, str]] = Counter()
+        # The header of each line begins with its commit and has the number of lines only where a group begins.
+        for found in re.finditer(rb"^([0-9a-f]{40}) \d+ \d+(?: \d+)?\n(?:[^\t\n][^\n]*\n)*\t", out, re.MULTILINE):
+            counted[people_of[found[1].decode()]] += 1
+        want.update((document.shown, *person, count) for person, count in counted.items())
+    return compared(f"ownership({made.name!r}, by='file', exact=True)", want, got)
+
+
+def changed_last(epoch: Epoch, rng: Random) -> Outcome:
+    """How many commits changed a file under its name, merges left out."""
+    made, history = chosen_history(epoch, rng)
+    documents = next(c.documents for c in epoch.reader.commits if c.repository == made.name and not c.revision)
+    named = [document for document in documents if utf8(document.path)]
+    chosen = rng.sample(named, min(3, len(named)))
+    want: Counter[Any] = Counter()
+    for document in chosen:
+        changes = [c for c in history.commits for each in c.changes if document.path in (each.path, each.old_path)]
+        want[document.shown, len({commit.name for commit in changes})] += 1
+    paths = [document.shown for document in chosen]
+    if not paths:
+        return Outcome("last_changes of nothing")
+    frame = epoch.client.last_changes(made.name, paths)
+    got = Counter(zip(frame["path"], frame["changed_commits"], strict=True))
+    return compared(f"last_changes({made.name!r}, {paths!r})", want, got)
 
 
 def chosen_history(epoch: Epoch, rng: Random) -> tuple[Made, History]:

@@ -6,6 +6,7 @@ import os
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 MAX_FILE_BYTES = 2 * 1024 * 1024
@@ -47,6 +48,17 @@ def git(
     if done.returncode not in accept:
         raise AssertionError(f"git {arguments!r} failed: {done.stderr.decode(errors='replace')}")
     return done.stdout
+
+
+@cache
+def git_folder(folder: Path) -> Path:
+    """The folder of git's own files."""
+    return Path(os.fsdecode(git(folder, "rev-parse", "--absolute-git-dir").removesuffix(b"\n")))
+
+
+def bare_git(folder: Path, *arguments: str | bytes, accept: Sequence[int] = (0,)) -> bytes:
+    """Output of a git command that sees no work tree, and so no attributes: as if the repository were bare."""
+    return git(git_folder(folder), "--git-dir=.", "-c", "core.bare=true", *arguments, accept=accept)
 
 
 @dataclass(slots=True)

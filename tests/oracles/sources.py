@@ -22,6 +22,7 @@ def source(rng: Random, ending: bytes) -> bytes:
 
 
 def _piece(rng: Random, ending: bytes, first: bytes, second: bytes) -> bytes:
+    forms: tuple[bytes, ...]
     match ending:
         case b".py":
             forms = (
