@@ -114,6 +114,7 @@ def extend(rng: Random, made: Made) -> None:
     """Add commits to the first branch of a repository that is no clone."""
     former = git(made.folder, "ls-tree", "-r", "-z", "main").split(b"\0")[:-1]
     paths = [row.partition(b"\t")[2] for row in former if b" blob " in row and not row.startswith(b"120000")]
+    paths = [path for path in paths if not path.startswith(sources.FOLDER)]
     writer = Writer(rng, made.shape)
     stream = writer.head(b"refs/heads/main", writer.message(), [b"refs/heads/main^0"])
     chosen = rng.sample(paths, min(2, len(paths)))
@@ -228,7 +229,9 @@ class Writer:
         rng = self.rng
         tree = dict(former)
         for _ in range(rng.choice((0, 1, 1, 2, 3))):
+            # Definitions stay whole, so that they can be read line by line.
             files = [path for path, (mode, _) in tree.items() if mode.startswith(b"100")]
+            files = [path for path in files if not path.startswith(sources.FOLDER)]
             if not files:
                 break
             path = rng.choice(files)
