@@ -265,7 +265,7 @@ def changed_last(epoch: Epoch, rng: Random) -> Outcome:
     chosen = rng.sample(named, min(3, len(named)))
     want: Counter[Any] = Counter()
     for document in chosen:
-        changes = [c for c in history.commits for each in c.changes if document.path in (each.path, each.old_path)]
+        changes = [c for c in history.commits for each in c.changes if document.path == each.path]
         want[document.shown, len({commit.name for commit in changes})] += 1
     paths = [document.shown for document in chosen]
     if not paths:

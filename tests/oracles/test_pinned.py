@@ -164,7 +164,7 @@ def test_one_message_that_is_not_utf8_breaks_no_history(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("pattern_type", ["keyword", "standard", "regexp"])
 def test_parentheses_in_classes_stay_what_they_are(tmp_path: Path, expression: str, pattern_type: str) -> None:
-    made = repositories.plain(tmp_path / "fleet" / "calls", {b"a.py": b"f(x)\na)b\n((\n", b"b": b"none\n"})
+    made = repositories.plain(tmp_path / "fleet" / "calls", {b"a.py": b"f(x)\na)b\n((\n", b"b": b""})
     epoch = opened(tmp_path, made)
     try:
         question = Question(Atom(expression, regexp=True), (), ("file",), pattern_type=pattern_type)
@@ -272,3 +272,29 @@ def test_links_inside_a_repository_are_not_followed(tmp_path: Path) -> None:
     with sl.open(tmp_path / "fleet", index=tmp_path / "index", prepare=False) as client:
         assert client.list_repos()["repository"].tolist() == ["one"]
         assert set(client.search("foo count:all").matches["repository"]) == {"one"}
+
+
+def test_a_side_of_a_diff_is_selected_where_patterns_are_only_excluded(tmp_path: Path) -> None:
+    folder = tmp_path / "fleet" / "sides"
+    repositories.plain(folder, {b"a": b"foo\n", b"b": b"bar\n"})
+    epoch = opened(tmp_path, repositories.plain(folder, {b"a": b"foo\nmore\n"}))
+    try:
+        for side in ("added", "removed"):
+            tree = Without(Atom("zzz"))
+            question = Question(tree, (), ("diff",), select=f"commit.diff.{side}")
+            same(checks.check_history(epoch, epoch.client, question))
+    finally:
+        epoch.close()
+
+
+def test_a_newline_in_a_path_is_one(tmp_path: Path) -> None:
+    files = {b"n\newline.txt": b"foo\n", b"n ewline.txt": b"foo\n", b"plain": b"foo\n"}
+    epoch = opened(tmp_path, repositories.plain(tmp_path / "fleet" / "newline", files))
+    try:
+        for pattern in (r"n\n", r"n\se", "n.e", "^n", "e$", r"^ewline", r"\.txt$", "n e"):
+            chosen = (Filter("file", pattern),)
+            same(checks.check_text(epoch, epoch.client, Question(None, chosen)))
+            same(checks.check_text(epoch, epoch.client, Question(Atom(pattern, regexp=True), types=("path",))))
+            same(checks.check_history(epoch, epoch.client, Question(Atom("foo"), chosen, ("diff",))))
+    finally:
+        epoch.close()
