@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from oracles import calls, definitions, limits, updates
+from oracles import analyses, calls, definitions, limits, updates
 from oracles.checks import check_history, check_text
 from oracles.epoch import Check, Epoch, Outcome
 from oracles.questions import Drawer, Question
@@ -67,6 +67,7 @@ AREAS: dict[str, Check] = {
     "patterns": patterns,
     "history": history,
     "calls": calls.call,
+    "analyses": analyses.analyses,
     "limits": limits.limits,
     "definitions": definitions.definitions,
     "http": http,
@@ -81,6 +82,7 @@ WEIGHTS = {
     "patterns": 8,
     "history": 5,
     "calls": 3,
+    "analyses": 1,
     "limits": 3,
     "definitions": 1,
     "http": 2,

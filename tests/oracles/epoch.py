@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -62,6 +63,7 @@ class Epoch:
     folder: Path
     shapes: tuple[Shape, ...] = SHAPES
     stack: ExitStack = field(default_factory=ExitStack)
+    blames: dict[str, dict[str, Counter[str]]] = field(default_factory=dict)
 
     def rng(self, *names: object) -> Random:
         """Chance that depends on the seed and on names alone."""

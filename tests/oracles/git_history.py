@@ -10,7 +10,7 @@ from oracles.git_reader import bare_git
 
 _FIELDS = ("%H", "%P", "%an", "%ae", "%aN", "%aE", "%cn", "%ce", "%cN", "%cE", "%at", "%ct", "%s", "%B")
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-_OPTIONS = ("-c", "mailmap.blob=HEAD:.mailmap", "-c", "diff.renameLimit=1000", "-c", "log.showSignature=false")
+OPTIONS = ("-c", "mailmap.blob=HEAD:.mailmap", "-c", "diff.renameLimit=1000", "-c", "log.showSignature=false")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def log(
 ) -> list[LoggedCommit]:
     """Commits behind revisions in git's order, with the changes of all that are no merges."""
     out = bare_git(
-        folder, *_OPTIONS, "log", "-z", "--encoding=UTF-8", "--format=tformat:" + "%x00".join(_FIELDS), *revisions, "--"
+        folder, *OPTIONS, "log", "-z", "--encoding=UTF-8", "--format=tformat:" + "%x00".join(_FIELDS), *revisions, "--"
     )
     cells = out.split(b"\0")[:-1]
     found = []
@@ -97,7 +97,7 @@ def changes_of(folder: Path, *commits: str) -> list[FileChange]:
     base = ["diff-tree", "--root", "-r", "-M", "--no-commit-id", "--no-abbrev", "--no-color", "--no-ext-diff"]
     base += ["--no-textconv", "--submodule=short", "--diff-algorithm=myers"]
     changes = []
-    cells = bare_git(folder, *_OPTIONS, *base, "--raw", "-z", *commits).split(b"\0")[:-1]
+    cells = bare_git(folder, *OPTIONS, *base, "--raw", "-z", *commits).split(b"\0")[:-1]
     at = 0
     while at < len(cells):
         old_mode, mode, old_object, name, status = cells[at].decode().removeprefix(":").split()
@@ -109,7 +109,7 @@ def changes_of(folder: Path, *commits: str) -> list[FileChange]:
         changes.append(
             FileChange(path, old_path, status[0], score=score, objects=(old_object, name), modes=(old_mode, mode))
         )
-    patches = _patches(bare_git(folder, *_OPTIONS, *base, "-p", "--full-index", *commits))
+    patches = _patches(bare_git(folder, *OPTIONS, *base, "-p", "--full-index", *commits))
     # A change of type is one record and two patches: the old file goes, the new one comes.
     counted = [change for change in changes for _ in range(2 if change.status == "T" else 1)]
     if len(patches) != len(counted):

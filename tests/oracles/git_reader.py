@@ -56,9 +56,9 @@ def git_folder(folder: Path) -> Path:
     return Path(os.fsdecode(git(folder, "rev-parse", "--absolute-git-dir").removesuffix(b"\n")))
 
 
-def bare_git(folder: Path, *arguments: str | bytes, accept: Sequence[int] = (0,)) -> bytes:
+def bare_git(folder: Path, *arguments: str | bytes, stdin: bytes = b"", accept: Sequence[int] = (0,)) -> bytes:
     """Output of a git command that sees no work tree, and so no attributes: as if the repository were bare."""
-    return git(git_folder(folder), "--git-dir=.", "-c", "core.bare=true", *arguments, accept=accept)
+    return git(git_folder(folder), "--git-dir=.", "-c", "core.bare=true", *arguments, stdin=stdin, accept=accept)
 
 
 @dataclass(slots=True)

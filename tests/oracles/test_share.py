@@ -14,6 +14,7 @@ SHARE = {
     "patterns": 300,
     "history": 150,
     "calls": 80,
+    "analyses": 20,
     "limits": 100,
     "definitions": 60,
     "http": 60,

@@ -1,0 +1,294 @@
+"""Analyses of history, beside what `git diff-tree --numstat` and `git blame` add up to."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from datetime import UTC, datetime
+from itertools import combinations
+from random import Random
+from typing import Any
+
+from oracles import answers
+from oracles.epoch import Epoch, Outcome
+from oracles.git_history import OPTIONS, LoggedCommit
+from oracles.git_reader import Document, bare_git
+from oracles.history_meaning import History
+from oracles.repositories import Made
+
+Person = tuple[str, str]
+_COMMIT = re.compile(rb"[0-9a-f]{40}")
+_LARGEST = 20_000  # bytes; blame of longer files takes long
+
+
+def numstat(made: Made, history: History) -> dict[str, list[tuple[bytes, int, int]]]:
+    """Path, added and removed lines of each change, by commit; merges have none."""
+    names = "".join(f"{commit.name}\n" for commit in history.commits if not commit.is_merge)
+    options = ("--stdin", "--root", "-r", "-M", "--numstat", "-z", "--diff-algorithm=myers")
+    cells = bare_git(made.folder, *OPTIONS, "diff-tree", *options, stdin=names.encode()).split(b"\0")[:-1]
+    rows: dict[str, list[tuple[bytes, int, int]]] = {}
+    own: list[tuple[bytes, int, int]] = []
+    at = 0
+    while at < len(cells):
+        if _COMMIT.fullmatch(cells[at]):
+            own = rows.setdefault(cells[at].decode(), [])
+            at += 1
+            continue
+        added, removed, path = cells[at].split(b"\t", 2)
+        at += 1
+        if not path:  # a rename: the old and the new name follow
+            path = cells[at + 1]
+            at += 2
+        own.append((path, *(0 if cell == b"-" else int(cell) for cell in (added, removed))))
+    return rows
+
+
+def author(commit: LoggedCommit) -> Person:
+    """Author after the mailmap, as shown."""
+    name, address = commit.mapped_author
+    return name.decode(errors="replace"), address.decode(errors="replace")
+
+
+def period_start(seconds: int, period: str) -> datetime:
+    """Start of a period in UTC."""
+    day = datetime.fromtimestamp(seconds, UTC).replace(hour=0, minute=0, second=0)
+    month = {"year": 1, "quarter": (day.month - 1) // 3 * 3 + 1}.get(period, day.month)
+    return day if period == "day" else day.replace(month=month, day=1)
+
+
+def directory(path: str, depth: int) -> str:
+    """The first names of a path's folders."""
+    return "/".join(path.split("/")[:-1][:depth]) + "/"
+
+
+def churn(epoch: Epoch, rng: Random) -> Outcome:
+    """Changed lines by place, author and period."""
+    made, history = chosen(epoch, rng)
+    place, depth = rng.choice(("", "path", "directory", "directory")), rng.choice((1, 1, 2))
+    period = rng.choice(("", "", "day", "month", "quarter", "year"))
+    by = [name for name in (place, period) if name]
+    if not by or rng.random() < 0.4:
+        by.append("author")
+    if rng.random() < 0.3:
+        by.append("repository")
+    stats = numstat(made, history)
+    sums: dict[tuple[Any, ...], list[int]] = defaultdict(lambda: [0, 0])
+    commits, people = defaultdict(set), defaultdict(set)
+    for commit in history.commits:
+        for path, added, removed in stats.get(commit.name, ()):
+            shown = path.decode(errors="replace")
+            key: list[Any] = []
+            if place:
+                key.append(shown if place == "path" else directory(shown, depth))
+            if period:
+                key.append(period_start(commit.commit_time, period))
+            if "author" in by:
+                key += author(commit)
+            if "repository" in by:
+                key.append(made.name)
+            counted = sums[tuple(key)]
+            counted[0] += added
+            counted[1] += removed
+            commits[tuple(key)].add(commit.name)
+            people[tuple(key)].add(author(commit))
+    want = Counter((*key, *both, len(commits[key]), len(people[key])) for key, both in sums.items())
+    asked = {"by": by} | ({"depth": depth} if place == "directory" else {})
+    frame = epoch.client.churn(made.name, **asked)
+    names = [name for name in (place, "period" if period else "") if name]
+    names += ["author", "author_email"] if "author" in by else []
+    names += ["repository"] if "repository" in by else []
+    names += ["additions", "deletions", "commits", "authors"]
+    got = Counter(zip(*(plain(frame[name]) for name in names), strict=True))
+    return compared(f"churn({made.name!r}, {asked})", want, got)
+
+
+def hotspots(epoch: Epoch, rng: Random) -> Outcome:
+    """Commits, people and lines of files that no commit renamed."""
+    made, history = chosen(epoch, rng)
+    steady = steady_files(epoch, made, history)
+    stats = numstat(made, history)
+    sums: dict[bytes, list[int]] = defaultdict(lambda: [0, 0])
+    commits, people, times = defaultdict(set), defaultdict(set), defaultdict(set)
+    for commit in history.commits:
+        for path, added, removed in stats.get(commit.name, ()):
+            sums[path][0] += added
+            sums[path][1] += removed
+            commits[path].add(commit.name)
+            people[path].add(author(commit))
+            times[path].add(commit.commit_time)
+    want: Counter[Any] = Counter()
+    for path, document in steady.items():
+        if commits[path]:
+            lines = None if is_binary(document) else line_count(document)
+            dates = (datetime.fromtimestamp(pick(times[path]), UTC) for pick in (min, max))
+            want[document.shown, len(commits[path]), len(people[path]), *sums[path], lines, *dates] += 1
+    frame = epoch.client.hotspots(made.name)
+    names = ("path", "commits", "authors", "additions", "deletions", "lines", "first_date", "last_date")
+    shown = {document.shown for document in steady.values()}
+    rows = list(zip(*(plain(frame[name]) for name in names), strict=True))
+    outcome = compared(f"hotspots({made.name!r})", want, Counter(row for row in rows if row[0] in shown))
+    if outcome.difference:
+        return outcome
+    # Of all files, since the score is relative to the highest; it says how a file's own numbers are weighed.
+    weights = [row[1] * math.log1p(row[5] or 0) for row in rows]
+    most = max(weights, default=0.0) or 1.0
+    wrong = [row for row, weight, score in zip(rows, weights, frame["score"], strict=True)
+             if abs(score - weight / most) > 1e-9]  # fmt: skip
+    return Outcome(outcome.subject, f"scores of {answers.shorter(wrong)}" if wrong else "", outcome.pairs)
+
+
+def coupling(epoch: Epoch, rng: Random) -> Outcome:
+    """Pairs of files that no commit renamed."""
+    made, history = chosen(epoch, rng)
+    least, degree, most = rng.choice((1, 1, 2)), rng.choice((0.0, 0.3, 0.7)), rng.choice((2, 5, 30))
+    steady = steady_files(epoch, made, history)
+    alone: Counter[bytes] = Counter()
+    together: Counter[tuple[bytes, bytes]] = Counter()
+    for commit in history.commits:
+        paths = sorted({change.path for change in commit.changes if change.path in steady})
+        alone.update(paths)
+        if len(commit.changes) <= most:
+            together.update(combinations(paths, 2))
+    want: Counter[Any] = Counter()
+    for (one, other), count in together.items():
+        share = 2 * count / (alone[one] + alone[other])
+        if count >= least and share >= degree:
+            want[steady[one].shown, steady[other].shown, count, alone[one], alone[other], round(share, 9)] += 1
+    asked = {"min_commits": least, "min_degree": degree, "max_files": most}
+    frame = epoch.client.coupling(made.name, **asked)
+    names = ("path", "other_path", "commits_together", "commits", "other_commits")
+    shown = {document.shown for document in steady.values()}
+    rows = zip(*(plain(frame[name]) for name in names), frame["degree"].round(9), strict=True)
+    got = Counter(row for row in rows if row[0] in shown and row[1] in shown)
+    return compared(f"coupling({made.name!r}, {asked})", want, got)
+
+
+def survival(epoch: Epoch, rng: Random) -> Outcome:
+    """Lines of today by the year of their commit, and lines ever added."""
+    made, history = chosen(epoch, rng, small=True)
+    owned, times = blamed(epoch, made, history), {commit.name: commit.commit_time for commit in history.commits}
+    if owned is None:
+        return Outcome("survival of large files")
+    alive: Counter[int] = Counter()
+    for lines in owned.values():
+        for name, count in lines.items():
+            alive[datetime.fromtimestamp(times[name], UTC).year] += count
+    added: Counter[int] = Counter()
+    for name, changes in numstat(made, history).items():
+        added[datetime.fromtimestamp(times[name], UTC).year] += sum(each[1] for each in changes)
+    frame = epoch.client.survival(made.name, exact=True)
+    subject = f"survival({made.name!r}, exact=True)"
+    whole = sum(alive.values()) or 1
+    got = Counter(zip(frame["year"], frame["added"], frame["alive"], frame["share"].round(9), strict=True))
+    want = Counter((year, added[year], alive[year], round(alive[year] / whole, 9))
+                   for year in set(frame["year"]) | {year for year in alive | added if alive[year] or added[year]})  # fmt: skip
+    if not frame["exact"].all():  # what it does not call exact is still complete
+        want, got = Counter({sum(alive.values()): 1}), Counter({int(frame["alive"].sum()): 1})
+    return compared(subject, want, got)
+
+
+def bus_factor(epoch: Epoch, rng: Random) -> Outcome:
+    """Fewest authors of more than half of the lines of each folder."""
+    made, history = chosen(epoch, rng, small=True)
+    depth = rng.choice((1, 1, 2))
+    owned, people = blamed(epoch, made, history), {commit.name: author(commit) for commit in history.commits}
+    if owned is None:
+        return Outcome("bus_factor of large files")
+    folders: dict[str, Counter[Person]] = {"/": Counter()}
+    for path, lines in owned.items():
+        for name, count in lines.items():
+            if "[bot]" not in people[name][0]:
+                folders["/"][people[name]] += count
+                if "/" in path:
+                    folders.setdefault(directory(path, depth), Counter())[people[name]] += count
+    want: Counter[Any] = Counter()
+    for folder, counts in folders.items():
+        whole, running, factor = sum(counts.values()), 0, 0
+        for _, count in counts.most_common():
+            running += count
+            factor += 1
+            if running * 2 > whole:
+                break
+        want[folder, factor, whole, len(counts), round(running / whole, 9) if whole else 0.0] += 1
+    frame = epoch.client.bus_factor(made.name, depth=depth, exact=True)
+    subject = f"bus_factor({made.name!r}, depth={depth}, exact=True)"
+    exact = set(plain(frame["path"][frame["exact"]]))
+    names = ("path", "bus_factor", "lines", "authors")
+    got = Counter(zip(*(plain(frame[name]) for name in names), frame["share"].round(9), strict=True))
+    paths = Counter(row[0] for row in want), Counter(row[0] for row in got)
+    outcome = compared(subject, *paths)
+    if outcome.difference:
+        return outcome
+    return compared(subject, *(Counter(row for row in rows if row[0] in exact) for rows in (want, got)))
+
+
+def chosen(epoch: Epoch, rng: Random, *, small: bool = False) -> tuple[Made, History]:
+    """A repository, and the history of its default branch."""
+    made = {each.name: each for each in epoch.fleet.made}
+    histories = [each for each in epoch.histories.histories if not each.revision]
+    # The oldest commits of a shallow clone have lines that are exact for nobody.
+    kept = [each for each in histories if not (small and made[each.repository].shape.clone == "shallow")]
+    history = rng.choice(kept)
+    return made[history.repository], history
+
+
+def steady_files(epoch: Epoch, made: Made, history: History) -> dict[bytes, Document]:
+    """Files of HEAD by path that no commit gave another name, and that are told apart when shown."""
+    documents = next(c.documents for c in epoch.reader.commits if c.repository == made.name and not c.revision)
+    renamed = {change.path for commit in history.commits for change in commit.changes if change.status == "R"}
+    shown = Counter(document.shown for document in documents)
+    shown.update({path.decode(errors="replace") for path in renamed})
+    return {each.path: each for each in documents if each.path not in renamed and shown[each.shown] == 1}
+
+
+def blamed(epoch: Epoch, made: Made, history: History) -> dict[str, Counter[str]] | None:
+    """Lines of each file of HEAD by commit, as `git blame` gives them; None where a file is large."""
+    documents = next(c.documents for c in epoch.reader.commits if c.repository == made.name and not c.revision)
+    texts = [each for each in documents if not is_binary(each)]
+    if any(len(each.data) > _LARGEST for each in texts):
+        return None
+    known = epoch.blames.setdefault(f"{made.name}@{history.commits[0].name}", {})
+    if not known:
+        for document in texts:
+            counted = known.setdefault(document.shown, Counter())
+            if document.data:
+                out = bare_git(made.folder, "blame", "--porcelain", "HEAD", "--", document.path)
+                # Of each line, the header begins with its commit; only where a group begins has it a fourth field.
+                counted.update(line_commits(out))
+    return known
+
+
+def line_commits(porcelain: bytes) -> list[str]:
+    """The commit of each line of a blame."""
+    header = re.compile(rb"^([0-9a-f]{40}) \d+ \d+(?: \d+)?\n(?:[^\t\n][^\n]*\n)*\t", re.MULTILINE)
+    return [each[1].decode() for each in header.finditer(porcelain)]
+
+
+def is_binary(document: Document) -> bool:
+    """Whether git takes a file for binary."""
+    return b"\0" in document.data[:8000]
+
+
+def line_count(document: Document) -> int:
+    """Lines, the last one with or without its newline."""
+    return document.data.count(b"\n") + (bool(document.data) and not document.data.endswith(b"\n"))
+
+
+def plain(column: Any) -> list[Any]:
+    """Cells without the types of pandas; None for what is missing."""
+    cells = column.astype(object).where(column.notna(), None)
+    return [cell.to_pydatetime() if hasattr(cell, "to_pydatetime") else cell for cell in cells]
+
+
+def compared(subject: str, want: Counter[Any], got: Counter[Any]) -> Outcome:
+    """Both as an outcome."""
+    return Outcome(subject, answers.difference(want, got), sum(want.values()))
+
+
+KINDS = (churn, hotspots, coupling, survival, bus_factor)
+
+
+def analyses(epoch: Epoch, rng: Random) -> Outcome:
+    """One analysis that chance chooses."""
+    return rng.choice(KINDS)(epoch, rng)
