@@ -274,6 +274,19 @@ def test_hidden_files_count_as_they_stand_on_disk(tmp_path: Path, version: int) 
     )
 
 
+@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
+def test_hidden_files_that_were_staged_count_as_they_are_on_disk(tmp_path: Path, flag: str) -> None:
+    repo = make_repo(tmp_path / "r", {"staged": "old\n", "gone": "gone\n"})
+    write(repo.path, {"new": "new\n", "staged": "staged\n", "left": "left\n"})
+    repo.git("add", "new", "staged", "left")
+    repo.git("update-index", flag, "new", "staged", "left")
+    (repo.path / "left").unlink()
+    repository = only(repo.path)
+    on_disk = {b"new": b"new\n", b"staged": b"staged\n", b"gone": b"gone\n"}
+    assert contents(repository, resolve(repository, WORKTREE)) == on_disk
+    assert worktree_status(repository, fresh=True) == WorktreeStatus(modified=1, untracked=1)
+
+
 def test_a_sparse_checkout_is_searched_as_it_stands(tmp_path: Path) -> None:
     repo = make_repo(tmp_path / "r", {"in/a": "a\n", "out/b": "b\n", "top": "t\n"})
     repo.git("sparse-checkout", "set", "--no-cone", "/in/", "/top")

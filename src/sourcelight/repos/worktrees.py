@@ -10,12 +10,16 @@ import sys
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from sourcelight.core.errors import RepositoryError, RepositoryNotFound
 from sourcelight.repos.handles import Unusable, open_handle
 from sourcelight.repos.index_flags import HiddenEntry, hidden_entries
 from sourcelight.repos.objects import ObjectReader
 from sourcelight.repos.repository import Repository
+
+if TYPE_CHECKING:
+    import pygit2
 
 if TYPE_CHECKING:
     import pygit2
@@ -123,19 +127,33 @@ def _compared(repository: Repository) -> tuple[set[bytes], set[bytes], set[bytes
     sparse: set[bytes] = set()
     known = changed | deleted | new
     root = os.fsencode(repository.worktree)
+    tree = None if handle.head_is_unborn else handle.head.peel(pygit2.Tree)
     for entry in hidden_entries(repository.git_dir):
         if entry.path in known or entry.mode == _SUBMODULE:
             if entry.sparse and entry.path in deleted:
                 sparse.add(entry.path)
             continue
+        # The status is silent about these, also where what is staged is not what the last commit holds.
+        committed = _committed(tree, entry.path)
         differs = _differs(root, entry)
         if differs is None:
-            deleted.add(entry.path)
-            if entry.sparse:
-                sparse.add(entry.path)
-        elif differs:
+            if committed is not None:
+                deleted.add(entry.path)
+                if entry.sparse:
+                    sparse.add(entry.path)
+        elif committed is None:
+            new.add(entry.path)
+        elif differs or committed != entry.oid:
             changed.add(entry.path)
     return changed, deleted, new, sparse
+
+
+def _committed(tree: pygit2.Tree | None, path: bytes) -> bytes | None:
+    """The 20 bytes by which git names what a tree holds at a path; None when it holds nothing there."""
+    try:
+        return None if tree is None else tree[os.fsdecode(path)].id.raw
+    except KeyError:
+        return None
 
 
 def _differs(root: bytes, entry: HiddenEntry) -> bool | None:
