@@ -73,9 +73,12 @@ def unread_commits(commits: Mapping[str, int]) -> Iterator[Skipped]:
 
 
 def cut_histories(repositories: Mapping[str, str]) -> Iterator[Skipped]:
-    """Clones whose history ends early, so that their oldest commits seem to add every file."""
-    said = "The history of these clones is not whole; their oldest commits may seem to add every file"
-    return _told("history-incomplete", "cut short", said, repositories)
+    """Clones whose history ends early or lacks objects; `repositories` maps names to the kind of clone."""
+    said = (
+        "These clones are incomplete. In a shallow clone, the oldest commits may seem to add every file; "
+        "a partial clone may lack files and directories"
+    )
+    return _told("history-incomplete", "incomplete", said, repositories)
 
 
 def replaced(objects: Mapping[str, int]) -> Iterator[Skipped]:

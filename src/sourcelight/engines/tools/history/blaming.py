@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.batches.answers import Answer, CallProgress
-from sourcelight.core.errors import CallError, PathNotFound
+from sourcelight.core.errors import CallError, GitFailed, PathNotFound
 from sourcelight.engines.history.blame import OwnedFile, Ownership, blame_file, own
 from sourcelight.engines.history.identity import BOT_RULE, is_bot
 from sourcelight.engines.tools.history import columns
@@ -196,7 +196,12 @@ def _files(
         for done, raw in enumerate(unproven):
             tell("blaming", done, len(unproven))
             file = inside[raw]
-            found = blame_file(opened.repository, commit, raw, len(file.lines), cancellation=context.cancellation)
+            try:
+                found = blame_file(opened.repository, commit, raw, len(file.lines), cancellation=context.cancellation)
+            except GitFailed:
+                if not opened.repository.incomplete:
+                    raise
+                continue  # a clone that lacks what blame needs: the row stays inexact, and the answer says so
             numbers = [history.position(each.oid) for each in found.commits]
             if None in numbers:
                 raise CallError(f"{call}: git blame names commits that the history of {opened.name} lacks", call=call)

@@ -224,5 +224,7 @@ def _open(context: CallContext, wanted: _Wanted, found: Histories) -> None:
     unread = int((history.commits.unread & opened.mask).sum())
     if unread:
         lack(f"{repository.name}: the changes of {unread:,} commits are not counted: objects are missing or too large.")
-    if history.shallow:
-        lack(f"{repository.name} is a {history.shallow} clone: its older history is missing.")
+    if "shallow" in history.shallow:
+        lack(f"{repository.name} is a shallow clone: its older history is missing.")
+    if "partial" in history.shallow:
+        lack(f"{repository.name} is a partial clone: it may lack files and directories of its commits.")
