@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from oracles import analyses, calls, definitions, limits, updates
+from oracles import analyses, calls, definitions, incomplete, limits, scopes, updates, worktrees
 from oracles.checks import check_history, check_text
 from oracles.epoch import Check, Epoch, Outcome
 from oracles.questions import Drawer, Question
@@ -68,6 +68,9 @@ AREAS: dict[str, Check] = {
     "history": history,
     "calls": calls.call,
     "analyses": analyses.analyses,
+    "incomplete": incomplete.incomplete,
+    "worktrees": worktrees.worktrees,
+    "scopes": scopes.scopes,
     "limits": limits.limits,
     "definitions": definitions.definitions,
     "http": http,
@@ -83,6 +86,9 @@ WEIGHTS = {
     "history": 5,
     "calls": 3,
     "analyses": 1,
+    "incomplete": 2,
+    "worktrees": 2,
+    "scopes": 4,
     "limits": 3,
     "definitions": 1,
     "http": 2,

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import sourcelight as sl
 from oracles import answers
 from oracles.epoch import Epoch, Outcome
+from oracles.meaning import Row
 from oracles.questions import Atom, Question, atoms
 
 
-def check_text(epoch: Epoch, client: sl.Client, question: Question) -> Outcome:
-    """Ask a question about text, and hold the rows against the oracle's."""
+def check_text(
+    epoch: Epoch, client: sl.Client, question: Question, shown: Callable[[Row], Row] | None = None
+) -> Outcome:
+    """Ask a question about text, and hold the rows, as `shown` makes them, against the oracle's."""
     typed = question.text()
     want = answers.unmarked(epoch.reader.rows(question), question.select)
     try:
-        result = client.search(typed, pattern_type=question.pattern_type)
+        result = client.search(typed, pattern_type=question.requested)
         got = answers.text_rows(result, question.select)
+        if shown:
+            got = Counter({shown(row): count for row, count in got.items()})
         status = told(result, epoch, {commit.repository for commit in epoch.reader.chosen(question)})
     except sl.SourcelightError as error:
         return Outcome(asked(question), f"{type(error).__name__}: {error}", question=question)
@@ -56,7 +63,7 @@ def check_history(epoch: Epoch, client: sl.Client, question: Question) -> Outcom
     before = epoch.histories.pairs
     want = epoch.histories.rows(question)
     try:
-        result = client.search(typed, pattern_type=question.pattern_type)
+        result = client.search(typed, pattern_type=question.requested)
         got = answers.history_rows(result)
     except sl.SourcelightError as error:
         if "newline" in str(error) and "diff" in question.types and has_vain_pattern(epoch, question):
@@ -70,4 +77,4 @@ def check_history(epoch: Epoch, client: sl.Client, question: Question) -> Outcom
 
 def asked(question: Question) -> str:
     """The call as one would type it."""
-    return f"search({question.text()!r}, pattern_type={question.pattern_type!r})"
+    return f"search({question.text()!r}, pattern_type={question.requested!r})"

@@ -53,12 +53,12 @@ def definitions(epoch: Epoch, rng: Random) -> Outcome:
         style=rng.randrange(420),
     )
     typed = question.text()
-    table: Any = epoch.client.search(typed, pattern_type=question.pattern_type).table
+    table: Any = epoch.client.search(typed, pattern_type=question.requested).table
     names = ("repository", "path", "symbol", "line_number", "symbol_kind")
     cells = zip(*(table.column(name).to_pylist() for name in names), strict=True)
     matcher = Matcher(atom, case_sensitive=question.case_sensitive, whole=True)
     return compared(
-        f"search({typed!r}, pattern_type={question.pattern_type!r})",
+        f"search({typed!r}, pattern_type={question.requested!r})",
         wanted(commits, matcher),
         Counter(row[:4] for row in cells if row[4] not in _OTHER_KINDS),
     )

@@ -114,6 +114,34 @@ class Epoch:
         return [word for word in words if word.strip()], times
 
     @cached_property
+    def incomplete(self) -> Any:
+        """A fleet of repositories that lack objects or can't be read; see `oracles.incomplete`."""
+        from oracles import incomplete
+
+        return incomplete.build(self)
+
+    @cached_property
+    def worktrees(self) -> Epoch:
+        """Work trees that are searched as they are on disk; see `oracles.worktrees`."""
+        from oracles import worktrees
+
+        return worktrees.build(self)
+
+    @cached_property
+    def annotated(self) -> sl.Client:
+        """Client over engines in this process that know more about the repositories; see `oracles.scopes`."""
+        from oracles import scopes
+
+        return scopes.client(self)
+
+    @cached_property
+    def refs(self) -> tuple[Reader, dict[str, list[str]]]:
+        """Oracle of every branch and tag, and their names by repository."""
+        from oracles import scopes
+
+        return scopes.read_refs(self)
+
+    @cached_property
     def client(self) -> sl.Client:
         """Client over engines in this process."""
         assert self.fleet.made
@@ -131,7 +159,7 @@ class Epoch:
 
     def forget(self) -> None:
         """Forget what git said, after the fleet has changed."""
-        for name in ("reader", "drawer", "histories", "history_words"):
+        for name in ("reader", "drawer", "histories", "history_words", "refs"):
             self.__dict__.pop(name, None)
 
     def close(self) -> None:

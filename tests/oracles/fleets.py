@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import sourcelight as sl
 from cluster.processes import Cell, wait_until
@@ -76,9 +77,9 @@ def build(rng: Random, folder: Path, shapes: tuple[Shape, ...] = SHAPES) -> Flee
 
 
 @contextmanager
-def opened(fleet: Fleet, index: Path) -> Iterator[sl.Client]:
+def opened(fleet: Fleet, index: Path, **options: Any) -> Iterator[sl.Client]:
     """Client over engines in this process."""
-    with sl.open(fleet.folder, index=index, progress=False, prepare=False) as client:
+    with sl.open(fleet.folder, index=index, progress=False, prepare=False, **options) as client:
         yield client
 
 

@@ -38,8 +38,8 @@ def counted(epoch: Epoch, rng: Random, question: Question, want: Counter[Row]) -
     """One number."""
     client = epoch.remote if rng.random() < 0.3 else epoch.client
     typed = question.text()
-    got = client.count(typed, pattern_type=question.pattern_type)
-    subject = f"count({typed!r}, pattern_type={question.pattern_type!r})"
+    got = client.count(typed, pattern_type=question.requested)
+    subject = f"count({typed!r}, pattern_type={question.requested!r})"
     return Outcome(subject, "" if got == total(want) else f"- {total(want)}\n+ {got}")
 
 
@@ -47,7 +47,7 @@ def grouped(epoch: Epoch, rng: Random, question: Question, want: Counter[Row]) -
     """Numbers by column."""
     columns = rng.choice((["repository"], ["path"], ["repository", "path"], ["type"], ["type", "repository"]))
     typed = question.text()
-    frame = epoch.client.count(typed, by=columns, pattern_type=question.pattern_type)
+    frame = epoch.client.count(typed, by=columns, pattern_type=question.requested)
     at = {"type": 0, "repository": 1, "path": 3}
     summed: Counter[Any] = Counter()
     for row, times in want.items():
@@ -59,7 +59,7 @@ def grouped(epoch: Epoch, rng: Random, question: Question, want: Counter[Row]) -
         strict=True,
     ):
         got[cells[:-1]] += int(cells[-1])
-    return compared(f"count({typed!r}, by={columns}, pattern_type={question.pattern_type!r})", summed, got)
+    return compared(f"count({typed!r}, by={columns}, pattern_type={question.requested!r})", summed, got)
 
 
 def capped(epoch: Epoch, rng: Random, question: Question, want: Counter[Row]) -> Outcome:
@@ -68,8 +68,8 @@ def capped(epoch: Epoch, rng: Random, question: Question, want: Counter[Row]) ->
     question = replace(question, count=most)
     typed = question.text()
     client = epoch.remote if rng.random() < 0.3 else epoch.client
-    result = client.search(typed, pattern_type=question.pattern_type)
-    subject = f"search({typed!r}, pattern_type={question.pattern_type!r})"
+    result = client.search(typed, pattern_type=question.requested)
+    subject = f"search({typed!r}, pattern_type={question.requested!r})"
     return Outcome(subject, part_of(result, want, most))
 
 
@@ -77,8 +77,8 @@ def displayed(epoch: Epoch, rng: Random, question: Question, want: Counter[Row])
     """All are counted, a few given."""
     most = rng.choice((1, 2, 3, 5, 10, 50))
     typed = question.text()
-    result = epoch.client.search(typed, pattern_type=question.pattern_type, display=most)
-    subject = f"search({typed!r}, pattern_type={question.pattern_type!r}, display={most})"
+    result = epoch.client.search(typed, pattern_type=question.requested, display=most)
+    subject = f"search({typed!r}, pattern_type={question.requested!r}, display={most})"
     found = part_of(result, want, most)
     counted = int(result.progress["match_count"].iloc[-1]) if len(result.progress) else 0
     if not found and counted != total(want):
@@ -121,8 +121,8 @@ def surrounded(epoch: Epoch, rng: Random, question: Question, want: Counter[Row]
     lines = rng.choice((0, 1, 1, 3))
     typed = question.text()
     client: sl.Client = epoch.remote if rng.random() < 0.5 else epoch.client
-    result = client.search(typed, pattern_type=question.pattern_type, chunk_matches=True, context_lines=lines)
-    subject = f"search({typed!r}, pattern_type={question.pattern_type!r}, chunk_matches=True, context_lines={lines})"
+    result = client.search(typed, pattern_type=question.requested, chunk_matches=True, context_lines=lines)
+    subject = f"search({typed!r}, pattern_type={question.requested!r}, chunk_matches=True, context_lines={lines})"
     found = answers.difference(want, answers.text_rows(result))
     if found:
         return Outcome(subject, found)

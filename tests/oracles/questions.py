@@ -64,6 +64,13 @@ class Question:
     style: int = 0
     options: tuple[str, ...] = field(default=())
 
+    @property
+    def requested(self) -> str:
+        """The pattern type of the request; where the text names one, that wins."""
+        if self.style % 6 != 3 or any(set(atom.text) & set("()") for atom in atoms(self.tree)):
+            return self.pattern_type  # an open parenthesis keeps the filter from being read beforehand
+        return ("keyword", "standard", "regexp", "literal")[self.style // 6 % 4]
+
     def text(self) -> str:
         """The query as a user types it."""
         return _written(self)

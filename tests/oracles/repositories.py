@@ -42,7 +42,10 @@ class Shape:
     object_format
         ``sha1`` or ``sha256``.
     clone
-        How it is cloned from the written one: empty (it is that one), ``shallow``, ``shared``, ``worktree``.
+        How it is cloned from the written one: empty (it is that one), ``shallow``, ``shared``, ``worktree``,
+        ``blobless`` (some contents are fetched), ``treeless`` (no folder is) or ``latest`` (those of its HEAD are).
+    head
+        Where HEAD points: empty (to main), ``detached`` (to a tag), or ``unborn`` (to a branch that is not there).
     loose
         Whether its objects are files of their own.
     replace
@@ -51,6 +54,8 @@ class Shape:
         How many files of definitions there are.
     odd
         Whether dates, messages and people are odd, too.
+    attributes
+        Whether there may be attributes, which convert files of a work tree.
     """
 
     name: str
@@ -62,6 +67,8 @@ class Shape:
     replace: bool = False
     sources: int = 0
     odd: bool = True
+    head: str = ""
+    attributes: bool = True
 
 
 @dataclass
@@ -100,14 +107,49 @@ def write(rng: Random, parent: Path, shape: Shape) -> Made:
             git(parent, "clone", "-q", "--bare", "--shared", str(source), shape.name)
         case "worktree":
             git(source, "worktree", "add", "-q", "--detach", str(folder), "main")
+        case "blobless" | "treeless" | "latest":
+            _partial(rng, source, folder, shape.clone)
     if shape.replace:
         _replace(folder)
     if shape.clone != "worktree":
         git(folder, "config", "remote.origin.url", f"https://example.org/zoo/{shape.name}.git")
     else:
         git(source, "config", "remote.origin.url", f"https://example.org/zoo/{shape.name}.git")
+    if shape.head == "detached":
+        git(folder, "update-ref", "--no-deref", "HEAD", "light^{commit}")
+    elif shape.head == "unborn":
+        git(folder, "symbolic-ref", "HEAD", "refs/heads/nowhere")
     revisions = [*tags, "topic", "HEAD~1"] if not shape.clone else ["HEAD"]
     return Made(folder, f"example.org/zoo/{shape.name}", shape, revisions)
+
+
+def source_of(made: Made) -> Path:
+    """The whole repository that a clone was made from."""
+    return made.folder.parent.parent / f"{made.folder.parent.name}-sources" / made.folder.name
+
+
+def _partial(rng: Random, source: Path, folder: Path, kind: str) -> None:
+    """A clone that lacks objects; what it was promised stays within reach, so that a fetch would get it."""
+    git(source, "config", "uploadpack.allowFilter", "true")
+    git(source, "config", "uploadpack.allowAnySHA1InWant", "true")
+    wanted = "blob:none" if kind == "blobless" else "tree:0"
+    git(folder.parent, "clone", "-q", "--bare", f"--filter={wanted}", "-o", "promisor", source.as_uri(), folder.name)
+    fetched = ["main^{tree}"] if kind == "latest" else []
+    if kind == "blobless":
+        rows = git(source, "ls-tree", "-r", "-z", "main").split(b"\0")[:-1]
+        names = sorted({row.split()[2].decode() for row in rows if b" blob " in row})
+        fetched = rng.sample(names, len(names) // 2)
+    if fetched:
+        names = [git(source, "rev-parse", name).decode().strip() for name in fetched]
+        depth = () if kind == "blobless" else ("--no-filter",)
+        more = {"GIT_NO_LAZY_FETCH": "0"}
+        git(folder, "fetch", "-q", "--no-tags", *depth, "promisor", *names, more=more)
+
+
+def objects_of(folder: Path) -> frozenset[str]:
+    """Names of all objects that a repository holds; asking for them fetches nothing."""
+    out = git(folder, "cat-file", "--batch-all-objects", "--batch-check=%(objectname)", "--unordered")
+    return frozenset(out.decode().split())
 
 
 def extend(rng: Random, made: Made) -> None:
@@ -217,7 +259,7 @@ class Writer:
             tree[b"module"] = (b"160000", b"1" * size)
         if rng.random() < 0.3:
             tree[b".mailmap"] = (b"100644", b"Ada Example <ada@example.org> ada <ADA@example.org>\n")
-        if rng.random() < 0.3:
+        if self.shape.attributes and rng.random() < 0.3:
             tree[b".gitattributes"] = (
                 b"100644",
                 b"*.txt -diff\n*.md text eol=crlf\n*.py working-tree-encoding=UTF-16\n",

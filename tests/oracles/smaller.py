@@ -117,7 +117,7 @@ def one_file(epoch: Epoch, question: Question, ends: float) -> str:
 def is_suspect(epoch: Epoch, question: Question, commit: Commit, document: Document) -> bool:
     """Whether the rows of one file are wrong."""
     want = set(epoch.reader.file_rows(commit, document, question))
-    result = epoch.client.search(question.text(), pattern_type=question.pattern_type)
+    result = epoch.client.search(question.text(), pattern_type=question.requested)
     got = {row for row in answers.text_rows(result) if row[1] == commit.repository and row[3] == document.shown}
     return want != got
 

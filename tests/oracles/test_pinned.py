@@ -298,3 +298,23 @@ def test_a_newline_in_a_path_is_one(tmp_path: Path) -> None:
             same(checks.check_history(epoch, epoch.client, Question(Atom("foo"), chosen, ("diff",))))
     finally:
         epoch.close()
+
+
+def test_owners_in_a_clone_that_lacks_folders_are_told_as_inexact(tmp_path: Path) -> None:
+    source = repositories.plain(tmp_path / "source", {b"a": b"one\n", b"b": b"b\n"}).folder
+    repositories.plain(source, {b"a": b"one\ntwo\n", b"b": b"b\n"})
+    git(source, "config", "uploadpack.allowFilter", "true")
+    git(source, "config", "uploadpack.allowAnySHA1InWant", "true")
+    folder = tmp_path / "fleet" / "latest"
+    folder.parent.mkdir()
+    git(folder.parent, "clone", "-q", "--bare", "--filter=tree:0", source.as_uri(), "latest")
+    git(folder, "fetch", "-q", "--no-tags", "--no-filter", "origin", git(source, "rev-parse", "main^{tree}").strip())
+    before = repositories.objects_of(folder)
+    with sl.open(folder.parent, index=tmp_path / "index", prepare=False) as client:
+        name = client.list_repos()["repository"][0]
+        with pytest.warns(sl.IncompleteAnswer, match="partial clone"):
+            frame = client.ownership(name, by="file", exact=True)
+    assert frame.attrs["status"] == "limited"
+    assert not frame["exact"].any()
+    assert not any("older history" in notice for notice in frame.attrs["notices"])
+    assert repositories.objects_of(folder) == before

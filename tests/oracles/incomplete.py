@@ -1,0 +1,197 @@
+"""Repositories that lack objects or can't be read: what is there is found, what is not is named, and none is fetched."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from random import Random
+
+import sourcelight as sl
+from oracles import answers, checks, fleets, git_history, git_reader, repositories
+from oracles.epoch import Epoch, Outcome
+from oracles.fleets import Fleet
+from oracles.git_reader import Document
+from oracles.history_meaning import History, HistoryReader
+from oracles.meaning import Commit, Reader
+from oracles.questions import Atom, Drawer, Question
+from oracles.repositories import Made, Shape
+
+SHAPES = (
+    Shape("whole", commits=4, files=6),
+    Shape("blobless", commits=5, files=8, clone="blobless"),
+    Shape("latest", commits=4, files=6, clone="latest"),
+    Shape("detached", commits=4, files=6, head="detached"),
+    Shape("unborn", commits=3, files=6, head="unborn"),
+    Shape("treeless", commits=3, files=4, clone="treeless"),
+    Shape("sha256", commits=3, files=4, object_format="sha256"),
+)
+UNREADABLE = ("treeless", "sha256")
+EMPTY = "empty"
+_PARTIAL = {"blobless", "latest", "treeless"}
+
+
+@dataclass
+class Incomplete:
+    """Such a fleet, what git says of it, and what it lacks."""
+
+    epoch: Epoch
+    objects: dict[str, frozenset[str]] = field(default_factory=dict)
+    lacking: dict[str, set[str]] = field(default_factory=dict)
+
+    def made(self, name: str) -> Made:
+        """The repository of a name."""
+        return next(each for each in self.epoch.fleet.made if each.name == name)
+
+
+def build(epoch: Epoch) -> Incomplete:
+    """Write such a fleet below the folder of an epoch."""
+    own = Epoch(f"{epoch.seed}/incomplete", epoch.folder / "incomplete", SHAPES)
+    made = fleets.build(own.rng("fleet"), own.folder / "fleet", SHAPES).made
+    empty = own.folder / "fleet" / EMPTY
+    empty.mkdir()
+    git_reader.git(empty, "init", "-q", "-b", "main", ".")
+    readable = [each for each in made if each.shape.name not in UNREADABLE]
+    built = Incomplete(own)
+    fleet = Fleet(own.folder / "fleet", [*made])
+    own.__dict__["fleet"] = fleet
+    for each in made:
+        if each.shape.name in _PARTIAL:
+            built.objects[each.name] = repositories.objects_of(each.folder)
+    commits, histories = [], []
+    for each in readable:
+        commit, history = read(built, each)
+        commits.append(commit)
+        histories.append(history)
+    fleet.commits = commits
+    own.__dict__["reader"] = Reader(commits)
+    own.__dict__["histories"] = HistoryReader(histories)
+    epoch.stack.callback(own.close)
+    return built
+
+
+def read(built: Incomplete, made: Made) -> tuple[Commit, History]:
+    """What a whole repository holds, and of that what this one has."""
+    there = built.objects.get(made.name)
+    source = made.folder if there is None else repositories.source_of(made)
+    head = {"unborn": "main"}.get(made.shape.head, "HEAD")
+    documents = git_reader.documents(source, head)
+    history = History(made.name, "", git_history.log(source, head))
+    lacking = built.lacking.setdefault(made.name, set())
+    if there is not None:
+        names = {row.partition(b"\t")[2]: row.split()[2].decode()
+                 for row in git_reader.git(source, "ls-tree", "-r", "-z", "--full-tree", head).split(b"\0")[:-1]}  # fmt: skip
+        documents = [each if names[each.path] in there else Document(each.path, b"", searchable=False)
+                     for each in documents]  # fmt: skip
+        built.lacking[f"{made.name}/files"] = {name for name in names.values() if name not in there}
+        for commit in history.commits:
+            if not commit.is_merge and not is_whole(source, commit, there):
+                lacking.add(commit.name)
+    return Commit(made.name, "", documents), history
+
+
+def is_whole(source: Path, commit: git_history.LoggedCommit, there: frozenset[str]) -> bool:
+    """Whether a clone has all that it takes to tell what a commit changed."""
+    trees = [git_reader.git(source, "rev-parse", f"{name}^{{tree}}").decode().strip()
+             for name in (commit.name, *commit.parents[:1])]  # fmt: skip
+    if len(set(trees)) > 1 or not commit.parents:
+        rows = [row for tree in trees
+                for row in git_reader.git(source, "ls-tree", "-r", "-t", tree).decode(errors="replace").splitlines()]  # fmt: skip
+        folders = {*trees, *(row.split()[2] for row in rows if row.split()[1] == "tree")}
+        if not folders <= there:
+            return False
+    names = {name for change in commit.changes for name, mode in zip(change.objects, change.modes, strict=True)
+             if set(name) != {"0"} and mode != "160000"}  # fmt: skip
+    return names <= there
+
+
+def incomplete(epoch: Epoch, rng: Random) -> Outcome:
+    """One question about such a fleet, and whether anything was fetched for it."""
+    built: Incomplete = epoch.incomplete
+    own = built.epoch
+    drawer = replace(own.drawer, rng=rng)
+    client = own.remote if rng.random() < 0.15 else own.client
+    outcome = (text if rng.random() < 0.6 else history)(built, client, drawer)
+    if outcome.difference:
+        return outcome
+    for name, objects in built.objects.items():
+        more = repositories.objects_of(built.made(name).folder) - objects
+        if more:
+            built.objects[name] |= more
+            return Outcome(outcome.subject, f"{len(more)} objects of {name} were fetched")
+    return outcome
+
+
+def text(built: Incomplete, client: sl.Client, drawer: Drawer) -> Outcome:
+    """Text, paths and names."""
+    own, question = built.epoch, replace(drawer.question(), revision="")
+    want = answers.unmarked(own.reader.rows(question), question.select)
+    subject = checks.asked(question)
+    try:
+        result = client.search(question.text(), pattern_type=question.requested)
+    except sl.SourcelightError as error:
+        return Outcome(subject, f"{type(error).__name__}: {error}")
+    found = answers.difference(want, answers.text_rows(result, question.select))
+    return Outcome(subject, found or unsaid(built, result, question))
+
+
+def history(built: Incomplete, client: sl.Client, drawer: Drawer) -> Outcome:
+    """Commits and changed lines: those of commits that can't be read may be missing, and that is said."""
+    own = built.epoch
+    drawn = drawer.history_question(*own.history_words)
+    filters = tuple(each for each in drawn.filters if each.field not in {"file", "lang"})
+    tree = drawn.tree if isinstance(drawn.tree, Atom) else Atom("foo")
+    question = replace(drawn, filters=filters, tree=tree, select="", revision="")
+    want = own.histories.rows(question)
+    subject = checks.asked(question)
+    try:
+        result = client.search(question.text(), pattern_type=question.requested)
+    except sl.SourcelightError as error:
+        refused = "newline" in str(error) and "diff" in question.types and checks.has_vain_pattern(own, question)
+        return Outcome(subject, "" if refused else f"{type(error).__name__}: {error}")
+    got = answers.history_rows(result)
+    if "diff" in question.types:
+        lacking = {name for names in built.lacking.values() for name in names}
+        made_up = Counter({row: count for row, count in (got - want).items() if row[2] in lacking})
+        if made_up:
+            return Outcome(subject, answers.difference(Counter(), made_up))
+        want, got = (Counter({row: count for row, count in rows.items() if row[2] not in lacking})
+                     for rows in (want, got))  # fmt: skip
+    return Outcome(subject, answers.difference(want, got) or unsaid(built, result, question, history=True))
+
+
+def unsaid(built: Incomplete, result: sl.SearchResult, question: Question, *, history: bool = False) -> str:
+    """What an answer should say of what it lacks, and does not."""
+    own = built.epoch
+    asked = own.histories.chosen(question) if history else own.reader.chosen(question)
+    names = {each.repository for each in asked}
+    want = {"repository-unreadable"}
+    # A partial clone is named as one, whether or not a commit of it can't be read.
+    if history and any(f"/{name}" in each for name in _PARTIAL for each in names):
+        want.add("history-incomplete")
+    got = {reason.partition(":")[0] for reason in result.reasons}
+    if history:
+        pass
+    elif may_miss(own, question):
+        want.add("document-missing")
+    elif question.types or any(each.field == "repo:has.content" for each in question.filters):
+        got.discard("document-missing")
+    messages = "\n".join(result.skipped["message"])
+    places = [str(own.folder / "fleet" / name) for name in (*UNREADABLE, EMPTY)]
+    unnamed = [place for place in places if place not in messages]
+    if got == want and not unnamed and result.status == "limited":
+        return ""
+    return f"status {result.status}: {', '.join(result.reasons)} for {', '.join(sorted(want))}; unnamed {unnamed}\n"
+
+
+def may_miss(own: Epoch, question: Question) -> bool:
+    """Whether contents are looked at of which some are missing."""
+    if question.tree is None or (question.types and "file" not in question.types):
+        return False
+    content = tuple(each for each in question.filters if each.field != "file:has.content")
+    bare = replace(question, filters=content)
+    return any(
+        not document.searchable and not document.data and own.reader.passes(document, bare)
+        for commit in own.reader.chosen(question)
+        for document in commit.documents
+    )

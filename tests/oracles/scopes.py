@@ -1,0 +1,249 @@
+"""Scopes: forks, archives, visibility, topics, contexts, revisions by glob, people of files, and alternatives."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import sourcelight as sl
+from oracles import answers, fleets, git_reader
+from oracles.epoch import Epoch, Outcome
+from oracles.history_meaning import History, people
+from oracles.meaning import Commit, Matcher, Reader, Row, selected
+from oracles.questions import Atom, Filter, Question, atoms
+
+FORKS, ARCHIVES, PRIVATE = {"Beta.x", "linked"}, {"gamma-2", "linked"}, {"shallow", "gamma-2"}
+TOPICS = {"alpha": ["search", "go"], "Beta.x": ["search"], "void": ["go lang"]}
+METADATA: dict[str, dict[str, str | bool]] = {
+    "alpha": {"team": "red", "reviewed": True},
+    "gamma-2": {"team": "blue"},
+    "void": {"team": True},
+}
+CONTEXTS = {"pair": ["alpha", "shared", "gamma-2"], "one": ["void"]}
+_GLOBS = ("*refs/heads/*", "*refs/heads/*:*!refs/heads/topic", "*refs/tags/*", "*heads/main", "*refs/heads",
+          "*refs/heads/*:*refs/tags/light", "*refs/*:*!refs/tags/*:*!refs/replace/*:*!refs/remotes/*")  # fmt: skip
+
+
+def toml() -> str:
+    """Annotations of the repositories of a fleet."""
+    out = []
+    for name in sorted(FORKS | ARCHIVES | PRIVATE | set(TOPICS) | set(METADATA)):
+        pairs = ", ".join(f"{key} = {str(value).lower() if value is True else repr(value)}"
+                          for key, value in METADATA.get(name, {}).items())  # fmt: skip
+        out.append(f'[repositories."example.org/zoo/{name}"]\nfork = {str(name in FORKS).lower()}\n'
+                   f"archived = {str(name in ARCHIVES).lower()}\nprivate = {str(name in PRIVATE).lower()}\n"
+                   f"topics = {TOPICS.get(name, [])!r}\nmetadata = {{ {pairs} }}\n")  # fmt: skip
+    for name, members in CONTEXTS.items():
+        out.append(f"[contexts.{name}]\nrepositories = {[f'example.org/zoo/{each}' for each in members]!r}\n")
+    out.append('[contexts.asked]\nquery = "repo:zoo/[ab]"\n')
+    return "\n".join(out)
+
+
+def client(epoch: Epoch) -> sl.Client:
+    """Client over the fleet of an epoch with these annotations."""
+    path = Path(epoch.folder) / "annotated.toml"
+    path.write_text(toml())
+    return epoch.stack.enter_context(fleets.opened(epoch.fleet, epoch.folder / "annotated", config=path))
+
+
+def base(rng: Random, epoch: Epoch) -> Question:
+    """A question without what this area draws itself."""
+    drawn = replace(epoch.drawer, rng=rng).question()
+    return replace(drawn, revision="", tree=drawn.tree or Atom("foo"))
+
+
+def rows_of(epoch: Epoch, question: Question, extra: tuple[Filter, ...]) -> Counter[Row]:
+    """Rows of a question, of the repositories and files that further filters leave."""
+    rows = epoch.reader.rows(replace(question, select=""))
+    by_file = any(each.field in {"file:has.owner", "file:has.contributor"} for each in extra)
+    kept: Counter[Row] = Counter()
+    for row, count in rows.items():
+        if row[0] == "repo" and by_file:
+            continue
+        if scoped(row[1], question, extra) and all(
+            fits(epoch, row, each, case=question.case_sensitive) != each.negated for each in extra
+        ):
+            kept[row] = count
+    return selected(kept, question.select)
+
+
+def scoped(repository: str, question: Question, extra: tuple[Filter, ...]) -> bool:
+    """Whether forks and archives let a repository pass: they are left out unless one is named alone and exactly."""
+    given = {each.field: each.value for each in extra}
+    name = repository.rpartition("/")[2]
+    named = [each.value for each in question.filters if each.field == "repo" and not each.negated]
+    exactly = len(named) == 1 and re.fullmatch(r"\^(?:[\w/-]|\\.)*\$", named[0]) is not None
+    for field, members in (("fork", FORKS), ("archived", ARCHIVES)):
+        choice = given.get(field, "yes" if exactly else "no")
+        if (choice == "no" and name in members) or (choice == "only" and name not in members):
+            return False
+    return True
+
+
+def fits(epoch: Epoch, row: Row, chosen: Filter, *, case: bool) -> bool:
+    """Whether the repository or file of a row passes a filter."""
+    name = row[1].rpartition("/")[2]
+    match chosen.field:
+        case "visibility":
+            return chosen.value == "any" or (name in PRIVATE) == (chosen.value == "private")
+        case "context":
+            members = CONTEXTS.get(chosen.value)
+            if chosen.value == "global":
+                return True
+            return name in members if members is not None else name.lower()[0] in "ab"
+        case "repo:has.topic":
+            return chosen.value in TOPICS.get(name, ())
+        case "repo:has.meta":
+            key, colon, wanted = chosen.value.partition(":")
+            held = METADATA.get(name, {}).get(key)
+            return held is not None and (not colon or (held is True if not wanted else held == wanted))
+        case "repo:has.commit.after":
+            history = next(h for h in epoch.histories.histories if h.repository == row[1] and not h.revision)
+            return any(commit.commit_time > int(chosen.value) for commit in history.commits)
+        case "file:has.contributor":
+            history = next(h for h in epoch.histories.histories if h.repository == row[1] and not h.revision)
+            return row[3] in contributed(history, chosen.value, case)
+    return True
+
+
+def contributed(history: History, expression: str, case: bool) -> frozenset[str]:
+    """Files that someone changed, under this name or under one that it had before."""
+    matcher = Matcher(Atom(expression, regexp=True), case_sensitive=case, whole=True)
+    paths = {change.path for commit in history.commits for change in commit.changes
+             if any(matcher.any(text) for text in people(commit.author, commit.mapped_author))}  # fmt: skip
+    renames = {(change.old_path, change.path) for commit in history.commits for change in commit.changes
+               if change.status == "R"}  # fmt: skip
+    size = -1
+    while size < len(paths):
+        size = len(paths)
+        paths |= {new for old, new in renames if old in paths}
+    return frozenset(path.decode(errors="replace") for path in paths)
+
+
+def drawn(epoch: Epoch, rng: Random) -> tuple[Filter, ...]:
+    """Filters of this area."""
+    times = [time for time in epoch.history_words[1] if time >= 100_000] or [100_000]
+    choices = (
+        Filter("fork", rng.choice(("yes", "no", "only"))),
+        Filter("archived", rng.choice(("yes", "no", "only"))),
+        Filter("visibility", rng.choice(("public", "private", "any"))),
+        Filter("context", rng.choice((*CONTEXTS, "asked", "global"))),
+        Filter("repo:has.topic", rng.choice(("search", "go", "go lang", "Search", "none")), rng.random() < 0.4),
+        Filter("repo:has.meta", rng.choice(("team", "team:red", "team:", "reviewed:", "owner")), rng.random() < 0.4),
+        Filter("repo:has.commit.after", str(rng.choice(times) + rng.choice((-1, 0, 1))), rng.random() < 0.3),
+        Filter("file:has.contributor", rng.choice(("ada", "Bob", "^<", "bot", "example.org", "K")), rng.random() < 0.3),
+    )
+    return tuple(rng.sample(choices, rng.choice((1, 1, 2, 3))))
+
+
+def annotated(epoch: Epoch, rng: Random) -> Outcome:
+    """A question with filters by what is known of repositories and of people."""
+    question, extra = base(rng, epoch), drawn(epoch, rng)
+    if any(each.field == "file:has.contributor" for each in extra) and question.types not in ((), ("file",)):
+        question = replace(question, types=())
+    asked = replace(question, filters=(*question.filters, *extra))
+    if rng.random() < 0.2:
+        asked = replace(asked, options=("timeout:60s",))
+    return held(epoch, epoch.annotated, asked, rows_of(epoch, question, extra))
+
+
+def globs(epoch: Epoch, rng: Random) -> Outcome:
+    """Revisions by globs of refs, behind `@` or in `rev:`."""
+    question, glob = base(rng, epoch), rng.choice(_GLOBS)
+    filters = tuple(each for each in question.filters if each.field != "repo")
+    question = replace(question, filters=filters)
+    reader, refs = epoch.refs
+    want: Counter[Row] = Counter()
+    for repository, names in refs.items():
+        shown = [shown_as(name, names) for name in names if taken(name, glob)]
+        if shown:
+            rows = reader.rows(replace(question, revision=":".join(shown), select=""))
+            want.update({row: count for row, count in rows.items() if row[1] == repository})
+    plain = Filter("repo", "zoo" if rng.random() < 0.5 else f"zoo@{glob}")
+    asked = replace(question, filters=(*filters, plain))
+    if "@" not in plain.value:
+        asked = replace(asked, options=(f"rev:{glob}",))
+    return held(epoch, epoch.client, asked, selected(want, question.select))
+
+
+def taken(name: str, glob: str) -> bool:
+    """Whether globs of refs, of which later ones decide, take a ref."""
+    wanted = False
+    for part in glob.split(":"):
+        body = part.removeprefix("*").removeprefix("!")
+        body = body if body.startswith("refs/") else f"refs/{body}"
+        plain = not set(body) & set("?*[")
+        expression = re.escape(body.rstrip("/")).replace(r"\*", ".*") + ("(?:/.*)?" if plain else "")
+        if re.fullmatch(expression, name):
+            wanted = not part.startswith("*!")
+    return wanted
+
+
+def shown_as(name: str, names: list[str]) -> str:
+    """A branch is shown by its short name where no tag has the same."""
+    short = name.removeprefix("refs/heads/")
+    return name if short == name or f"refs/tags/{short}" in names else short
+
+
+def read_refs(epoch: Epoch) -> tuple[Reader, dict[str, list[str]]]:
+    """Every branch and tag of every repository as git has them."""
+    commits, refs = [], {}
+    for made in epoch.fleet.made:
+        out = git_reader.git(made.folder, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags")
+        refs[made.name] = out.decode().split()
+        documents = cache(lambda commit, folder=made.folder: git_reader.documents(folder, commit))
+        for name in refs[made.name]:
+            commit = git_reader.resolve(made.folder, name)
+            commits.append(Commit(made.name, shown_as(name, refs[made.name]), documents(commit)))
+    return Reader(commits), refs
+
+
+def alternatives(epoch: Epoch, rng: Random) -> Outcome:
+    """Two questions, each with filters of its own, united; of disjoint files, so that no row has two sources."""
+    first = base(rng, epoch)
+    second = replace(base(rng, epoch), case_sensitive=first.case_sensitive, select=first.select, types=first.types,
+                     pattern_type="keyword", style=first.style // 2 * 2)  # fmt: skip
+    first = replace(first, pattern_type="keyword", style=first.style // 2 * 2)
+    if any(not fine(each) for each in (first, second)):
+        return Outcome("no alternatives")
+    own, other = Filter("file", r"\.(txt|py)$"), Filter("file", r"\.(txt|py)$", negated=True)
+    first = replace(first, filters=(*first.filters, own))
+    second = replace(second, filters=(*second.filters, other))
+    want = epoch.reader.rows(first) | epoch.reader.rows(second)
+    bodies = [part.text().replace("count:all ", "", 1) for part in (first, second)]
+    typed = f"count:all ({bodies[0]}) or ({bodies[1]})"
+    return compared(epoch, epoch.client, typed, "keyword", first.select, want)
+
+
+def fine(question: Question) -> bool:
+    """Whether a question can stand in parentheses beside another one."""
+    text = " ".join(atom.text for atom in atoms(question.tree)) + " ".join(each.value for each in question.filters)
+    return not re.search(r"[()\\/\"']", text) and question.tree is not None
+
+
+def held(epoch: Epoch, client: sl.Client, asked: Question, want: Counter[Row]) -> Outcome:
+    """Ask a question, and hold its rows against others."""
+    return compared(epoch, client, asked.text(), asked.requested, asked.select, want)
+
+
+def compared(epoch: Epoch, client: sl.Client, typed: str, kind: str, select: str, want: Counter[Row]) -> Outcome:
+    """Ask a query, and hold its rows against others; only what is told of replaced objects may be told."""
+    subject = f"search({typed!r}, pattern_type={kind!r})"
+    try:
+        result: Any = client.search(typed, pattern_type=kind)
+    except sl.SourcelightError as error:
+        return Outcome(subject, f"{type(error).__name__}: {error}")
+    found = answers.difference(answers.unmarked(want, select), answers.text_rows(result, select))
+    others = [reason for reason in result.reasons if not reason.startswith(("objects-replaced", "history-incomplete",
+                                                                           "repository-missing"))]  # fmt: skip
+    return Outcome(subject, found or "".join(f"told: {reason}\n" for reason in others), sum(want.values()))
+
+
+def scopes(epoch: Epoch, rng: Random) -> Outcome:
+    """One question of a kind that chance chooses."""
+    return rng.choice((annotated, annotated, globs, alternatives))(epoch, rng)

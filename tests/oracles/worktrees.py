@@ -1,0 +1,121 @@
+"""Work trees as they are on disk: changed, staged, untracked, ignored, hidden and removed files."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from oracles import checks, fleets, texts
+from oracles.epoch import Epoch, Outcome
+from oracles.git_reader import MAX_FILE_BYTES, Document, git
+from oracles.meaning import Commit, Reader
+from oracles.questions import Atom, Question
+from oracles.repositories import Shape
+
+SHAPES = (
+    Shape("desk", commits=3, files=10, attributes=False),
+    Shape("linked", commits=3, files=8, clone="worktree", attributes=False),
+)
+REVISION = "WORKTREE"
+
+
+def build(epoch: Epoch) -> Epoch:
+    """Write such a fleet below the folder of an epoch, and check it out."""
+    own = Epoch(f"{epoch.seed}/worktrees", epoch.folder / "worktrees", SHAPES)
+    for made in own.fleet.made:
+        git(made.folder, "reset", "-q", "--hard")
+    own.__dict__["reader"] = read(own)
+    epoch.stack.callback(own.close)
+    own.__dict__["client"] = own.stack.enter_context(
+        fleets.opened(own.fleet, own.folder / "index", worktree=True)  # every other area opens commits
+    )
+    return own
+
+
+def read(own: Epoch) -> Reader:
+    """Files on disk that git tracks or would add."""
+    own.fleet.commits = [Commit(made.name, "", documents(made.folder)) for made in own.fleet.made]
+    return Reader(own.fleet.commits)
+
+
+def documents(folder: Path) -> list[Document]:
+    """Regular files of a work tree that are not ignored; nothing behind a link is one."""
+    out = git(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    found = []
+    for path in sorted(set(out.split(b"\0")[:-1])):
+        place = os.path.join(os.fsencode(folder), path)
+        above = os.path.dirname(place)
+        if os.path.realpath(above) != above:
+            continue
+        try:
+            regular = stat.S_ISREG(os.lstat(place).st_mode)
+        except OSError:
+            continue
+        if regular:
+            data = Path(os.fsdecode(place)).read_bytes()
+            found.append(Document(path, data, searchable=b"\0" not in data and len(data) <= MAX_FILE_BYTES))
+    return found
+
+
+def disturb(rng: Random, folder: Path) -> str:
+    """Change something on disk or in the index; gives it in words."""
+    tracked = [path for path in git(folder, "ls-files", "-z").split(b"\0")[:-1]
+               if os.path.isfile(os.path.join(os.fsencode(folder), path))
+               and not os.path.islink(os.path.join(os.fsencode(folder), path))]  # fmt: skip
+    fresh = b"fresh-%d" % rng.randrange(1000) + rng.choice((b".txt", b".py", b".log", b".tmp"))
+    kind = rng.choice(("change", "change", "add", "stage", "ignore", "remove", "assume", "skip", "link", "restore"))
+    if not tracked and kind in {"change", "remove", "assume", "skip", "link"}:
+        kind = "add"
+    path = rng.choice(tracked) if tracked else fresh
+    at = Path(os.fsdecode(os.path.join(os.fsencode(folder), path)))
+    match kind:
+        case "change":
+            at.write_bytes(texts.small(rng))
+        case "add" | "stage":
+            (folder / os.fsdecode(fresh)).write_bytes(texts.small(rng))
+            if kind == "stage":
+                git(folder, "add", "-f", "--", fresh)
+        case "ignore":
+            (folder / ".gitignore").write_bytes(rng.choice((b"*.log\n", b"*.tmp\nfresh-1*\n", b"/src/\n", b"foo*\n")))
+        case "remove":
+            at.unlink()
+        case "assume" | "skip":
+            flag = "--assume-unchanged" if kind == "assume" else "--skip-worktree"
+            git(folder, "update-index", "-z", flag, "--stdin", stdin=path + b"\0")
+            if rng.random() < 0.7:
+                at.write_bytes(texts.small(rng))
+            elif rng.random() < 0.5:
+                at.unlink()
+        case "link":
+            at.unlink()
+            at.symlink_to(rng.choice(("/etc/hostname", "..", "nowhere")))
+        case _:
+            out = git(folder, "ls-files", "-z").split(b"\0")[:-1]
+            git(folder, "update-index", "-z", "--no-assume-unchanged", "--stdin", stdin=b"".join(p + b"\0" for p in out))
+            git(folder, "update-index", "-z", "--no-skip-worktree", "--stdin", stdin=b"".join(p + b"\0" for p in out))
+            git(folder, "reset", "-q", "--hard")
+    return f"{kind} {path!r}"
+
+
+def worktrees(epoch: Epoch, rng: Random) -> Outcome:
+    """Something is changed in a work tree, and a question asked about all."""
+    own = epoch.worktrees
+    did = ""
+    if rng.random() < 0.5:
+        did = disturb(rng, rng.choice(own.fleet.made).folder)
+        own.__dict__["reader"] = read(own)
+        own.__dict__.pop("drawer", None)
+    drawer = replace(own.drawer, rng=rng)
+    drawn = drawer.question() if rng.random() < 0.6 else Question(drawer.atom(), types=("file",))
+    question: Question = replace(drawn, revision="", tree=drawn.tree or Atom("foo"))
+    outcome = checks.check_text(own, own.client, question, shown=unnamed)
+    return replace(outcome, subject=f"{did}: {outcome.subject}", question=None)
+
+
+def unnamed(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A row without the name that work trees have in place of a revision."""
+    return (*row[:2], "", *row[3:]) if row[2] == REVISION else row
