@@ -38,14 +38,17 @@ def has_vain_pattern(epoch: Epoch, question: Question) -> bool:
     return any(not any(matcher.any(line.text) for each in changes for line in each.lines) for matcher in matchers)
 
 
-def told(result: Any, epoch: Epoch, names: set[str], *, history: bool = False) -> str:
+def told(result: Any, epoch: Epoch, names: set[str], *, history: bool = False, unread: bool = False) -> str:
     """What is wrong with the status of an answer about these repositories."""
     shapes = [made.shape for made in epoch.fleet.made if made.name in names]
     want = {"objects-replaced"} if any(shape.replace for shape in shapes) else set()
     if history and any(shape.clone == "shallow" for shape in shapes):
         want.add("history-incomplete")
     got = {reason.partition(":")[0] for reason in result.reasons}
-    status = "limited" if want else "complete"
+    if unread:
+        want.discard("history-incomplete")
+        got.discard("history-incomplete")
+    status = "limited" if want or result.status == "limited" and unread else "complete"
     if (got, result.status) == (want, status):
         return ""
     return f"status {result.status} for {status}: {', '.join(result.reasons)} for {', '.join(sorted(want))}\n"
@@ -69,7 +72,10 @@ def check_history(epoch: Epoch, client: sl.Client, question: Question) -> Outcom
         if "newline" in str(error) and "diff" in question.types and has_vain_pattern(epoch, question):
             return Outcome(asked(question))  # refused by name: no line has a newline
         return Outcome(asked(question), f"{type(error).__name__}: {error}", question=question)
-    status = told(result, epoch, {history.repository for history in epoch.histories.chosen(question)}, history=True)
+    names = {history.repository for history in epoch.histories.chosen(question)}
+    # What is selected may be of another kind than commits, so that none has to be read.
+    unread = question.select not in ("", "repo", "commit") and not want
+    status = told(result, epoch, names, history=True, unread=unread)
     return Outcome(
         asked(question), status + answers.difference(want, got), epoch.histories.pairs - before, question=question
     )

@@ -58,7 +58,11 @@ def git_folder(folder: Path) -> Path:
 
 def bare_git(folder: Path, *arguments: str | bytes, stdin: bytes = b"", accept: Sequence[int] = (0,)) -> bytes:
     """Output of a git command that sees no work tree, and so no attributes: as if the repository were bare."""
-    return git(git_folder(folder), "--git-dir=.", "-c", "core.bare=true", *arguments, stdin=stdin, accept=accept)
+    # The index of a linked work tree would give attributes, too.
+    return git(
+        git_folder(folder), "--git-dir=.", "-c", "core.bare=true", *arguments, stdin=stdin, accept=accept,
+        more={"GIT_INDEX_FILE": str(git_folder(folder) / "no-index")},
+    )  # fmt: skip
 
 
 @dataclass(slots=True)

@@ -48,7 +48,9 @@ class HistoryReader:
                     found.update(self._message_rows(history, commit, question))
         if question.select == "repo":
             return Counter({("repo", row[1]): 1 for row in found})
-        return found
+        if question.select == "commit.diff" and "diff" not in question.types:
+            return Counter()
+        return found if question.select.startswith("commit") or not question.select else Counter()
 
     def chosen(self, question: Question) -> list[History]:
         """Histories that the filters by repository and revision leave."""

@@ -278,6 +278,8 @@ def selected(rows: Counter[Row], select: str) -> Counter[Row]:
     """What `select:` makes of rows."""
     if not select:
         return rows
+    if select.startswith(("symbol", "commit")):
+        return Counter()
     if select == "repo":
         return Counter({("repo", row[1], row[2], None): 1 for row in rows})
     if select == "content":

@@ -318,12 +318,15 @@ class Drawer:
         if rng.random() < 0.12 and self.revisions:
             revision = ":".join(rng.sample(self.revisions, min(len(self.revisions), rng.choice((1, 1, 2)))))
             filters = (*(chosen for chosen in filters if chosen.field != "repo"), Filter("repo", "zoo"))
-        types = rng.choice(((), (), (), ("file",), ("path",), ("file", "path"), ("repo",)))
+        types = rng.choice(((), (), (), ("file",), ("path",), ("file", "path"), ("repo",), ("repo", "path"),
+                            ("file", "repo"), ("path", "path"), ("repo", "file", "path")))  # fmt: skip
         if types and "file" not in types and any(chosen.field == "file:has.content" for chosen in filters):
             types = ("file",)
         if types and "file" not in types and any(atom.content for atom in atoms(tree)):
             types = ("file",)
         select = rng.choice(("", "", "", "", "", "", "repo", "file", "file.path", "file.directory", "content"))
+        if rng.random() < 0.02:  # what nothing of this kind is converted to
+            select = rng.choice(("symbol", "symbol.function", "commit", "commit.diff", "commit.diff.added"))
         return Question(
             tree, filters, types, rng.random() < 0.4, revision, select, None, pattern_type, rng.randrange(420)
         )
@@ -360,8 +363,10 @@ class Drawer:
                     filters.append(Filter(name, str(time)))
         kind = rng.choice(("commit", "diff"))
         select = rng.choice(
-            ("", "", "", "repo", *(("commit.diff.added", "commit.diff.removed") if kind == "diff" else ()))
+            ("", "", "", "repo", "commit", "commit.diff", *(("commit.diff.added", "commit.diff.removed") if kind == "diff" else ()))
         )
+        if rng.random() < 0.03:
+            select = rng.choice(("file", "file.directory", "content", "symbol"))
         revision = ""
         if rng.random() < 0.15 and self.revisions:
             revision = rng.choice(self.revisions)

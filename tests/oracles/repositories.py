@@ -24,6 +24,8 @@ ODD_DATES = (
     b"1500000000 +051800",
     b"1500000000 -9999",
 )
+OWNERS = b"CODEOWNERS"
+RULES = b"*.py @py-team ada@example.org\n/src/ @Src\nlib/ @lib # note\n*.md\ndocs/* @docs\n"
 Tree = dict[bytes, tuple[bytes, bytes]]  # path: mode and content
 
 
@@ -156,7 +158,7 @@ def extend(rng: Random, made: Made) -> None:
     """Add commits to the first branch of a repository that is no clone."""
     former = git(made.folder, "ls-tree", "-r", "-z", "main").split(b"\0")[:-1]
     paths = [row.partition(b"\t")[2] for row in former if b" blob " in row and not row.startswith(b"120000")]
-    paths = [path for path in paths if not path.startswith(sources.FOLDER)]
+    paths = [path for path in paths if not path.startswith(sources.FOLDER) and path != OWNERS]
     writer = Writer(rng, made.shape)
     stream = writer.head(b"refs/heads/main", writer.message(), [b"refs/heads/main^0"])
     chosen = rng.sample(paths, min(2, len(paths)))
@@ -259,6 +261,8 @@ class Writer:
             tree[b"module"] = (b"160000", b"1" * size)
         if rng.random() < 0.3:
             tree[b".mailmap"] = (b"100644", b"Ada Example <ada@example.org> ada <ADA@example.org>\n")
+        if rng.random() < 0.4:
+            tree[OWNERS] = (b"100644", RULES)
         if self.shape.attributes and rng.random() < 0.3:
             tree[b".gitattributes"] = (
                 b"100644",
@@ -273,7 +277,7 @@ class Writer:
         for _ in range(rng.choice((0, 1, 1, 2, 3))):
             # Definitions stay whole, so that they can be read line by line.
             files = [path for path, (mode, _) in tree.items() if mode.startswith(b"100")]
-            files = [path for path in files if not path.startswith(sources.FOLDER)]
+            files = [path for path in files if not path.startswith(sources.FOLDER) and path != OWNERS]
             if not files:
                 break
             path = rng.choice(files)

@@ -13,9 +13,11 @@ from typing import Any
 import sourcelight as sl
 from oracles import answers, fleets, git_reader
 from oracles.epoch import Epoch, Outcome
+from oracles.git_reader import Document
 from oracles.history_meaning import History, people
 from oracles.meaning import Commit, Matcher, Reader, Row, selected
 from oracles.questions import Atom, Filter, Question, atoms
+from oracles.repositories import OWNERS
 
 FORKS, ARCHIVES, PRIVATE = {"Beta.x", "linked"}, {"gamma-2", "linked"}, {"shallow", "gamma-2"}
 TOPICS = {"alpha": ["search", "go"], "Beta.x": ["search"], "void": ["go lang"]}
@@ -108,7 +110,30 @@ def fits(epoch: Epoch, row: Row, chosen: Filter, *, case: bool) -> bool:
         case "file:has.contributor":
             history = next(h for h in epoch.histories.histories if h.repository == row[1] and not h.revision)
             return row[3] in contributed(history, chosen.value, case)
+        case "file:has.owner":
+            names = owners(row[3]) if any(d.path == OWNERS for d in documents_of(epoch, row[1])) else []
+            plain = chosen.value.lower().removeprefix("@")
+            return plain in names if plain else bool(names)
     return True
+
+
+def documents_of(epoch: Epoch, repository: str) -> list[Document]:
+    """Files of HEAD."""
+    return next(c.documents for c in epoch.reader.commits if c.repository == repository and not c.revision)
+
+
+def owners(path: str) -> list[str]:
+    """Who owns a file by the rules that are drawn, of which the last one that fits decides."""
+    folder, _, name = path.rpartition("/")
+    if folder == "docs":
+        return ["docs"]
+    if name.endswith(".md"):
+        return []
+    if "lib" in folder.split("/"):
+        return ["lib"]
+    if path.startswith("src/"):
+        return ["src"]
+    return ["py-team", "ada@example.org"] if name.endswith(".py") else []
 
 
 def contributed(history: History, expression: str, case: bool) -> frozenset[str]:
@@ -136,6 +161,8 @@ def drawn(epoch: Epoch, rng: Random) -> tuple[Filter, ...]:
         Filter("repo:has.topic", rng.choice(("search", "go", "go lang", "Search", "none")), rng.random() < 0.4),
         Filter("repo:has.meta", rng.choice(("team", "team:red", "team:", "reviewed:", "owner")), rng.random() < 0.4),
         Filter("repo:has.commit.after", str(rng.choice(times) + rng.choice((-1, 0, 1))), rng.random() < 0.3),
+        Filter("file:has.owner", rng.choice(("py-team", "@Src", "ADA@example.org", "lib", "@docs", "x", "")),
+               rng.random() < 0.4),
         Filter("file:has.contributor", rng.choice(("ada", "Bob", "^<", "bot", "example.org", "K")), rng.random() < 0.3),
     )
     return tuple(rng.sample(choices, rng.choice((1, 1, 2, 3))))
@@ -144,7 +171,7 @@ def drawn(epoch: Epoch, rng: Random) -> tuple[Filter, ...]:
 def annotated(epoch: Epoch, rng: Random) -> Outcome:
     """A question with filters by what is known of repositories and of people."""
     question, extra = base(rng, epoch), drawn(epoch, rng)
-    if any(each.field == "file:has.contributor" for each in extra) and question.types not in ((), ("file",)):
+    if any(each.field.startswith("file:") for each in extra) and question.types not in ((), ("file",)):
         question = replace(question, types=())
     asked = replace(question, filters=(*question.filters, *extra))
     if rng.random() < 0.2:
