@@ -182,7 +182,7 @@ def survival(epoch: Epoch, rng: Random) -> Outcome:
     whole = sum(alive.values()) or 1
     got = Counter(zip(frame["year"], frame["added"], frame["alive"], frame["share"].round(9), strict=True))
     want = Counter((year, added[year], alive[year], round(alive[year] / whole, 9))
-                   for year in set(frame["year"]) | {year for year in alive | added if alive[year] or added[year]})  # fmt: skip
+                   for year in set(frame["year"]) | {at for at in alive | added if alive[at] or added[at]})  # fmt: skip
     if not frame["exact"].all():  # what it does not call exact is still complete
         want, got = Counter({sum(alive.values()): 1}), Counter({int(frame["alive"].sum()): 1})
     return compared(subject, want, got)

@@ -48,7 +48,7 @@ def told(result: Any, epoch: Epoch, names: set[str], *, history: bool = False, u
     if unread:
         want.discard("history-incomplete")
         got.discard("history-incomplete")
-    status = "limited" if want or result.status == "limited" and unread else "complete"
+    status = "limited" if want or (unread and result.status == "limited") else "complete"
     if (got, result.status) == (want, status):
         return ""
     return f"status {result.status} for {status}: {', '.join(result.reasons)} for {', '.join(sorted(want))}\n"

@@ -1,4 +1,4 @@
-"""Repositories that lack objects or can't be read: what is there is found, what is not is named, and none is fetched."""
+"""Repositories that lack objects or can't be read: what is there is found, the rest is named, and none is fetched."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def read(built: Incomplete, made: Made) -> tuple[Commit, History]:
     history = History(made.name, "", git_history.log(source, head))
     lacking = built.lacking.setdefault(made.name, set())
     if there is not None:
-        names = {row.partition(b"\t")[2]: row.split()[2].decode()
-                 for row in git_reader.git(source, "ls-tree", "-r", "-z", "--full-tree", head).split(b"\0")[:-1]}  # fmt: skip
+        rows = git_reader.git(source, "ls-tree", "-r", "-z", "--full-tree", head).split(b"\0")[:-1]
+        names = {row.partition(b"\t")[2]: row.split()[2].decode() for row in rows}
         documents = [each if names[each.path] in there else Document(each.path, b"", searchable=False)
                      for each in documents]  # fmt: skip
         built.lacking[f"{made.name}/files"] = {name for name in names.values() if name not in there}
@@ -95,8 +95,8 @@ def is_whole(source: Path, commit: git_history.LoggedCommit, there: frozenset[st
     trees = [git_reader.git(source, "rev-parse", f"{name}^{{tree}}").decode().strip()
              for name in (commit.name, *commit.parents[:1])]  # fmt: skip
     if len(set(trees)) > 1 or not commit.parents:
-        rows = [row for tree in trees
-                for row in git_reader.git(source, "ls-tree", "-r", "-t", tree).decode(errors="replace").splitlines()]  # fmt: skip
+        listed = (git_reader.git(source, "ls-tree", "-r", "-t", tree).decode(errors="replace") for tree in trees)
+        rows = [row for rows in listed for row in rows.splitlines()]
         folders = {*trees, *(row.split()[2] for row in rows if row.split()[1] == "tree")}
         if not folders <= there:
             return False

@@ -363,7 +363,15 @@ class Drawer:
                     filters.append(Filter(name, str(time)))
         kind = rng.choice(("commit", "diff"))
         select = rng.choice(
-            ("", "", "", "repo", "commit", "commit.diff", *(("commit.diff.added", "commit.diff.removed") if kind == "diff" else ()))
+            (
+                "",
+                "",
+                "",
+                "repo",
+                "commit",
+                "commit.diff",
+                *(("commit.diff.added", "commit.diff.removed") if kind == "diff" else ()),
+            )
         )
         if rng.random() < 0.03:
             select = rng.choice(("file", "file.directory", "content", "symbol"))

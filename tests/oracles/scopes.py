@@ -87,7 +87,7 @@ def scoped(repository: str, question: Question, extra: tuple[Filter, ...]) -> bo
     return True
 
 
-def fits(epoch: Epoch, row: Row, chosen: Filter, *, case: bool) -> bool:
+def fits(epoch: Epoch, row: Row, chosen: Filter, *, case: bool) -> bool:  # noqa: PLR0911 - one for each filter
     """Whether the repository or file of a row passes a filter."""
     name = row[1].rpartition("/")[2]
     match chosen.field:
@@ -109,7 +109,7 @@ def fits(epoch: Epoch, row: Row, chosen: Filter, *, case: bool) -> bool:
             return any(commit.commit_time > int(chosen.value) for commit in history.commits)
         case "file:has.contributor":
             history = next(h for h in epoch.histories.histories if h.repository == row[1] and not h.revision)
-            return row[3] in contributed(history, chosen.value, case)
+            return row[3] in contributed(history, chosen.value, case=case)
         case "file:has.owner":
             names = owners(row[3]) if any(d.path == OWNERS for d in documents_of(epoch, row[1])) else []
             plain = chosen.value.lower().removeprefix("@")
@@ -136,7 +136,7 @@ def owners(path: str) -> list[str]:
     return ["py-team", "ada@example.org"] if name.endswith(".py") else []
 
 
-def contributed(history: History, expression: str, case: bool) -> frozenset[str]:
+def contributed(history: History, expression: str, *, case: bool) -> frozenset[str]:
     """Files that someone changed, under this name or under one that it had before."""
     matcher = Matcher(Atom(expression, regexp=True), case_sensitive=case, whole=True)
     paths = {change.path for commit in history.commits for change in commit.changes
@@ -161,8 +161,11 @@ def drawn(epoch: Epoch, rng: Random) -> tuple[Filter, ...]:
         Filter("repo:has.topic", rng.choice(("search", "go", "go lang", "Search", "none")), rng.random() < 0.4),
         Filter("repo:has.meta", rng.choice(("team", "team:red", "team:", "reviewed:", "owner")), rng.random() < 0.4),
         Filter("repo:has.commit.after", str(rng.choice(times) + rng.choice((-1, 0, 1))), rng.random() < 0.3),
-        Filter("file:has.owner", rng.choice(("py-team", "@Src", "ADA@example.org", "lib", "@docs", "x", "")),
-               rng.random() < 0.4),
+        Filter(
+            "file:has.owner",
+            rng.choice(("py-team", "@Src", "ADA@example.org", "lib", "@docs", "x", "")),
+            rng.random() < 0.4,
+        ),
         Filter("file:has.contributor", rng.choice(("ada", "Bob", "^<", "bot", "example.org", "K")), rng.random() < 0.3),
     )
     return tuple(rng.sample(choices, rng.choice((1, 1, 2, 3))))
@@ -176,7 +179,7 @@ def annotated(epoch: Epoch, rng: Random) -> Outcome:
     asked = replace(question, filters=(*question.filters, *extra))
     if rng.random() < 0.2:
         asked = replace(asked, options=("timeout:60s",))
-    return held(epoch, epoch.annotated, asked, rows_of(epoch, question, extra))
+    return held(epoch.annotated, asked, rows_of(epoch, question, extra))
 
 
 def globs(epoch: Epoch, rng: Random) -> Outcome:
@@ -195,7 +198,7 @@ def globs(epoch: Epoch, rng: Random) -> Outcome:
     asked = replace(question, filters=(*filters, plain))
     if "@" not in plain.value:
         asked = replace(asked, options=(f"rev:{glob}",))
-    return held(epoch, epoch.client, asked, selected(want, question.select))
+    return held(epoch.client, asked, selected(want, question.select))
 
 
 def taken(name: str, glob: str) -> bool:
@@ -244,7 +247,7 @@ def alternatives(epoch: Epoch, rng: Random) -> Outcome:
     want = epoch.reader.rows(first) | epoch.reader.rows(second)
     bodies = [part.text().replace("count:all ", "", 1) for part in (first, second)]
     typed = f"count:all ({bodies[0]}) or ({bodies[1]})"
-    return compared(epoch, epoch.client, typed, "keyword", first.select, want)
+    return compared(epoch.client, typed, "keyword", first.select, want)
 
 
 def fine(question: Question) -> bool:
@@ -253,12 +256,12 @@ def fine(question: Question) -> bool:
     return not re.search(r"[()\\/\"']", text) and question.tree is not None
 
 
-def held(epoch: Epoch, client: sl.Client, asked: Question, want: Counter[Row]) -> Outcome:
+def held(client: sl.Client, asked: Question, want: Counter[Row]) -> Outcome:
     """Ask a question, and hold its rows against others."""
-    return compared(epoch, client, asked.text(), asked.requested, asked.select, want)
+    return compared(client, asked.text(), asked.requested, asked.select, want)
 
 
-def compared(epoch: Epoch, client: sl.Client, typed: str, kind: str, select: str, want: Counter[Row]) -> Outcome:
+def compared(client: sl.Client, typed: str, kind: str, select: str, want: Counter[Row]) -> Outcome:
     """Ask a query, and hold its rows against others; only what is told of replaced objects may be told."""
     subject = f"search({typed!r}, pattern_type={kind!r})"
     try:

@@ -1,4 +1,6 @@
 """Work trees as they are on disk: changed, staged, untracked, ignored, hidden and removed files."""
+# Paths are bytes here, which pathlib does not take.
+# ruff: noqa: PTH113, PTH114, PTH118, PTH120
 
 from __future__ import annotations
 
@@ -95,7 +97,9 @@ def disturb(rng: Random, folder: Path) -> str:
             at.symlink_to(rng.choice(("/etc/hostname", "..", "nowhere")))
         case _:
             out = git(folder, "ls-files", "-z").split(b"\0")[:-1]
-            git(folder, "update-index", "-z", "--no-assume-unchanged", "--stdin", stdin=b"".join(p + b"\0" for p in out))
+            git(
+                folder, "update-index", "-z", "--no-assume-unchanged", "--stdin", stdin=b"".join(p + b"\0" for p in out)
+            )
             git(folder, "update-index", "-z", "--no-skip-worktree", "--stdin", stdin=b"".join(p + b"\0" for p in out))
             git(folder, "reset", "-q", "--hard")
     return f"{kind} {path!r}"

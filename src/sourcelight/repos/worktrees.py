@@ -10,16 +10,12 @@ import sys
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from typing import TYPE_CHECKING
 
 from sourcelight.core.errors import RepositoryError, RepositoryNotFound
 from sourcelight.repos.handles import Unusable, open_handle
 from sourcelight.repos.index_flags import HiddenEntry, hidden_entries
 from sourcelight.repos.objects import ObjectReader
 from sourcelight.repos.repository import Repository
-
-if TYPE_CHECKING:
-    import pygit2
 
 if TYPE_CHECKING:
     import pygit2
