@@ -5,6 +5,7 @@ A question is made from its meaning, so that nobody has to parse its text to kno
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -191,9 +192,10 @@ def _tree(tree: Tree, question: Question, *, inner: bool = False) -> str:
 
 def balanced(question: Question) -> bool:
     """Whether no parenthesis inside a pattern would be read as one around it, as all types but keyword do."""
-    for atom in atoms(question.tree):
+    # One backslash hides what is behind it, and two hide nothing; a pattern has to be balanced in either reading.
+    for atom, hidden in itertools.product(atoms(question.tree), (r"\\.", r"\\\\.")):
         depth = 0
-        for character in re.sub(r"\\\\.", "", _atom(atom, question), flags=re.DOTALL):
+        for character in re.sub(hidden, "", _atom(atom, question), flags=re.DOTALL):
             depth += (character == "(") - (character == ")")
             if depth < 0:
                 return False
