@@ -9,8 +9,8 @@
 # ## A service
 #
 # One command serves the folders it is given. It gets a home of its own here, so that nothing of yours is touched, and
-# a private repository, to see what others don't. Once a folder has a private one, `defaultVisibility` says what the others
-are; without it they are private too.
+# a private repository, to see what others don't. Once a folder has a private one, `defaultVisibility` says what the
+# others are; without it they are private too.
 
 # %%
 import atexit
