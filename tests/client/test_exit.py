@@ -42,3 +42,19 @@ def test_a_process_ends_while_a_stream_is_open() -> None:
         "print(type(next(events)).__name__)"
     )
     assert (ended.stdout, ended.stderr, ended.returncode) == ("MatchBatch\n", "", 0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
+def test_a_process_ends_while_a_client_is_still_to_be_closed() -> None:
+    ended = _end(
+        "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "def opened():\n"
+        "    with Client(backend) as client:\n"
+        "        next(client.stream('foo'))\n"
+        "        yield client\n"
+        "waiting = opened()\n"
+        "next(waiting)\n"
+        "raise SystemExit(3)"
+    )
+    assert ended.returncode == 3, ended.stderr
+    assert ended.stderr == ""

@@ -13,7 +13,7 @@ from sourcelight.client.conversation import DeepSearchAnswer
 from sourcelight.client.known import Known
 from sourcelight.client.methods import BlockingMethods
 from sourcelight.client.opened import closed, opened
-from sourcelight.client.portal import call
+from sourcelight.client.portal import call, has_ended
 from sourcelight.client.result import Export, SearchResult
 from sourcelight.client.twins import blocking, blocking_generator
 
@@ -125,4 +125,5 @@ class Client(BlockingMethods):
     def close(self) -> None:
         """Give back connections, threads and files; the client can't be used afterwards."""
         closed(self)
-        call(self._client.aclose)
+        if not has_ended():  # else the operating system takes it all back
+            call(self._client.aclose)

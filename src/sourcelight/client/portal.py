@@ -98,6 +98,11 @@ class Board:
 _board: ContextVar[Board | None] = ContextVar("sourcelight_board", default=None)
 
 
+def has_ended() -> bool:
+    """Whether the interpreter is ending, so that the background loop is gone for good."""
+    return _Loop.ended
+
+
 def current_board() -> Board | None:
     """The board of the thread that waits for the running coroutine; None when nobody waits: an `await` call."""
     return _board.get()
@@ -110,6 +115,7 @@ class _Loop:
     portal: BlockingPortal | None = None
     loop: asyncio.AbstractEventLoop | None = None
     thread: threading.Thread | None = None
+    ended = False
 
     @classmethod
     def forget(cls) -> None:
@@ -122,6 +128,8 @@ class _Loop:
         """The portal and its loop, started if need be; refuses callers that run on the loop themselves."""
         with cls.lock:
             if cls.portal is None or cls.loop is None or cls.thread is None or not cls.thread.is_alive():
+                if cls.ended:  # a thread that is started now never runs, and waiting for it never ends
+                    raise RuntimeError("the interpreter is ending: nothing can be asked any more")
                 ready: Future[tuple[BlockingPortal, asyncio.AbstractEventLoop]] = Future()
                 cls.thread = threading.Thread(
                     target=anyio.run, args=(_serve, ready), name="sourcelight-loop", daemon=True
@@ -134,7 +142,8 @@ class _Loop:
 
     @classmethod
     def close(cls) -> None:
-        """Cancel what runs, let it clean up, and end the thread."""
+        """Cancel what runs, let it clean up, and end the thread: the interpreter is ending."""
+        cls.ended = True
         portal, thread = cls.portal, cls.thread
         if portal is None or thread is None or not thread.is_alive():
             return
