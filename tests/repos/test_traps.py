@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from repos.traps import EVIL, HOSTILE_TEXT, PAYMENTS, Trapped, set_traps
-from sourcelight.core.errors import NoRepositories
+from sourcelight.core.errors import NoRepositories, RepositoryError
 from sourcelight.repos import Catalog, ObjectReader, Repository, ServicePolicy, Viewer, resolve
 from sourcelight.repos.state import State
+from sourcelight.repos.worktrees import worktree_status
 from sourcelight.testing import RepositoryBuilder, make_repo
 from sourcelight.testing.repositories import BareBuilder
 
@@ -270,16 +271,91 @@ def test_a_description_is_no_link_to_a_secret(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
 @pytest.mark.parametrize(
-    "name", ["description", "commondir", "objects/info/alternates", "HEAD", "config", "packed-refs", "refs/heads/main"]
-)
+    "name",
+    [
+        "description", "commondir", "objects/info/alternates", "HEAD", "config", "packed-refs", "refs/heads/main",
+        "objects/info/commit-graph", "objects/pack/multi-pack-index", f"objects/pack/pack-{'0' * 40}.idx",
+        "refs/heads/other", "refs/tags/v1",
+    ],
+)  # fmt: skip
 def test_a_pipe_in_a_git_directory_holds_nobody_up(tmp_path: Path, name: str) -> None:
     app = make_repo(tmp_path / "root" / "app", {"a": "1"})
-    (app.path / ".git" / "objects" / "info").mkdir(exist_ok=True)
+    (app.path / ".git" / name).parent.mkdir(exist_ok=True)
     (app.path / ".git" / name).unlink(missing_ok=True)
     os.mkfifo(app.path / ".git" / name)
     make_repo(tmp_path / "root" / "other", {"a": "1"})
     assert "other" in [repository.name for repository in open_for_others(tmp_path / "root").repositories]
     assert "other" in [repository.name for repository in Catalog.open(tmp_path / "root").repositories]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
+def test_a_link_to_a_pipe_among_objects_holds_nobody_up(tmp_path: Path) -> None:
+    app = make_repo(tmp_path / "root" / "app", {"a": "1"})
+    blob = app.git("rev-parse", "HEAD:a").strip()
+    loose = app.path / ".git" / "objects" / blob[:2]
+    pipes = app.path / "pipes"
+    loose.rename(pipes)
+    (pipes / blob[2:]).unlink()
+    os.mkfifo(pipes / blob[2:])
+    loose.symlink_to(pipes)
+    make_repo(tmp_path / "root" / "other", {"a": "1"})
+    catalog = open_for_others(tmp_path / "root")
+    assert "other" in [repository.name for repository in catalog.repositories]
+    assert {Path(skip.path).name: skip.reason for skip in catalog.skipped} == {"app": "unreadable"}
+
+
+_INCLUDES = {
+    "quoted": '[include]\n\tpath = "../"pipe\n',
+    "escaped": '[include]\n\tpath = ../\\\npipe\n',
+    "after a bracket": "[include]\n\tx = [\n\tpath = ../pipe\n",
+    "on one line": "[INCLUDE] PATH=../pipe ; comment\n",
+    "through a link": "[include]\n\tpath = link/../pipe\n",
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
+@pytest.mark.parametrize("text", _INCLUDES.values(), ids=_INCLUDES.keys())
+def test_a_configuration_that_includes_a_pipe_holds_nobody_up(tmp_path: Path, text: str) -> None:
+    app = make_repo(tmp_path / "root" / "app", {"a": "1", "folder/b": "2"})
+    (app.path / ".git" / "link").symlink_to(app.path / "folder")
+    os.mkfifo(app.path / "pipe")
+    with (app.path / ".git" / "config").open("a") as config:
+        config.write(text)
+    make_repo(tmp_path / "root" / "other", {"a": "1"})
+    assert [repository.name for repository in open_for_others(tmp_path / "root").repositories] == ["other"]
+
+
+def test_configurations_that_include_each_other_hold_nobody_up(tmp_path: Path) -> None:
+    app = make_repo(tmp_path / "root" / "app", {"a": "1"})
+    for depth in range(9):
+        name = f"config-{depth}" if depth else "config"
+        with (app.path / ".git" / name).open("a") as config:
+            config.write(f"[include]\n\tpath = config-{depth + 1}\n" * 20)
+    (app.path / ".git" / "config-9").write_text("[user]\n\tname = x\n")
+    make_repo(tmp_path / "root" / "other", {"a": "1"})
+    assert [repository.name for repository in open_for_others(tmp_path / "root").repositories] == ["other"]
+
+
+def test_a_plain_include_goes_on_working(tmp_path: Path) -> None:
+    app = make_repo(tmp_path / "root" / "app", {"a": "1", ".gitconfig": '[remote "origin"]\n\turl = https://h/o/n\n'})
+    app.git("config", "include.path", "../.gitconfig")
+    assert [repository.name for repository in open_for_others(tmp_path / "root").repositories] == ["h/o/n"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes")
+@pytest.mark.parametrize("name", ["core.excludesFile", "core.attributesFile", ".gitignore", ".gitattributes"])
+def test_rules_that_are_a_pipe_hold_no_comparison_up(tmp_path: Path, name: str) -> None:
+    app = make_repo(tmp_path / "app", {"a": "1"})
+    folder = app.path / "untracked"
+    folder.mkdir()
+    (folder / "x").write_text("x")
+    if name.startswith("."):
+        os.mkfifo(folder / name)
+    else:
+        os.mkfifo(tmp_path / "pipe")
+        app.git("config", name, str(tmp_path / "pipe"))
+    with pytest.raises(RepositoryError, match="is no regular file"):
+        worktree_status(Catalog.open(app.path).get("app"))
 
 
 def test_variables_of_a_surrounding_git_lead_nowhere(trapped: Trapped, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ soon as some are private.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _MAX_ALTERNATES_DEPTH = 5  # as git itself
 _MAX_ALTERNATES_BYTES = 1 << 16
 _MAX_REF_DEPTH = 64
+_MAX_OBJECTS_DEPTH = 2  # objects/info/commit-graphs/graph-….graph is the deepest that git reads
 TRUSTED_PATHS = "repositories.trustedPaths"
 
 
@@ -55,36 +57,34 @@ class Boundary:
         return ""
 
 
-def object_sources(shared: str, *, thorough: bool) -> tuple[str, ...]:
+def object_sources(shared: str) -> tuple[str, ...]:
     """Real paths outside of the git directory `shared` from which git reads its objects, refs or settings.
+
+    All names below objects and refs are looked at (a few microseconds a folder): each may be a link, or a pipe that
+    libgit2 would wait for.
 
     Parameters
     ----------
     shared
         The real path of a git directory.
-    thorough
-        Look for links among the single objects and packs, too (some microseconds a folder).
 
     Raises
     ------
     OSError
-        If a list of alternates can't be read, or is no regular file.
+        If a list of alternates can't be read, or anything there is a pipe, a device or a socket.
     """
     sources: dict[str, None] = {}
-    _collect(shared, os.path.join(shared, "objects"), sources, set(), 0, thorough=thorough)
+    _collect(shared, os.path.join(shared, "objects"), sources, set(), 0)
     for name in ("HEAD", "refs", "packed-refs", "config", "info", "shallow"):
         path = os.path.join(shared, name)
         if os.path.islink(path):
             _note(shared, os.path.realpath(path), sources)
-    if thorough:
-        for link in _links(os.path.join(shared, "refs"), max_depth=_MAX_REF_DEPTH):
-            _note(shared, os.path.realpath(link), sources)
+    for link in _links(os.path.join(shared, "refs"), max_depth=_MAX_REF_DEPTH):
+        _note(shared, os.path.realpath(link), sources)
     return tuple(sources)
 
 
-def _collect(
-    shared: str, objects: str, sources: dict[str, None], seen: set[str], depth: int, *, thorough: bool
-) -> None:
+def _collect(shared: str, objects: str, sources: dict[str, None], seen: set[str], depth: int) -> None:
     """Add what one object directory reads from elsewhere, and what that one does."""
     real = os.path.realpath(objects)
     if real in seen:
@@ -93,11 +93,10 @@ def _collect(
     _note(shared, real, sources)
     if depth > _MAX_ALTERNATES_DEPTH:
         return
-    if thorough:
-        for link in _links(real, max_depth=1):
-            _note(shared, os.path.realpath(link), sources)
+    for link in _links(real, max_depth=_MAX_OBJECTS_DEPTH):
+        _note(shared, os.path.realpath(link), sources)
     for alternate in _alternates(real):
-        _collect(shared, alternate, sources, seen, depth + 1, thorough=thorough)
+        _collect(shared, alternate, sources, seen, depth + 1)
 
 
 def _note(shared: str, real: str, sources: dict[str, None]) -> None:
@@ -106,19 +105,43 @@ def _note(shared: str, real: str, sources: dict[str, None]) -> None:
 
 
 def _links(folder: str, max_depth: int) -> Iterator[str]:
-    """Links in a folder and in those down to `max_depth` below it."""
+    """Links in a folder and in those down to `max_depth` below it; OSError where anything is no regular file."""
     pending = [(folder, 0)]
+    seen: set[str] = set()
     while pending:
         here, depth = pending.pop()
         try:
-            with os.scandir(here) as entries:
-                for entry in entries:
-                    if entry.is_symlink():
-                        yield entry.path
-                    elif depth < max_depth and entry.is_dir(follow_symlinks=False):
-                        pending.append((entry.path, depth + 1))
+            entries = os.scandir(here)
         except OSError:
             continue
+        with entries:
+            for entry in entries:
+                if entry.is_symlink():
+                    yield entry.path
+                    real = os.path.realpath(entry.path)
+                    is_folder = real not in seen and _leads_to_folder(entry.path)
+                    seen.add(real)
+                else:
+                    is_folder = entry.is_dir(follow_symlinks=False)
+                    if not is_folder and not entry.is_file(follow_symlinks=False):
+                        _check_regular(entry.path, os.lstat(entry.path))
+                if is_folder and depth < max_depth:
+                    pending.append((entry.path, depth + 1))
+
+
+def _leads_to_folder(link: str) -> bool:
+    """Whether a link leads to a folder; raises `OSError` for one to a pipe or the like."""
+    try:
+        info = os.stat(link)
+    except OSError:
+        return False  # it leads nowhere
+    _check_regular(link, info)
+    return stat.S_ISDIR(info.st_mode)
+
+
+def _check_regular(path: str, info: os.stat_result) -> None:
+    if not (stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode) or stat.S_ISLNK(info.st_mode)):
+        raise OSError(f"{path} is no regular file")
 
 
 def _alternates(objects: str) -> list[str]:

@@ -76,7 +76,7 @@ def describe(found: Found, boundary: Boundary | None = None) -> Description:
     limits = boundary or Boundary()
     before = _identity(found)
     _check_files(found)
-    sources = object_sources(found.shared, thorough=limits.roots is not None)
+    sources = object_sources(found.shared)
     fault = limits.fault_of(found, sources)
     if fault:
         raise Unusable("outside", fault)

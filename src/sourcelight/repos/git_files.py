@@ -14,8 +14,9 @@ MAX_BYTES = {
 """Bytes of each file of a git directory above which it is none that git writes; a million refs take 80 MB."""
 
 _MAX_INCLUDES = 32
-_SECTION = re.compile(r"(?im)^\s*\[\s*include(?:if\b[^\]\n]*)?\s*\]([^\[]*)")
-_PATH = re.compile(r'(?im)^\s*path\s*=\s*"?([^"\n#;]*)')
+_CONTINUATION = re.compile(r"\\\r?\n")
+_PATH = re.compile(r"(?im)(?:^|\])\s*path\s*=([^\n]*)")
+_ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 
 
 def unfit_file(git_dir: str, shared: str) -> str:
@@ -45,26 +46,45 @@ def _problem(path: str, limit: int) -> str:
 
 
 def _unfit_include(configs: list[str]) -> str:
-    """What configurations include is read too, wherever it is."""
-    seen: set[str] = set()
+    """What configurations include is read too, wherever it is, and as often as it is included.
+
+    Every ``path`` of a configuration that includes anything counts, of whatever section: what stands around a section's
+    name can be written in too many ways. Files count once for each time that they are read, since nine files that
+    include the next one ten times each would be read a thousand million times.
+    """
+    count = 0
     while configs:
         config = configs.pop()
-        if config in seen:
-            continue
-        seen.add(config)
-        if len(seen) > _MAX_INCLUDES:
+        count += 1
+        if count > _MAX_INCLUDES:
             return f"config includes more than {_MAX_INCLUDES} files"
         problem = _problem(config, MAX_BYTES["config"])
         if problem:
             return f"a file that config includes {problem}"
         try:
-            with open(config, encoding="utf-8", errors="replace") as file:
+            with open(config, encoding="utf-8", errors="surrogateescape", newline="") as file:
                 text = file.read(MAX_BYTES["config"])
         except OSError:
             continue
-        if "nclude" in text or "NCLUDE" in text:
-            for section in _SECTION.findall(text):
-                for path in _PATH.findall(section):
-                    place = os.path.expanduser(path.strip())
-                    configs.append(os.path.normpath(os.path.join(os.path.dirname(config), place)))
+        if "include" in text.lower():
+            for value in _PATH.findall(_CONTINUATION.sub("", text)):
+                configs.append(os.path.join(os.path.dirname(config), os.path.expanduser(_plain_value(value))))
     return ""
+
+
+def _plain_value(text: str) -> str:
+    """A value of a configuration as git reads it: without quotes, escapes, and a comment (git-config, "Syntax")."""
+    value: list[str] = []
+    is_quoted = False
+    characters = iter(text.strip())
+    for character in characters:
+        if character == "\\":
+            escaped = next(characters, "")
+            value.append(_ESCAPES.get(escaped, escaped))
+        elif character == '"':
+            is_quoted = not is_quoted
+        elif character in "#;" and not is_quoted:
+            break
+        else:
+            value.append(character)
+    return "".join(value).strip().replace("\0", "")

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sourcelight.core.errors import RepositoryError
+from sourcelight.repos.boundary import object_sources
 from sourcelight.repos.handles import open_handle
 from sourcelight.repos.repository import common_dir
 
@@ -78,8 +79,17 @@ def isolated_directory(git_dir: str, settings: Sequence[str] = (), *, with_refs:
             os.makedirs(os.path.join(directory, "info"))
             _write(directory, "info/grafts", grafts)
         if with_refs:
+            _check_objects(shared)
             _write(directory, "packed-refs", _packed_refs(handle))
         yield directory
+
+
+def _check_objects(shared: str) -> None:
+    """Refuse a pipe in place of an object: what serves a clone would wait for it."""
+    try:
+        object_sources(shared)
+    except OSError as error:
+        raise RepositoryError(f"{shared} can't be read: {error}") from error
 
 
 def _write(directory: str, name: str, content: bytes) -> None:

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sourcelight.repos.boundary import object_sources
 from sourcelight.repos.handles import Unusable, open_handle
-from sourcelight.repos.repository import git_dir_of_file
+from sourcelight.repos.repository import common_dir, git_dir_of_file
 
 if TYPE_CHECKING:
     import pygit2
@@ -89,6 +90,7 @@ class TrackedEntries:
         try:
             if _size(os.path.join(self.git_dir, "index")) > _MAX_INDEX_BYTES:
                 return False
+            object_sources(common_dir(self.git_dir))  # no pipe that libgit2 would wait for
             self._handle = open_handle(self.git_dir)
             if not self._handle.head_is_unborn:
                 self._root = self._handle.revparse_single("HEAD").peel(pygit2.Tree)

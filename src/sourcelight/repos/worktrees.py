@@ -8,6 +8,7 @@ import os
 import stat
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ MAX_RULES_BYTES = 1 << 20
 """Bytes of a ``.gitattributes`` or ``.gitignore`` above which a work tree is not compared."""
 
 _RULES = (b".gitattributes", b".gitignore")
+_RULES_SETTINGS = ("core.attributesfile", "core.excludesfile")
 _MOST_FOLDERS = 1000
 _folders: dict[str, tuple[str, list[bytes]]] = {}
 
@@ -197,10 +199,11 @@ def _content_name(path: bytes, size: int) -> bytes:
 
 
 def _check_rules(repository: Repository, handle: pygit2.Repository) -> None:
-    """Raise `RepositoryError` for what libgit2 would read without a bound.
+    """Raise `RepositoryError` for what libgit2 would read without a bound, or wait for.
 
     That is a HEAD that names endless files, and rules about files (attributes, ignored ones) of more than
-    `MAX_RULES_BYTES`, on disk or in the index: it takes a hundred times their size.
+    `MAX_RULES_BYTES`, on disk or in the index, or in a file that the configuration names: it takes a hundred times
+    their size.
     """
     commit = "" if handle.head_is_unborn else str(handle.head.target)
     index = handle.index
@@ -212,10 +215,39 @@ def _check_rules(repository: Repository, handle: pygit2.Repository) -> None:
             if text in index:
                 with contextlib.suppress(KeyError, ValueError):
                     size = max(size, int(handle.odb.read_header(index[text].id)[1]))
-            if size > MAX_RULES_BYTES:
-                raise RepositoryError(
-                    f"{text} of {repository.name} has {size:,} bytes; at most {MAX_RULES_BYTES:,} are read"
-                )
+            _check_size(repository, text, size)
+    for path in _rules_on_disk(os.fsencode(repository.worktree)):
+        _check_size(repository, os.fsdecode(path), _size_on_disk(path))
+    for key in _RULES_SETTINGS:
+        if key in handle.config:
+            place = os.path.expanduser(handle.config[key]).replace("\0", "")
+            path = os.path.join(os.fsencode(repository.worktree), os.fsencode(place))
+            _check_size(repository, f"{key} {place}", _size_on_disk(path))
+            if not os.path.isabs(place):
+                _check_size(repository, f"{key} {place}", _size_on_disk(os.fsencode(place)))
+
+
+def _check_size(repository: Repository, path: str, size: int) -> None:
+    if size == sys.maxsize:
+        raise RepositoryError(f"{path} of {repository.name} is no regular file")
+    if size > MAX_RULES_BYTES:
+        raise RepositoryError(f"{path} of {repository.name} has {size:,} bytes; at most {MAX_RULES_BYTES:,} are read")
+
+
+def _rules_on_disk(worktree: bytes) -> Iterator[bytes]:
+    """Files of rules in a work tree, also in folders that are not tracked; other repositories' are left out."""
+    pending = [worktree]
+    while pending:
+        try:
+            entries = os.scandir(pending.pop())
+        except OSError:
+            continue
+        with entries:
+            for entry in entries:
+                if entry.name in _RULES:
+                    yield entry.path
+                elif entry.name != b".git" and entry.is_dir(follow_symlinks=False):
+                    pending.append(entry.path)
 
 
 def _folders_of(repository: Repository, commit: str) -> list[bytes]:
