@@ -247,6 +247,17 @@ def test_what_calls_itself_like_a_public_repository_is_not_public_for_that(world
     assert "needle of the fork" not in text
 
 
+def test_a_known_private_repository_that_takes_a_public_name_stays_private(world: World) -> None:
+    world.file.write_text(f'defaultVisibility = "private"\n[repositories."{OPEN}"]\nprivate = false\n')
+    with world.served():
+        assert OPEN_TEXT in world.seen()
+        world.secret.git("remote", "set-url", "origin", f"https://{OPEN}.git")
+        assert SECRET_TEXT not in world.seen()
+        assert OPEN_TEXT in world.seen()
+    with world.served():
+        assert SECRET_TEXT not in world.seen()
+
+
 @pytest.mark.parametrize("where", ["repos.toml", "configuration"])
 def test_a_default_decides_for_new_repositories(world: World, where: str) -> None:
     if where == "repos.toml":

@@ -351,8 +351,9 @@ def _walk_warnings(walk: Discovery) -> list[str]:
         subject = (
             "1 folder looks like a git directory" if count == 1 else f"{count:,} folders look like git directories"
         )
+        verb = "counts" if count == 1 else "count"
         warnings.append(
-            f"{subject} inside a work tree, and counts as its files: {_listed(walk.lookalikes)}; "
+            f"{subject} inside a work tree, and {verb} as its files: {_listed(walk.lookalikes)}; "
             "name the path itself to search it"
         )
     warnings += [

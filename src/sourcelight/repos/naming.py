@@ -171,13 +171,14 @@ def _annotate(
     """
     used: set[tuple[str, str]] = set()
     taken = {record.origin for record in absent.values()}
+    holders = {name_key(item.record.name): item.place for item in items if item.record is not None}
     for item in items:
         described, record = item.described, item.record
         own_folders = (described.home, described.shared, *([described.real_folder] * described.is_own_folder))
         folders = (*own_folders, described.real_folder)
         own_names = [record.name] if record is not None else []
-        if item.origin not in taken:
-            own_names.append(item.natural)
+        if item.origin not in taken and holders.get(name_key(item.natural), item.place) == item.place:
+            own_names.append(item.natural)  # else: the name is, and stays, another's
         for file in annotations:
             keys = [*file.named(*own_names), *file.at(*folders)]
             own_keys = [*file.named(*own_names), *file.at(*own_folders)]
