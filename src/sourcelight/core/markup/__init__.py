@@ -5,7 +5,7 @@ Pure: no I/O, no state.
 """
 
 from sourcelight.core.markup.addresses import own_address
-from sourcelight.core.markup.clean_markdown import clean_markdown, literal
+from sourcelight.core.markup.clean_markdown import clean_markdown, join_inline, literal
 from sourcelight.core.markup.escaping import code, escape, highlight, link, one_line, visible
 from sourcelight.core.markup.markdown import to_html
 
@@ -14,6 +14,7 @@ __all__ = [
     "code",
     "escape",
     "highlight",
+    "join_inline",
     "link",
     "literal",
     "one_line",

@@ -73,7 +73,23 @@ def literal(text: str) -> str:
         address = match[0].rstrip(".,;:!?)*_\"'\\")
         pieces += [_escaped(text[position : match.start()]), code(address) if address else ""]
         position = match.start() + len(address)
-    return "".join([*pieces, _escaped(text[position:])])
+    return join_inline([*pieces, _escaped(text[position:])])
+
+
+def join_inline(pieces: Sequence[str]) -> str:
+    """Put Markdown within a line together: a space parts two code spans, whose ticks would be one longer run.
+
+    Examples
+    --------
+    >>> join_inline(["`a`", "", "``<b>``"])
+    '`a` ``<b>``'
+    """
+    joined: list[str] = []
+    for piece in filter(None, pieces):
+        if joined and piece.startswith("`") and joined[-1].endswith("`"):
+            joined.append(" ")
+        joined.append(piece)
+    return "".join(joined)
 
 
 def _escaped(text: str) -> str:
@@ -154,7 +170,7 @@ class _Writer:
 
     def _inline(self, node: SyntaxTreeNode, *, one_line: bool = False, in_table: bool = False) -> str:
         parts = [part for child in node.children for part in self._pieces(child, in_table=in_table)]
-        text = "".join(parts).strip()
+        text = join_inline(parts).strip()
         return " ".join(text.replace("\\\n", " ").split("\n")) if one_line else text
 
     def _pieces(self, node: SyntaxTreeNode, *, in_table: bool) -> list[str]:

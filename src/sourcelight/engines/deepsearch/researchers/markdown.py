@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from sourcelight.core.markup import clean_markdown, code, literal, visible
+from sourcelight.core.markup import clean_markdown, code, join_inline, literal, visible
 from sourcelight.engines.deepsearch.citations.check import Citation
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, FileEvidence
 from sourcelight.engines.deepsearch.safety import redact
@@ -88,7 +88,7 @@ def written_by_model(text: str, citations: Mapping[str, Citation], base_url: str
             links = with_citations(match[0], citations, base_url)
             pieces += [literal(plain[position : match.start()]), links]
             position = match.end()
-        return "".join([*pieces, literal(plain[position:])])
+        return join_inline([*pieces, literal(plain[position:])])
 
     def render_link(label: str, _: str) -> str | None:
         cited = f"[{label}]"
