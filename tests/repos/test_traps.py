@@ -306,7 +306,7 @@ def test_a_link_to_a_pipe_among_objects_holds_nobody_up(tmp_path: Path) -> None:
 
 _INCLUDES = {
     "quoted": '[include]\n\tpath = "../"pipe\n',
-    "escaped": '[include]\n\tpath = ../\\\npipe\n',
+    "escaped": "[include]\n\tpath = ../\\\npipe\n",
     "after a bracket": "[include]\n\tx = [\n\tpath = ../pipe\n",
     "on one line": "[INCLUDE] PATH=../pipe ; comment\n",
     "through a link": "[include]\n\tpath = link/../pipe\n",

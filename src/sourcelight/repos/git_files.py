@@ -67,8 +67,8 @@ def _unfit_include(configs: list[str]) -> str:
         except OSError:
             continue
         if "include" in text.lower():
-            for value in _PATH.findall(_CONTINUATION.sub("", text)):
-                configs.append(os.path.join(os.path.dirname(config), os.path.expanduser(_plain_value(value))))
+            values = map(_plain_value, _PATH.findall(_CONTINUATION.sub("", text)))
+            configs += [os.path.join(os.path.dirname(config), os.path.expanduser(value)) for value in values]
     return ""
 
 

@@ -220,7 +220,9 @@ def _check_rules(repository: Repository, handle: pygit2.Repository) -> None:
         _check_size(repository, os.fsdecode(path), _size_on_disk(path))
     for key in _RULES_SETTINGS:
         if key in handle.config:
-            place = os.path.expanduser(handle.config[key]).replace("\0", "")
+            place = os.path.expanduser(str(handle.config[key] or "")).replace("\0", "")
+            if place == os.devnull:  # how one's own file of rules is switched off
+                continue
             path = os.path.join(os.fsencode(repository.worktree), os.fsencode(place))
             _check_size(repository, f"{key} {place}", _size_on_disk(path))
             if not os.path.isabs(place):
