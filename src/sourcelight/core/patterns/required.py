@@ -31,7 +31,7 @@ MOST_COPIES = 4
 Texts: TypeAlias = frozenset[bytes]
 
 _EMPTY_TEXT: Texts = frozenset((b"",))
-_HAZARDS = tuple(ord(hazard.decode()) for hazard in FOLD_HAZARDS)
+_TWINS = dict(zip((ord(hazard.decode()) for hazard in FOLD_HAZARDS), (b"k", b"s"), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +59,15 @@ _ANY_TEXT = _Known(None, _EMPTY_TEXT, _EMPTY_TEXT, ANYTHING)
 def required_texts(tree: Node, *, fold_case: bool = True) -> Formula:
     """Give the formula that the bytes of every match satisfy.
 
-    With `fold_case` these are the folded bytes, if they hold none of `FOLD_HAZARDS`; else the bytes as they are.
+    With `fold_case` these are the folded bytes, with k and s in place of `FOLD_HAZARDS`; else the bytes as they are.
     """
     return _know(tree, folded=fold_case).whole()
 
 
 def drops_hazards(tree: Node) -> bool:
-    """Tell whether `required_texts` took k or s for a set that also holds its non-ASCII twin."""
+    """Tell whether `required_texts` took k or s for one of `FOLD_HAZARDS`, which folded bytes may hold instead."""
     if isinstance(tree, Chars):
-        return bool(tree.wide) and bool(tree.narrow) and any(code in _HAZARDS for code in tree.wide or ())
+        return any(code in _TWINS for code in tree.wide or ())
     if isinstance(tree, Concat | Alternate):
         return any(map(drops_hazards, tree.parts))
     return isinstance(tree, Repeat) and drops_hazards(tree.part)
@@ -101,10 +101,12 @@ def _know_chars(node: Chars, *, folded: bool) -> _Known:
     if node.wide is None:
         return _ANY_TEXT
     texts = {bytes((code,)) for code in range(128) if node.narrow >> code & 1}
-    wide = [code for code in node.wide if not (folded and texts and code in _HAZARDS)]
+    wide = {code: chr(code).encode("utf-8", "surrogatepass") for code in node.wide}
     if folded:
         texts = set(map(fold, texts))
-    texts.update(chr(code).encode("utf-8", "surrogatepass") for code in wide)
+        # Whatever stands beside it: a set may hold a twin without k or s, and a pattern one twin beside another.
+        wide |= {code: twin for code, twin in _TWINS.items() if code in wide}
+    texts.update(wide.values())
     return _exactly(texts) if len(texts) <= MOST_MEMBERS else _ANY_TEXT
 
 
