@@ -99,7 +99,7 @@ def test_the_time_limit_reaches_every_alternative_and_changes_nothing_else(query
     ("query", "expected"),
     [
         ("a timeout:5s", "timeout:1m a"),
-        ("a", "timeout:1m a"),
+        ("a", "a timeout:1m"),
         ("a or b timeout:5s", "timeout:1m a or b"),
         ('"see timeout:5s" timeout:5s', 'patternType:keyword timeout:1m "see timeout:5s"'),
         ("timeout:5s", "timeout:1m"),

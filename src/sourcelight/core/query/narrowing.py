@@ -115,11 +115,16 @@ def replaced(query: Query, name: str, value: str) -> str:
         No text means that.
     """
     rest = _without(query.root, {name}) if query.root is not None else None
-    if rest == query.root:
-        return narrowed(query, [(name, value)])
-    written, text = f"{name}:{quote_value(value)}", _cut(query.text, {name})
+    written = f"{name}:{quote_value(value)}"
     node = combine("and", [Filter(name, value), *([] if rest is None else [rest])])
-    return _written(node, query.pattern_type, (f"{written} {text}".strip(), f"{written} ({text})"))
+    plain: tuple[str, ...]
+    if rest == query.root:  # what was typed comes first
+        text, plain = query.text, (f"{query.text} {written}", f"{written} {query.text}")
+    else:
+        text = _cut(query.text, {name})
+        plain = (f"{written} {text}",)
+    candidates = (*plain, f"({text}) {written}", f"{written} ({text})")
+    return _written(node, query.pattern_type, [candidate.strip() for candidate in candidates])
 
 
 def without(query: Query, names: Collection[str]) -> str:
