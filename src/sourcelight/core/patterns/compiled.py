@@ -285,11 +285,7 @@ class CompiledPattern:
         needed = rarest(self._prefilters, buffers, pieces)
         if needed is None:
             return self._matching_lines(buffers, pieces, stopped)
-        found = [np.empty(0, dtype=np.int64)]
-        for portion in portions(pieces, PORTION):
-            check(stopped)
-            found.append(needed.places(buffers, portion))
-        return np.concatenate(found)
+        return _places(needed, buffers, pieces, stopped)
 
     def _matching_lines(self, buffers: Buffers, ranges: Offsets, stopped: Stopped) -> Offsets:
         if not self._line_is_text:
@@ -305,10 +301,18 @@ class CompiledPattern:
         """Give the ranges in which RE2 finds the pattern."""
         needed = rarest(self._prefilters, buffers, ranges)
         if needed is not None:
-            found = [needed.places(buffers, portion) for portion in portions(ranges, PORTION)]
-            places = np.concatenate([np.empty(0, dtype=np.int64), *found])
+            places = _places(needed, buffers, ranges, stopped)
             ranges = ranges[np.unique(np.searchsorted(ranges[:, 0], places, side="right") - 1)]
         return self._bulk.documents(buffers, ranges, stopped)
+
+
+def _places(needed: Prefilter, buffers: Buffers, ranges: Offsets, stopped: Stopped) -> Offsets:
+    """Give the places of needed texts in ranges, a portion at a time; raises `Halted` between two."""
+    found = [np.empty(0, dtype=np.int64)]
+    for portion in portions(ranges, PORTION):
+        check(stopped)
+        found.append(needed.places(buffers, portion))
+    return np.concatenate(found)
 
 
 def _with_flags(flags: str, source: bytes | None) -> bytes | None:
