@@ -18,9 +18,11 @@ _SCRIPT = Path(__file__).with_name("damage.py")
 _ATTEMPTS = int(os.environ.get("SOURCELIGHT_DAMAGES", "300"))
 _FIRST_SEED = int(os.environ.get("SOURCELIGHT_DAMAGE_SEED", "1"))
 _FILES = {f"code/{at}.py": f"def needle_{at}():\n    return {at}  # needle\n" for at in range(40)}
-# In a process of its own, so that a crash is seen: opens, asks, damages what is mapped, asks twice more.
+# In a process of its own, so that a crash is seen: opens, asks, damages what is mapped, asks thrice more. Whether files
+# are still those that were mapped is looked at four times a second at most, so the first of the three comes after that.
 _UNDER_A_READER = """
 import sys
+import time
 from pathlib import Path
 import sourcelight as sl
 src, index, kind, how = sys.argv[1:]
@@ -39,6 +41,7 @@ with sl.open(src, index=index, progress=False, prepare=False) as code:
         raw[at : at + 64] = bytes(64)
         with file.open("r+b") as opened:
             opened.write(raw)
+    time.sleep(0.3)
     for _ in range(3):
         print(*ask())
 """

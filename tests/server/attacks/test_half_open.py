@@ -96,7 +96,9 @@ def test_eleven_hundred_half_open_connections_keep_nobody_out(served: tuple[str,
             assert "a.txt" in found.text
     text = log.read_text()
     assert "Traceback" not in text
-    assert len(text) < MAX_LOG_BYTES
+    # What was answered is logged as well, a line each: a fast machine answers more in four seconds.
+    others = [line for line in text.splitlines() if '"status":200' not in line]
+    assert sum(map(len, others)) < MAX_LOG_BYTES
     assert len(re.findall("too many connections", text)) <= 10
 
 
