@@ -9,9 +9,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sourcelight as sl
+from sourcelight.core.errors import IndexDamaged
+from sourcelight.engines.processes.sections import SectionFile, write_sections
 from sourcelight.testing import RepositoryBuilder
 
 _SCRIPT = Path(__file__).with_name("damage.py")
@@ -154,3 +157,25 @@ def _use_everything(repository: RepositoryBuilder, tmp_path: Path) -> None:
 def _open_to_others(folder: Path) -> list[str]:
     places = [folder, *folder.rglob("*")]
     return [f"{place.stat().st_mode & 0o777:o} {place}" for place in places if place.stat().st_mode & 0o077]
+
+
+def test_a_damaged_file_goes_and_its_successor_stays(tmp_path: Path) -> None:
+    """Who still reads the damaged file deleted the one that was built in its place, and it had to be built again."""
+
+    def write() -> Path:
+        return tmp_path / write_sections(tmp_path, "shard", {}, {"text": np.arange(9, dtype=np.uint8)}, name="shard-1")
+
+    path = write()
+    reader = SectionFile(path, "shard")
+    with path.open("r+b") as opened:
+        opened.seek(-24, os.SEEK_END)
+        opened.write(b"\xff" * 4)
+    path.rename(tmp_path / "former")
+    write()
+    with pytest.raises(IndexDamaged):
+        reader.bytes_of("text")
+    assert SectionFile(path, "shard").bytes_of("text") == bytes(range(9))
+    (tmp_path / "former").rename(path)
+    with pytest.raises(IndexDamaged):
+        reader.bytes_of("text")
+    assert not path.exists()

@@ -157,6 +157,7 @@ class SectionFile:
         with path.open("rb") as file:
             info = os.fstat(file.fileno())
             self.size = info.st_size
+            self._inode = (info.st_dev, info.st_ino)
             if self.size < _HEAD.size + TAIL:
                 raise self._damaged("the file ends within its head")
             self.map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -254,6 +255,9 @@ class SectionFile:
             raise self._damaged(f"section {name} is altered")
 
     def _damaged(self, reason: str) -> IndexDamaged:
+        # The name may stand for a file built anew since this one was opened; a mapped file's inode is not used again.
         with contextlib.suppress(OSError):  # a shared index that can't be written stays as it is
-            self.path.unlink()
+            info = self.path.stat()
+            if (info.st_dev, info.st_ino) == self._inode:
+                self.path.unlink()
         return IndexDamaged(str(self.path), reason)
