@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.backends.cluster.asking.members import Member
 from sourcelight.backends.cluster.calls import counted, delegated
 from sourcelight.backends.cluster.fleet import Fleet
-from sourcelight.backends.cluster.planning import Plannings
+from sourcelight.backends.cluster.planning import Plannings, catalog_of
 from sourcelight.backends.cluster.search import ClusterSearch
-from sourcelight.backends.cluster.storage.generation import Generation
 from sourcelight.backends.cluster.view import ClusterView
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.batches.answers import Answer
@@ -22,7 +21,7 @@ from sourcelight.engines.engine import Engine, Limits
 from sourcelight.engines.engine.explain import Explanation
 from sourcelight.engines.search import IndexProgress, IndexReport, IndexStore
 from sourcelight.engines.search.model import GroupBy
-from sourcelight.repos import Catalog, Repository, Viewer
+from sourcelight.repos import Viewer
 
 if TYPE_CHECKING:
     from sourcelight.engines.tools import CallContext
@@ -46,7 +45,9 @@ class ClusterEngine(Engine):
     def __init__(self, fleet: Fleet, *, limits: Limits | None = None) -> None:
         self.fleet = fleet
         self.generation = fleet.generation
-        super().__init__(catalog_of(self.generation), IndexStore(os.devnull), limits=limits)
+        super().__init__(
+            catalog_of(self.generation.searchable, self.generation.contexts), IndexStore(os.devnull), limits=limits
+        )
         self.cluster = ClusterView(fleet)
         self.plannings = Plannings()
         self._swapping = threading.Lock()
@@ -58,7 +59,7 @@ class ClusterEngine(Engine):
         newest = self.fleet.generation
         with self._swapping:
             if newest.id != self.generation.id and not self._at_rest:
-                self.generation, self.catalog = newest, catalog_of(newest)
+                self.generation, self.catalog = newest, catalog_of(newest.searchable, newest.contexts)
 
     def snapshot(self) -> ClusterEngine:
         """Give this engine with the newest generation, which stays whatever comes meanwhile: for one search or call."""
@@ -111,9 +112,3 @@ class ClusterEngine(Engine):
 
         found = explained_by_workers(self.snapshot(), request, viewer, cancellation or Cancellation())
         return super().explain(request, viewer, cancellation) if found is None else found
-
-
-def catalog_of(generation: Generation) -> Catalog:
-    """The repositories of a generation as a catalog, with no place on this machine."""
-    found = [Repository(entry.facts, entry.shard, "git", "", "", entry.incomplete) for entry in generation.searchable]
-    return Catalog.listed(found, contexts=generation.contexts)

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sourcelight.backends.cluster.worker.search import COMMITS, FILES, REPOSITORIES, SYMBOLS
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.query import Pattern
 from sourcelight.engines.engine.commits.asked import asked_of
-from sourcelight.engines.engine.plan import Plan, make_plan, unmade_plan
+from sourcelight.engines.engine.plan import Plan, make_plan
 from sourcelight.engines.engine.scopes.contexts import Scoped
 from sourcelight.engines.engine.scopes.scope import Scoper
 from sourcelight.engines.engine.standing import Kept, stands
-from sourcelight.repos import Viewer
+from sourcelight.repos import Catalog, Repository, Viewer
 
 if TYPE_CHECKING:
     from sourcelight.backends.cluster.engine import ClusterEngine
+    from sourcelight.backends.cluster.storage.generation import ShardEntry
 
 Planned = tuple[list[Plan], list[str]]
 
 Plannings = Kept[Planned]
+
+
+def catalog_of(entries: Iterable[ShardEntry], contexts: Mapping[str, Mapping[str, Any]] | None = None) -> Catalog:
+    """Some repositories of a generation as a catalog, with no place on this machine."""
+    found = [Repository(entry.facts, entry.shard, "git", "", "", entry.incomplete) for entry in entries]
+    return Catalog.listed(found, contexts=contexts)
 
 
 def planned(
@@ -36,9 +43,9 @@ def planned(
     found = engine.plannings.of(scopes, viewer, repositories)
     if found is None:
         selected = scoper.selected(scopes)
-        for scope in selected:
-            make_plan(replace(scope, targets=()))  # compiles patterns: what is wrong with them is said once, here
-        plans = [unmade_plan(scope) for scope in selected]
+        # Compiles patterns: what is wrong with them is said once, here. Names of repositories are matched by workers.
+        made = [make_plan(replace(scope, targets=())) for scope in selected]
+        plans = [replace(plan, targets=scope.targets) for plan, scope in zip(made, selected, strict=True)]
         found = plans, sorted({target.repository.name for plan in plans for target in plan.targets})
         if scoper.clean and stands(scopes, plans):
             engine.plannings.keep(scopes, viewer, repositories, found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from sourcelight.backends.cluster.asking.streams import Streams
 from sourcelight.backends.cluster.asking.tried import Tried, reasons
 from sourcelight.backends.cluster.asking.turns import Turns
 from sourcelight.backends.cluster.messages import Order
-from sourcelight.backends.cluster.planning import phases_of, planned
+from sourcelight.backends.cluster.planning import catalog_of, phases_of, planned
 from sourcelight.core.batches import Event
 from sourcelight.core.wire.events import Alert, Skipped
 from sourcelight.engines.engine.notices import left_out
@@ -24,7 +24,9 @@ from sourcelight.engines.engine.results.gather import by_place, limit_of
 from sourcelight.engines.engine.results.ownership import Ownership
 from sourcelight.engines.engine.results.ranking import SCORE, Ranking
 from sourcelight.engines.engine.running import Search
+from sourcelight.engines.engine.scopes.repository_predicates import facts_test, predicates_of
 from sourcelight.engines.engine.scopes.scope import Scoper
+from sourcelight.engines.engine.scopes.selection import select_repositories
 from sourcelight.engines.engine.standing import summary_of
 
 if TYPE_CHECKING:
@@ -81,6 +83,8 @@ class ClusterSearch(Search):
         if self.cancellation.cancelled:
             return
         self._sum_up(names, scoper)
+        plans = without(plans, self.accounting.excluded)
+        self.summary = summary_of(plans)
         yield from self._closing(plans, scoper, limit, allowed_s)
 
     def finds(self) -> bool:
@@ -142,7 +146,9 @@ class ClusterSearch(Search):
         """Bring together what the workers said beside their matches."""
         streams = self._streams
         told = [] if streams is None else streams.told
+        excluded: set[str] = set()
         for outcome, own in told:
+            excluded |= own & set(outcome.excluded)
             self.name_only |= _of(outcome.name_only, own)
             labelled = {k: v for k, v in outcome.unsearchable.items() if _repository_of(k, own) in own}
             scoper.unsearchable |= labelled
@@ -167,8 +173,8 @@ class ClusterSearch(Search):
         elif self.cancellation.expired:
             # No worker failed: the time that the query has was over before one could answer.
             self._told_late |= {name for name, tried in skipped.items() if not tried}
-        excluded = frozenset(done & {_repository_of(label, frozenset(names)) for label in scoper.unsearchable})
-        self.accounting = Accounting(frozenset(names), frozenset(done) - excluded, skipped, excluded)
+        done -= excluded
+        self.accounting = Accounting(frozenset(names), frozenset(done), skipped, frozenset(excluded))
 
     def _late(self, plans: list[Plan], scoper: Scoper) -> list[str]:
         del plans, scoper
@@ -178,14 +184,25 @@ class ClusterSearch(Search):
         del plans
         skipped = {n: tried for n, tried in (self.accounting.skipped or {}).items() if n not in self._told_late}
         yield from missing(skipped, self.tally.repositories)
-        problems = {e.name: e.problem for e in self._generation_entries() if e.problem and e.name in self.summary.facts}
-        yield from left_out.not_indexed(problems)
+        yield from left_out.not_indexed(self._problems())
         yield from self._left_out_everywhere(scoper)
         yield from left_out.named_only(self.name_only)
 
-    def _generation_entries(self) -> Any:
-        engine: Any = self.engine
-        return engine.generation.entries
+    def _problems(self) -> dict[str, str]:
+        """Repositories that the query names and whose last build failed, and why.
+
+        Those that are searched as a former build left them, and those that no shard was ever built of, which are not in
+        the catalog.
+        """
+        engine: ClusterEngine = self.engine  # type: ignore[assignment]  # the snapshot that was planned on
+        problems = {entry.name: entry.problem for entry in engine.generation.entries if entry.problem}
+        shown = {name for name in self.summary.searched if name in problems}
+        unbuilt = catalog_of(engine.generation.unbuilt).visible(self.viewer)
+        for item in self.scoped if unbuilt else ():
+            listed = [one for one in unbuilt if item.listed is None or one.name in item.listed]
+            test = facts_test(predicates_of(item.alternative))
+            shown |= {one.name for one in select_repositories(item.alternative, listed, test).repositories}
+        return {name: problem for name, problem in problems.items() if name in shown}
 
     def _of_owners(self, searched: int) -> Alert | None:
         del searched  # workers know how many were
@@ -196,6 +213,13 @@ class ClusterSearch(Search):
 
     def _whole(self) -> bool:
         return not self.accounting.skipped
+
+
+def without(plans: Sequence[Plan], excluded: frozenset[str]) -> list[Plan]:
+    """Plans without the repositories that workers found not to be searched."""
+    if not excluded:
+        return list(plans)
+    return [replace(p, targets=tuple(t for t in p.targets if t.repository.name not in excluded)) for p in plans]
 
 
 def missing(skipped: dict[str, tuple[Tried, ...]], shown: set[str]) -> Iterator[Skipped]:

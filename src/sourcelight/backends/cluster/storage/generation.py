@@ -69,6 +69,11 @@ class Generation:
         """The repositories that have a shard."""
         return tuple(entry for entry in self.entries if entry.shard)
 
+    @property
+    def unbuilt(self) -> tuple[ShardEntry, ...]:
+        """The repositories of which no shard could be built so far."""
+        return tuple(entry for entry in self.entries if not entry.shard)
+
     def entry(self, name: str) -> ShardEntry | None:
         """Find a repository by name."""
         return next((entry for entry in self.entries if entry.name == name), None)

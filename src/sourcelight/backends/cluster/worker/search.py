@@ -62,7 +62,11 @@ class Failed:
 
 @dataclass(slots=True)
 class Outcome:
-    """What a search has to say beside its matches; by repository name where it is a mapping."""
+    """What a search has to say beside its matches; by repository name where it is a mapping.
+
+    `excluded` names the repositories of the order that the query does not search, as is known only here, where refs and
+    files are: no such revision, a predicate that fails.
+    """
 
     done: list[str] = field(default_factory=list)
     late: list[str] = field(default_factory=list)
@@ -75,6 +79,7 @@ class Outcome:
     unread: dict[str, int] = field(default_factory=dict)
     shallow: dict[str, str] = field(default_factory=dict)
     targets: int = 0
+    excluded: list[str] = field(default_factory=list)
     limit_hit: bool = False
     capped: int = 0
     unknown_owners: list[str] = field(default_factory=list)
@@ -174,6 +179,9 @@ class ShardSearch(Search):
             outcome.unknown_owners, outcome.later_owners = sorted(owners.unknown), sorted(owners.later)
             outcome.unowned = dict(owners.unowned)
         outcome.targets = len({t.repository.facts.name for p in plans for t in p.targets if p.searches})
+        visible = {repository.facts.name for repository in self.engine.catalog.visible(self.viewer)}
+        searched = {t.repository.facts.name for p in plans for t in p.targets}
+        outcome.excluded = sorted(visible - searched - scoper.undecided)
 
 
 @dataclass(slots=True)

@@ -1,0 +1,146 @@
+"""What a query excludes by files, history or refs is known on workers alone: a cluster then speaks of the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import sourcelight as sl
+from cluster.processes import Cell, wait_until
+from cluster.questions import searched
+from sourcelight.backends.cluster.building.generations import build_generation
+from sourcelight.backends.cluster.storage import ShardEntry, Storage
+from sourcelight.backends.cluster.storage.generation import write_generation
+from sourcelight.core.batches import RepositoryFacts
+from sourcelight.repos import Catalog
+from sourcelight.testing import RepositoryBuilder
+
+CONTEXTS = """
+[contexts.pair]
+repositories = ["plain", "replaced@v1"]
+
+[contexts.asked]
+query = "repo:r fork:yes"
+
+[repositories.forked]
+fork = true
+"""
+PREDICATES = (
+    "repo:has.content(thread) needle",
+    "repo:has.content(nowhere) needle",
+    "-repo:has.content(thread) needle",
+    "repo:has.path(only) needle",
+    "-repo:has.path(only) needle",
+    "repo:has.file(path:only content:thread) needle",
+    "repohasfile:only needle",
+    "repo:has.commit.after(2000-01-01) needle",
+    "repo:has.commit.after(2100-01-01) needle",
+    "repo:has.content(nowhere) type:repo",
+    "repo:has.content(thread) type:repo",
+    "repo:has.content(thread) type:commit first",
+    "repo:has.content(thread) type:diff needle",
+    "(repo:has.content(thread) needle) or (repo:has.path(nowhere) thread)",
+)
+OTHERS = (
+    "rev:v1 repo:. needle",
+    "repo:^replaced$@v1:nosuch needle",
+    "repo:plain@nosuch needle",
+    "rev:at.time(2001-01-01) repo:. needle",
+    "context:pair needle",
+    "context:pair repo:has.content(nowhere) needle",
+    "context:asked repo:has.content(thread) needle",
+    "visibility:private needle",
+    "repo:has.content(thread) fork:only needle",
+    "repo:plain needle",
+)
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("excluded")
+    old = RepositoryBuilder(folder / "src" / "replaced")
+    old.commit({"a.py": "needle = 1\n"}, "first needle")
+    old.tag("v1")
+    old.commit({"a.py": "needle = 2\n"}, "second needle")
+    old.git("replace", old.git("rev-parse", "HEAD:a.py"), old.git("hash-object", "-w", "--stdin", stdin=b"x\n"))
+    plain = RepositoryBuilder(folder / "src" / "plain")
+    plain.commit({"a.py": "needle, thread\n", "only.py": "thread\n"}, "first needle")
+    plain.tag("v1")
+    forked = RepositoryBuilder(folder / "src" / "forked")
+    forked.commit({"a.py": "needle, thread\n"}, "first needle")
+    origin = RepositoryBuilder(folder / "origin")
+    origin.commit({"a.py": "needle\n"}, "first needle")
+    origin.commit({"b.py": "needle\n"}, "second needle")
+    origin.clone(folder / "src" / "shallow", "--depth=1")
+    (folder / "src" / "repos.toml").write_text(CONTEXTS, "utf-8")
+    return folder / "src"
+
+
+@pytest.fixture(scope="module")
+def both(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[sl.Client, sl.Client]]:
+    """Clients over a cluster and over one machine."""
+    folder = tmp_path_factory.mktemp("both")
+    report = build_generation(Catalog.open(source), Storage(str(folder / "shards")))
+    assert not report.failures
+    cell = Cell(str(folder / "shards"), folder / "caches", ("w1", "w2"))
+    try:
+        with (
+            sl.open(cluster=cell.address, storage=str(folder / "shards")) as clustered,
+            sl.open(source, index=folder / "index") as embedded,
+        ):
+            wait_until(lambda: len(clustered.cluster.workers) == 2, "workers join")
+            yield clustered, embedded
+    finally:
+        cell.close()
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.filterwarnings("ignore::sourcelight.IncompleteAnswer")
+@pytest.mark.parametrize("query", [*PREDICATES, *OTHERS])
+def test_an_answer_says_the_same_as_that_of_one_machine(both: tuple[sl.Client, sl.Client], query: str) -> None:
+    ours, theirs = (client.search(f"{query} count:all") for client in both)
+    for name, columns in (
+        ("skipped", ["reason", "title", "message", "severity"]),
+        ("alerts", ["title", "description"]),
+        ("filters", ["kind", "value", "count", "exhaustive"]),
+    ):
+        told = [getattr(one, name)[columns].astype(str).to_numpy().tolist() for one in (ours, theirs)]
+        assert told[0] == told[1], name
+    assert ours.status == theirs.status
+    assert ours.match_count == theirs.match_count
+
+
+@pytest.mark.timeout(240)
+def test_what_a_predicate_leaves_out_is_accounted_for_as_excluded(both: tuple[sl.Client, sl.Client]) -> None:
+    engine = both[0].backend.engine  # type: ignore[attr-defined]
+    _, search = searched(engine, "repo:has.content(thread) needle count:all")
+    assert search.accounting.done == {"plain"}
+    assert search.accounting.excluded == {"replaced", "shallow"}
+    _, search = searched(engine, "repo:^(plain|shallow)$@v1:main needle count:all")
+    assert search.accounting.done == {"plain", "shallow"}
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.filterwarnings("ignore::sourcelight.IncompleteAnswer")
+def test_a_repository_that_was_never_built_is_named(source: Path, tmp_path: Path) -> None:
+    storage = Storage(str(tmp_path / "shards"))
+    report = build_generation(Catalog.open(source), storage)
+    lost = ShardEntry(RepositoryFacts("lost"), problem="the disk was full")
+    made = replace(report.generation, entries=(*report.generation.entries, lost))
+    write_generation(storage, made, report.generation.id)
+    cell = Cell(str(tmp_path / "shards"), tmp_path / "caches", ("w1",))
+    try:
+        with sl.open(cluster=cell.address, storage=str(tmp_path / "shards")) as code:
+            wait_until(lambda: len(code.cluster.workers) == 1, "workers join")
+            for query in ("needle repo:plain|lost", "type:repo plain|lost patternType:regexp", "repo:lost needle"):
+                result = code.search(query)
+                assert result.status == "limited", query
+                named = result.skipped[result.skipped["reason"] == "repository-missing"]
+                assert "`lost`: the disk was full" in named["message"].iloc[0], query
+            assert code.search("needle repo:plain").status == "complete"
+            assert code.search("context:pair needle repo:plain").status == "complete"
+    finally:
+        cell.close()
