@@ -31,6 +31,7 @@ class AnalysisMethods:
         exact: bool | None = None,
         revision: str | None = None,
         mailmap: Texts | None = None,
+        join_addresses: bool = True,
         progress: ProgressChoice = None,
     ) -> DataFrame:
         """Count the lines of today's text by author.
@@ -51,6 +52,8 @@ class AnalysisMethods:
             Branch, tag or commit; None: the default branch.
         mailmap
             Lines that join identities, such as accepted ``mailmap_line`` of `identity_suggestions`.
+        join_addresses
+            Whether identities with the same address, whatever its case, are one person after the mailmap.
         progress
             As in `search`.
 
@@ -60,7 +63,7 @@ class AnalysisMethods:
             One row per author and path; columns as in ``columns_of("ownership")``.
         """
         arguments = {"repo": repo, "path": path, "by": by, "depth": depth, "exact": exact, "revision": revision,
-                     "mailmap": _lines(mailmap)}  # fmt: skip
+                     "mailmap": _lines(mailmap), **_joining(join_addresses)}  # fmt: skip
         return await self._call("ownership", arguments, progress)
 
     async def bus_factor(
@@ -72,6 +75,7 @@ class AnalysisMethods:
         exact: bool | None = None,
         revision: str | None = None,
         mailmap: Texts | None = None,
+        join_addresses: bool = True,
         progress: ProgressChoice = None,
     ) -> DataFrame:
         """Tell for each folder how few authors own more than half of its lines; parameters as for `ownership`.
@@ -79,7 +83,7 @@ class AnalysisMethods:
         Returns a DataFrame with one row per folder, the whole first; columns as in ``columns_of("bus_factor")``.
         """
         arguments = {"repo": repo, "path": path, "depth": depth, "exact": exact, "revision": revision,
-                     "mailmap": _lines(mailmap)}  # fmt: skip
+                     "mailmap": _lines(mailmap), **_joining(join_addresses)}  # fmt: skip
         return await self._call("bus_factor", arguments, progress)
 
     async def survival(
@@ -107,6 +111,7 @@ class AnalysisMethods:
         before: Date | None = None,
         revisions: Texts | None = None,
         mailmap: Texts | None = None,
+        join_addresses: bool = True,
         progress: ProgressChoice = None,
     ) -> DataFrame:
         """Count commits and changed lines by author, merges included as ``git shortlog`` does.
@@ -124,6 +129,9 @@ class AnalysisMethods:
             Branches, tags or commits; None: the default branch.
         mailmap
             Lines that join identities, such as accepted ``mailmap_line`` of `identity_suggestions`.
+        join_addresses
+            Whether identities with the same address, whatever its case, are one person after the mailmap; False gives
+            the rows of ``git shortlog -sne``, with co-authors beside.
         progress
             As in `search`.
 
@@ -133,7 +141,7 @@ class AnalysisMethods:
             One row per author and group, bots last in each; columns as in ``columns_of("contributors")``.
         """
         arguments = {"repos": texts(repos), "by": texts(by), "after": date_text(after), "before": date_text(before),
-                     "revisions": texts(revisions), "mailmap": _lines(mailmap)}  # fmt: skip
+                     "revisions": texts(revisions), "mailmap": _lines(mailmap), **_joining(join_addresses)}  # fmt: skip
         return await self._call("contributors", arguments, progress)
 
     async def churn(
@@ -146,6 +154,7 @@ class AnalysisMethods:
         before: Date | None = None,
         revisions: Texts | None = None,
         mailmap: Texts | None = None,
+        join_addresses: bool = True,
         progress: ProgressChoice = None,
     ) -> DataFrame:
         """Count changed lines by folder, file, author and period, as ``git log --numstat`` does.
@@ -159,7 +168,7 @@ class AnalysisMethods:
             ``directory``.
         depth
             How many names deep folders are told apart; None: 1.
-        after, before, revisions, mailmap
+        after, before, revisions, mailmap, join_addresses
             As for `contributors`.
         progress
             As in `search`.
@@ -171,10 +180,10 @@ class AnalysisMethods:
         """
         arguments = {"repos": texts(repos), "by": texts(by), "depth": depth, "after": date_text(after),
                      "before": date_text(before), "revisions": texts(revisions),
-                     "mailmap": _lines(mailmap)}  # fmt: skip
+                     "mailmap": _lines(mailmap), **_joining(join_addresses)}  # fmt: skip
         return await self._call("churn", arguments, progress)
 
-    async def pickaxe(
+    async def pickaxe(  # noqa: PLR0913 - what it can be asked, each by its name
         self: Caller,
         pattern: str,
         repos: Texts | None = None,
@@ -186,6 +195,7 @@ class AnalysisMethods:
         use_regex: bool | None = None,
         revisions: Texts | None = None,
         mailmap: Texts | None = None,
+        join_addresses: bool = True,
         progress: ProgressChoice = None,
     ) -> DataFrame:
         """Tell when lines that match came and went: the rise and fall of an interface.
@@ -202,7 +212,7 @@ class AnalysisMethods:
             Globs or path prefixes of changed files.
         use_regex
             Read the pattern as RE2 with regard to case.
-        after, before, revisions, mailmap
+        after, before, revisions, mailmap, join_addresses
             As for `contributors`.
         progress
             As in `search`.
@@ -214,7 +224,7 @@ class AnalysisMethods:
         """
         arguments = {"pattern": pattern, "repos": texts(repos), "by": texts(by), "files": texts(files),
                      "after": date_text(after), "before": date_text(before), "useRegex": use_regex,
-                     "revisions": texts(revisions), "mailmap": _lines(mailmap)}  # fmt: skip
+                     "revisions": texts(revisions), "mailmap": _lines(mailmap), **_joining(join_addresses)}  # fmt: skip
         return await self._call("pickaxe", arguments, progress)
 
     async def hotspots(
@@ -226,6 +236,7 @@ class AnalysisMethods:
         before: Date | None = None,
         limit: int | None = None,
         revisions: Texts | None = None,
+        join_addresses: bool = True,
         progress: ProgressChoice = None,
     ) -> DataFrame:
         """Rank today's files by how often they changed and how long they are; parameters as for `churn`.
@@ -233,7 +244,8 @@ class AnalysisMethods:
         Returns a DataFrame with one row per file, the hottest first; columns as in ``columns_of("hotspots")``.
         """
         arguments = {"repos": texts(repos), "files": texts(files), "after": date_text(after),
-                     "before": date_text(before), "limit": limit, "revisions": texts(revisions)}  # fmt: skip
+                     "before": date_text(before), "limit": limit, "revisions": texts(revisions),
+                     **_joining(join_addresses)}  # fmt: skip
         return await self._call("hotspots", arguments, progress)
 
     async def coupling(
@@ -286,13 +298,24 @@ class AnalysisMethods:
         return await self._call("identities", {"repos": texts(repos), "mailmap": _lines(mailmap)}, progress)
 
     async def identity_suggestions(
-        self: Caller, repos: Texts | None = None, *, mailmap: Texts | None = None, progress: ProgressChoice = None
+        self: Caller,
+        repos: Texts | None = None,
+        *,
+        mailmap: Texts | None = None,
+        join_addresses: bool = True,
+        progress: ProgressChoice = None,
     ) -> DataFrame:
         """Suggest identities that may be one person; accept rows by passing their ``mailmap_line`` as `mailmap`.
 
         Returns a DataFrame with one row per identity of a set; columns as in ``columns_of("identity_suggestions")``.
         """
-        return await self._call("identity_suggestions", {"repos": texts(repos), "mailmap": _lines(mailmap)}, progress)
+        arguments = {"repos": texts(repos), "mailmap": _lines(mailmap), **_joining(join_addresses)}
+        return await self._call("identity_suggestions", arguments, progress)
+
+
+def _joining(join_addresses: bool) -> dict[str, bool]:  # noqa: FBT001 - as the caller wrote it
+    """Tell what a call has to know: joining is what it does by itself."""
+    return {} if join_addresses else {"joinAddresses": False}
 
 
 def _lines(mailmap: Texts | None) -> str | None:

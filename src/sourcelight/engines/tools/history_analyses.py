@@ -65,6 +65,11 @@ _DATES = {
     "before": _text("Only commits before this committer date."),
 }
 _MAILMAP = _text("Lines of a mailmap that join identities, beside the repository's own.")
+_JOIN = {
+    "type": "boolean",
+    "description": "Take identities with the same address, whatever its case, for one person; default true.",
+}
+_PEOPLE = {"mailmap": _MAILMAP, "joinAddresses": _JOIN}
 _DEPTH = _number("How many names deep folders are told apart; default 1.")
 _LIMIT = _number("Most rows; none: all.")
 _USE_REGEX = {"type": "boolean", "description": "Read the pattern as RE2 with regard to case."}
@@ -88,14 +93,14 @@ ANALYSES: tuple[Analysis, ...] = (
             "by": _text("What lines are counted for.", enum=["total", "directory", "file"]),
             "depth": _DEPTH,
             "exact": _EXACT,
-            "mailmap": _MAILMAP,
+            **_PEOPLE,
         },
         ("repo",),
     ),
     _analysis(
         "bus_factor",
         "blaming",
-        {"repo": _REPO, "path": _PATH, "revision": _REVISION, "depth": _DEPTH, "exact": _EXACT, "mailmap": _MAILMAP},
+        {"repo": _REPO, "path": _PATH, "revision": _REVISION, "depth": _DEPTH, "exact": _EXACT, **_PEOPLE},
         ("repo",),
     ),
     _analysis(
@@ -112,7 +117,7 @@ ANALYSES: tuple[Analysis, ...] = (
             "by": _texts("What is told apart beside authors.", ["repository", *_PERIODS]),
             **_DATES,
             "revisions": _REVISIONS,
-            "mailmap": _MAILMAP,
+            **_PEOPLE,
         },
     ),
     _analysis(
@@ -126,7 +131,7 @@ ANALYSES: tuple[Analysis, ...] = (
             "depth": _DEPTH,
             **_DATES,
             "revisions": _REVISIONS,
-            "mailmap": _MAILMAP,
+            **_PEOPLE,
         },
     ),
     _analysis(
@@ -140,14 +145,21 @@ ANALYSES: tuple[Analysis, ...] = (
             **_DATES,
             "useRegex": _USE_REGEX,
             "revisions": _REVISIONS,
-            "mailmap": _MAILMAP,
+            **_PEOPLE,
         },
         ("pattern",),
     ),
     _analysis(
         "hotspots",
         "hotspots",
-        {"repos": _REPOS, "files": _FILES, **_DATES, "revisions": _REVISIONS, "limit": _LIMIT},
+        {
+            "repos": _REPOS,
+            "files": _FILES,
+            **_DATES,
+            "revisions": _REVISIONS,
+            "limit": _LIMIT,
+            "joinAddresses": _JOIN,
+        },
     ),
     _analysis(
         "coupling",
@@ -169,7 +181,7 @@ ANALYSES: tuple[Analysis, ...] = (
         ("repo", "paths"),
     ),
     _analysis("identities", "identities", {"repos": _REPOS, "mailmap": _MAILMAP}),
-    _analysis("identity_suggestions", "identities", {"repos": _REPOS, "mailmap": _MAILMAP}),
+    _analysis("identity_suggestions", "identities", {"repos": _REPOS, **_PEOPLE}),
     _analysis(
         "commit_details",
         "comparing",

@@ -18,11 +18,17 @@ from sourcelight.core.batches.ordering import tie_key
 from sourcelight.core.batches.tables import TABLES
 from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.errors import CallError, UnsupportedCall
+from sourcelight.core.persons import Pair, person_key, shown_pair
 
 _PERIODS = {"day": 0, "week": 0, "month": 1, "quarter": 3, "year": 12}
 _PASSED_ON = ("repos", "revisions", "after", "before")
 _CO_AUTHORS = "Co-authors are named as the trailers have them, without the mailmap of the repository."
 _MERGES = "Merges are counted as commits and have no changed lines of their own."
+_APART = "Each name and address is a person of its own: join_addresses is False."
+_JOINED = (
+    "People who write under several names with one address ({count:,} here) count once, under the name with the most "
+    "commits; join_addresses=False tells the names apart."
+)
 _NO_MERGES = "Merges are left out: they have no changed lines of their own."
 
 
@@ -60,18 +66,20 @@ async def _contributors(asked: Asked) -> Answer:
     by = _grouping(asked, (), ("repository",))
     commits = await _commits(asked)
     sums: dict[_Key, _Sum] = {}
+    people = _People(asked, commits)
     for row in commits.table.to_pylist():
-        moment, writer = row["commit_date"], (row["author"], row["author_email"])
+        moment, writer = row["commit_date"], people.person(row["author"], row["author_email"])
         own = sums.setdefault(_key(row, by, writer), _Sum())
         own.seen(moment)
         own.commits += 1
         own.merges += len(row["parents"]) > 1
         own.additions += row["additions"] or 0
         own.deletions += row["deletions"] or 0
-        own.bot = row["bot"]
-        for helper in _people(row["co_authors"]):
-            if helper != writer:
-                theirs = sums.setdefault(_key(row, by, helper), _Sum())
+        own.bot = people.bots.get(writer, row["bot"])
+        for helper in people.co_authors(row["co_authors"]):
+            person = people.person(*helper)
+            if person != writer:
+                theirs = sums.setdefault(_key(row, by, person), _Sum())
                 theirs.seen(moment)
                 theirs.co_authored += 1
     order = sorted(
@@ -92,17 +100,24 @@ async def _contributors(asked: Asked) -> Answer:
         }
         for key, found in order
     ]
-    said = (*commits.notices, _MERGES, _CO_AUTHORS, "The files that a person changed can't be told from commits alone.")
-    return _answer("contributors", rows, commits, said)
+    said = (
+        *commits.notices,
+        _MERGES,
+        *people.notices,
+        _CO_AUTHORS,
+        "The files that a person changed can't be told from commits alone.",
+    )
+    return _answer("contributors", rows, commits, said, people)
 
 
 async def _churn(asked: Asked) -> Answer:
     by = _grouping(asked, ("directory",), ("repository", "author"))
     commits = await _commits(asked)
     sums: dict[_Key, _Sum] = {}
+    people = _People(asked, commits)
     for row in commits.table.to_pylist():
         if row["files"]:
-            writer = (row["author"], row["author_email"])
+            writer = people.person(row["author"], row["author_email"])
             own = sums.setdefault(_key(row, by, writer if "author" in by else None), _Sum())
             own.commits += 1
             own.changes += row["files"]
@@ -124,7 +139,8 @@ async def _churn(asked: Asked) -> Answer:
         }
         for key, found in order
     ]
-    return _answer("churn", rows, commits, (*commits.notices, _NO_MERGES))
+    notices = (*commits.notices, _NO_MERGES, *(people.notices if "author" in by else ()))
+    return _answer("churn", rows, commits, notices, people)
 
 
 async def _commits(asked: Asked) -> Answer:
@@ -184,10 +200,41 @@ def _month(number: int) -> datetime:
     return datetime(number // 12, number % 12 + 1, 1, tzinfo=UTC)
 
 
-def _people(texts: list[str]) -> Iterator[tuple[str, str]]:
-    for text in dict.fromkeys(texts):
-        name, _, email = text.rpartition(" <")
-        yield name, email.removesuffix(">")
+class _People:
+    """Persons of commits: identities with one address are one, as at home, under the name with the most commits."""
+
+    def __init__(self, asked: Asked, commits: Answer) -> None:
+        self._joining = asked.arguments.get("joinAddresses", True) is not False
+        self.bots: dict[Pair, bool] = {}
+        counts: dict[Pair, dict[Pair, int]] = {}
+        columns = (commits.table.column(name).to_pylist() for name in ("author", "author_email", "bot"))
+        marks: dict[Pair, bool] = {}
+        for name, email, bot in zip(*columns, strict=True):
+            spellings = counts.setdefault(self._key(name, email), {})
+            spellings[name, email] = spellings.get((name, email), 0) + 1
+            marks[name, email] = bot
+        self._shown = {key: shown_pair(spellings) for key, spellings in counts.items()}
+        self.bots = {pair: marks[pair] for pair in self._shown.values()}
+        several = {self._shown[key]: sorted(pairs) for key, pairs in counts.items() if len(pairs) > 1}
+        self.aliases = {_text(pair): [_text(pair), *(_text(other) for other in others if other != pair)]
+                        for pair, others in several.items()}  # fmt: skip
+        self.notices = tuple([_APART] if not self._joining else [_JOINED.format(count=len(several))] if several else [])
+
+    def _key(self, name: str, email: str) -> Pair:
+        return person_key(name, email) if self._joining else (name, email)
+
+    def person(self, name: str, email: str) -> Pair:
+        """The name and address under which someone is counted."""
+        return self._shown.setdefault(self._key(name, email), (name, email))
+
+    def co_authors(self, texts: list[str]) -> Iterator[Pair]:
+        """The distinct people of trailers."""
+        pairs = (text.rpartition(" <") for text in texts)
+        yield from dict.fromkeys(self.person(name, email.removesuffix(">")) for name, _, email in pairs)
+
+
+def _text(pair: Pair) -> str:
+    return f"{pair[0]} <{pair[1]}>"
 
 
 def _start(key: _Key) -> float:
@@ -200,9 +247,12 @@ def _key_columns(key: _Key) -> dict[str, Any]:
     return {"repository": key.repository, "period": start, "period_end": end, "author": name, "author_email": email}
 
 
-def _answer(columns: str, rows: list[dict[str, Any]], commits: Answer, said: tuple[str, ...]) -> Answer:
+def _answer(
+    columns: str, rows: list[dict[str, Any]], commits: Answer, said: tuple[str, ...], people: _People
+) -> Answer:
     table = table_of(columns, len(rows), **{c.name: [row.get(c.name) for row in rows] for c in TABLES[columns]})
-    return Answer(columns, table, commits.attributes, commits.complete, said)
+    facts = {**commits.attributes, **({"aliases": people.aliases} if people.aliases else {})}
+    return Answer(columns, table, facts, commits.complete, said)
 
 
 ANSWERS: Mapping[str, Callable[[Asked], Awaitable[Answer]]] = {"contributors": _contributors, "churn": _churn}

@@ -33,6 +33,7 @@ from sourcelight.core.errors import (
     SourcelightError,
     UnsupportedCall,
 )
+from sourcelight.core.persons import Pair, person_key
 
 Arguments = Mapping[str, Any]
 _ACROSS = frozenset({"go_to_definition", "find_references", "callers", "callees"})
@@ -259,6 +260,9 @@ def _facts(name: str, answers: Sequence[Answer], arguments: Arguments) -> dict[s
     for answer in answers[1:]:
         for key, value in answer.attributes.items():
             facts[key] = _both(facts[key], value, total=key == "total") if key in facts else value
+    if len(answers) > 1 and arguments.get("joinAddresses", True) is not False:
+        aliases = _aliases(answers)
+        facts |= {"aliases": aliases} if aliases else {}
     drill = facts.get("drill_down")
     if len(answers) > 1 and drill and "repos" in drill["arguments"]:
         # Not every service says where its numbers lead; all repositories that were asked about, they do.
@@ -270,6 +274,20 @@ def _facts(name: str, answers: Sequence[Answer], arguments: Arguments) -> dict[s
         drill = facts["drill_down"]
         facts["drill_down"] = {**drill, "columns": {k: v for k, v in drill["columns"].items() if k != "authors"}}
     return facts
+
+
+def _aliases(answers: Sequence[Answer]) -> dict[str, list[str]]:
+    """For people who write under several names with one address, all names, by each of them."""
+    texts: dict[Pair, dict[str, None]] = {}
+    for answer in answers:
+        if {"author", "author_email"} <= set(answer.table.column_names):
+            told = answer.attributes.get("aliases", {})
+            columns = (answer.table.column(name).to_pylist() for name in ("author", "author_email"))
+            for name, email in dict.fromkeys(zip(*columns, strict=True)):
+                if email is not None:
+                    text = f"{name} <{email}>"
+                    texts.setdefault(person_key(name, email), {}).update(dict.fromkeys(told.get(text, [text])))
+    return {text: list(group) for group in texts.values() if len(group) > 1 for text in group}
 
 
 def _both(one: Any, other: Any, *, total: bool = False) -> Any:

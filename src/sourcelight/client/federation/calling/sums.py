@@ -6,6 +6,8 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from sourcelight.client.federation.calling.rules import (
     Arguments,
     Joined,
@@ -22,6 +24,7 @@ from sourcelight.client.federation.calling.rules import (
 from sourcelight.core.batches import SERVICE
 from sourcelight.core.batches.ordering import tie_key
 from sourcelight.core.batches.tables import TABLES
+from sourcelight.core.persons import Pair, person_key, shown_pair
 from sourcelight.display.frames.tables import rows_table
 
 _PERIODS = frozenset({"day", "week", "month", "quarter", "year"})
@@ -29,6 +32,31 @@ _PERSON = ("author", "author_email")
 _Row = dict[str, Any]
 _Folds = Mapping[str, Callable[[Any, Any], Any]]
 _APART = "each service looked among its own repositories: what leads from one service to another is not found"
+
+
+def _one_name_each(parts: Parts, arguments: Arguments) -> Parts:
+    """Tables in which people with one address bear one name, the one with the most commits at all services."""
+    if arguments.get("joinAddresses", True) is False:
+        return parts
+    commits: dict[Pair, dict[Pair, int]] = {}
+    for _, table in parts:
+        for name, email, count in zip(*(table[column].to_pylist() for column in (*_PERSON, "commits")), strict=True):
+            if email is not None:
+                spellings = commits.setdefault(person_key(name, email), {})
+                spellings[name, email] = spellings.get((name, email), 0) + count
+    shown = {pair: shown_pair(spellings) for spellings in commits.values() for pair in spellings}
+    if all(pair == other for pair, other in shown.items()):
+        return parts
+    made = []
+    for service, table in parts:
+        pairs = zip(*(table[column].to_pylist() for column in _PERSON), strict=True)
+        people = [shown.get(pair, pair) for pair in pairs]
+        for at, column in enumerate(_PERSON):
+            place = table.schema.get_field_index(column)
+            values = pa.array([person[at] for person in people], pa.string()).dictionary_encode()
+            table = table.set_column(place, table.schema.field(place), values.cast(table.schema.field(place).type))  # noqa: PLW2901 - a column after the other
+        made.append((service, table))
+    return made
 
 
 def _grouped(parts: Parts, keys: Sequence[str], folds: _Folds) -> list[_Row]:
@@ -64,7 +92,7 @@ def _start(row: _Row) -> float:
 
 def contributors(parts: Parts, arguments: Arguments) -> Joined:
     """People by period, bots last, most commits first."""
-    del arguments
+    parts = _one_name_each(parts, arguments)
     counts = ("commits", "merges", "co_authored", "additions", "deletions", "files")
     folds: _Folds = {**dict.fromkeys(counts, operator.add), "first_date": min, "last_date": max, "bot": operator.or_}
     rows = _grouped(parts, ("repository", "period", "period_end", *_PERSON), folds)
@@ -81,6 +109,7 @@ def by_author(arguments: Arguments) -> Arguments:
 def churn(parts: Parts, arguments: Arguments) -> Joined:
     """Groups by period, most changed lines first."""
     by = list(arguments.get("by") or ["directory"])
+    parts = _one_name_each(parts, arguments)
     told = ("additions", "deletions", "changes", "commits")
     people: dict[tuple[Any, ...], set[tuple[Any, Any]]] = {}
     keys = ("repository", "directory", "path", "period", "period_end", *(_PERSON if "author" in by else ()))
@@ -99,6 +128,7 @@ def churn(parts: Parts, arguments: Arguments) -> Joined:
 def pickaxe(parts: Parts, arguments: Arguments) -> Joined:
     """Groups in the order of time, with the running total where time alone tells them apart."""
     by = list(arguments.get("by") or ["month"])
+    parts = _one_name_each(parts, arguments)
     folds: _Folds = {
         **dict.fromkeys(("added", "removed", "net", "commits"), operator.add),
         "first_date": min,

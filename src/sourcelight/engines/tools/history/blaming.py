@@ -14,9 +14,10 @@ from sourcelight.core.errors import CallError, GitFailed, PathNotFound
 from sourcelight.engines.history.blame import OwnedFile, Ownership, blame_file, own
 from sourcelight.engines.history.identity import BOT_RULE, is_bot
 from sourcelight.engines.tools.history import columns
-from sourcelight.engines.tools.history.grouping import Numbers, People, bounds, group, total
+from sourcelight.engines.tools.history.grouping import Numbers, bounds, group, total
 from sourcelight.engines.tools.history.opening import Histories, Opened, open_histories
 from sourcelight.engines.tools.history.paths import directories
+from sourcelight.engines.tools.history.people import People, text_of
 from sourcelight.engines.tools.model import Arguments, CallContext
 from sourcelight.engines.tools.places import clean_path
 from sourcelight.repos import ObjectReader, find_entry, resolve
@@ -139,7 +140,7 @@ def _owned(call: str, arguments: Arguments, context: CallContext, histories: His
     for number, opened in enumerate(histories.opened):
         files, skipped = _files(call, opened, context, exact=arguments.get("exact", False), path=path)
         left_out += skipped
-        persons = people.of_identities(opened.history)
+        persons = people.of_identities(opened)
         authors, times = opened.history.commits.author, opened.history.commits.commit_time
         for name, file in files.items():
             commits, counts = np.unique(file.lines, return_counts=True)
@@ -223,7 +224,7 @@ def ownership(arguments: Arguments, context: CallContext) -> Answer:
     """Lines of today's text by author, for each file, folder, or in all."""
     call = "ownership"
     histories = _opened(call, arguments, context)
-    people = People(call, arguments.get("mailmap"))
+    people = People(call, arguments)
     owned = _owned(call, arguments, context, histories, people)
     by = arguments.get("by", "total")
     depth = arguments.get("depth", 1)
@@ -251,13 +252,15 @@ def ownership(arguments: Arguments, context: CallContext) -> Answer:
     order = np.lexsort((_ranks(people)[person], -lines, path, history))
     facts = _facts(histories, people, depth) | {"inexact_files": owned.inexact, "left_out_files": owned.left_out}
     made = columns.table("ownership", table, count).take(pa.array(order))
-    return Answer("ownership", made, facts, histories.complete, (*histories.notices, *_said(owned)))
+    notices = (*histories.notices, *people.join_notices(person.tolist()), *_said(owned))
+    return Answer("ownership", made, facts, histories.complete, notices)
 
 
 def _ranks(people: People) -> Numbers:
     """The place of each person by name and address: their numbers depend on the order in which commits were read."""
-    ranks = np.zeros(max(1, len(people.names)), np.int64)
-    by_name = sorted(range(len(people.names)), key=lambda at: (people.names[at], people.emails[at]))
+    shown = people.shown
+    ranks = np.zeros(max(1, len(shown)), np.int64)
+    by_name = sorted(range(len(shown)), key=shown.__getitem__)
     ranks[by_name] = np.arange(len(by_name))
     return ranks
 
@@ -279,7 +282,7 @@ def bus_factor(arguments: Arguments, context: CallContext) -> Answer:
     """For each folder the fewest authors who own more than half of its lines."""
     call = "bus_factor"
     histories = _opened(call, arguments, context)
-    people = People(call, arguments.get("mailmap"))
+    people = People(call, arguments)
     owned = _owned(call, arguments, context, histories, people)
     depth = arguments.get("depth", 1)
     below, at_depth = _places(owned, "directory", depth, "/")
@@ -287,7 +290,7 @@ def bus_factor(arguments: Arguments, context: CallContext) -> Answer:
     bots = people.bots[owned.person] if len(owned.person) else np.zeros(0, np.bool_)
     kept = np.flatnonzero(~bots)
     rows: list[dict[str, Any]] = []
-    names, emails, ranks = people.names, people.emails, _ranks(people)
+    shown, ranks = people.shown, _ranks(people)
     for number, opened in enumerate(histories.opened):
         of_history = kept[owned.history[kept] == number]
         folders: dict[str, Numbers] = {f"{top}/" if top else "/": of_history}
@@ -309,7 +312,7 @@ def bus_factor(arguments: Arguments, context: CallContext) -> Answer:
                     "bus_factor": factor,
                     "lines": whole,
                     "authors": len(order),
-                    "owners": [f"{names[at]} <{emails[at]}>" for at in owners],
+                    "owners": [text_of(shown[at]) for at in owners],
                     "share": float(running[factor - 1] / whole) if factor else 0.0,
                     "exact": bool(owned.exact[chosen].all()),
                 }
@@ -330,14 +333,15 @@ def bus_factor(arguments: Arguments, context: CallContext) -> Answer:
     table = columns.table(
         "bus_factor", {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}, len(rows)
     )
-    return Answer("bus_factor", table, facts, histories.complete, (*histories.notices, *said, *_said(owned)))
+    notices = (*histories.notices, *people.join_notices(owned.person[kept].tolist()), *said, *_said(owned))
+    return Answer("bus_factor", table, facts, histories.complete, notices)
 
 
 def survival(arguments: Arguments, context: CallContext) -> Answer:
     """Lines of today's text, and lines ever added, by year of birth."""
     call = "survival"
     histories = _opened(call, arguments, context)
-    people = People(call)
+    people = People(call, {})
     owned = _owned(call, arguments, context, histories, people)
     top = clean_path(arguments.get("path", ""))
     rows: list[tuple[Any, ...]] = []
@@ -385,7 +389,8 @@ def _facts(histories: Histories, people: People, depth: int) -> dict[str, Any]:
         "depth": depth,
     }
     facts: dict[str, Any] = {"commits": commits, "drill_down": drill}
-    return facts | ({"aliases": people.aliases} if people.aliases else {})
+    aliases = people.aliases
+    return facts | ({"aliases": aliases} if aliases else {})
 
 
 def _said(owned: _Owned) -> list[str]:

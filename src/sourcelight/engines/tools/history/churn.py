@@ -12,9 +12,10 @@ from sourcelight.core.batches.ordering import group_order
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.counting import Sums, chosen, facts_of, key_columns, keyed, together
 from sourcelight.engines.tools.history.filters import Dates
-from sourcelight.engines.tools.history.grouping import Numbers, People, count_distinct, group, period_of, total
+from sourcelight.engines.tools.history.grouping import Numbers, count_distinct, group, period_of, total
 from sourcelight.engines.tools.history.opening import Opened, part_of
 from sourcelight.engines.tools.history.paths import directories
+from sourcelight.engines.tools.history.people import People
 from sourcelight.engines.tools.model import Arguments, CallContext
 from sourcelight.engines.tools.parting import Part, Parted
 
@@ -34,12 +35,12 @@ def _find(arguments: Arguments, context: CallContext) -> Part:
 def _sums(opened: Opened, arguments: Arguments, dates: Dates) -> Sums:
     """Changed lines of one repository by author, period and place."""
     by = _by(arguments)
-    people = People(CALL, arguments.get("mailmap"))
+    people = People(CALL, arguments)
     history = opened.history
     commits, changes = history.commits, history.changes
     kept = np.flatnonzero(chosen(opened, *dates)[changes.commit])
     of = changes.commit[kept].astype(np.int64)
-    persons = people.of_identities(history)[commits.author[of]]
+    persons = people.of_identities(opened)[commits.author[of]]
     place, places = None, [""]
     if _PLACES & set(by):
         place, places = _places(opened, changes.path[kept], arguments.get("depth", 1) if "directory" in by else None)
@@ -67,7 +68,7 @@ def _places(opened: Opened, paths: Any, depth: int | None) -> tuple[Numbers, lis
 def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # noqa: ARG001 - as all of them
     by = _by(arguments)
     period = period_of(CALL, by)
-    people = People(CALL, arguments.get("mailmap"))
+    people = People(CALL, arguments)
     rows = together(part, people)
     unknown = sum(sums.unknown for sums in part.found.values())
     keys = [rows.person if "author" in by else np.zeros(len(rows.person), np.int64)]
@@ -91,6 +92,7 @@ def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # 
     order = group_order((starts, -(summed["additions"] + summed["deletions"])), table)
     notices = [*part.notices, "Merges are left out: they have no changed lines of their own."]
     notices += [f"{unknown:,} changes are counted without lines, as contents are missing."] if unknown else []
+    notices += people.join_notices(found[0].tolist()) if "author" in by else []
     drill = {"authors": "author"} if "author" in by else {}
     drill |= {"files": "directory"} if "directory" in by else {"files": "path"} if "path" in by else {}
     facts = facts_of(arguments, part, people, by, period, drill)

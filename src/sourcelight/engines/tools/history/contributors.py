@@ -10,8 +10,9 @@ from sourcelight.core.batches.ordering import group_order
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.counting import Sums, chosen, facts_of, key_columns, keyed, together
 from sourcelight.engines.tools.history.filters import Dates
-from sourcelight.engines.tools.history.grouping import People, bounds, count_distinct, group, period_of, total
+from sourcelight.engines.tools.history.grouping import bounds, count_distinct, group, period_of, total
 from sourcelight.engines.tools.history.opening import Opened, part_of
+from sourcelight.engines.tools.history.people import People
 from sourcelight.engines.tools.model import Arguments, CallContext
 from sourcelight.engines.tools.parting import Part, Parted
 
@@ -24,7 +25,7 @@ def _find(arguments: Arguments, context: CallContext) -> Part:
     period = period_of(CALL, arguments.get("by", ()))
 
     def find(opened: Opened, dates: Dates) -> Sums:
-        return _sums(opened, People(CALL, arguments.get("mailmap")), period, dates, context)
+        return _sums(opened, People(CALL, arguments), period, dates, context)
 
     return part_of(CALL, arguments, context, find)
 
@@ -39,7 +40,7 @@ def _sums(opened: Opened, people: People, period: str | None, dates: Dates, cont
     helped = counted[co_commits]
     co_commits, co_people = co_commits[helped], co_people[helped]
     _, additions, deletions, _ = columns.sizes(history)
-    person = np.concatenate((people.of_identities(history)[commits.author[kept]], co_people))
+    person = np.concatenate((people.of_identities(opened)[commits.author[kept]], co_people))
     time = np.concatenate((commits.commit_time[kept], commits.commit_time[co_commits]))
     codes, keys = keyed(person, time, period)
     count, own = len(keys[0]), codes[: len(kept)]
@@ -63,7 +64,7 @@ def _sums(opened: Opened, people: People, period: str | None, dates: Dates, cont
 def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # noqa: ARG001 - as all of them
     by = arguments.get("by", ())
     period = period_of(CALL, by)
-    people = People(CALL, arguments.get("mailmap"))
+    people = People(CALL, arguments)
     rows = together(part, people)
     if not len(rows.person):
         table = columns.table("contributors", {}, 0)
@@ -86,7 +87,8 @@ def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # 
     }
     starts = found[1] if period else np.zeros(count, np.int64)
     order = group_order((starts, people.bots[found[0]], -sums["commits"]), table)
-    notices = [*part.notices, _MERGES, *people.said(found[0], sums["commits"])]
+    notices = [*part.notices, _MERGES, *people.join_notices(found[0].tolist())]
+    notices += people.bot_notices(found[0], sums["commits"])
     facts = facts_of(arguments, part, people, by, period, {"authors": "author"})
     made = columns.table("contributors", table, count).take(order)
     return Answer("contributors", made, facts, part.complete, tuple(notices))

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.engines.tools.history import columns
-from sourcelight.engines.tools.history.grouping import Met, Numbers, People, group, periods
+from sourcelight.engines.tools.history.grouping import Numbers, group, periods
 from sourcelight.engines.tools.history.opening import Opened
+from sourcelight.engines.tools.history.people import Met, People
 from sourcelight.engines.tools.model import Arguments
 from sourcelight.engines.tools.parting import Part
 
@@ -112,6 +113,7 @@ def facts_of(
     drill |= {"repos": "repository"} if "repository" in by else {}
     drill |= {"after": "period", "before": "period_end"} if period else {}
     facts: dict[str, Any] = {"repositories": part.names, "by": list(by), **part.echoed}
-    if people.aliases:
-        facts["aliases"] = people.aliases
+    aliases = people.aliases
+    if aliases:
+        facts["aliases"] = aliases
     return {**facts, "drill_down": {"call": "commit_search", "arguments": fixed, "columns": drill}}

@@ -21,6 +21,7 @@ from sourcelight.engines.tools.history.counting import chosen
 from sourcelight.engines.tools.history.filters import Dates, files_of
 from sourcelight.engines.tools.history.grouping import Numbers, bounds, count_distinct, total
 from sourcelight.engines.tools.history.opening import Opened, part_of
+from sourcelight.engines.tools.history.people import People
 from sourcelight.engines.tools.model import Arguments, CallContext
 from sourcelight.engines.tools.parting import Part, Parted
 from sourcelight.repos import ObjectReader, Tree
@@ -33,7 +34,7 @@ def _hot(arguments: Arguments, context: CallContext) -> Part:
     wanted = files_of(HOTSPOTS, arguments.get("files"), regexp=False)
 
     def find(opened: Opened, dates: Dates) -> _Hot:
-        return _hot_files(opened, wanted, dates, arguments.get("limit"), context)
+        return _hot_files(opened, wanted, dates, arguments, context)
 
     return part_of(HOTSPOTS, arguments, context, find)
 
@@ -47,7 +48,8 @@ class _Hot:
     total: int
 
 
-def _hot_files(opened: Opened, wanted: Files, dates: Dates, limit: int | None, context: CallContext) -> _Hot:
+def _hot_files(opened: Opened, wanted: Files, dates: Dates, arguments: Arguments, context: CallContext) -> _Hot:
+    limit: int | None = arguments.get("limit")
     history = opened.history
     changes = history.changes
     mask = chosen(opened, *dates)[changes.commit]
@@ -60,7 +62,7 @@ def _hot_files(opened: Opened, wanted: Files, dates: Dates, limit: int | None, c
     count = len(used)
     commit = changes.commit[kept].astype(np.int64)
     commits = count_distinct(codes, commit, count)
-    people = history.identities.person[history.commits.author[commit]].astype(np.int64)
+    people = People(HOTSPOTS, arguments).of_identities(opened)[history.commits.author[commit]]
     lines = _lines(opened, tree, used, context)
     scores = commits * np.log1p(np.maximum(lines, 0))
     first, last = _times(history, codes, commit, count)

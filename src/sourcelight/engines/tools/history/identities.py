@@ -10,8 +10,8 @@ from sourcelight.core.batches.answers import Answer
 from sourcelight.engines.history.identity import BOT_RULE, Usage, is_bot, suggest
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.filters import Dates
-from sourcelight.engines.tools.history.grouping import Met, People
 from sourcelight.engines.tools.history.opening import Opened, part_of
+from sourcelight.engines.tools.history.people import Met, People
 from sourcelight.engines.tools.model import Arguments, CallContext
 from sourcelight.engines.tools.parting import Part, Parted
 
@@ -49,7 +49,7 @@ class _Uses:
 
 def _find_identities(arguments: Arguments, context: CallContext) -> Part:
     def find(opened: Opened, _: Dates) -> _Uses:
-        return _uses(opened, People(IDENTITIES, arguments.get("mailmap")), context)
+        return _uses(opened, People(IDENTITIES, {**arguments, "joinAddresses": False}), context)
 
     return part_of(IDENTITIES, arguments, context, find)
 
@@ -135,9 +135,9 @@ class _Usages:
 
 def _find_usages(arguments: Arguments, context: CallContext) -> Part:
     def find(opened: Opened, _: Dates) -> _Usages:
-        people = People(SUGGESTIONS, arguments.get("mailmap"))
+        people = People(SUGGESTIONS, arguments)
         commits = opened.history.commits
-        owners = people.of_identities(opened.history)[commits.author[opened.mask]]
+        owners = people.of_identities(opened)[commits.author[opened.mask]]
         times = commits.commit_time[opened.mask]
         rows = []
         for person in np.unique(owners).tolist():
@@ -149,7 +149,7 @@ def _find_usages(arguments: Arguments, context: CallContext) -> Part:
 
 
 def _join_usages(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # noqa: ARG001 - as all of them
-    people = People(SUGGESTIONS, arguments.get("mailmap"))
+    people = People(SUGGESTIONS, arguments)
     counts: dict[int, tuple[int, int, int]] = {}
     for usages in part.found.values():
         numbers = people.take(usages.met)

@@ -18,8 +18,9 @@ from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.columns import line_numbers
 from sourcelight.engines.tools.history.counting import Sums, chosen, facts_of, key_columns, keyed, together
 from sourcelight.engines.tools.history.filters import Dates, files_of, pattern_of
-from sourcelight.engines.tools.history.grouping import People, bounds, count_distinct, group, period_of, total
+from sourcelight.engines.tools.history.grouping import bounds, count_distinct, group, period_of, total
 from sourcelight.engines.tools.history.opening import Opened, part_of
+from sourcelight.engines.tools.history.people import People
 from sourcelight.engines.tools.model import Arguments, CallContext
 from sourcelight.engines.tools.parting import Part, Parted
 
@@ -38,7 +39,7 @@ def _find(arguments: Arguments, context: CallContext) -> Part:
     wanted = files_of(CALL, arguments.get("files"), regexp=regexp)
 
     def find(opened: Opened, dates: Dates) -> Sums:
-        people = People(CALL, arguments.get("mailmap"))
+        people = People(CALL, arguments)
         return _sums(opened, people, _Asked(pattern, wanted, period, dates), context)
 
     return part_of(CALL, arguments, context, find)
@@ -68,7 +69,7 @@ def _sums(opened: Opened, people: People, asked: _Asked, context: CallContext) -
         kept = kept & passing[changes]
     rows, commit = rows[kept], commit[kept]
     _, gone = line_numbers(history, rows)
-    persons = people.of_identities(history)[history.commits.author[commit]]
+    persons = people.of_identities(opened)[history.commits.author[commit]]
     time = history.commits.commit_time[commit]
     codes, keys = keyed(persons, time, asked.period)
     count = len(keys[0])
@@ -87,7 +88,7 @@ def _sums(opened: Opened, people: People, asked: _Asked, context: CallContext) -
 def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # noqa: ARG001 - as all of them
     by = _by(arguments)
     period = period_of(CALL, by)
-    people = People(CALL, arguments.get("mailmap"))
+    people = People(CALL, arguments)
     rows = together(part, people)
     keys = [rows.person if "author" in by else np.zeros(len(rows.person), np.int64)]
     keys += [rows.start] if period else []
@@ -122,6 +123,7 @@ def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # 
     facts["drill_down"]["arguments"] |= fixed | ({"files": arguments["files"]} if arguments.get("files") else {})
     facts["pattern"] = arguments["pattern"]
     notices = [*part.notices, "Merges and binary files are left out: they have no changed lines of their own."]
+    notices += people.join_notices(found[0].tolist()) if "author" in by else []
     made = columns.table("pickaxe", table, count).take(pa.array(order))
     return Answer("pickaxe", made, facts, part.complete, tuple(notices))
 

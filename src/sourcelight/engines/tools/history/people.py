@@ -1,0 +1,209 @@
+"""Persons: which identities are one, under which name they are shown, and which of them are bots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.errors import CallError
+from sourcelight.core.persons import Pair, person_key, shown_pair
+from sourcelight.engines.history.identity import BOT_RULE, Mailmap, check_mailmap, co_authors, is_bot, parse_mailmap
+from sourcelight.engines.history.search.tables import commits_with_co_authors
+from sourcelight.engines.tools.history.grouping import Numbers
+from sourcelight.engines.tools.history.opening import Opened
+from sourcelight.engines.tools.model import Arguments
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """Identities of one part of a call, after the repository's mailmap.
+
+    Attributes
+    ----------
+    pairs
+        Name and address of each, and how many commits it wrote.
+    persons
+        For each person, by number, the place of one of its identities in `pairs`.
+    """
+
+    pairs: list[tuple[Pair, int]]
+    persons: list[int]
+
+
+class People:
+    """Persons of several repositories under one set of numbers.
+
+    The mailmap of each repository is applied first, then the lines that the reader accepted, and then identities with
+    the same address are one person, unless the reader turned that off. A person bears the name and address with the
+    most commits.
+
+    Parameters
+    ----------
+    call
+        Name of the call, for errors.
+    arguments
+        Arguments of the call: ``mailmap`` and ``joinAddresses``.
+    """
+
+    def __init__(self, call: str, arguments: Arguments) -> None:
+        try:
+            self._accepted = parse_mailmap(arguments.get("mailmap") or "")
+        except ValueError as error:
+            raise CallError(f"{call}: mailmap: {error}", call=call, argument="mailmap") from error
+        self.join_addresses: bool = arguments.get("joinAddresses", True)
+        self._numbers: dict[Pair, int] = {}
+        self._members: list[dict[Pair, int]] = []
+        self._pairs: dict[Pair, int] = {}
+        self._commits: list[int] = []
+        self._of: dict[int, Numbers] = {}
+        self._shown: list[Pair] | None = None
+        self._bots = np.zeros(0, np.bool_)
+
+    @property
+    def accepted(self) -> Mailmap:
+        """The lines that the reader accepted."""
+        return self._accepted
+
+    @property
+    def shown(self) -> list[Pair]:
+        """Name and address of each person by number."""
+        if self._shown is None:
+            self._shown = [shown_pair(members) for members in self._members]
+        return self._shown
+
+    @property
+    def names(self) -> list[str]:
+        """Name of each person by number."""
+        return [name for name, _ in self.shown]
+
+    @property
+    def emails(self) -> list[str]:
+        """Address of each person by number."""
+        return [email for _, email in self.shown]
+
+    @property
+    def bots(self) -> NDArray[np.bool_]:
+        """Whether each person is a bot, by the name and address that are shown."""
+        if len(self._bots) != max(1, len(self.shown)):
+            self._bots = np.array([is_bot(*pair) for pair in self.shown] or [False], np.bool_)
+        return self._bots
+
+    @property
+    def aliases(self) -> dict[str, list[str]]:
+        """For persons with several identities: the name and address that is shown, and those of all, each as text."""
+        found: dict[str, list[str]] = {}
+        identities: list[list[Pair]] = [[] for _ in self._members]
+        for pair in self._pairs:
+            identities[self._number_of(pair)].append(pair)
+        for pair, members in zip(self.shown, identities, strict=True):
+            if set(members) - {pair}:
+                shown = text_of(pair)
+                found[shown] = list(dict.fromkeys([shown, *map(text_of, sorted(members))]))
+        return found
+
+    def _number_of(self, pair: Pair) -> int:
+        proper = self._accepted.map(*pair) if self._accepted else pair
+        return self._numbers[person_key(*proper) if self.join_addresses else proper]
+
+    def number(self, name: str, email: str, commits: int = 0) -> int:
+        """The number of someone whom the repository's mailmap calls so, and who wrote some commits under that name."""
+        place = self._pairs.setdefault((name, email), len(self._pairs))
+        if place == len(self._commits):
+            self._commits.append(0)
+        self._commits[place] += commits
+        proper = self._accepted.map(name, email) if self._accepted else (name, email)
+        key = person_key(*proper) if self.join_addresses else proper
+        person = self._numbers.setdefault(key, len(self._numbers))
+        if person == len(self._members):
+            self._members.append({})
+        members = self._members[person]
+        members[proper] = members.get(proper, 0) + commits
+        self._shown, self._bots = None, np.zeros(0, np.bool_)
+        return person
+
+    @property
+    def met(self) -> Met:
+        """Who was met, for `take` of others."""
+        first: dict[int, int] = {}
+        for place, pair in enumerate(self._pairs):
+            first.setdefault(self._number_of(pair), place)
+        pairs = list(zip(self._pairs, self._commits, strict=True))
+        return Met(pairs, [first[person] for person in range(len(self._members))])
+
+    def take(self, met: Met) -> Numbers:
+        """Take over persons whom others numbered, with the same arguments; gives the number of each of theirs."""
+        numbers = [self.number(*pair, commits) for pair, commits in met.pairs]
+        return np.array([numbers[place] for place in met.persons], np.int64)
+
+    def of_identities(self, opened: Opened) -> Numbers:
+        """The person of each identity of a history."""
+        history = opened.history
+        found = self._of.get(id(history))
+        if found is None:
+            known = history.identities
+            authors = known.person[history.commits.author[opened.mask]]
+            commits = np.bincount(authors, minlength=len(known.person_names)).tolist()
+            rows = zip(known.person_names, known.person_emails, commits, strict=True)
+            persons = [self.number(*row) for row in rows]
+            found = np.array(persons, np.int64)[known.person] if persons else np.zeros(0, np.int64)
+            self._of[id(history)] = found
+        return found
+
+    def co_authors(self, opened: Opened, cancellation: Cancellation) -> tuple[Numbers, Numbers]:
+        """Commits with Co-authored-by trailers and the person of each trailer, authors of the commit left out."""
+        commits, places, found = opened.history.memory("co-authors", lambda: _co_authored(opened, cancellation))
+        persons = self.of_identities(opened)
+        if not found:
+            return commits, places
+        numbers = np.array([self.number(*person) for person in found], np.int64)[places]
+        kept = numbers != persons[opened.history.commits.author[commits]]
+        pairs = np.unique(np.stack((commits[kept], numbers[kept]), axis=1), axis=0)
+        return pairs[:, 0], pairs[:, 1]
+
+    def bot_notices(self, people: Any, commits: Any) -> list[str]:
+        """A notice on bots among some people with commits."""
+        bots = self.bots[people]
+        if not bots.any():
+            return []
+        count, of = int(np.asarray(commits)[bots].sum()), len(np.unique(np.asarray(people)[bots]))
+        commits_are = "commit is" if count == 1 else "commits are"
+        return [f"{count:,} {commits_are} by {of:,} {'bot' if of == 1 else 'bots'} (rows with bot); {BOT_RULE}."]
+
+    def join_notices(self, people: Iterable[int]) -> list[str]:
+        """A notice on how identities were joined: how many of some people have several names under one address."""
+        if not self.join_addresses:
+            return ["Each name and address is a person of its own, after the mailmap: join_addresses is False."]
+        several = sum(sum(map(bool, self._members[person].values())) > 1 for person in set(people))
+        if not several:
+            return []
+        persons = "1 person writes" if several == 1 else f"{several:,} people write"
+        notice = (
+            f"{persons} under several names with one address and count once, under the name with the most commits; "
+            "join_addresses=False tells the names apart."
+        )
+        return [notice]
+
+
+def text_of(pair: Pair) -> str:
+    """A person as text: ``Name <address>``."""
+    name, email = pair
+    return f"{name} <{email}>"
+
+
+def _co_authored(opened: Opened, cancellation: Cancellation) -> tuple[Numbers, Numbers, Sequence[Pair]]:
+    """Commits with trailers, the place of each trailer's person, and the people as the mailmap has them."""
+    history = opened.history
+    commits: list[int] = []
+    places: list[int] = []
+    known: dict[Pair, int] = {}
+    for commit in commits_with_co_authors(history):
+        for person in co_authors(history.message(commit)):
+            commits.append(commit)
+            places.append(known.setdefault(person, len(known)))
+    mapped = check_mailmap(opened.repository.git_dir, list(known), cancellation)
+    return np.array(commits, np.int64), np.array(places, np.int64), mapped

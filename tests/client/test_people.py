@@ -1,0 +1,115 @@
+"""Who counts as one person: identities with one address, unless the reader tells them apart as git shortlog does."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sourcelight as sl
+from sourcelight.testing import RepositoryBuilder
+
+MAPPED = "Cy Old <cy@old.example.org>"
+SPELLINGS = ("Bo Boson <bo@example.org>", "bo <Bo@Example.org>")
+NAMELESS = ("Root <>", "Admin <>")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two repositories: one person under several names, one that the mailmap joins, two without an address."""
+    root = tmp_path_factory.mktemp("people")
+    one = RepositoryBuilder(root / "one")
+    one.commit({"a.py": "1\n", "b.py": "1\n", ".mailmap": "Cy New <cy@example.org> <cy@old.example.org>\n"}, "begin")
+    one.commit({"a.py": "1\n2\n"}, "two", author=SPELLINGS[1])
+    one.commit({"a.py": "1\n2\n3\n"}, f"three\n\nCo-authored-by: {SPELLINGS[1]}", author=SPELLINGS[0])
+    one.commit({"a.py": "1\n2\n3\n4\n"}, "four", author=SPELLINGS[0])
+    one.commit({"b.py": "2\n"}, "map", author=MAPPED)
+    for person in NAMELESS:
+        one.commit({"c.py": person}, f"by {person}\n\nCo-authored-by: Di Helper <di@example.org>", author=person)
+    two = RepositoryBuilder(root / "two")
+    for number in range(5):
+        two.commit({"a.py": f"{number}\n"}, f"change {number}", author="Bob Boson <BO@example.org>")
+    return root
+
+
+@pytest.fixture(scope="module")
+def code(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+    with sl.open(folder, index=tmp_path_factory.mktemp("index"), workers=1, prepare=False) as client:
+        yield client
+
+
+def git(folder: Path, *arguments: str) -> list[str]:
+    run = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, check=True, timeout=30, text=True)
+    return run.stdout.splitlines()
+
+
+def people(frame: Any) -> dict[str, int]:
+    wrote = frame[frame["commits"] > 0]
+    return dict(
+        zip(wrote["author"].astype(str) + " <" + wrote["author_email"].astype(str) + ">", wrote["commits"], strict=True)
+    )
+
+
+def test_addresses_are_people_whatever_their_case_and_the_names_beside_them(code: sl.Client, folder: Path) -> None:
+    counted = people(code.contributors("one"))
+    addresses = Counter(line.casefold() for line in git(folder / "one", "log", "--format=%aE"))
+    assert addresses.pop("") == 2
+    assert counted.pop("Root <>") == counted.pop("Admin <>") == 1
+    assert {person.rpartition("<")[2].strip(">").casefold(): count for person, count in counted.items()} == addresses
+    assert counted["Bo Boson <bo@example.org>"] == 3
+
+
+def test_without_joining_people_are_those_of_shortlog(code: sl.Client, folder: Path) -> None:
+    frame = code.contributors("one", join_addresses=False)
+    rows = (line.split("\t") for line in git(folder / "one", "shortlog", "-sne", "HEAD"))
+    assert people(frame) == {person: int(count) for count, person in rows}
+    assert any("join_addresses is False" in notice for notice in frame.attrs["notices"])
+
+
+def test_the_answer_says_who_was_joined_and_each_leads_to_all_commits(code: sl.Client) -> None:
+    frame = code.contributors("one")
+    assert any(notice.startswith("1 person writes under several names") for notice in frame.attrs["notices"])
+    assert frame.attrs["aliases"]["Bo Boson <bo@example.org>"] == list(SPELLINGS)
+    row = frame.index[frame["author"] == "Bo Boson"][0]
+    assert len(code.commits_behind(frame, row)) == 3
+
+
+def test_a_joined_person_counts_a_file_and_a_commit_once(code: sl.Client) -> None:
+    row = code.contributors("one").set_index("author").loc["Bo Boson"]
+    assert (row["files"], row["co_authored"]) == (1, 0)
+    apart = code.contributors("one", join_addresses=False).set_index("author")
+    assert (apart.loc["bo", "files"], apart.loc["bo", "co_authored"]) == (1, 1)
+
+
+def test_a_person_bears_the_name_with_the_most_commits_of_all_repositories(code: sl.Client) -> None:
+    counted = people(code.contributors())
+    assert counted["Bob Boson <BO@example.org>"] == 8
+    by_year = code.contributors(by=["repository", "month"])
+    assert set(by_year.loc[by_year["author_email"].str.casefold() == "bo@example.org", "author"]) == {"Bob Boson"}
+
+
+def test_every_analysis_of_people_joins_them_alike(code: sl.Client) -> None:
+    joined = {"author": "Bo Boson", "author_email": "bo@example.org"}
+    for frame in (code.ownership("one"), code.churn("one", by="author"), code.pickaxe("2", "one", by="author")):
+        rows = frame[frame["author_email"].str.casefold() == "bo@example.org"]
+        assert rows[["author", "author_email"]].to_dict("records") == [joined]
+    owners = code.ownership("one", join_addresses=False)
+    assert {"bo", "Bo Boson"} <= set(owners["author"])
+    assert code.hotspots("one").set_index("path").loc["a.py", "authors"] == 2
+    assert code.hotspots("one", join_addresses=False).set_index("path").loc["a.py", "authors"] == 3
+    assert code.churn("one", by="path").set_index("path").loc["a.py", "authors"] == 2
+
+
+def test_accepted_lines_of_a_mailmap_come_before_joining(code: sl.Client) -> None:
+    counted = people(code.contributors("one", mailmap="Ada Example <ada@example.org> bo <bo@example.org>"))
+    assert counted["Ada Example <ada@example.org>"] == 2
+    assert counted["Bo Boson <bo@example.org>"] == 2
+
+
+def test_nothing_is_suggested_that_is_joined_anyway(code: sl.Client) -> None:
+    assert "bo" not in set(code.identity_suggestions("one")["name"])
+    assert "bo" in set(code.identity_suggestions("one", join_addresses=False)["name"])
