@@ -58,8 +58,9 @@ def period_start(seconds: int, period: str) -> datetime:
 
 
 def directory(path: str, depth: int) -> str:
-    """The first names of a path's folders."""
-    return "/".join(path.split("/")[:-1][:depth]) + "/"
+    """The first names of a path's folders; with a star for the files of a folder that is less deep."""
+    folders = path.split("/")[:-1]
+    return "/".join(folders[:depth]) + ("/" if len(folders) >= depth else "/*")
 
 
 def churn(epoch: Epoch, rng: Random) -> Outcome:
@@ -200,8 +201,7 @@ def bus_factor(epoch: Epoch, rng: Random) -> Outcome:
         for name, count in lines.items():
             if "[bot]" not in people[name][0]:
                 folders["/"][people[name]] += count
-                if "/" in path:
-                    folders.setdefault(directory(path, depth), Counter())[people[name]] += count
+                folders.setdefault(directory(path, depth), Counter())[people[name]] += count
     want: Counter[Any] = Counter()
     for folder, counts in folders.items():
         whole, running, factor = sum(counts.values()), 0, 0

@@ -40,9 +40,6 @@ def drill_down(attributes: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[s
             arguments[name] = narrower(instant, arguments.get(name, instant))
         elif name == "authors":
             arguments[name] = attributes.get("aliases", {}).get(value, [value])
-        elif column == "directory":
-            # A folder less deep than asked for stands for the files that lie in it itself.
-            arguments[name] = [value if value != "/" and value.count("/") == rule["depth"] else f"{value}*"]
         else:
             arguments[name] = [str(value)] if name in _LISTS else value
     return rule["call"], arguments

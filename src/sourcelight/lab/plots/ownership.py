@@ -51,7 +51,7 @@ def ownership(
     names, rest = head_and_rest(totals, top)
     heads, others = head_and_rest(whole, len(look.series))
     parts = drawn.amounts.groupby([keys, people]).sum()
-    what = "folder" if column == "path" and all(name.endswith("/") for name in names) else column
+    what = "folder" if column == "path" and all(name.endswith(("/", "/*")) for name in names) else column
     words = title or f"{unit.capitalize()} by {what} and author"
     counted = sentences(
         f"Shares of the {unit}{where}: {number(drawn.total)} {unit} by {len(whole):,} authors", drawn.told

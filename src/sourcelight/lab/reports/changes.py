@@ -239,9 +239,7 @@ def _files(code: Client, repo: str, head: str, diffs: Frame) -> Section:
         ("path",),
         behind=commits_of,
     )
-    folders = _grouped(
-        diffs, diffs["path"].map(lambda path: f"{path.rpartition('/')[0]}/" if "/" in path else "/"), "directory"
-    )
+    folders = _grouped(diffs, diffs["path"].map(lambda path: f"{path.rpartition('/')[0]}/*"), "directory")
     endings = _grouped(diffs, diffs["path"].map(_ending), "ending")
     status = diffs["status"].astype("str").value_counts()
     text = ", ".join(f"{count:,} {name}" for name, count in status.items())

@@ -33,7 +33,7 @@ from sourcelight.core.errors import (
     SourcelightError,
     UnsupportedCall,
 )
-from sourcelight.core.persons import Pair, person_key
+from sourcelight.core.batches.persons import Pair, person_key
 
 Arguments = Mapping[str, Any]
 _ACROSS = frozenset({"go_to_definition", "find_references", "callers", "callees"})

@@ -9,6 +9,11 @@ from sourcelight.core.batches.schema import Column
 _UNSAID = "the service did not say"
 _MISSING = "its content is missing from the clone"
 
+_DIRECTORY = (
+    "directory with all below it (`src/`; `/` is the whole repository), or the files of one alone (`src/*`; `/*` is the "
+    "files at the top)"
+)
+
 _REPOSITORY = Column("repository", "dict32", "name of the repository")
 _REVISION = Column("revision", "dict32", "revision as it was asked for; empty for the default branch")
 _COMMIT = Column("commit", "dict32", "commit, 40 hex digits")
@@ -140,7 +145,7 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
     ),
     "ownership": (
         _REPOSITORY,
-        Column("path", "dict32", "file, or folder ending with / (the top is /), as `by` asks"),
+        Column("path", "dict32", f"file, or {_DIRECTORY}, as `by` asks"),
         _AUTHOR,
         _AUTHOR_EMAIL,
         Column("lines", "int64", "lines of today's text that the author's commits brought"),
@@ -167,7 +172,7 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
     ),
     "churn": (
         Column("repository", "dict32", "name of the repository", "not grouped by repository"),
-        Column("directory", "dict32", "folder, ending with /; / for files at the top", "not grouped by directory"),
+        Column("directory", "dict32", _DIRECTORY, "not grouped by directory"),
         Column("path", "dict32", "file", "not grouped by path"),
         Column("author", "dict32", "author's name, as the mailmap has it", "not grouped by author"),
         Column("author_email", "dict32", "author's address, as the mailmap has it", "not grouped by author"),
@@ -209,7 +214,7 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
     ),
     "bus_factor": (
         _REPOSITORY,
-        Column("path", "dict32", "folder, ending with /; the top is /"),
+        Column("path", "dict32", _DIRECTORY),
         Column(
             "bus_factor",
             "int32",

@@ -11,13 +11,16 @@ from sourcelight.engines.history.search import texts
 from sourcelight.engines.history.search.lines import changes_with
 from sourcelight.engines.history.search.model import AllOf, CommitQuery, Commits, Files, Not, OneOf, Term, Tree
 from sourcelight.engines.history.snapshot import History, Ints, Mask
+from sourcelight.engines.history.subtrees import Layout
 
 _MANY = 64
 """When one in so many commits is wanted, taking them from the order of all is quicker than sorting them."""
 
 
-def find_commits(history: History, query: CommitQuery, stopped: Stopped = never) -> Ints:
-    """Give the numbers of the commits that pass, newest first.
+def find_commits(
+    history: History, query: CommitQuery, stopped: Stopped = never, *, layout: Layout | None = None
+) -> Ints:
+    """Give the numbers of the commits that pass, newest first; `layout` as for `changes_passing`.
 
     Raises KeyError for a revision that is not here, and `Halted` once `stopped` says so.
     """
@@ -25,7 +28,7 @@ def find_commits(history: History, query: CommitQuery, stopped: Stopped = never)
     if query.tree is not None:
         mask = mask & _tree(history, query.tree, stopped)
     if query.files.paths or query.changed:
-        changes = changes_passing(history, query.files, stopped)
+        changes = changes_passing(history, query.files, stopped, layout=layout)
         for one in query.changed:
             hit = np.zeros(len(history.changes), np.bool_)
             for pattern in one.patterns:
@@ -91,17 +94,36 @@ def _people(history: History, *, whole: bool) -> list[tuple[memoryview, Ints]]:
     return [texts.joined(item.encode() for item in column) for column in columns]
 
 
-def changes_passing(history: History, files: Files, stopped: Stopped = never) -> Mask | None:
-    """Tell for each change whether its file passes; None when all do."""
+def changes_passing(
+    history: History, files: Files, stopped: Stopped = never, *, layout: Layout | None = None
+) -> Mask | None:
+    """Tell for each change whether its file passes; None when all do.
+
+    With a `layout`, a file of a merged subtree passes under the path where the merge put it, too.
+    """
     mask: Mask | None = None
     for one in files.paths:
         raw, starts = history.memory("paths", lambda: texts.joined(history.paths))
         held = texts.any_of(one.patterns, raw, starts, stopped)
         for at, path in history.memory("paths with newlines", lambda: texts.with_newlines(history.paths)).items():
             held[at] = any(bool(pattern.match_many(path, [0], [len(path)])[0]) for pattern in one.patterns)
-        passed = (held[history.changes.path] | held[history.changes.old_path]) != one.negated
+        passed = held[history.changes.path] | held[history.changes.old_path]
+        if layout is not None and layout.moved.any():
+            passed |= _moved_passing(layout, one, stopped)
+        passed = passed != one.negated
         mask = passed if mask is None else mask & passed
     return mask
+
+
+def _moved_passing(layout: Layout, one: OneOf, stopped: Stopped) -> Mask:
+    """Tell for each change whether the path where a merge put its file passes."""
+    passed: Mask = np.zeros(len(layout.moved), np.bool_)
+    moved = np.flatnonzero(layout.moved)
+    for numbers in (layout.path[moved], layout.old_path[moved]):
+        used, which = np.unique(numbers, return_inverse=True)
+        raw, starts = texts.joined(layout.names[at] for at in used.tolist())
+        passed[moved] |= texts.any_of(one.patterns, raw, starts, stopped)[which]
+    return passed
 
 
 def _of_commits(history: History, changes: Mask) -> Mask:

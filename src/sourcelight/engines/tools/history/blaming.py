@@ -250,7 +250,7 @@ def ownership(arguments: Arguments, context: CallContext) -> Answer:
         "exact": pa.array(proven),
     }
     order = np.lexsort((_ranks(people)[person], -lines, path, history))
-    facts = _facts(histories, people, depth) | {"inexact_files": owned.inexact, "left_out_files": owned.left_out}
+    facts = _facts(histories, people) | {"inexact_files": owned.inexact, "left_out_files": owned.left_out}
     made = columns.table("ownership", table, count).take(pa.array(order))
     notices = (*histories.notices, *people.join_notices(person.tolist()), *_said(owned))
     return Answer("ownership", made, facts, histories.complete, notices)
@@ -328,7 +328,7 @@ def bus_factor(arguments: Arguments, context: CallContext) -> Answer:
     )
     bot_lines = int(owned.lines[bots].sum()) if len(bots) else 0
     said = (f"{bot_lines:,} lines of bots are left out; {BOT_RULE}.",) if bot_lines else ()
-    facts = _facts(histories, people, depth)
+    facts = _facts(histories, people)
     facts["drill_down"]["columns"].pop("authors")
     table = columns.table(
         "bus_factor", {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}, len(rows)
@@ -361,7 +361,7 @@ def survival(arguments: Arguments, context: CallContext) -> Answer:
             rows.append((opened.name, year, int(added[born == year].sum()), living, living / whole, proven))
     names = ("repository", "year", "added", "alive", "share", "exact")
     table = columns.table("survival", {name: [row[at] for row in rows] for at, name in enumerate(names)}, len(rows))
-    facts = _facts(histories, people, 1)
+    facts = _facts(histories, people)
     facts["drill_down"] = {
         "call": "ownership",
         "arguments": {"path": top} if top else {},
@@ -380,13 +380,12 @@ def _opened(call: str, arguments: Arguments, context: CallContext) -> Histories:
     return open_histories(call, context, [arguments["repo"]], [revision] if revision else ())
 
 
-def _facts(histories: Histories, people: People, depth: int) -> dict[str, Any]:
+def _facts(histories: Histories, people: People) -> dict[str, Any]:
     commits = {opened.name: opened.commits[0] for opened in histories.opened}
     drill = {
         "call": "commit_search",
         "arguments": {"revisions": list(commits.values())},
         "columns": {"repos": "repository", "authors": "author", "files": "path"},
-        "depth": depth,
     }
     facts: dict[str, Any] = {"commits": commits, "drill_down": drill}
     aliases = people.aliases

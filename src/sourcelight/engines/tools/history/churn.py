@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from sourcelight.core.batches.answers import Answer
 from sourcelight.core.batches.ordering import group_order
+from sourcelight.engines.history.subtrees import Layout
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.counting import Sums, chosen, facts_of, key_columns, keyed, together
 from sourcelight.engines.tools.history.filters import Dates
@@ -29,10 +30,10 @@ def _by(arguments: Arguments) -> list[str]:
 
 def _find(arguments: Arguments, context: CallContext) -> Part:
     period_of(CALL, _by(arguments))
-    return part_of(CALL, arguments, context, lambda opened, dates: _sums(opened, arguments, dates))
+    return part_of(CALL, arguments, context, lambda opened, dates: _sums(opened, arguments, dates, context))
 
 
-def _sums(opened: Opened, arguments: Arguments, dates: Dates) -> Sums:
+def _sums(opened: Opened, arguments: Arguments, dates: Dates, context: CallContext) -> Sums:
     """Changed lines of one repository by author, period and place."""
     by = _by(arguments)
     people = People(CALL, arguments)
@@ -43,7 +44,8 @@ def _sums(opened: Opened, arguments: Arguments, dates: Dates) -> Sums:
     persons = people.of_identities(opened)[commits.author[of]]
     place, places = None, [""]
     if _PLACES & set(by):
-        place, places = _places(opened, changes.path[kept], arguments.get("depth", 1) if "directory" in by else None)
+        layout = opened.layout(context)
+        place, places = _places(layout, layout.path[kept], arguments.get("depth", 1) if "directory" in by else None)
     codes, keys = keyed(persons, commits.commit_time[of], period_of(CALL, by), place)
     count = len(keys[0])
     values = {
@@ -55,11 +57,10 @@ def _sums(opened: Opened, arguments: Arguments, dates: Dates) -> Sums:
     return Sums(people.met, keys, values, places, int((changes.additions[kept] < 0).sum()))
 
 
-def _places(opened: Opened, paths: Any, depth: int | None) -> tuple[Numbers, list[str]]:
+def _places(layout: Layout, paths: Any, depth: int | None) -> tuple[Numbers, list[str]]:
     """Numbers of the folders (of the files, without a depth) of some paths, and the names that they are of."""
-    known = opened.history.paths
     used, which = np.unique(paths, return_inverse=True)
-    texts = [known.text(at) for at in used.tolist()]
+    texts = [layout.text(at) for at in used.tolist()]
     names: dict[str, int] = {}
     of_used = [names.setdefault(text, len(names)) for text in (texts if depth is None else directories(texts, depth))]
     return np.array(of_used or [0], np.int64)[which], list(names) or [""]
@@ -96,7 +97,6 @@ def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # 
     drill = {"authors": "author"} if "author" in by else {}
     drill |= {"files": "directory"} if "directory" in by else {"files": "path"} if "path" in by else {}
     facts = facts_of(arguments, part, people, by, period, drill)
-    facts["drill_down"]["depth"] = arguments.get("depth", 1)
     made = columns.table("churn", table, count).take(pa.array(order))
     return Answer("churn", made, facts, part.complete and not unknown, tuple(notices))
 

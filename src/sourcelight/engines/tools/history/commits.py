@@ -57,7 +57,8 @@ def _find(arguments: Arguments, context: CallContext) -> Part:
     found: list[tuple[Opened, Ints]] = []
     for opened in histories.opened:
         try:
-            numbers = find_commits(opened.history, query, lambda: context.cancellation.cancelled)
+            layout = opened.layout(context) if query.files.paths else None
+            numbers = find_commits(opened.history, query, lambda: context.cancellation.cancelled, layout=layout)
         except Halted:
             context.cancellation.check()
             raise

@@ -54,7 +54,7 @@ def _sums(opened: Opened, people: People, period: str | None, dates: Dates, cont
         "co_authored": total(codes[len(kept) :], np.ones(len(co_people)), count),
         "additions": total(own, additions[kept], count),
         "deletions": total(own, deletions[kept], count),
-        "files": count_distinct(of[of >= 0], history.changes.path[of >= 0].astype(np.int64), count),
+        "files": count_distinct(of[of >= 0], opened.layout(context).path[of >= 0], count),
         "first": first,
         "last": last,
     }

@@ -16,6 +16,7 @@ from sourcelight.engines.history import History
 from sourcelight.engines.history.blame.mixing import is_binary, line_count
 from sourcelight.engines.history.search.commits import changes_passing
 from sourcelight.engines.history.search.model import Files
+from sourcelight.engines.history.subtrees import Layout
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.counting import chosen
 from sourcelight.engines.tools.history.filters import Dates, files_of
@@ -53,10 +54,11 @@ def _hot_files(opened: Opened, wanted: Files, dates: Dates, arguments: Arguments
     history = opened.history
     changes = history.changes
     mask = chosen(opened, *dates)[changes.commit]
-    passing = changes_passing(history, wanted)
+    layout = opened.layout(context)
+    passing = changes_passing(history, wanted, layout=layout)
     kept = np.flatnonzero(mask if passing is None else mask & passing)
-    newest, tree, places = _today(opened)
-    of = places[newest[changes.path[kept]]]
+    newest, tree, places = _today(opened, layout)
+    of = places[newest[layout.path[kept]]]
     kept, of = kept[of >= 0], of[of >= 0]
     used, codes = np.unique(of, return_inverse=True)
     count = len(used)
@@ -108,22 +110,24 @@ hotspots = Parted(_hot, _join_hot)
 
 
 def _coupled(arguments: Arguments, context: CallContext) -> Part:
-    return part_of(COUPLING, arguments, context, lambda opened, dates: _pairs(opened, arguments, dates))
+    return part_of(COUPLING, arguments, context, lambda opened, dates: _pairs(opened, arguments, dates, context))
 
 
-def _pairs(opened: Opened, arguments: Arguments, dates: Dates) -> tuple[list[tuple[Any, ...]], int]:
+def _pairs(
+    opened: Opened, arguments: Arguments, dates: Dates, context: CallContext
+) -> tuple[list[tuple[Any, ...]], int]:
     """Pairs of files of one repository, and how many commits have too many files to count."""
     least, degree = arguments.get("minCommits", 5), arguments.get("minDegree", 0.3)
     most = arguments.get("maxFiles", _LARGE)
-    history = opened.history
-    newest, tree, places = _today(opened)
+    history, layout = opened.history, opened.layout(context)
+    newest, tree, places = _today(opened, layout)
     starts = history.commits.change_starts
     together: Counter[tuple[int, int]] = Counter()
     alone: Counter[int] = Counter()
     latest: dict[tuple[int, int], int] = {}
     skipped = 0
     numbers = np.flatnonzero(chosen(opened, *dates) & (np.diff(starts) > 0))
-    files = places[newest[history.changes.path]].tolist()
+    files = places[newest[layout.path]].tolist()
     sizes, low = np.diff(starts)[numbers].tolist(), starts[numbers].tolist()
     for number, size, begin in zip(numbers.tolist(), sizes, low, strict=True):
         of = sorted({file for file in files[begin : begin + size] if file >= 0})
@@ -176,22 +180,18 @@ def _drill(echoed: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _today(opened: Opened) -> tuple[Numbers, Tree, Numbers]:
+def _today(opened: Opened, layout: Layout) -> tuple[Numbers, Tree, Numbers]:
     """The newest name of each path (by number), today's files, and the place of each path among these or -1."""
     history = opened.history
-    newest = np.arange(len(history.paths) or 1)
+    newest = np.arange(len(layout.names) or 1)
     with ObjectReader(opened.repository) as reader:
         tree = reader.tree(opened.commits[0])
-    known = history.paths.numbers
-    places = np.full(len(newest), -1, np.int64)
-    for at, path in enumerate(tree.paths):
-        number = known.get(path)
-        if number is not None:
-            places[number] = at
+    today = {path: at for at, path in enumerate(tree.paths)}
+    places = np.array([today.get(path, -1) for path in layout.names] or [-1], np.int64)
     changes = history.changes
     renamed = np.flatnonzero((changes.status == ord("R")) & opened.mask[changes.commit])
     # From the newest rename back, so that each older name leads to the last one; a name that is in use stays its own.
-    olds, news = changes.old_path[renamed[::-1]].tolist(), changes.path[renamed[::-1]].tolist()
+    olds, news = layout.old_path[renamed[::-1]].tolist(), layout.path[renamed[::-1]].tolist()
     for old, new in zip(olds, news, strict=True):
         if places[old] < 0 and newest[old] == old:
             newest[old] = newest[new]

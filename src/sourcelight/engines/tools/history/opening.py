@@ -13,6 +13,7 @@ from sourcelight.core.batches.answers import CallProgress
 from sourcelight.core.errors import CallError, IndexFault, RevisionNotFound
 from sourcelight.engines.history import History, HistoryProgress, HistoryStore
 from sourcelight.engines.history.snapshot import Mask
+from sourcelight.engines.history.subtrees import Layout, layout_of
 from sourcelight.engines.tools.history.filters import Dates, dates_of
 from sourcelight.engines.tools.model import Arguments, CallContext
 from sourcelight.engines.tools.parting import Part
@@ -44,6 +45,10 @@ class Opened:
         for commit in self.without:
             mask = mask & ~self.history.reachable(commit)
         return mask
+
+    def layout(self, context: CallContext) -> Layout:
+        """Paths of all changes, those of merged subtrees where they were merged to."""
+        return layout_of(self.history, self.repository, self.commits[0], context.cancellation)
 
 
 @dataclass(slots=True)

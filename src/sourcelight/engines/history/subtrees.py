@@ -1,0 +1,156 @@
+"""Where the files of merged subtrees stand: a commit of another history names its paths from another root.
+
+``git subtree`` and merges of unrelated histories bring commits whose trees have the files of a library at the top,
+while the merge has them in a directory. Here each such commit gets the directory that the first merge of it put its
+files into, found by equal contents on both sides of the merge.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.errors import RepositoryError, RevisionNotFound
+from sourcelight.engines.history.snapshot import History, Ints, Mask
+from sourcelight.repos import ObjectReader, Repository
+
+_CHECK_EVERY = 5_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """Paths of changes as the trees of the newest commit's line of history have them.
+
+    Attributes
+    ----------
+    names
+        Paths by number: those of the history first.
+    path, old_path
+        Number of the path of each change, and of its path before the change.
+    moved
+        Whether a change is of a commit whose own paths have another root.
+    """
+
+    names: Sequence[bytes]
+    path: Ints
+    old_path: Ints
+    moved: Mask
+
+    def text(self, number: int) -> str:
+        """Give a path as text, invalid UTF-8 as U+FFFD."""
+        return self.names[number].decode("utf-8", "replace")
+
+
+def layout_of(
+    history: History, repository: Repository, commit: str, cancellation: Cancellation | None = None
+) -> Layout:
+    """Find the paths of all changes behind a commit; kept as long as the snapshot of the history.
+
+    Parameters
+    ----------
+    history
+        Holds `commit`.
+    repository
+        Where the trees of merges are read.
+    commit
+        40 hex digits.
+    cancellation
+        Checked every few thousand commits.
+
+    Raises
+    ------
+    KeyError
+        If the history does not hold the commit.
+    Cancelled
+        After ``cancellation.cancel()``.
+    """
+    return history.memory(f"layout of {commit}", lambda: _layout(history, repository, commit, cancellation))
+
+
+def _layout(history: History, repository: Repository, commit: str, cancellation: Cancellation | None) -> Layout:
+    changes = history.changes
+    prefixes = _prefixes(history, repository, commit, cancellation)
+    path, old_path = changes.path.astype(np.int64), changes.old_path.astype(np.int64)
+    moved = np.zeros(len(changes), np.bool_)
+    if not prefixes:
+        return Layout(history.paths, path, old_path, moved)
+    names, numbers = list(history.paths), dict(history.paths.numbers)
+
+    def number_of(name: bytes) -> int:
+        if name not in numbers:
+            numbers[name] = len(names)
+            names.append(name)
+        return numbers[name]
+
+    starts = history.commits.change_starts
+    for of, prefix in prefixes.items():
+        for at in range(int(starts[of]), int(starts[of + 1])):
+            path[at] = number_of(prefix + history.paths[path[at]])
+            old_path[at] = number_of(prefix + history.paths[old_path[at]])
+            moved[at] = True
+    return Layout(names, path, old_path, moved)
+
+
+def _prefixes(
+    history: History, repository: Repository, commit: str, cancellation: Cancellation | None
+) -> dict[int, bytes]:
+    """The directory of each commit that has one, with a slash at its end."""
+    reached = np.flatnonzero(history.reachable(commit)).tolist()
+    commits = history.commits
+    bounds, flat = commits.parent_starts.tolist(), commits.parents.tolist()
+    parents = {number: [at for at in flat[bounds[number] : bounds[number + 1]] if at >= 0] for number in reached}
+    roots = [number for number in reached if not parents[number]]
+    if len(roots) < 2:
+        return {}
+    first = reached[-1] if history.position(commit) is None else history.position(commit)
+    while first is not None and parents[first]:
+        first = parents[first][0]
+    own: set[int] = set()
+    merges: list[tuple[int, int]] = []
+    for done, number in enumerate(reached):
+        if cancellation is not None and done % _CHECK_EVERY == 0:
+            cancellation.check()
+        if number == first or any(parent in own for parent in parents[number]):
+            own.add(number)
+            merges += [(number, parent) for parent in parents[number] if parent not in own]
+    found: dict[int, bytes] = {}
+    met: set[int] = set()
+    with ObjectReader(repository) as reader:
+        # The oldest merge first: a commit belongs where it was put when it came.
+        for merge, parent in merges:
+            if cancellation is not None:
+                cancellation.check()
+            prefix = None
+            waiting = [parent]
+            while waiting:
+                number = waiting.pop()
+                if number in met:
+                    continue
+                met.add(number)
+                if prefix is None:
+                    prefix = _directory(reader, history.oid(merge), history.oid(parent))
+                if prefix:
+                    found[number] = prefix
+                waiting += parents[number]
+    return found
+
+
+def _directory(reader: ObjectReader, merge: str, parent: str) -> bytes:
+    """The directory of a merge that has most of the files of a parent under their names; empty for the top."""
+    try:
+        whole, part = reader.tree(merge), reader.tree(parent)
+    except (RepositoryError, RevisionNotFound):  # too large, or missing from the clone: its paths stay as they are
+        return b""
+    places: defaultdict[bytes, list[bytes]] = defaultdict(list)
+    for at, path in enumerate(part.paths):
+        places[part.blob_id(at)].append(path)
+    votes: Counter[bytes] = Counter()
+    for at, path in enumerate(whole.paths):
+        for own in places.get(whole.blob_id(at), ()):
+            if path == own or path.endswith(b"/" + own):
+                votes[path[: len(path) - len(own)]] += 1
+    return min(votes, key=lambda prefix: (-votes[prefix], len(prefix), prefix), default=b"")
