@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from sourcelight.core.query import build as q
     from sourcelight.core.query import parse as parse_query
     from sourcelight.display.frames import columns_of
+    from sourcelight.display.frames.readers import read_matches
     from sourcelight.display.frames.sql import sql
     from sourcelight.lab import plots, reports
     from sourcelight.lab.accessor import compare_results
@@ -101,6 +102,7 @@ _ELSEWHERE = {
     "parse_query": ("sourcelight.core.query", "parse"),
     "plots": ("sourcelight.lab.plots", ""),
     "q": ("sourcelight.core.query.build", ""),
+    "read_matches": ("sourcelight.display.frames.readers", "read_matches"),
     "reports": ("sourcelight.lab.reports", ""),
     "sql": ("sourcelight.display.frames.sql", "sql"),
 }
@@ -161,6 +163,7 @@ __all__ = [
     "parse_query",
     "plots",
     "q",
+    "read_matches",
     "record",
     "replay",
     "reports",

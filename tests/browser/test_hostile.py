@@ -110,7 +110,7 @@ def views(code: sl.Client, folder: Path) -> Views:
         made.take(name, result)
         frames = [getattr(result, kind) for kind in ("matches", "skipped", "filters", "repositories")]
         made.frames[name] = "".join(map(_of_pandas, frames))
-        result.to_csv(folder / f"{name}.csv")
+        result.to_csv(folder / f"{name}.csv", spreadsheet=True)
         made.files.append(folder / f"{name}.csv")
     made.take("many", code.search_many({ACT: "light", "other": "lamp"}))
     made.take("explained", code.explain(f"light {ACT} repo:{ACT}"))

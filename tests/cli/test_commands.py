@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import csv
+import io
 import json
 import os
 import re
@@ -117,6 +119,23 @@ def test_files_hold_every_match(run: Run, folder: Path, tmp_path: Path, form: st
     else:
         assert len(file.read_text(encoding="utf-8").splitlines()) == 33 + (form == "csv")
     assert [path.name for path in tmp_path.iterdir()] == [file.name]
+
+
+def test_csv_is_for_programs_unless_it_is_for_a_spreadsheet(run: Run, tmp_path: Path) -> None:
+    RepositoryBuilder(tmp_path / "src" / "one").commit({"=a.txt": "=needle()\n\tneedle\n"})
+    for options in ((), ("--count-by", "path")):
+        found = []
+        for extra in ((), ("--spreadsheet",)):
+            status, out, err = run("search", "needle", tmp_path / "src", "--format", "csv", *options, *extra)
+            assert (status, err) == (0, "")
+            found.append(list(csv.DictReader(io.StringIO(out, newline=""))))
+        plain, safe = found
+        assert {row["path"] for row in plain} == {"=a.txt"}
+        assert {row["path"] for row in safe} == {"'=a.txt"}
+        assert [row.get("line") for row in plain] in ([None], ["=needle()", "\tneedle"])
+    status, _, err = run("search", "needle", tmp_path / "src", "--spreadsheet")
+    assert status == 2
+    assert "--spreadsheet is for CSV, and the answer is written as table" in err
 
 
 def test_a_table_can_go_into_a_file(run: Run, folder: Path, tmp_path: Path) -> None:

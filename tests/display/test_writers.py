@@ -82,9 +82,9 @@ def test_json_lines_leave_out_nulls_and_write_times_in_utc() -> None:
 
 
 @pytest.mark.parametrize("start", list("=+-@\t\r\n"))
-def test_no_csv_cell_is_a_formula(start: str) -> None:
+def test_no_csv_cell_for_a_spreadsheet_is_a_formula(start: str) -> None:
     out = io.BytesIO()
-    writer = MatchWriter(out, "csv")
+    writer = MatchWriter(out, "csv", spreadsheet=True)
     writer.write(lines(f"{start}repo", f"{start}path", [(1, f'{start}cmd|"/c calc"!A1', [(0, 1)])]))
     writer.finish()
     row = next(csv.DictReader(io.StringIO(out.getvalue().decode(), newline="")))

@@ -185,6 +185,13 @@ def search(
             help="Print counts by these columns instead of matches: repository, language, path; commas between.",
         ),
     ] = None,
+    spreadsheet: Annotated[
+        bool,
+        typer.Option(
+            "--spreadsheet",
+            help="With CSV, put an apostrophe in front of text that a spreadsheet would run as a formula.",
+        ),
+    ] = False,
     timeout: Annotated[
         Optional[float],  # noqa: UP045 - see Paths
         typer.Option(min=0.001, help="Longest time to search, in seconds.  [default: no limit; a service's own]"),
@@ -211,6 +218,7 @@ def search(
             count_by=count_by,
             timeout_s=timeout,
             worktree=worktree,
+            spreadsheet=spreadsheet,
         ),
     )
 

@@ -37,6 +37,7 @@ class Asked:
     count_by: str | None = None
     timeout_s: float | None = None
     worktree: bool = False
+    spreadsheet: bool = False
 
     @property
     def written_as(self) -> str:
@@ -76,6 +77,8 @@ def search(query: str, asked: Asked) -> int:
     form = asked.written_as
     if form == "parquet" and not asked.output and sys.stdout.isatty():
         raise typer.BadParameter("parquet is binary: give a file with -o, or send standard output somewhere")
+    if asked.spreadsheet and form != "csv":
+        raise typer.BadParameter(f"--spreadsheet is for CSV, and the answer is written as {form}")
     if asked.count_by is not None:
         columns = asked.columns
         with opened(asked) as client:
@@ -129,12 +132,13 @@ def _table(client: Client, query: str, asked: Asked) -> int:
 
 def _export(client: Client, query: str, form: str, asked: Asked) -> int:
     line = StatusLine()
-    target: Any = asked.output or (_Visible(sys.stdout) if sys.stdout.isatty() else sys.stdout.buffer)
+    target: Any = asked.output or _binary_target()
     try:
         export = client.search_to(
             target,
             query,
             format=form,
+            spreadsheet=asked.spreadsheet,
             pattern_type=asked.pattern_type,
             timeout_s=asked.timeout_s,
             progress=_shown(line),
@@ -167,12 +171,10 @@ def _count(client: Client, query: str, columns: list[str], form: str, asked: Ask
     if form == "table":
         with _opened(asked.output) as file:
             print_table(list(frame.columns), frame.itertuples(index=False), file)
-    elif form == "parquet":
-        frame.to_parquet(asked.output or sys.stdout.buffer, index=False)
-    elif form == "csv":
-        frame.to_csv(asked.output or _text_target(), index=False)
     else:
-        frame.to_json(asked.output or _text_target(), orient="records", lines=True, force_ascii=False)
+        from sourcelight.display.frames.exports import write_frame
+
+        write_frame(frame, asked.output or _binary_target(), form, spreadsheet=asked.spreadsheet)
     for warning in noted:
         say(f"limited: {warning.message}")
     return DONE
@@ -205,8 +207,8 @@ class _Visible(io.RawIOBase):
         self._terminal.flush()
 
 
-def _text_target() -> Any:
-    return _Visible(sys.stdout) if sys.stdout.isatty() else sys.stdout
+def _binary_target() -> Any:
+    return _Visible(sys.stdout) if sys.stdout.isatty() else sys.stdout.buffer
 
 
 class _Standard:

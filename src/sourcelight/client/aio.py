@@ -260,6 +260,7 @@ class AsyncClient(Methods):
         query: QueryText,
         *,
         format: str | None = None,  # noqa: A002 - the name users type
+        spreadsheet: bool = False,
         pattern_type: str = "standard",
         display: int = -1,
         chunk_matches: bool = False,
@@ -281,7 +282,15 @@ class AsyncClient(Methods):
         query
             What to search for; the other parameters are those of `search`.
         format
-            ``jsonl``, ``csv`` or ``parquet``; None: by the ending of the path.
+            ``jsonl``, ``csv`` or ``parquet``; None: by the ending of the path. Each has the text as it is, and
+            `sourcelight.read_matches` gives the frame back.
+        spreadsheet
+            With CSV, whether the file is for people who open it in a spreadsheet: see `SearchResult.to_csv`.
+
+        Raises
+        ------
+        ValueError
+            For an unknown format, and for `spreadsheet` with another format than CSV.
         """
         from sourcelight.display.frames.writers import MatchWriter
 
@@ -296,7 +305,7 @@ class AsyncClient(Methods):
             timeout_s=timeout_s,
         )
         run.held = None  # a file that is stopped holds whole parts only
-        writer = MatchWriter(target, format, served=bool(self.services))
+        writer = MatchWriter(target, format, served=bool(self.services), spreadsheet=spreadsheet)
         self._last_export = None
 
         async def write(event: MatchBatch) -> None:

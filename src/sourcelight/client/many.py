@@ -86,8 +86,8 @@ class ManyResult(SearchResult):
         """DataFrame as of a `SearchResult`, with the `name` of the search in front, one search after another."""
         return to_pandas(self.table, (NAME, *self._columns), self.attrs)
 
-    def _write(self, target: Any, kind: str) -> None:
-        writer = MatchWriter(target, kind, named=True, served=self._served)
+    def _write(self, target: Any, kind: str, *, spreadsheet: bool = False) -> None:
+        writer = MatchWriter(target, kind, named=True, served=self._served, spreadsheet=spreadsheet)
         try:
             for batch in self.table.to_batches():
                 writer.write(batch)

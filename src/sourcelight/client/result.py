@@ -251,15 +251,25 @@ class SearchResult:
         self._write(target, "parquet")
 
     def to_jsonl(self, target: str | os.PathLike[str] | IO[bytes]) -> None:
-        """Write `matches` as one JSON object per line; nulls are left out."""
+        """Write `matches` as one JSON object per line; nulls are left out. `sourcelight.read_matches` reads it."""
         self._write(target, "jsonl")
 
-    def to_csv(self, target: str | os.PathLike[str] | IO[bytes]) -> None:
-        """Write `matches` as CSV; cells that a spreadsheet would run get an apostrophe in front."""
-        self._write(target, "csv")
+    def to_csv(self, target: str | os.PathLike[str] | IO[bytes], *, spreadsheet: bool = False) -> None:
+        """Write `matches` as CSV; `sourcelight.read_matches` gives the same frame back.
 
-    def _write(self, target: str | os.PathLike[str] | IO[bytes], kind: str) -> None:
-        writer = MatchWriter(target, kind, served=self._served)
+        Parameters
+        ----------
+        target
+            Path, or an open binary file.
+        spreadsheet
+            Whether the file is for people who open it in a spreadsheet: text that begins with ``= + - @``, a tab or a
+            line end then gets an apostrophe in front, so that nothing that someone committed runs as a formula.
+            Such a file is no longer the same text.
+        """
+        self._write(target, "csv", spreadsheet=spreadsheet)
+
+    def _write(self, target: str | os.PathLike[str] | IO[bytes], kind: str, *, spreadsheet: bool = False) -> None:
+        writer = MatchWriter(target, kind, served=self._served, spreadsheet=spreadsheet)
         try:
             for batch in self._batches:
                 writer.write(batch)

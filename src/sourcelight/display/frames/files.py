@@ -6,8 +6,11 @@ import os
 import tempfile
 from pathlib import Path
 
-FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""With these at its start, a spreadsheet runs a text as a formula, or does so once it stripped blanks."""
+FORMULA_SIGNS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r", "\n")
+"""With these at its start, a spreadsheet runs a text as a formula, or does so once it stripped blanks.
+
+Those of double width are taken for the plain ones where East Asian input is set (OWASP, CSV injection).
+"""
 
 
 def write_text(text: str, path: str | os.PathLike[str]) -> None:

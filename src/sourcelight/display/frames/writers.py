@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import IO, Any, Literal, Protocol
 
 from sourcelight.core.batches.schema import SERVICE, Column
-from sourcelight.display.frames.files import FORMULA_SIGNS
+from sourcelight.display.frames.exports import write_csv, write_json_lines
 from sourcelight.display.frames.schema import NAME
-from sourcelight.display.frames.tables import SHOWN, list_values, pandas_metadata, shown_table
+from sourcelight.display.frames.tables import SHOWN, pandas_metadata, shown_table
 
 Format = Literal["jsonl", "csv", "parquet"]
 FORMATS: tuple[Format, ...] = ("jsonl", "csv", "parquet")
 _ENDINGS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
-_FORMULA = "^([" + "".join(FORMULA_SIGNS).replace("-", r"\-") + "])"
 _GROUP_ROWS = 100_000
 _GROUP_BYTES = 32 << 20
 
@@ -55,64 +54,32 @@ class Encoder(Protocol):
 class JsonLines:
     """One JSON object per row; a key that is missing in a row is null. Times are RFC 3339 in UTC."""
 
-    def __init__(self, file: IO[bytes], *, first: Sequence[Column] = ()) -> None:
+    def __init__(self, file: IO[bytes], *, first: Sequence[Column] = (), spreadsheet: bool = False) -> None:
+        _refuse(spreadsheet, "jsonl")
         self._file = file
         self._first = first
 
     def write(self, batch: Any) -> None:
         """Write the rows of a batch."""
-        import orjson
-
-        table = shown_table([batch], self._first)
-        names = [n for n in table.column_names if table.column(n).null_count < len(table)]
-        columns = [_values(table.column(n)) for n in names]
-        option = orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z
-        lines = (
-            orjson.dumps({n: v for n, v in zip(names, row, strict=True) if v is not None}, option=option)
-            for row in zip(*columns, strict=True)
-        )
-        self._file.writelines(lines)
+        write_json_lines(shown_table([batch], self._first), self._file)
 
     def finish(self, metadata: Mapping[str, str]) -> None:
         """Nothing belongs at the end."""
 
 
-def _values(column: Any) -> list[Any]:
-    """Python values of a column; lists and dictionaries in a way that makes no Arrow scalar per row."""
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if pa.types.is_list(column.type):
-        return list_values(column)
-    values: list[Any] = column.to_pylist()
-    return values
-
-
 class Csv:
-    """Comma-separated values, UTF-8, one header row; lists are numbers with blanks between them.
+    """Comma-separated values as of `write_csv`, one header row."""
 
-    Text that starts with ``= + - @``, a tab or a line end gets an apostrophe in front, so that no spreadsheet runs
-    what someone committed. Null is an empty cell.
-    """
-
-    def __init__(self, file: IO[bytes], *, first: Sequence[Column] = ()) -> None:
+    def __init__(self, file: IO[bytes], *, first: Sequence[Column] = (), spreadsheet: bool = False) -> None:
         self._file = file
         self._first = first
+        self._spreadsheet = spreadsheet
         self._header = True
 
     def write(self, batch: Any) -> None:
         """Write the rows of a batch."""
-        import pyarrow as pa
-        from pyarrow import csv
-
         table = shown_table([batch], self._first)
-        columns = [_cells(c) for c in table.columns]
-        csv.write_csv(
-            pa.table(columns, names=table.column_names),
-            self._file,
-            csv.WriteOptions(include_header=self._header, quoting_style="needed"),
-        )
+        write_csv(table, self._file, header=self._header, spreadsheet=self._spreadsheet)
         self._header = False
 
     def finish(self, metadata: Mapping[str, str]) -> None:  # noqa: ARG002 - the format has no place for it
@@ -123,33 +90,16 @@ class Csv:
             self.write(pa.record_batch([], schema=pa.schema([])))
 
 
-def _cells(column: Any) -> Any:
-    """A column as what CSV can hold, formulas made harmless."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    kind = column.type
-    if pa.types.is_list(kind):
-        texts = [None if v is None else " ".join(map(str, v)) for v in _values(column)]
-        return pa.chunked_array([pa.array(texts, pa.string())])
-    if pa.types.is_timestamp(kind):
-        return pc.strftime(column.cast(pa.timestamp("s", tz="UTC"), safe=False), format="%Y-%m-%dT%H:%M:%SZ")
-    if pa.types.is_dictionary(kind):
-        column = column.cast(pa.string())
-    if pa.types.is_string(column.type):
-        return pc.replace_substring_regex(column, pattern=_FORMULA, replacement=r"'\1")
-    return column
-
-
 class Parquet:
     """Parquet with the schema of a frame of matches; rows are grouped by 100,000 or by 32 MB of memory.
 
     pandas reads it with the dtypes of the frame, and with its `attrs`.
     """
 
-    def __init__(self, file: IO[bytes], *, first: Sequence[Column] = ()) -> None:
+    def __init__(self, file: IO[bytes], *, first: Sequence[Column] = (), spreadsheet: bool = False) -> None:
         import pyarrow.parquet as pq
 
+        _refuse(spreadsheet, "parquet")
         self._first = first
         columns = (*first, *SHOWN)
         self._schema = shown_table([], first).schema.with_metadata(pandas_metadata(columns))
@@ -183,6 +133,11 @@ class Parquet:
         self._writer.close()
 
 
+def _refuse(spreadsheet: bool, format: Format) -> None:  # noqa: A002, FBT001 - what the caller was given
+    if spreadsheet:
+        raise ValueError(f"spreadsheet=True is for csv, not for {format}: no spreadsheet runs a cell of that")
+
+
 _ENCODERS: dict[Format, type[JsonLines | Csv | Parquet]] = {"jsonl": JsonLines, "csv": Csv, "parquet": Parquet}
 
 
@@ -199,6 +154,13 @@ class MatchWriter:
         Whether batches have the name of their search in a first column `name`.
     served
         Whether they have the service that each row is of in a column `service` in front of the rest.
+    spreadsheet
+        Whether cells of CSV that a spreadsheet would run get an apostrophe in front.
+
+    Raises
+    ------
+    ValueError
+        For an unknown format, and for `spreadsheet` with another format than CSV.
     """
 
     def __init__(
@@ -208,6 +170,7 @@ class MatchWriter:
         *,
         named: bool = False,
         served: bool = False,
+        spreadsheet: bool = False,
     ) -> None:
         self.path = ""
         self.rows = 0
@@ -215,6 +178,7 @@ class MatchWriter:
         if isinstance(target, (str, os.PathLike)):
             path = Path(target).expanduser()
             kind = format_of(str(path), format)
+            _refuse(spreadsheet and kind != "csv", kind)
             self._temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
             self._file: IO[bytes] = self._temporary.open("wb")
             self.path = str(path)
@@ -222,7 +186,7 @@ class MatchWriter:
             kind = format_of("", format)
             self._file = target
         first = (*((NAME,) if named else ()), *((SERVICE,) if served else ()))
-        self._encoder: Encoder = _ENCODERS[kind](self._file, first=first)
+        self._encoder: Encoder = _ENCODERS[kind](self._file, first=first, spreadsheet=spreadsheet)
         self._open = True
 
     def write(self, batch: Any) -> None:

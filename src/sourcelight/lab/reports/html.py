@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from sourcelight.core.markup import escape
+from sourcelight.display.frames.exports import harmless
 from sourcelight.lab.reports.cells import heading, how_many, is_number, shown_rows, stays_whole, written
 from sourcelight.lab.reports.figures import saved
 from sourcelight.lab.reports.model import Figure, Number, Section, Table
@@ -133,12 +134,18 @@ def _table(table: Table, level: int) -> str:
         return above
     head = "".join(f'<th scope="col"{_aligned(c in numeric)}>{escape(heading(c))}</th>' for c in columns)
     body = "".join(
-        "<tr>" + "".join(f"<td{_class(row[c], c)}>{_broken(written(row[c], c))}</td>" for c in columns) + "</tr>"
+        "<tr>" + "".join(f"<td{_class(row[c], c)}>{_broken(_cell(row[c], c))}</td>" for c in columns) + "</tr>"
         for row in rows
     )
     # A part that scrolls sideways has to be reached by keyboard, and has a name then.
     wide = f'<div class="sl-wide" tabindex="0" role="group" aria-label="{escape(table.title)}">'
     return f"{above}{wide}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+
+
+def _cell(value: object, column: str) -> str:
+    """What a cell shows; a table of a page is pasted into spreadsheets, which run text that begins like a formula."""
+    text = written(value, column)
+    return text if is_number(value) else harmless(text)
 
 
 def _broken(text: str) -> str:

@@ -138,15 +138,34 @@ class Report:
 
         return print_page(self.to_html(), path)
 
-    def save_tables(self, folder: str | os.PathLike[str], format: str = "csv") -> list[str]:  # noqa: A002 - the name users type
+    def save_tables(
+        self,
+        folder: str | os.PathLike[str],
+        format: str = "csv",  # noqa: A002 - the name users type
+        *,
+        spreadsheet: bool = True,
+    ) -> list[str]:
         """Write each table and source to a file of `folder`, and give the paths.
 
-        `format` is ``csv``, in which no cell runs as a formula, ``parquet`` or ``jsonl``.
+        Parameters
+        ----------
+        folder
+            Where to; made if it is missing.
+        format
+            ``csv``, ``parquet`` or ``jsonl``.
+        spreadsheet
+            Whether cells of CSV that a spreadsheet would run as a formula get an apostrophe in front, as these files
+            are opened by people. False: the text as it is. Parquet and JSON Lines always have the text as it is.
+
+        Raises
+        ------
+        ValueError
+            For a format that is not known.
         """
         from sourcelight.lab.reports.files import save
 
         frames = {"summary": self.summary.astype({"value": "str"}), **self.tables, **self.sources}
-        return [save(frame, name, folder, format) for name, frame in frames.items()]
+        return [save(frame, name, folder, format, spreadsheet=spreadsheet) for name, frame in frames.items()]
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{n.name} {_number(n.value)}" for n in self.numbers[:6])

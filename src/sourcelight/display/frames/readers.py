@@ -1,0 +1,135 @@
+"""Reads files of matches back into the frame that they were written from."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sourcelight.core.batches.schema import MATCHES, SERVICE, Column, arrow_type
+from sourcelight.display.frames.schema import NAME
+from sourcelight.display.frames.tables import to_pandas
+from sourcelight.display.frames.writers import format_of
+
+_COLUMNS: Mapping[str, Column] = {column.name: column for column in (NAME, SERVICE, *MATCHES)}
+_NUMBERS = {"int32", "int64", "bool"}
+
+
+def read_matches(path: str | os.PathLike[str], format: str | None = None) -> Any:  # noqa: A002 - the name users type
+    """DataFrame of a file of matches, with the columns, dtypes and values of the frame that was written.
+
+    A file that was written with ``spreadsheet=True`` is read with its apostrophes.
+
+    Parameters
+    ----------
+    path
+        File that `Client.search_to`, or `to_csv`, `to_jsonl` or `to_parquet` of a result, wrote.
+    format
+        ``jsonl``, ``csv`` or ``parquet``; None: by the ending of the path.
+
+    Returns
+    -------
+    DataFrame
+        Columns as of ``columns_of("matches")``, behind ``name`` and ``service`` where the file has them. `attrs` are
+        those of the answer for Parquet, the only format with room for them, and empty for others.
+
+    Raises
+    ------
+    ValueError
+        For an unknown format, or a file with other columns than matches have.
+    OSError
+        When the file can't be read.
+    """
+    place = Path(path).expanduser()
+    kind = format_of(str(place), format)
+    if kind == "parquet":
+        import pyarrow.parquet as pq
+
+        table = pq.read_table(place)
+        attrs = json.loads((table.schema.metadata or {}).get(b"PANDAS_ATTRS", b"{}"))
+        _check(table.column_names, place)
+        return _frame(table, attrs)
+    table = _csv_table(place) if kind == "csv" else _json_table(place)
+    return _frame(table, {})
+
+
+def _frame(table: Any, attrs: Mapping[str, Any]) -> Any:
+    import pyarrow as pa
+
+    columns = [_COLUMNS[name] for name in table.column_names]
+    values = [_as(table.column(column.name), column) for column in columns]
+    made = pa.table(values, names=table.column_names).unify_dictionaries()
+    return to_pandas(made, columns, attrs)
+
+
+def _as(values: Any, column: Column) -> Any:
+    """A column in the type of its frame; text of the file where that has no such type."""
+    import pyarrow as pa
+
+    kind = arrow_type(column.type)
+    if values.type == kind:
+        return values
+    if pa.types.is_dictionary(kind):
+        values = values.cast(pa.string()) if not pa.types.is_string(values.type) else values
+        return values.dictionary_encode().cast(kind)
+    if pa.types.is_list(kind) and pa.types.is_string(values.type):
+        texts = values.to_pylist()
+        return pa.chunked_array([pa.array([None if t is None else [int(n) for n in t.split()] for t in texts], kind)])
+    return values.cast(kind)
+
+
+def _check(names: Sequence[str], path: Path) -> None:
+    unknown = [name for name in names if name not in _COLUMNS]
+    if unknown:
+        shown = ", ".join(repr(name) for name in unknown[:5])
+        raise ValueError(f"{path} is not a file of matches: it has the columns {shown}")
+
+
+def _csv_table(path: Path) -> Any:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    types = {
+        name: arrow_type(column.type) if column.type in _NUMBERS else pa.string() for name, column in _COLUMNS.items()
+    }
+    convert = csv.ConvertOptions(
+        column_types=types,
+        null_values=[""],
+        true_values=["true"],
+        false_values=["false"],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    parse = csv.ParseOptions(newlines_in_values=True)
+    table = csv.read_csv(path, csv.ReadOptions(block_size=_block_bytes(path)), parse, convert)
+    _check(table.column_names, path)
+    return table
+
+
+def _json_table(path: Path) -> Any:
+    import pyarrow as pa
+    from pyarrow import json as arrow_json
+
+    shown = [column for column in MATCHES if column.shown]
+    schema = pa.schema([(column.name, _loose(column)) for column in shown])
+    if not path.stat().st_size:
+        return schema.empty_table()
+    parse = arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="infer")
+    table = arrow_json.read_json(path, arrow_json.ReadOptions(block_size=_block_bytes(path)), parse)
+    _check(table.column_names, path)
+    first = [one.name for one in (NAME, SERVICE) if one.name in table.column_names]
+    return table.select([*first, *schema.names])
+
+
+def _block_bytes(path: Path) -> int:
+    """The whole file as one block: a line of a bundled file has megabytes, and no row may be longer than a block."""
+    return min(max(path.stat().st_size, 1 << 20) + 1, (1 << 31) - 1)
+
+
+def _loose(column: Column) -> Any:
+    """The type that a column has in JSON."""
+    import pyarrow as pa
+
+    return pa.string() if column.type.startswith("dict") or column.type == "timestamp" else arrow_type(column.type)
