@@ -110,9 +110,9 @@ def test_columns_without_a_value_are_hidden() -> None:
     assert re.findall(r'<th scope="col"[^>]*>(\w+)</th>', html) == [
         "repository",
         "path",
-        "language",
         "line_number",
         "line",
+        "language",
     ]
     html = result_html(facts(repos(["r1"], (0, 1))))
     assert re.findall(r'<th scope="col"[^>]*>(\w+)</th>', html) == ["repository"]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sourcelight.client.backend import Backend
+from sourcelight.client.portal import call
+from sourcelight.client.provenance import backend_of
 from sourcelight.client.twins import blocking
-from sourcelight.core.errors import CallError
+from sourcelight.core.errors import CallError, SourcelightError
 from sourcelight.display.notebook import ProgressChoice
+from sourcelight.display.notebook.frame_views import use_places
 from sourcelight.display.notebook.views import Places
 from sourcelight.display.notebook.views.places import no_folder
 
@@ -171,6 +174,17 @@ async def places_of(backend: Backend) -> Places:
         return Places(backend.name if "://" in backend.name else "")
     hosts = {fact.name: fact.url for fact in await backend.repositories() if fact.url}
     return Places("", hosts, getattr(backend, "folder_of", no_folder))
+
+
+def places_by_attrs(attrs: Mapping[Any, Any]) -> Places:
+    """Places of an answer by the `attrs` of its frame; none where its client is closed or this thread is its loop."""
+    try:
+        return call(places_of, backend_of(attrs))
+    except (SourcelightError, RuntimeError):
+        return Places()
+
+
+use_places(places_by_attrs)
 
 
 class BlockingViewMethods:

@@ -1,4 +1,4 @@
-"""Frames on a screen: characters that act without being seen are shown."""
+"""DataFrames in IPython: those of answers with their own view, all with hidden characters made visible."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import sys
 from typing import Any
 
 from sourcelight.core.markup import visible
+from sourcelight.display.notebook import frame_views
+from sourcelight.display.notebook.frame_views.table import frame_html, frame_text, is_answer
 
 
 def show_hidden_characters() -> None:
     """Have IPython show them in DataFrames and Series, as HTML and as text; nothing without IPython.
+
+    Frames of answers get the view of `frame_views.table`; a plain ``print`` shows every frame as pandas does.
 
     pandas escapes tags and lets through escape sequences of terminals and marks that turn the direction of text round,
     which whoever committed a file may have put into it. Its own switch for such a thing is missing, so what it made is
@@ -28,10 +32,29 @@ def show_hidden_characters() -> None:
 
 
 def _html(frame: Any) -> str | None:
+    import pandas as pd
+
+    if _has_view(frame) and pd.get_option("display.notebook_repr_html"):
+        try:
+            return frame_html(frame, frame_views.places_of)
+        except Exception:  # noqa: BLE001, S110 - a frame that was changed in an unforeseen way still has pandas' view
+            pass
     text = frame._repr_html_()
     return None if text is None else visible(text)
 
 
 def _text(frame: Any, printer: Any, cycle: bool) -> None:  # noqa: FBT001 - as IPython calls it
     del cycle
-    printer.text(visible(repr(frame)))
+    try:
+        text = frame_text(frame) if _has_view(frame) else repr(frame)
+    except Exception:  # noqa: BLE001 - as above
+        text = repr(frame)
+    printer.text(visible(text))
+
+
+def _has_view(frame: Any) -> bool:
+    """Whether a frame is of an answer and no other library has taken over how pandas' frames are displayed."""
+    import pandas as pd
+
+    own = getattr(pd.DataFrame._repr_html_, "__module__", "") == "pandas.core.frame"  # type: ignore[operator]
+    return own and isinstance(frame, pd.DataFrame) and is_answer(frame)

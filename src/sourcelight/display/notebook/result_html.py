@@ -131,7 +131,10 @@ def _columns(rows: list[dict[str, Any]]) -> list[str]:
     if kinds <= {"commit", "diff"}:
         return first + [c for c in _OF_HISTORY if c != "line_number" or "diff" in kinds]
     hidden = _SPAN_COLUMNS | _CHUNK_COLUMNS | (frozenset() if kinds & {"commit", "diff"} else {"commit"})
-    return first + [c for c in rows[0] if c not in hidden and c != SERVICE.name]
+    behind = {SERVICE.name, "language", *(["type"] if len(kinds) == 1 else [])}
+    columns = [c for c in rows[0] if c not in hidden and c not in behind]
+    # Text stands before its language, so that a line is seen without scrolling.
+    return [*first, *columns[: columns.index("line") + 1], "language", *columns[columns.index("line") + 1 :]]
 
 
 def _table(rows: list[dict[str, Any]], places: Places) -> str:

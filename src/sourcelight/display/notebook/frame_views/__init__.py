@@ -1,0 +1,21 @@
+"""DataFrames on a screen: the columns that matter first, links, short commits, marked lines. The data stays whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sourcelight.display.notebook.views.places import Places
+
+PlacesFinder = Callable[[Mapping[Any, Any]], Places]
+_finders: list[PlacesFinder] = []
+
+
+def use_places(finder: PlacesFinder) -> None:
+    """Set the function that gives the places of an answer by the `attrs` of its frame; clients live above this room."""
+    _finders[:] = [finder]
+
+
+def places_of(attrs: Mapping[Any, Any]) -> Places:
+    """Places of an answer by the `attrs` of its frame; without any where its client is not open."""
+    return _finders[0](attrs) if _finders else Places()

@@ -1,0 +1,127 @@
+"""Cells of a DataFrame as HTML: short commits, cut paths, marked lines, links; everything escaped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from sourcelight.core.markup import escape, highlight, one_line
+from sourcelight.display.notebook.views.pieces import cut
+from sourcelight.display.notebook.views.places import Link, Places, anchor
+
+SHORT_COMMIT = 10
+LINE_CHARS, PATH_CHARS, NAME_CHARS, TEXT_CHARS = 96, 40, 28, 80
+_TITLE_CHARS = 500
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_PATHS = frozenset({"path", "old_path", "other_path", "directory"})
+CODE_COLUMNS = frozenset({"line", "path", "chunk", "signature", "code", "text", "match", "patch", "symbol", "context"})
+
+
+def short_commit(value: object) -> str | None:
+    """The first ten digits of a commit; None for every other value."""
+    return value[:SHORT_COMMIT] if isinstance(value, str) and _COMMIT.fullmatch(value) else None
+
+
+def is_null(value: Any) -> bool:
+    """Whether a cell is null, in any of pandas' spellings."""
+    import pandas as pd
+
+    return bool(pd.api.types.is_scalar(value)) and bool(pd.isna(value))
+
+
+def tail(text: str, width: int) -> str:
+    """The end of a long path on one line; an ellipsis says that its head is missing."""
+    shown = one_line(text, 10_000)
+    return shown if len(shown) <= width else f"\u2026{shown[1 - width :]}"
+
+
+def cell_html(name: str, row: Mapping[str, Any], places: Places) -> str:
+    """HTML of the cell `name` of a row."""
+    value = row[name]
+    if is_null(value):
+        return ""
+    if name == "line":
+        return _line(str(value), row)
+    if isinstance(value, str):
+        return _text(name, value, row, places)
+    if name == "line_number":
+        return _linked(str(value), str(value), places.of(_place(row)))
+    return _titled(one_line(shown := _plain(value), TEXT_CHARS), shown)
+
+
+def _plain(value: Any) -> str:
+    """Numbers, times and lists as text."""
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d}" if value.time() == datetime.min.time() else f"{value:%Y-%m-%d\u00a0%H:%M}"
+    if isinstance(value, float):
+        return _number(value)
+    items = value.tolist() if hasattr(value, "tolist") else value
+    return ", ".join(map(str, items)) if isinstance(items, list | tuple) else str(items)
+
+
+def _line(text: str, row: Mapping[str, Any]) -> str:
+    """A line without its indentation; a long one is cut to a window around its first match."""
+    starts, ends = _spans(row.get("start")), _spans(row.get("end"))
+    if len(starts) != len(ends):
+        starts, ends = [], []
+    indent = min([len(text) - len(text.lstrip()), *starts])
+    starts, ends = [s - indent for s in starts], [e - indent for e in ends]
+    return highlight(*cut(text[indent:], starts, ends, LINE_CHARS))
+
+
+def _spans(value: Any) -> list[int]:
+    if is_null(value):
+        return []
+    try:
+        return [int(one) for one in value]
+    except TypeError:
+        return [int(value)]
+
+
+def _text(name: str, value: str, row: Mapping[str, Any], places: Places) -> str:
+    commit = short_commit(value)
+    if commit is not None:
+        at = places.commit(str(row.get("repository") or ""), value) if name != "object_id" else ()
+        return _linked(commit, value, at[:1])
+    if name in _PATHS or name.endswith("_path"):
+        shown = tail(value, PATH_CHARS)
+        return _linked(shown, value, places.of(_place(row)) if name == "path" and not value.endswith("/") else ())
+    if name == "repository":
+        address = places.repository(value)
+        at = (Link("host", "", address),) if address else ()
+        return _linked(tail(value, NAME_CHARS), value, at)
+    head, _, more = value.strip("\n").partition("\n")
+    shown = one_line(head, TEXT_CHARS)
+    return _titled(f"{shown} \u2026" if more and not shown.endswith("\u2026") else shown, value)
+
+
+def _place(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row with null as None, as places read it."""
+    return {name: None if is_null(value) else value for name, value in row.items() if name in _OF_PLACES}
+
+
+_OF_PLACES = frozenset({"repository", "commit", "path", "line_number", "type", "url", "service"})
+
+
+def _titled(shown: str, whole: str) -> str:
+    if shown == whole:
+        return escape(shown)
+    return f'<span title="{escape(whole[:_TITLE_CHARS])}">{escape(shown)}</span>'
+
+
+def _linked(shown: str, whole: str, links: tuple[Link, ...]) -> str:
+    if not links:
+        return _titled(shown, whole)
+    hint = one_line(whole + (f" \u2014 {links[0].words}" if links[0].words else ""), _TITLE_CHARS)
+    return anchor(shown, links, hint)
+
+
+def _number(value: float) -> str:
+    import pandas as pd
+
+    chosen = pd.get_option("display.float_format")
+    if chosen is not None:
+        return str(chosen(value))
+    return f"{value:.{pd.get_option('display.precision')}f}".rstrip("0").rstrip(".")

@@ -1,0 +1,110 @@
+"""Columns that a DataFrame displays, and their order.
+
+A frame that still has all columns of its documented table displays those that its rows fill, places and text first. A
+frame whose columns the reader chose displays exactly these, in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from sourcelight.core.batches.schema import MATCHES, SERVICE
+from sourcelight.core.batches.tables import TABLES
+from sourcelight.display.frames.schema import COMPARISON, NAME, REPOSITORIES, SPANS
+
+_FIRST: Mapping[str, tuple[str, ...]] = {
+    "matches": (
+        "repository", "revision", "path", "line_number", "side", "line", "symbol", "symbol_kind", "container",
+        "commit", "author", "author_date", "match_count", "language",
+    ),
+    "commits": ("repository", "commit", "author_date", "author", "subject", "files", "additions", "deletions"),
+    "diff_lines": ("repository", "path", "line_number", "side", "line", "commit", "author", "author_date", "subject"),
+    "blame_lines": ("path", "line_number", "line", "commit", "author", "author_date", "subject"),
+    "definitions": ("rank", "repository", "path", "line_number", "line", "symbol", "kind", "container", "how", "score"),
+    "references": ("repository", "path", "line_number", "line", "role", "container", "how", "score"),
+    "symbols": ("repository", "path", "line_number", "symbol", "kind", "signature", "container", "depth"),
+    "found_chunks": ("repository", "path", "line_number", "last_line_number", "chunk", "score", "match_count"),
+    "calls": ("caller_path", "line_number", "line", "caller", "callee", "callee_path", "depth", "how", "score"),
+    "file_lines": ("path", "line_number", "line"),
+    "last_changes": ("repository", "path", "commit", "author", "commit_date", "subject", "changed_commits"),
+    "file_diffs": ("repository", "path", "status", "additions", "deletions", "patch"),
+    "conversation": ("label", "repository", "path", "line_number", "last_line_number", "type", "role", "status"),
+    "conversations": ("title", "status", "questions", "updated", "starred", "shared", "id"),
+    "repositories": ("repository", "description", "matches", "commit", "last_fetched", "url"),
+    "comparison": (
+        "change", "name", "repository", "path", "line_number", "line_number_before", "line", "symbol_kind", "side",
+        "match_count",
+    ),
+    "spans": ("row", "repository", "path", "line_number", "match", "start", "end", "where"),
+}  # fmt: skip
+"""Columns on display of tables with too many for a page; a table that is not here displays all that its rows fill."""
+_EMPTY_MATCHES = ("repository", "path", "line_number", "line")
+_SHOWN_TABLES: Mapping[str, tuple[str, ...]] = {
+    "matches": tuple(column.name for column in MATCHES if column.shown),
+    "comparison": tuple(column.name for column in COMPARISON),
+    "repositories": tuple(column.name for column in REPOSITORIES),
+    "spans": tuple(column.name for column in SPANS),
+    **{name: tuple(column.name for column in columns) for name, columns in TABLES.items()},
+}
+_LEADING = (SERVICE.name, NAME.name)
+_HIDDEN = frozenset({"url", "repository_id", "start", "end", "name_start", "name_end"})
+_COUNTED_ROWS = 100_000
+"""Rows that are looked at to learn whether a column is filled; the rest of a larger frame costs too much time."""
+
+
+@lru_cache(maxsize=256)
+def table_of(names: tuple[str, ...]) -> str:
+    """Name of the largest documented table whose columns are all among `names`; empty for none."""
+    present = set(names)
+    whole = [(len(columns), table) for table, columns in _SHOWN_TABLES.items() if present.issuperset(columns)]
+    return max(whole)[1] if whole else ""
+
+
+def displayed_columns(frame: Any, *, every: bool = False) -> list[str]:
+    """Names of the columns to display, in order.
+
+    Parameters
+    ----------
+    frame
+        DataFrame with text as column names.
+    every
+        Whether to display all columns, in the order of the frame.
+    """
+    names = [str(name) for name in frame.columns]
+    table = table_of(tuple(names))
+    if every or not table:
+        return names
+    documented = set(_SHOWN_TABLES[table])
+    first = _FIRST.get(table)
+    wanted = list(first) if first else [n for n in _SHOWN_TABLES[table] if n not in _HIDDEN]
+    if table == "matches" and len(frame):
+        kinds = set(frame["type"].dropna().unique())
+        if kinds == {"commit"}:  # their number counts lines of the message
+            wanted.remove("line_number")
+        wanted += [*(["type"] if len(kinds) > 1 else []), *([] if is_filled(frame["line"]) else ["message"]), "chunk"]
+    elif table == "matches":
+        wanted = list(_EMPTY_MATCHES)
+    leading = [name for name in _LEADING if name in names and name not in wanted and name not in documented]
+    added = [name for name in names if name not in documented and name not in leading]
+    if len(frame):
+        wanted = [name for name in wanted if is_filled(frame[name])]
+    return [*leading, *wanted, *added] or names
+
+
+def is_filled(values: Any) -> bool:
+    """Whether a column has a value that is neither null nor an empty text, in its first 100,000 rows."""
+    head = values.head(_COUNTED_ROWS).dropna()
+    if not len(head):
+        return False
+    kind = str(head.dtype)
+    return bool((head.astype("str") != "").any()) if kind in {"category", "str", "object"} else True
+
+
+def shown_rows(total: int, limit: int | None, least: int | None) -> tuple[Sequence[int], Sequence[int]]:
+    """Rows at the head and at the tail that a table displays, by pandas' options for the most and the fewest rows."""
+    if not limit or total <= limit:
+        return range(total), ()
+    half = max((min(least, limit) if least else limit) // 2, 1)
+    return range(half), range(total - half, total)

@@ -1,0 +1,122 @@
+"""A DataFrame of an answer as HTML and as text, as pandas' options for rows and columns ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sourcelight.core.markup import escape, one_line, visible
+from sourcelight.display.notebook.frame_views.cells import CODE_COLUMNS, cell_html, short_commit
+from sourcelight.display.notebook.frame_views.columns import displayed_columns, shown_rows
+from sourcelight.display.notebook.views.places import Places
+
+_STYLE = """<style>
+.sl-frame{color:var(--jp-ui-font-color1,inherit);font-size:12px;max-width:100%}
+.sl-frame .sl-scroll{overflow-x:auto;max-width:100%}
+.sl-frame table{table-layout:auto !important;border-collapse:collapse;border:none;margin:0;font-size:12px}
+.sl-frame th,.sl-frame td{text-align:left !important;vertical-align:top;padding:2px 12px 2px 0 !important;
+white-space:nowrap !important;max-width:none !important}
+.sl-frame thead th{font-weight:600;border-bottom:1px solid var(--jp-border-color1,rgba(127,127,127,.5))}
+.sl-frame tbody tr{background:none !important;border-bottom:1px solid var(--jp-border-color2,rgba(127,127,127,.25))}
+.sl-frame tbody tr:hover{background:var(--jp-layout-color2,rgba(127,127,127,.12)) !important}
+.sl-frame tbody th{font-weight:400;color:var(--jp-ui-font-color2,inherit);font-variant-numeric:tabular-nums}
+.sl-frame td.sl-code{font-family:var(--jp-code-font-family,monospace);white-space:pre !important;tab-size:4}
+.sl-frame td.sl-number,.sl-frame th.sl-number{text-align:right !important;font-variant-numeric:tabular-nums}
+.sl-frame a{color:var(--jp-content-link-color,#1565c0)}
+.sl-frame mark{background:rgba(255,170,0,.4);color:inherit;font-weight:bold}
+.sl-frame .sl-more{color:var(--jp-ui-font-color2,inherit);margin-top:4px}
+</style>"""
+_OURS = frozenset({"endpoint", "version"})
+_LONGEST_NAME = 60
+_GAP = "<td>\u22ee</td>"
+
+
+def is_answer(frame: Any) -> bool:
+    """Whether a frame is of an answer, by its `attrs`, with columns and an index that this room can display."""
+    if not frame.attrs.keys() >= _OURS or frame.columns.nlevels > 1 or frame.index.nlevels > 1:
+        return False
+    names = list(frame.columns)
+    return bool(names) and all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
+
+
+def frame_html(frame: Any, places_of: Callable[[Mapping[Any, Any]], Places]) -> str:
+    """HTML of a frame of an answer.
+
+    Parameters
+    ----------
+    frame
+        DataFrame for which `is_answer` is true.
+    places_of
+        Gives the places of an answer by its `attrs`, for links.
+    """
+    import pandas as pd
+
+    names = displayed_columns(frame, every=pd.get_option("display.max_columns") is None)
+    head, tail = shown_rows(len(frame), pd.get_option("display.max_rows"), pd.get_option("display.min_rows"))
+    positions = [*head, *tail]
+    rows = _rows(frame.iloc[positions])
+    places = places_of(frame.attrs)
+    kinds = {name: _kind(name, frame[name]) for name in names}
+    labels = [one_line(str(label), _LONGEST_NAME) for label in frame.index[positions]]
+    body = [_row(label, row, kinds, places) for label, row in zip(labels, rows, strict=True)]
+    if tail:
+        body.insert(len(head), f"<tr><th>\u22ee</th>{_GAP * len(names)}</tr>")
+    heads = "".join(f'<th scope="col"{kinds[name]}>{escape(one_line(name, _LONGEST_NAME))}</th>' for name in names)
+    return (
+        f'{_STYLE}<div class="sl-frame tex2jax_ignore"><div class="sl-scroll" role="region" tabindex="0" '
+        f'aria-label="Rows"><table><thead><tr><td></td>{heads}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
+        f'<div class="sl-more">{escape(_size(frame, names))}</div></div>'
+    )
+
+
+def frame_text(frame: Any) -> str:
+    """Plain text of a frame of an answer; commits are short."""
+    import pandas as pd
+
+    names = displayed_columns(frame, every=pd.get_option("display.max_columns") is None)
+    shown = frame[names]
+    limit = pd.get_option("display.max_rows")
+    text = shown.to_string(
+        max_rows=limit,
+        min_rows=pd.get_option("display.min_rows"),
+        line_width=pd.get_option("display.width"),
+        max_colwidth=pd.get_option("display.max_colwidth"),
+        formatters={name: _short for name in names if _has_commits(shown[name])},
+    )
+    return visible(f"{text}\n\n[{_size(frame, names)}]")
+
+
+def _size(frame: Any, names: list[str]) -> str:
+    rows, columns = frame.shape
+    size = f"{rows} rows \u00d7 {columns} columns"
+    if len(names) == columns:
+        return size
+    return f'{size}, {len(names)} shown; pd.set_option("display.max_columns", None) shows all'
+
+
+def _rows(frame: Any) -> list[dict[str, Any]]:
+    columns = [frame[name].tolist() for name in frame.columns]
+    return [dict(zip(frame.columns, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
+def _row(label: str, row: Mapping[str, Any], kinds: Mapping[str, str], places: Places) -> str:
+    cells = "".join(f"<td{kind}>{cell_html(name, row, places)}</td>" for name, kind in kinds.items())
+    return f'<tr><th scope="row">{escape(label)}</th>{cells}</tr>'
+
+
+def _kind(name: str, values: Any) -> str:
+    import pandas as pd
+
+    if name in CODE_COLUMNS:
+        return ' class="sl-code"'
+    is_number = pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
+    return ' class="sl-number"' if is_number else ""
+
+
+def _has_commits(values: Any) -> bool:
+    sample = values.head(1).dropna()
+    return bool(len(sample)) and short_commit(sample.iloc[0]) is not None
+
+
+def _short(value: Any) -> str:
+    return short_commit(value) or str(value)

@@ -1,0 +1,170 @@
+"""DataFrames in IPython show the columns that matter, places and text first; the frames stay as they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+import sourcelight as sl
+from sourcelight.display.notebook.hidden_characters import show_hidden_characters
+from sourcelight.testing import RepositoryBuilder
+
+LONG = "src/" + "/".join(["deeply", "nested", "folders"] * 4) + "/limits.py"
+
+
+@pytest.fixture(scope="module")
+def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+    """A repository with a remote, a long path, a long line and hostile text."""
+    folder = tmp_path_factory.mktemp("frames")
+    made = RepositoryBuilder(folder / "limits")
+    made.commit(
+        {
+            "a.py": "def patience(n):\n        return needle + 1  # deep\n",
+            LONG: f"x = {'1 + ' * 100}needle\n",
+            "b.html": "<script>needle</script>\n",
+        },
+        message="Add a needle",
+    )
+    made.git("remote", "add", "origin", "https://github.com/acme/limits.git")
+    with sl.open(folder, index=folder / ".index", progress=False) as client:
+        yield client
+
+
+@pytest.fixture
+def shell() -> Iterator[Any]:
+    """An IPython that knows how to display frames."""
+    made = InteractiveShell.instance()
+    show_hidden_characters()
+    yield made
+    InteractiveShell.clear_instance()
+
+
+def shown(shell: Any, frame: pd.DataFrame) -> tuple[str, str]:
+    """HTML and text that IPython displays."""
+    data, _ = shell.display_formatter.format(frame)
+    return data["text/html"], data["text/plain"]
+
+
+def heads(html: str) -> list[str]:
+    """Column names of a table."""
+    return re.findall(r'<th scope="col"[^>]*>(\w+)</th>', html)
+
+
+@pytest.mark.parametrize(
+    ("query", "columns"),
+    [
+        ("needle count:all", ["repository", "path", "line_number", "line"]),
+        ("type:path limits", ["repository", "path"]),
+        ("type:symbol patience", ["repository", "path", "line_number", "line", "symbol", "symbol_kind"]),
+        ("type:commit needle", ["repository", "line", "commit", "author", "author_date"]),
+        ("type:diff needle", ["repository", "path", "line_number", "side", "line", "commit"]),
+    ],
+)
+def test_matches_show_what_their_search_fills(shell: Any, code: sl.Client, query: str, columns: list[str]) -> None:
+    frame = code.search(query, progress=False).matches
+    html, text = shown(shell, frame)
+    names = heads(html)
+    assert names[: len(columns)] == columns
+    assert not {"repository_id", "start", "end", "name_start", "url", "committer", "chunk"} & set(names)
+    assert all(name in text for name in columns)
+    assert list(frame.columns) == [column.name for column in sl.columns_of("matches")], "the data stays whole"
+
+
+def test_commits_are_short_on_display_only(shell: Any, code: sl.Client) -> None:
+    frame = code.search("needle count:all", progress=False).matches
+    html, text = shown(shell, frame)
+    commit = frame["commit"].iloc[0]
+    assert len(commit) == 40
+    assert f">{commit[:10]}</a>" in html or f">{commit[:10]}</span>" in html
+    assert commit not in text
+    assert commit[:10] in text
+
+
+def test_the_match_is_in_the_first_hundred_characters_of_its_row(shell: Any, code: sl.Client) -> None:
+    html, _ = shown(shell, code.search("needle count:all", progress=False).matches)
+    assert html.count("<mark>needle</mark>") == 3
+    for row in re.findall(r'<tr><th scope="row">.*?</tr>', html):
+        before = re.sub(r"<[^>]+>", "", row.split("<mark>")[0])
+        assert len(before) < 160, before
+    assert "<script>" not in html
+    assert ">\u2026" in html, "a long path shows its end"
+    assert f'title="{LONG}' in html
+
+
+def test_rows_link_to_their_lines(shell: Any, code: sl.Client) -> None:
+    frame = code.search("needle file:a.py", progress=False).matches
+    html, _ = shown(shell, frame)
+    commit = frame["commit"].iloc[0]
+    assert f'href="https://github.com/acme/limits/blob/{commit}/a.py#L2"' in html
+    assert f'href="https://github.com/acme/limits/commit/{commit}"' in html
+
+
+def test_a_reader_who_chose_columns_sees_these(shell: Any, code: sl.Client) -> None:
+    frame = code.search("needle count:all", progress=False).matches
+    html, _ = shown(shell, frame[["start", "commit", "repository_id"]])
+    assert heads(html) == ["start", "commit", "repository_id"]
+    html, _ = shown(shell, frame.assign(owner="ada"))
+    assert heads(html)[-1] == "owner"
+
+
+def test_pandas_option_for_columns_shows_all(shell: Any, code: sl.Client) -> None:
+    frame = code.search("needle count:all", progress=False).matches
+    html, text = shown(shell, frame)
+    assert f"27 columns, {len(heads(html))} shown" in html
+    assert f"27 columns, {len(heads(html))} shown" in text
+    with pd.option_context("display.max_columns", None):
+        html, _ = shown(shell, frame)
+    assert heads(html) == list(frame.columns)
+
+
+def test_frames_of_tools_show_places_and_text_first(shell: Any, code: sl.Client) -> None:
+    name = code.repositories()["repository"].iloc[0]
+    frame = code.commit_search(messageTerms=["needle"], progress=False)
+    html, _ = shown(shell, frame)
+    assert heads(html)[:5] == ["repository", "commit", "author_date", "author", "subject"]
+    frame = code.find_references(symbol="patience", repo=name, path="a.py", progress=False)
+    assert heads(shown(shell, frame)[0])[:4] == ["repository", "path", "line_number", "line"]
+    frame = code.blame(name, "a.py", progress=False)
+    assert heads(shown(shell, frame)[0])[:4] == ["path", "line_number", "line", "commit"]
+
+
+def test_an_empty_frame_shows_its_first_columns(shell: Any, code: sl.Client) -> None:
+    html, text = shown(shell, code.search("nothing-of-this", progress=False).matches)
+    assert heads(html) == ["repository", "path", "line_number", "line"]
+    assert "0 rows" in text
+
+
+def test_other_frames_and_plain_prints_stay_as_pandas_has_them(shell: Any, code: sl.Client) -> None:
+    other = pd.DataFrame({"line": ["needle"], "path": ["a.py"]})
+    html, text = shown(shell, other)
+    assert "sl-frame" not in html
+    assert text == repr(other)
+    frame = code.search("needle", progress=False).matches
+    grouped = frame.groupby(["repository", "path"], observed=True).size().to_frame("n")
+    assert "sl-frame" not in shown(shell, grouped)[0]
+    assert "repository_id" in frame.to_string()
+
+
+def test_a_closed_client_costs_only_the_links(shell: Any, tmp_path: Path) -> None:
+    RepositoryBuilder(tmp_path / "one").commit({"a.txt": "needle\n"})
+    with sl.open(tmp_path, index=tmp_path / ".index", progress=False) as client:
+        frame = client.search("needle", progress=False).matches
+    html, _ = shown(shell, frame)
+    assert "<mark>needle</mark>" in html
+    assert "href" not in html
+
+
+def test_many_rows_show_head_and_tail(shell: Any, tmp_path: Path) -> None:
+    RepositoryBuilder(tmp_path / "one").commit({"a.txt": "".join(f"needle {i}\n" for i in range(200))})
+    with sl.open(tmp_path, index=tmp_path / ".index", progress=False) as client:
+        html, _ = shown(shell, client.search("needle count:all", progress=False).matches)
+    assert html.count('<tr><th scope="row">') == pd.get_option("display.min_rows")
+    assert "</mark> 0<" in html
+    assert "</mark> 199<" in html
+    assert "200 rows" in html
