@@ -9,7 +9,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from sourcelight.engines.search.index.folder import LOCK, RepositoryFolder
 from sourcelight.engines.search.index.loose import is_loose
 from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.index.view import View
+from sourcelight.engines.search.looks import LOOK_S, Group, Looked
 from sourcelight.engines.search.model import (
     DEFAULT_MAX_FILE_SIZE,
     GroupBy,
@@ -59,39 +59,7 @@ _MARK_S = 20.0
 _SEEN_S = 0.02
 """Seconds for which a look at a manifest holds: a search looks at all of them before it opens any."""
 
-_LOOK_S = 0.25
-"""Seconds after which manifests are looked at again while their repositories are at the same commits."""
-
 _MOST_GROUPS = 32
-
-
-@dataclass(slots=True)
-class _Looked:
-    """When manifests were looked at last, all of the targets' together: each one's file, identity, time and size."""
-
-    of: tuple[Target, ...] | None = None
-    files: list[tuple[str, int, int, int]] = field(default_factory=list)
-    places: frozenset[tuple[str, str]] = frozenset()
-    at: float = -_LOOK_S
-
-    @property
-    def keys(self) -> set[str]:
-        """The folders of the targets."""
-        return {key for key, _ in self.places}
-
-    def holds(self, targets: Sequence[Target]) -> bool:
-        """Whether all of these are among them."""
-        return self.places.issuperset((target.repository.key, target.commit) for target in targets)
-
-
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """Targets as they were opened, since manifests were first `looked` at, and noted as used."""
-
-    targets: Sequence[Target]
-    groups: Sequence[searcher.Opened]
-    looked: _Looked
-    marked: float
 
 
 class IndexStore:
@@ -130,8 +98,8 @@ class IndexStore:
         self._marked: dict[str, float] = {}
         self._seen: dict[str, float] = {}
         self._ready: dict[str, tuple[str, str]] = {}
-        self._looked = _Looked()
-        self._groups: dict[int, _Group] = {}
+        self._looked = Looked()
+        self._groups: dict[int, Group] = {}
         self._guard = threading.Lock()
 
     # Searching.
@@ -202,7 +170,7 @@ class IndexStore:
             known is not None
             and known.targets is targets
             and known.looked is looked
-            and now - looked.at < _LOOK_S
+            and now - looked.at < LOOK_S
             and now - known.marked < _MARK_S
         ):
             yield from known.groups
@@ -216,7 +184,7 @@ class IndexStore:
             with self._guard:
                 if len(self._groups) >= _MOST_GROUPS:
                     self._groups.clear()
-                self._groups[id(targets)] = _Group(targets, groups, looked, now)
+                self._groups[id(targets)] = Group(targets, groups, looked, now)
 
     def _just_seen(self, folder: RepositoryFolder, key: str, commit: str) -> Snapshot | None:
         """An open snapshot whose manifest was looked at a moment ago: as a search does before it opens its targets."""
@@ -314,7 +282,7 @@ class IndexStore:
         if key in self._damaged:
             return False
         now = time.monotonic()
-        if now - self._seen.get(key, -_LOOK_S) >= _LOOK_S:
+        if now - self._seen.get(key, -LOOK_S) >= LOOK_S:
             self._check_files(key)
         current = is_built(self._folder(key), commit_of(target), self.max_file_size, target.revision)
         if current:
@@ -332,7 +300,7 @@ class IndexStore:
         looked = self._looked
         if looked.of is targets and not self._damaged:
             now = time.monotonic()
-            if now - looked.at < _LOOK_S:
+            if now - looked.at < LOOK_S:
                 return True
             try:
                 for file, inode, modified, size in looked.files:
@@ -357,14 +325,14 @@ class IndexStore:
             if stamp is None:
                 return True
             files.append((file, *stamp))
-        self._looked = _Looked(
+        self._looked = Looked(
             targets, files, frozenset((t.repository.key, t.commit) for t in targets), time.monotonic()
         )
         return True
 
     def _forget_groups(self) -> None:
         with self._guard:
-            self._looked = _Looked()
+            self._looked = Looked()
             self._groups.clear()
 
     def update(
