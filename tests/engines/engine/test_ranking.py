@@ -98,3 +98,11 @@ def test_definitions_come_before_uses_once_they_are_known(tmp_path: Path) -> Non
     run(engine, "type:symbol handle count:all")
     assert order(run(engine, "handle type:file"))[0] == "z.go"
     assert order(run(engine, "handle type:file type:symbol"))[0] == "z.go"
+
+
+def test_empty_lines_alone_are_found_and_ranked(tmp_path: Path) -> None:
+    """There is no byte of text in the answer then."""
+    RepositoryBuilder(tmp_path / "src" / "one").commit({"a.txt": "\n\n", "b.txt": "x"})
+    engine = open_engine([tmp_path / "src"], index=tmp_path / "index")
+    found = rows(run(engine, "/\\n/ type:file"))
+    assert [(row["path"], row["line_number"], row["line"]) for row in found] == [("a.txt", 1, ""), ("a.txt", 2, "")]

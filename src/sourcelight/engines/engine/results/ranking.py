@@ -205,7 +205,8 @@ def _line_scores(rows: Rows) -> Scores:
         return score
     _, offset_buffer, data = lines.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32)[lines.offset : lines.offset + len(lines) + 1].astype(np.int64)
-    text = np.frombuffer(data, np.uint8) if data is not None else np.zeros(1, np.uint8)
+    # Where every match is a newline of an empty line there is no byte of text at all.
+    text = np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
     row = np.repeat(np.arange(len(rows)), counts)
     low, high = offsets[row], offsets[row + 1]
     begin, end = low + starts, low + ends
