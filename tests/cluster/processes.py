@@ -30,6 +30,13 @@ async def main():
 asyncio.run(main())
 """
 CLI = "import sys; from sourcelight.cli import main; sys.exit(main())"
+_ENDS_WITH_ITS_PARENT = """
+import os, sys, threading
+def watch():
+    sys.stdin.buffer.read()
+    os._exit(1)
+threading.Thread(target=watch, daemon=True).start()
+"""
 
 
 class Cell:
@@ -55,8 +62,8 @@ class Cell:
     def start(self, name: str) -> None:
         """Start a worker; one of the same name finds the cache of the former."""
         former = self.workers.pop(name, None)
-        if former is not None and former.stdout is not None:
-            former.stdout.close()
+        if former is not None:
+            close_pipes(former)
         cache = self.folder / name.replace("/", "-")
         arguments = ["worker", "--scheduler", self.address, "--storage", self.storage, "--cache", str(cache)]
         if self.tls:
@@ -75,8 +82,14 @@ class Cell:
             process.kill()
         for process in [*self.workers.values(), self.scheduler]:
             process.wait(10)
-            if process.stdout is not None:
-                process.stdout.close()
+            close_pipes(process)
+
+
+def close_pipes(process: subprocess.Popen[str]) -> None:
+    """Close the pipes of a process of `start`, which ends it if it did not end."""
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            pipe.close()
 
 
 def wait_until(holds: Callable[[], bool], what: str, within_s: float = START_S) -> None:
@@ -110,10 +123,12 @@ def _read(pipe: IO[str], lines: queue.Queue[str]) -> None:
 
 
 def start(arguments: list[str]) -> subprocess.Popen[str]:
-    """Start this Python with arguments."""
+    """Start this Python with ``-c``, code and arguments; it ends with this process, however this one ends."""
+    option, code, *more = arguments
     return subprocess.Popen(
-        [sys.executable, *arguments],
+        [sys.executable, option, _ENDS_WITH_ITS_PARENT + code, *more],
         env={**os.environ, "DASK_LOGGING__DISTRIBUTED": "error"},
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.processes import CLI, start, wait_until
+from cluster.processes import CLI, close_pipes, start, wait_until
 from sourcelight.backends.cluster.building.generations import build_generation
 from sourcelight.backends.cluster.building.shards import build_shard
 from sourcelight.backends.cluster.storage import Storage, read_current
@@ -55,8 +55,7 @@ def test_a_killed_build_changes_nothing_and_the_next_one_goes_on_where_it_was(tm
     finally:
         process.kill()
         process.wait(20)
-        assert process.stdout is not None
-        process.stdout.close()
+        close_pipes(process)
     current = read_current(storage)
     assert current is not None
     assert current.id == former.id

@@ -15,12 +15,14 @@ import multiprocessing
 import os
 import queue
 import secrets
+import signal
 import sys
 import tempfile
 import time
 import traceback
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -29,7 +31,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 warnings.simplefilter("ignore")  # the product warns of shallow clones on purpose
 
-from oracles import fleets, smaller  # noqa: E402 - tests/ has to be on the path first
+from oracles import fleets, leash, smaller  # noqa: E402 - tests/ has to be on the path first
 from oracles.areas import AREAS, WEIGHTS  # noqa: E402
 from oracles.epoch import Epoch  # noqa: E402
 
@@ -118,8 +120,9 @@ def again(options: argparse.Namespace, number: int, rest: str) -> str:
     return f"scripts/test fuzz --seed {options.seed} --epoch {number}{left_out} {rest}"
 
 
-def work(options: argparse.Namespace, first: int, ends: float, base: Path, out: Any) -> None:
-    """Run epochs one after another in a process of its own."""
+def work(options: argparse.Namespace, first: int, ends: float, base: Path, out: Any, parent: Any) -> None:
+    """Run epochs one after another in a process of its own, which ends with its parent."""
+    leash.follow(parent, base)
     number = first
     while time.monotonic() < ends:
         try:
@@ -142,18 +145,31 @@ def show(finding: dict[str, str]) -> None:
 
 
 def long_run(options: argparse.Namespace, base: Path) -> Tally:
-    """Run for the minutes asked for; prints progress."""
+    """Run for the minutes asked for."""
     began = time.monotonic()
     ends = began + options.minutes * 60
-    total = Tally()
     context = multiprocessing.get_context("spawn")
     out: Any = context.Queue()
     first = options.epoch or 0
+    # Nobody else has the writer: however this process ends, the others read the end of the pipe.
+    reader, writer = context.Pipe(duplex=False)
     processes = [
-        context.Process(target=work, args=(options, first + job, ends, base, out)) for job in range(options.jobs)
+        context.Process(target=work, args=(options, first + job, ends, base, out, reader))
+        for job in range(options.jobs)
     ]
     for process in processes:
         process.start()
+    try:
+        return gathered(processes, out, began)
+    finally:
+        writer.close()
+        for process in processes:
+            process.join(30)
+
+
+def gathered(processes: Sequence[Any], out: Any, began: float) -> Tally:
+    """What processes tell until they have ended; prints progress."""
+    total = Tally()
     running = len(processes)
     while running:
         try:
@@ -243,6 +259,7 @@ def one_case(options: argparse.Namespace, base: Path) -> Tally:
 def main(arguments: list[str] | None = None) -> int:
     """Run, print and give the exit code."""
     options = parsed(arguments)
+    leash.end_at(signal.SIGTERM)
     began = time.monotonic()
     print(f"seed {options.seed}, areas {', '.join(options.areas)}", flush=True)
     with tempfile.TemporaryDirectory(prefix="sourcelight-fuzz-", ignore_cleanup_errors=True) as folder:
