@@ -55,6 +55,10 @@ OTHERS = (
     "visibility:private needle",
     "repo:has.content(thread) fork:only needle",
     "repo:plain needle",
+    "file:has.content(needle)",
+    "type:symbol needle",
+    "file:has.owner(ann)",
+    "file:has.contributor(ada) needle",
 )
 
 
@@ -75,6 +79,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     origin.commit({"a.py": "needle\n"}, "first needle")
     origin.commit({"b.py": "needle\n"}, "second needle")
     origin.clone(folder / "src" / "shallow", "--depth=1")
+    origin.clone(folder / "src" / "partial.git", "--bare", "--filter=blob:none")
     (folder / "src" / "repos.toml").write_text(CONTEXTS, "utf-8")
     return folder / "src"
 
@@ -118,7 +123,7 @@ def test_what_a_predicate_leaves_out_is_accounted_for_as_excluded(both: tuple[sl
     engine = both[0].backend.engine  # type: ignore[attr-defined]
     _, search = searched(engine, "repo:has.content(thread) needle count:all")
     assert search.accounting.done == {"plain"}
-    assert search.accounting.excluded == {"replaced", "shallow"}
+    assert search.accounting.excluded == {"partial", "replaced", "shallow"}
     _, search = searched(engine, "repo:^(plain|shallow)$@v1:main needle count:all")
     assert search.accounting.done == {"plain", "shallow"}
 

@@ -170,12 +170,8 @@ def unsaid(built: Incomplete, result: sl.SearchResult, question: Question, *, hi
     if history and any(f"/{name}" in each for name in _PARTIAL for each in names):
         want.add("history-incomplete")
     got = {reason.partition(":")[0] for reason in result.reasons}
-    if history:
-        pass
-    elif may_miss(own, question):
+    if not history and may_miss(own, question):
         want.add("document-missing")
-    elif question.types or any(each.field == "repo:has.content" for each in question.filters):
-        got.discard("document-missing")
     messages = "\n".join(result.skipped["message"])
     places = [str(own.folder / "fleet" / name) for name in (*UNREADABLE, EMPTY)]
     unnamed = [place for place in places if place not in messages]
@@ -186,12 +182,31 @@ def unsaid(built: Incomplete, result: sl.SearchResult, question: Question, *, hi
 
 def may_miss(own: Epoch, question: Question) -> bool:
     """Whether contents are looked at of which some are missing."""
-    if question.tree is None or (question.types and "file" not in question.types):
+    if any(may_pass(own, commit, question) for commit in own.reader.commits):
+        return True
+    required = any(each.field == "file:has.content" for each in question.filters)
+    if question.types and not {"file", "path"} & set(question.types):
         return False
-    content = tuple(each for each in question.filters if each.field != "file:has.content")
-    bare = replace(question, filters=content)
+    if not required and (question.tree is None or (question.types and "file" not in question.types)):
+        return False
+    bare = replace(question, filters=tuple(each for each in question.filters if each.field != "file:has.content"))
     return any(
-        not document.searchable and not document.data and own.reader.passes(document, bare)
+        is_missing(document) and own.reader.passes(document, bare)
         for commit in own.reader.chosen(question)
         for document in commit.documents
     )
+
+
+def may_pass(own: Epoch, commit: Commit, question: Question) -> bool:
+    """Whether what is missing decides if a repository is searched."""
+    fits = [(each, own.reader.fits(commit, each, question)) for each in question.filters]
+    unknown = [
+        each.field == "repo:has.content" and held is each.negated and any(map(is_missing, commit.documents))
+        for each, held in fits
+    ]
+    return any(unknown) and all(held or open_ for (_, held), open_ in zip(fits, unknown, strict=True))
+
+
+def is_missing(document: Document) -> bool:
+    """Whether a document's content is not there."""
+    return not document.searchable and not document.data

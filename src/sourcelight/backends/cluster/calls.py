@@ -94,7 +94,9 @@ def _asked(call: Call, order: Order, candidates: Sequence[Member]) -> Answer:
 def counted(
     engine: ClusterEngine, request: SearchRequest, by: Sequence[str], viewer: Viewer, cancellation: Cancellation
 ) -> Any | None:
-    """Counts of all workers, summed; None where only a stream can answer, or a worker did not."""
+    """Counts of all workers, summed; None where only a stream can answer, or a worker did not, or a build failed."""
+    if any(entry.problem for entry in engine.generation.entries):
+        return None
     holders = engine.holders()
     names = [repository.name for repository in engine.catalog.visible(viewer)]
     groups: dict[Member, list[str]] = {}

@@ -77,7 +77,7 @@ class ClusterSearch(Search):
         scoper, plans, names = self._planned()
         self.summary = summary_of(plans)
         self.last_progress = time.monotonic()
-        self._owners = Ownership(lambda *_: None)
+        self._owners = Ownership(lambda *_: None, lambda *_: False)
         self._told_late = set()
         yield from self._told(self._batches(plans, names, limit), limit)
         if self.cancellation.cancelled:

@@ -28,11 +28,12 @@ from sourcelight.engines.engine.running import Search
 from sourcelight.engines.engine.scopes.contexts import Scoped, scoped
 from sourcelight.engines.engine.scopes.repository_predicates import check_dates
 from sourcelight.engines.engine.scopes.scope import Scoper
-from sourcelight.engines.engine.standing import Kept, Standing
+from sourcelight.engines.engine.standing import Kept, Standing, summary_of
 from sourcelight.engines.engine.words import WordsUpdate
 from sourcelight.engines.history import HistoryStore
 from sourcelight.engines.history.store.local import LocalHistoryStore
 from sourcelight.engines.search import IndexProgress, IndexReport, IndexStore, Target
+from sourcelight.engines.search.missing import lacks_contents
 from sourcelight.engines.search.model import GroupBy
 from sourcelight.engines.search.ranking.terms_files import TermsStore
 from sourcelight.repos import Catalog, Repository, Viewer, resolve
@@ -208,7 +209,7 @@ class Engine:
 
         Returns an Arrow table with the columns of `by`, ``matches`` and ``files`` (int64); None where only a stream
         can answer (a query of several alternatives, or one that finds repositories or uses ``select:`` or owners,
-        or definitions that are not all known).
+        or definitions that are not all known; and where the answer lacks something, which a stream says).
         """
         query = self._parse(request)
         if len(query.plan) != 1 or query.plan[0].select():
@@ -218,13 +219,24 @@ class Engine:
         self.refresh(cancellation)
         scoper = Scoper(self, viewer, cancellation)
         scopes = scoper.resolved(self._scoped(query))
-        if len(scopes) != 1 or scoper.unsearchable or scoper.undecided or scoper.invalid:
+        if len(scopes) != 1 or scoper.unsearchable or scoper.undecided or scoper.invalid or scoper.missing:
             return None
         plan = make_plan(scopes[0])
         try:
-            return None if plan.repository_hits else self._counted(plan, by, cancellation)
+            if plan.repository_hits or self._lacks(plan, viewer):
+                return None
+            return self._counted(plan, by, cancellation)
         except IndexFault:
             return None  # the stream names the repository that can't be searched
+
+    def _lacks(self, plan: Plan, viewer: Viewer) -> bool:
+        """Whether a search would say that its answer lacks something, be it a replaced object."""
+        if viewer.sees_private and (self.gone or any(one.reason != "empty" for one in self.catalog.skipped)):
+            return True
+        if summary_of([plan]).replaced:
+            return True
+        query = plan.symbols or plan.text
+        return query is not None and query.tree is not None and lacks_contents(self.store, plan.targets, query)
 
     def _counted(self, plan: Plan, by: Sequence[GroupBy], cancellation: Cancellation) -> Any | None:
         if plan.commits is not None:

@@ -33,6 +33,7 @@ from sourcelight.engines.engine.scopes.contexts import Scoped
 from sourcelight.engines.engine.scopes.scope import Scope, Scoper
 from sourcelight.engines.engine.standing import NO_PLANS, Standing, Summary, stands, summary_of
 from sourcelight.engines.search import SearchPart
+from sourcelight.engines.search.model import add_most
 from sourcelight.repos import Repository, Viewer
 
 if TYPE_CHECKING:
@@ -236,7 +237,7 @@ class Search:
         self.done.update(part.repositories_done)
         self.failed.update(part.failed)
         for name, counts in part.skipped.items():
-            self.name_only.setdefault(name, {}).update(counts)
+            add_most(self.name_only.setdefault(name, {}), counts)
 
     def _introduce(self, batch: Any) -> tuple[RepositoryFacts, ...]:
         column = batch.column(batch.schema.get_field_index("repository"))
@@ -308,12 +309,21 @@ class Search:
         if self.viewer.sees_private:
             yield from left_out.unreadable(engine.catalog.skipped)
             yield from left_out.gone(engine.gone)
-        if any(plan.symbols is not None or (plan.text is not None and reads_content(plan)) for plan in plans):
-            yield from left_out.named_only(self.name_only)
+        yield from left_out.named_only(self.unread_files(plans, scoper))
         if not engine.worktree:
             standing = self.standing
             at_head = scoper.at_head(targets.values()) if standing is None else standing.worktrees
             yield from left_out.changed(engine.changes.count(at_head))
+
+    def unread_files(self, plans: Sequence[Plan], scoper: Scoper) -> dict[str, dict[str, int]]:
+        """How many files were not looked into though the query asks for that, by repository and by reason."""
+        asked = any(plan.symbols is not None or (plan.text is not None and reads_content(plan)) for plan in plans)
+        found = {name: dict(counts) for name, counts in self.name_only.items()} if asked else {}
+        for name, count in scoper.missing.items():
+            add_most(found.setdefault(name, {}), {"missing": count})
+        for name in set() if self.gathering is None else self.gathering.ownership.missing:
+            add_most(found.setdefault(name, {}), {"missing": 1})
+        return found
 
     def _left_out_everywhere(self, scoper: Scoper) -> Iterator[Skipped]:
         """What is left out in the same way on this machine and on workers."""
@@ -371,4 +381,6 @@ class Search:
 
 def reads_content(plan: Plan) -> bool:
     """Whether a plan looks into files, so that those matched by name only are worth telling."""
-    return plan.alternative.pattern is not None and "file" in plan.alternative.types
+    alternative = plan.alternative
+    required = any(predicate.name == "has.content" for predicate in alternative.predicates("file"))
+    return required or (alternative.pattern is not None and "file" in alternative.types)

@@ -131,6 +131,12 @@ class SearchPart:
     failed: Mapping[str, str] = field(default_factory=dict)
 
 
+def add_most(totals: dict[str, int], counts: Mapping[str, int]) -> None:
+    """Add counts of the same files, seen several times: of each kind, where most were."""
+    for kind, count in counts.items():
+        totals[kind] = max(totals.get(kind, 0), count)
+
+
 class Searcher(Protocol):
     """Searches text; `IndexStore` does it on this machine."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sourcelight.core.batches.events import Cancellation
 from sourcelight.core.errors import Cancelled, IndexFault, SourcelightError
 from sourcelight.core.patterns.halting import Halted
-from sourcelight.engines.search.model import GroupBy, SearchOptions, SearchPart, Target, TextQuery
+from sourcelight.engines.search.model import GroupBy, SearchOptions, SearchPart, Target, TextQuery, add_most
 from sourcelight.engines.search.scan.collect import Collector
 from sourcelight.engines.search.scan.evaluate import FleetSearch, Found, Pace
 from sourcelight.engines.search.scan.fleet import Fleet
@@ -232,8 +232,7 @@ class _Done:
         for at in range(self._told, upto):
             name = targets[at].repository.name
             waiting.done.append(name)
-            if skipped[at]:
-                waiting.skipped[name] = dict(skipped[at])
+            waiting.skip(name, skipped[at])
         self._told = upto
 
 
@@ -249,6 +248,11 @@ class Waiting:
         self.done: list[str] = []
         self.skipped: dict[str, dict[str, int]] = {}
         self.failed: dict[str, str] = {}
+
+    def skip(self, name: str, counts: Mapping[str, int]) -> None:
+        """Note files of a repository that were matched by name only, by reason: of its revisions, where most were."""
+        if counts:
+            add_most(self.skipped.setdefault(name, {}), counts)
 
     @property
     def any(self) -> bool:

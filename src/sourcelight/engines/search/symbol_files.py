@@ -21,7 +21,7 @@ from sourcelight.engines.processes.sections import SectionFile, write_sections
 from sourcelight.engines.search.index.folder import Manifest, RepositoryFolder
 from sourcelight.engines.search.index.loose import LooseShard
 from sourcelight.engines.search.index.shard import Shard
-from sourcelight.engines.search.index.view import View
+from sourcelight.engines.search.index.view import REASONS, View
 from sourcelight.engines.symbols import LANGUAGES, SymbolTable, TableBuilder, definitions, version
 
 _MOST_OPEN_TABLES = 400
@@ -141,13 +141,24 @@ def _wanted_languages(folder: RepositoryFolder, manifest: Manifest, shard: Shard
 
 def _readable(view: View, shard: int, chosen: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.uint32], Codes]:
     """Give the documents of a view's (chosen) files in one shard that have a grammar, and its number plus one."""
-    places = {name: number for number, name in enumerate(LANGUAGES, 1)}
-    by_language = np.array([places.get(name, 0) for name, _ in view.languages] or [0], dtype=np.uint8)
     held = view.shard == shard
     files = np.flatnonzero(held if chosen is None else held & chosen)
-    codes = by_language[view.language[files]]
+    codes = _grammars(view)[view.language[files]]
     documents = view.document[files]
     return documents[codes > 0], codes[codes > 0]
+
+
+def _grammars(view: View) -> Codes:
+    """The number plus one of the grammar of each language of a view, 0 for none."""
+    places = {name: number for number, name in enumerate(LANGUAGES, 1)}
+    return np.array([places.get(name, 0) for name, _ in view.languages] or [0], dtype=np.uint8)
+
+
+def missing(view: View, chosen: NDArray[np.bool_] | None = None) -> int:
+    """Count the (chosen) files of a view that have a grammar and whose content is not there."""
+    lacking = view.reason == REASONS.index("missing")
+    files = np.flatnonzero(lacking if chosen is None else lacking & chosen)
+    return int(np.count_nonzero(_grammars(view)[view.language[files]]))
 
 
 def pending(view: View, shard: int, table: SymbolTable | None, chosen: NDArray[np.bool_] | None = None) -> int:

@@ -34,7 +34,7 @@ from sourcelight.engines.search.scan.render import Place, Rendered, Source, name
 from sourcelight.engines.search.scan.snapshot import Snapshot
 from sourcelight.engines.search.scan.text import binary_of, code_points, column, texts_of
 from sourcelight.engines.search.searcher import Counts, Fleets, Opened, Waiting, opened
-from sourcelight.engines.search.symbol_files import pending
+from sourcelight.engines.search.symbol_files import missing, pending
 from sourcelight.engines.search.symbol_fleet import SymbolFleet
 from sourcelight.engines.symbols import KINDS, SymbolTable, kind_code
 
@@ -43,6 +43,9 @@ PENDING = "symbols-pending"
 
 INCOMPLETE = "symbols-incomplete"
 """Reason in `SearchPart.skipped` for files that were too large, too slow or too broken to parse."""
+
+MISSING = "missing"
+"""Reason in `SearchPart.skipped` for files with a grammar whose content a partial clone lacks."""
 
 LONGEST_LINE = 4096
 """Bytes above which a line is not shown beside a definition: a bundled file has thousands of them in one line."""
@@ -139,7 +142,7 @@ class _Run:
         snapshot, tables, mask = self.group.snapshots[member], self._of_member[member], self.running.selection.mask
         low, high = self.fleet.file_base[member : member + 2].tolist()
         chosen = None if mask is None else mask[low:high]
-        counts = {PENDING: 0, INCOMPLETE: 0}
+        counts = {PENDING: 0, INCOMPLETE: 0, MISSING: missing(snapshot.view, chosen)}
         for number, table in enumerate(tables):
             counts[PENDING] += pending(snapshot.view, number, table, chosen)
             if table is not None and table.doc_state.any():
@@ -218,8 +221,7 @@ def _tell(waiting: Waiting, group: Opened, skipped: Sequence[dict[str, int]], to
     for at in range(told, upto):
         name = group.targets[at].repository.name
         waiting.done.append(name)
-        if skipped[at]:
-            waiting.skipped[name] = dict(skipped[at])
+        waiting.skip(name, skipped[at])
     return max(told, upto)
 
 

@@ -20,7 +20,7 @@ from sourcelight.engines.engine.commits.answers import history_of
 from sourcelight.engines.engine.plan import Plan
 from sourcelight.engines.engine.results.gather import Gathering
 from sourcelight.engines.engine.results.ranking import CANDIDATES
-from sourcelight.engines.engine.running import Search, reads_content
+from sourcelight.engines.engine.running import Search
 from sourcelight.engines.engine.scopes.scope import Scoper
 from sourcelight.engines.search import SearchPart
 from sourcelight.repos import Viewer
@@ -166,8 +166,7 @@ class ShardSearch(Search):
         stopped_early = self.cancellation.expired and not outcome.limit_hit
         outcome.late = sorted(self.cancellation.untold.union(self._late(plans, scoper))) if stopped_early else []
         outcome.failed = dict(self.failed)
-        reads = any(p.symbols is not None or (p.text is not None and reads_content(p)) for p in plans)
-        outcome.name_only = {} if not reads else {name: dict(counts) for name, counts in self.name_only.items()}
+        outcome.name_only = self.unread_files(plans, scoper)
         outcome.unsearchable = dict(scoper.unsearchable)
         outcome.invalid = dict(scoper.invalid)
         outcome.without_history = dict(self.histories.failed)

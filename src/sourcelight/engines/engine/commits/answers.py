@@ -121,7 +121,7 @@ class HistoryAnswers:
         place = own[0][1]
         history = self.store.open(place.repository)
         facts = place.repository.facts
-        self._note(history, place)
+        self.note(history, place.repository.name, place.revisions)
         stopped = lambda: self.cancellation.stopped  # noqa: E731 - what scans ask every 10 ms
         for kind in ("commit", "diff"):
             mine = [(one, at) for one, at in own if one.kind == kind]
@@ -180,14 +180,15 @@ class HistoryAnswers:
             self.without_owners.add(place.repository.name)
         return found
 
-    def _note(self, history: History, place: Place) -> None:
+    def note(self, history: History, name: str, revisions: Sequence[str]) -> None:
+        """Note what the history of a repository lacks behind some revisions; raises KeyError for one not there."""
         if history.commits.unread.any():
-            reached = np.logical_or.reduce([history.reachable(oid) for oid in place.revisions])
+            reached = np.logical_or.reduce([history.reachable(oid) for oid in revisions])
             unread = int((history.commits.unread & reached).sum())
             if unread:
-                self.unread[place.repository.name] = unread
+                self.unread[name] = max(self.unread.get(name, 0), unread)
         if history.shallow:
-            self.shallow[place.repository.name] = history.shallow
+            self.shallow[name] = history.shallow
 
 
 def _of_rows(history: History, hits: DiffHits, kept: Mask, changes: Ints | None = None) -> DiffHits:

@@ -12,8 +12,8 @@ from sourcelight.core.batches.rows import Rows
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.query import Predicate
-from sourcelight.engines.engine.commits.answers import WORKTREE
-from sourcelight.engines.history import History, HistoryStore
+from sourcelight.engines.engine.commits.answers import WORKTREE, HistoryAnswers
+from sourcelight.engines.history import History
 from sourcelight.engines.history.search.commits import people_passing
 from sourcelight.engines.history.search.model import OneOf
 from sourcelight.engines.search import Target
@@ -27,8 +27,8 @@ class Contributors:
 
     Parameters
     ----------
-    store
-        Histories, up to date for what is searched.
+    histories
+        Told of what a history lacks; its `store` is up to date for what is searched.
 
     Attributes
     ----------
@@ -36,8 +36,8 @@ class Contributors:
         Repositories whose history was not there, and why.
     """
 
-    def __init__(self, store: HistoryStore) -> None:
-        self._store = store
+    def __init__(self, histories: HistoryAnswers) -> None:
+        self._histories = histories
         self._known: dict[tuple[str, str, str, bool], frozenset[str]] = {}
         self.failed: dict[str, str] = {}
 
@@ -59,7 +59,9 @@ class Contributors:
         key = (target.repository.key, commit, regexp, case_sensitive)
         if key not in self._known:
             pattern = compile_pattern(regexp, kind="regexp", case_sensitive=case_sensitive)
-            self._known[key] = contributed(self._store.open(target.repository), commit, OneOf((pattern,)))
+            history = self._histories.store.open(target.repository)
+            self._known[key] = contributed(history, commit, OneOf((pattern,)))
+            self._histories.note(history, target.repository.name, (commit,))
         return self._known[key]
 
 

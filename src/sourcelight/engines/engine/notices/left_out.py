@@ -142,10 +142,11 @@ def changed(files_by_repository: Mapping[str, int]) -> Iterator[Skipped]:
 def named_only(counts: dict[str, dict[str, int]]) -> Iterator[Skipped]:
     """Files of which only the name was matched, or not all definitions are known."""
     by_name = " and were matched by name only"
+    not_there = "are not in this partial clone, so that no content of theirs was searched"
     meanings = {
         "binary": ("document-binary", "binary files", "hold a NUL byte", "info"),
         "too-large": ("document-too-large", "large files", "are above the size limit `search.maxFileSize`", "info"),
-        "missing": ("document-missing", "files missing", "are not in this partial clone", "warn"),
+        "missing": ("document-missing", "files missing", not_there, "warn"),
         "symbols-pending": ("symbols-pending", "files without definitions yet", "have not been parsed yet", "warn"),
         "symbols-incomplete": (
             "symbols-incomplete",
@@ -157,7 +158,7 @@ def named_only(counts: dict[str, dict[str, int]]) -> Iterator[Skipped]:
     for key, (reason, noun, why, severity) in meanings.items():
         files = sum(of_repository.get(key, 0) for of_repository in counts.values())
         if files:
-            tail = "" if key.startswith("symbols") else by_name
+            tail = by_name if key in {"binary", "too-large"} else ""
             where = [name for name, of_repository in counts.items() if of_repository.get(key)]
             yield Skipped(
                 reason=reason,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -27,6 +28,7 @@ from sourcelight.engines.engine.results.select import Place, Selector
 from sourcelight.engines.engine.results.union import unite
 from sourcelight.engines.search import All, IndexStore, SearchOptions, SearchPart, Target, TextQuery
 from sourcelight.engines.search.definition_places import DefinitionPlaces, definition_places
+from sourcelight.engines.search.missing import lacks_file
 
 OWNERS = ("file", "owners")
 _FEW = 50
@@ -82,8 +84,8 @@ class Gathering:
     _worker: Worker = field(init=False, default_factory=Worker)
 
     def __post_init__(self) -> None:
-        self.ownership = Ownership(self.store.read)
-        self.contributors = Contributors(self.histories.store)
+        self.ownership = Ownership(self.store.read, partial(lacks_file, self.store))
+        self.contributors = Contributors(self.histories)
         self._rooms = own_counts([plan.alternative for plan in self.plans])
 
     def batches(self) -> Generator[Any, None, None]:
@@ -267,8 +269,9 @@ class Gathering:
         holding = TextQuery(All(tuple(content)), query.files, query.languages)
         for target in targets:
             named = SearchOptions(lines=False)
-            parts = self.store.search((target,), holding, named, self.cancellation)
+            parts = list(self.store.search((target,), holding, named, self.cancellation))
             paths = {path for part in parts for batch in part.batches for path in Rows(batch).texts("path")}
+            yield from (SearchPart(skipped=part.skipped) for part in parts if part.skipped)
             for part in self.store.search_symbols((target,), query, options, self.cancellation, kinds=kinds):
                 kept = (_with_paths(batch, paths) for batch in part.batches)
                 yield replace(part, batches=tuple(batch for batch in kept if batch.num_rows))

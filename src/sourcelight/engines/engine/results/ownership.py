@@ -33,21 +33,26 @@ class Owners:
 ReadFile = Callable[[Target, str], bytes | None]
 """Gives a file of a target by its path, None when there is none."""
 
+LacksFile = Callable[[Target, str], bool]
+"""Tells whether a target has a file at a path whose content is not there."""
+
 
 class Ownership:
     """Reads the CODEOWNERS file of each searched commit once.
 
     `unknown` holds the repositories that were asked about and have no such file, `unowned` counts by repository files
     that have no owner where owners were asked for, `later` holds repositories of which commits were asked about that
-    have no such file.
+    have no such file. `missing` holds the repositories whose file is there, but not its content (a partial clone).
     """
 
-    def __init__(self, read: ReadFile) -> None:
+    def __init__(self, read: ReadFile, lacks: LacksFile) -> None:
         self._read = read
+        self._lacks = lacks
         self._known: dict[tuple[str, str, str], Owners | None] = {}
         self.unknown: set[str] = set()
         self.unowned: Counter[str] = Counter()
         self.later: set[str] = set()
+        self.missing: set[str] = set()
 
     def of(self, target: Target) -> CodeOwners | None:
         """The owners of the target's files; None when it has no such file."""
@@ -59,16 +64,23 @@ class Ownership:
         key = (target.repository.key, target.revision, target.commit)
         if key not in self._known:
             self._known[key] = self._load(target)
-        if self._known[key] is None:
-            self.unknown.add(target.repository.facts.name)
+        name = target.repository.facts.name
+        if self._known[key] is None and name not in self.missing:
+            self.unknown.add(name)
         return self._known[key]
 
     def _load(self, target: Target) -> Owners | None:
         try:
-            texts = ((place, self._read(target, place)) for place in PLACES)
-            return next((Owners(place, text) for place, text in texts if text is not None), None)
+            for place in PLACES:
+                text = self._read(target, place)
+                if text is not None:
+                    return Owners(place, text)
+                if self._lacks(target, place):
+                    self.missing.add(target.repository.facts.name)
+                    return None
         except (SourcelightError, OSError):
-            return None
+            pass
+        return None
 
     def filtered(self, batch: Any, target: Target, wanted: tuple[Predicate, ...]) -> Any:
         """Keep the rows of `batch` whose file passes every ``file:has.owner`` predicate of `wanted`."""

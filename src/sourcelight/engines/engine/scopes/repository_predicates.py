@@ -101,45 +101,67 @@ class FilePredicates:
         The text index.
     cancellation
         Ends a search or a walk early; `passes` then gives None.
+
+    Attributes
+    ----------
+    failed
+        Targets that could not be searched, and why.
+    missing
+        Repositories of which contents that may decide are not there (a partial clone), and how many files.
     """
 
     searcher: Searcher
     cancellation: Cancellation
     failed: dict[Place, str] = field(default_factory=dict)
-    _known: dict[tuple[Place, TextQuery], bool] = field(default_factory=dict)
+    missing: dict[str, int] = field(default_factory=dict)
+    _known: dict[tuple[Place, TextQuery], tuple[bool, int]] = field(default_factory=dict)
 
     def passes(self, target: Target, predicates: Iterable[Predicate], *, case_sensitive: bool) -> bool | None:
-        """Tell whether a target satisfies all predicates on history and files; None when it can't be told."""
+        """Tell whether a target satisfies all predicates on history and files; None when it can't be told.
+
+        What is not found may stand in a file that a partial clone lacks: then the answer is noted in `missing`, unless
+        another predicate leaves the target out for certain.
+        """
+        passed, missing = True, 0
         for predicate in predicates:
             if predicate.name == "has.commit.after":
                 after_s = parse_date(predicate.args["time"], present()).timestamp()
-                held: bool | None = has_commit_after(target.repository, target.commit, after_s, self.cancellation)
+                held = has_commit_after(target.repository, target.commit, after_s, self.cancellation)
+                lacking = 0
             elif predicate.name in _OF_FILES:
-                held = self._holds(target, _question(predicate, case_sensitive=case_sensitive))
+                found = self._holds(target, _question(predicate, case_sensitive=case_sensitive))
+                if found is None:
+                    return None
+                held, lacking = found
             else:
                 continue
-            if held is None:
-                return None
-            if held is predicate.negated:
+            if held is predicate.negated and not lacking:
                 return False
-        return True
+            passed = passed and held is not predicate.negated
+            missing = max(missing, lacking)
+        if missing:
+            name = target.repository.name
+            self.missing[name] = max(self.missing.get(name, 0), missing)
+        return passed
 
-    def _holds(self, target: Target, question: TextQuery) -> bool | None:
+    def _holds(self, target: Target, question: TextQuery) -> tuple[bool, int] | None:
+        """Whether any file is as a question asks, and if not how many could not be looked into; None: stopped."""
         known = self._known.get((place_of(target), question))
         if known is not None:
             return known
         options = SearchOptions(max_matches=1, lines=False)
+        missing = 0
         for part in self.searcher.search((target,), question, options, self.cancellation):
             if part.failed:
                 self.failed[place_of(target)] = next(iter(part.failed.values()))
                 return None
             if part.files:
-                self._known[place_of(target), question] = True
-                return True
+                return self._known.setdefault((place_of(target), question), (True, 0))
+            if question.tree is not None:
+                missing += sum(counts.get("missing", 0) for counts in part.skipped.values())
         if self.cancellation.stopped:
             return None
-        self._known[place_of(target), question] = False
-        return False
+        return self._known.setdefault((place_of(target), question), (False, missing))
 
 
 def reads_files(predicates: Iterable[Predicate]) -> bool:

@@ -76,6 +76,11 @@ class Scoper:
         self._files = FilePredicates(self.engine.store, self.cancellation)
 
     @property
+    def missing(self) -> Mapping[str, int]:
+        """Files that predicates on repositories ask about and that partial clones lack, by repository."""
+        return self._files.missing
+
+    @property
     def clean(self) -> bool:
         """Whether there is nothing to say of any repository."""
         return not (self.unsearchable or self.invalid or self.absent or self.undecided)

@@ -35,14 +35,23 @@ class Snapshot(Remembering):
 
     def text_of(self, path: str) -> bytes | None:
         """Read a file by its path; None when there is none or it is matched by name only."""
+        view, number = self.view, self._number_of(path)
+        if number is None or view.shard[number] == NO_SHARD:
+            return None
+        return self.shards[int(view.shard[number])].text(int(view.document[number]))
+
+    def reason_of(self, path: str) -> str:
+        """Tell why a file is matched by name only; empty when it is not, or there is none."""
+        number = self._number_of(path)
+        return "" if number is None else REASONS[int(self.view.reason[number])]
+
+    def _number_of(self, path: str) -> int | None:
         view = self.view
         wanted = path.encode()
         text = bytes(view.file.bytes_of("paths"))
         at = text.find(b"\n" + wanted + b"\n")
         number = int(np.searchsorted(view.path_start, at + 1)) if at >= 0 else view.files
-        if number >= view.files or int(view.path_start[number]) != at + 1 or view.shard[number] == NO_SHARD:
-            return None
-        return self.shards[int(view.shard[number])].text(int(view.document[number]))
+        return None if number >= view.files or int(view.path_start[number]) != at + 1 else number
 
     def placement(self, shard: int) -> Placement:
         """Tell which files have their content in that shard."""
