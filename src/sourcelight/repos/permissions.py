@@ -53,7 +53,7 @@ class Viewer:
     def _is_granted(self, repository: Repository) -> bool:
         """Whether a private repository is granted, and with it every private one whose objects it reads."""
         if repository.facts.name in self.granted:
-            return True
+            return self.granted.issuperset(repository.lender_names)
         return repository.place in self.places and self.places.issuperset(repository.lenders)
 
 

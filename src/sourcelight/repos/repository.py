@@ -11,6 +11,9 @@ from typing import Literal
 from sourcelight.core.batches import RepositoryFacts
 from sourcelight.repos.small_files import read_small_file
 
+UNKNOWN_LENDER = "\0"
+"""In place of the name of a private directory that is no repository of the catalog: no grant can name it."""
+
 Reason = Literal["unreadable", "empty", "corrupt", "unsupported", "not found", "gone", "outside"]
 
 
@@ -36,6 +39,8 @@ class Repository:
         Where it stands on this machine, as `place_of` gives it: what grants hang on. Empty for what stands elsewhere.
     lenders
         Places of the private repositories whose objects this one reads: only who may see them all may see it.
+    lender_names
+        The same for a repository of a cluster, where grants are to names; ``UNKNOWN_LENDER`` for one without a name.
     """
 
     facts: RepositoryFacts
@@ -46,6 +51,7 @@ class Repository:
     incomplete: str = ""
     place: str = ""
     lenders: tuple[str, ...] = ()
+    lender_names: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -21,7 +21,7 @@ from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.deepsearch.conversations.fair_executor import FairExecutor
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import State
-from sourcelight.server.identity import FairQueue, QueueFull
+from sourcelight.server.identity import FairQueue, Principal, QueueFull
 from sourcelight.server.service.stream import StreamLimits
 
 PATH = "/.api/search/stream"
@@ -258,3 +258,11 @@ def test_many_searches_at_once_of_one_account_all_get_their_turn(state: State) -
             ).status_code
 
         assert set(pool.map(search, range(24))) == {200}
+
+
+def test_access_to_a_place_that_is_taken_back_ends_streams() -> None:
+    """Grants of a service with repositories of its own are to places: a stream went on when one was taken back."""
+    then = Principal("ann", Viewer("ann", sees_private=False, places=frozenset({"/srv/a", "/srv/b"})))
+    now = Principal("ann", Viewer("ann", sees_private=False, places=frozenset({"/srv/a"})))
+    assert then.covers(now)
+    assert not now.covers(then)

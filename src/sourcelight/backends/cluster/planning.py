@@ -27,7 +27,10 @@ Plannings = Kept[Planned]
 
 def catalog_of(entries: Iterable[ShardEntry], contexts: Mapping[str, Mapping[str, Any]] | None = None) -> Catalog:
     """Some repositories of a generation as a catalog, with no place on this machine."""
-    found = [Repository(entry.facts, entry.shard, "git", "", "", entry.incomplete) for entry in entries]
+    found = [
+        Repository(entry.facts, entry.shard, "git", "", "", entry.incomplete, lender_names=entry.lenders)
+        for entry in entries
+    ]
     return Catalog.listed(found, contexts=contexts)
 
 

@@ -54,7 +54,10 @@ class Principal:
         return (
             self.account == earlier.account
             and self.may_search >= earlier.may_search
-            and (now.sees_private or (not then.sees_private and now.granted >= then.granted))
+            and (
+                now.sees_private
+                or (not then.sees_private and now.granted >= then.granted and now.places >= then.places)
+            )
         )
 
     @property

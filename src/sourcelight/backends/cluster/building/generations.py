@@ -24,6 +24,7 @@ from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError, SourcelightError
 from sourcelight.engines.search.model import DEFAULT_MAX_FILE_SIZE
 from sourcelight.repos import Catalog, Repository
+from sourcelight.repos.repository import UNKNOWN_LENDER
 
 DEATHS = 3
 """Workers that may die with a repository in hand before it is set aside."""
@@ -127,7 +128,9 @@ def build_generation(
             found[name] = outcome if isinstance(outcome, ShardEntry) else _set_aside(catalog.get(name), known, outcome)
             tell(BuildProgress(len(found), len(orders), name, found[name].problem or "done"))
     stop.check()
-    entries = tuple(found[name] for name in sorted(found))
+    names = {one.place: one.name for one in repositories if one.place}
+    lenders = {one.name: tuple(names.get(place, UNKNOWN_LENDER) for place in one.lenders) for one in repositories}
+    entries = tuple(_with_lenders(found[name], lenders[name]) for name in sorted(found))
     made = Generation(entries=entries, contexts=catalog.contexts)
     if former is None or (former.entries, dict(former.contexts)) != (made.entries, dict(made.contexts)):
         made = write_generation(storage, made, "" if former is None else former.id)
@@ -250,11 +253,18 @@ class _Present:
             )
 
 
+def _with_lenders(entry: ShardEntry, lenders: tuple[str, ...]) -> ShardEntry:
+    """An entry with the private repositories that it borrows from; a former shard keeps those that it was made of."""
+    former = entry.lenders if entry.problem else ()
+    return replace(entry, lenders=tuple(sorted({*lenders, *former})))
+
+
 def _set_aside(repository: Repository, known: Mapping[str, ShardEntry], problem: str) -> ShardEntry:
     former = known.get(repository.name)
     if former is None or not former.shard:
         return ShardEntry(repository.facts, problem=problem)
-    return replace(former, problem=problem)
+    private = former.facts.private or repository.facts.private  # what was said since holds for the former shard, too
+    return replace(former, facts=replace(former.facts, private=private), problem=problem)
 
 
 def _git_bytes(repository: Repository) -> int:

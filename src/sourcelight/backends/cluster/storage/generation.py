@@ -11,10 +11,14 @@ from typing import Any
 from sourcelight.backends.cluster.storage.objects import Storage
 from sourcelight.core.batches import RepositoryFacts
 from sourcelight.core.errors import ClusterError, StorageError
+from sourcelight.repos.repository import UNKNOWN_LENDER
 
 CURRENT = "current.json"
-FORMAT = 1
+FORMAT = 2
 """Raised whenever older code can't read what this code writes."""
+
+_WITHOUT_LENDERS = 1
+"""Format that does not say who borrows: its private repositories are seen by administrators alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,8 @@ class ShardEntry:
         Why it could not be brought up to date; the shard, if any, is then a former one.
     source
         What the shard was made from: refs, settings and formats; when it is the same again, nothing is built.
+    lenders
+        Names of the private repositories whose objects it reads: only who may see them all may see it.
     """
 
     facts: RepositoryFacts
@@ -48,6 +54,7 @@ class ShardEntry:
     incomplete: str = ""
     problem: str = ""
     source: str = ""
+    lenders: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -112,7 +119,7 @@ def read_generation(storage: Storage, generation: str) -> Generation:
     try:
         table = pq.read_table(pa.BufferReader(content))
         about = json.loads(table.schema.metadata[b"sourcelight"])
-        if about["format"] != FORMAT:
+        if about["format"] not in {FORMAT, _WITHOUT_LENDERS}:
             raise StorageError(storage.url, f"generation of format {about['format']}, this version reads {FORMAT}")
         entries = tuple(_entry(row) for row in table.to_pylist())
     except (pa.ArrowException, KeyError, TypeError, ValueError) as error:
@@ -145,7 +152,7 @@ def write_generation(storage: Storage, generation: Generation, former: str) -> G
     number = read_generation(storage, former).number + 1 if former else 1
     rows = [{**asdict(entry), "facts": json.dumps(asdict(entry.facts))} for entry in generation.entries]
     columns = {name: [row[name] for row in rows] for name in ShardEntry.__dataclass_fields__}
-    kinds = {"size": pa.int64(), "text_bytes": pa.int64(), "files": pa.int64()}
+    kinds = {"size": pa.int64(), "text_bytes": pa.int64(), "files": pa.int64(), "lenders": pa.list_(pa.string())}
     table = pa.table({name: pa.array(values, kinds.get(name, pa.string())) for name, values in columns.items()})
     about = {"format": FORMAT, "number": number, "contexts": {k: dict(v) for k, v in generation.contexts.items()}}
     sink = pa.BufferOutputStream()
@@ -187,4 +194,5 @@ def _name(generation: str) -> str:
 def _entry(row: Mapping[str, Any]) -> ShardEntry:
     facts = json.loads(row["facts"])
     facts["topics"] = tuple(facts["topics"])
-    return ShardEntry(**{**row, "facts": RepositoryFacts(**facts)})
+    lenders = row.get("lenders", [UNKNOWN_LENDER] if facts["private"] else [])
+    return ShardEntry(**{**row, "facts": RepositoryFacts(**facts), "lenders": tuple(lenders)})
