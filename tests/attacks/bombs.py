@@ -73,3 +73,63 @@ def large_file(path: Path, megabytes: int = 400) -> RepositoryBuilder:
     tree = write_tree(repo, [(b"100644", b"large.txt", blob.encode()), (b"100644", b"small.txt", small.encode())])
     commit_tree(repo, tree)
     return repo
+
+
+def flip_folders(path: Path, commits: int, files: int = 80_000, wide: int = 283, lines: int = 1) -> RepositoryBuilder:
+    """Commits that each give every file of two shared folders the other content: two hundred bytes a commit."""
+    repo = RepositoryBuilder(path)
+    trees = [_shared_folders(repo, text * lines, files, wide) for text in (b"a\n", b"b\n")]
+    for number in range(commits):
+        append_commit(repo, trees[number % 2], number)
+    return repo
+
+
+def flip_file(path: Path, commits: int, megabytes: int = 20) -> RepositoryBuilder:
+    """Commits that each give one file the other of two contents of as many megabytes, in lines of a thousand bytes."""
+    repo = RepositoryBuilder(path)
+    trees = []
+    for letter in (b"a", b"b"):
+        part = (letter * 999 + b"\n") * 1000
+        blob = write_object(repo, b"blob", [part] * megabytes, len(part) * megabytes)
+        trees.append(write_tree(repo, [(b"100644", b"large.txt", blob.encode())]))
+    for number in range(commits):
+        append_commit(repo, trees[number % 2], number)
+    return repo
+
+
+def branches_of_a_folder(path: Path, branches: int, files: int = 80_000, wide: int = 283) -> RepositoryBuilder:
+    """Branches off one commit of many files, joined by a merge: each holds all files."""
+    repo = RepositoryBuilder(path)
+    tree = _shared_folders(repo, b"a\n", files, wide)
+    first = append_commit(repo, tree, 0)
+    tips = [append_commit(repo, tree, number, [first]) for number in range(1, branches + 1)]
+    append_commit(repo, tree, branches + 1, tips)
+    return repo
+
+
+def _shared_folders(repo: RepositoryBuilder, text: bytes, files: int, wide: int) -> str:
+    blob = repo.git("hash-object", "-w", "--stdin", stdin=text).encode()
+    inner = write_tree(repo, [(b"100644", b"f%04d" % at, blob) for at in range(wide)]).encode()
+    return write_tree(repo, [(b"40000", b"d%04d" % at, inner) for at in range(files // wide)])
+
+
+def append_commit(
+    repo: RepositoryBuilder, tree: str, number: int, parents: Iterable[str] | None = None, message: bytes = b""
+) -> str:
+    """Put a commit of a folder on main, or one with given parents."""
+    if parents is None:
+        head = repo.git("for-each-ref", "--format=%(objectname)", "refs/heads/main")
+        parents = [head] if head else []
+    raw = b"tree %s\n" % tree.encode() + b"".join(b"parent %s\n" % parent.encode() for parent in parents)
+    raw += b"author A <a@x> %d +0000\ncommitter A <a@x> %d +0000\n\nflip %d\n" % (*[1_700_000_000 + number] * 2, number)
+    raw += message
+    commit = write_object(repo, b"commit", [raw], len(raw))
+    repo.git("update-ref", "refs/heads/main", commit)
+    return commit
+
+
+def append_file(repo: RepositoryBuilder, name: str, text: bytes, number: int) -> str:
+    """Commit one more file to main, beside all others."""
+    blob = repo.git("hash-object", "-w", "--stdin", stdin=text)
+    tree = repo.git("mktree", stdin=f"{repo.git('ls-tree', 'HEAD')}\n100644 blob {blob}\t{name}\n".encode())
+    return append_commit(repo, tree, number)

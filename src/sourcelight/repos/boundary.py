@@ -7,6 +7,7 @@ soon as some are private.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Iterator
@@ -82,6 +83,24 @@ def object_sources(shared: str) -> tuple[str, ...]:
     for link in _links(os.path.join(shared, "refs"), max_depth=_MAX_REF_DEPTH):
         _note(shared, os.path.realpath(link), sources)
     return tuple(sources)
+
+
+def object_directories(shared: str) -> tuple[str, ...]:
+    """Real paths of the object directories that the git directory `shared` reads: its own, and those it borrows from.
+
+    Lists of alternates that can't be read end there.
+    """
+    directories: dict[str, None] = {}
+    waiting = [(os.path.realpath(os.path.join(shared, "objects")), 0)]
+    while waiting:
+        directory, depth = waiting.pop()
+        if directory in directories:
+            continue
+        directories[directory] = None
+        if depth <= _MAX_ALTERNATES_DEPTH:
+            with contextlib.suppress(OSError):
+                waiting += [(borrowed, depth + 1) for borrowed in _alternates(directory)]
+    return tuple(directories)
 
 
 def _collect(shared: str, objects: str, sources: dict[str, None], seen: set[str], depth: int) -> None:

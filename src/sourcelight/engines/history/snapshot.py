@@ -24,6 +24,10 @@ Mask: TypeAlias = NDArray[np.bool_]
 UNKNOWN = -1
 """In place of a number that could not be known: additions of a change whose content is missing, an absent parent."""
 
+_MAX_NAMES = 5
+UnreadCommits: TypeAlias = tuple[int, tuple[str, ...]]
+"""How many commits could not be read, and the names (40 hex digits) of some of them."""
+
 _MOST_MASKS = 64
 _Kept = TypeVar("_Kept")
 
@@ -362,6 +366,11 @@ class History:
                 self._masks.pop(next(iter(self._masks)))
             self._masks[tip] = ancestors(self.commits.parent_starts, self.commits.parents, tip)
         return self._masks[tip]
+
+    def unread(self, within: Mask) -> UnreadCommits:
+        """Tell which commits `within` could not be read: how many, and the names of the newest."""
+        numbers = np.flatnonzero(self.commits.unread & within)
+        return len(numbers), tuple(self.oid(int(number)) for number in numbers[: -_MAX_NAMES - 1 : -1])
 
     def message(self, commit: int) -> str:
         """Give a commit's message without the white space around it; invalid UTF-8 as U+FFFD."""

@@ -22,6 +22,7 @@ from sourcelight.engines.engine.results.gather import Gathering
 from sourcelight.engines.engine.results.ranking import CANDIDATES
 from sourcelight.engines.engine.running import Search
 from sourcelight.engines.engine.scopes.scope import Scoper
+from sourcelight.engines.history.snapshot import UnreadCommits
 from sourcelight.engines.search import SearchPart
 from sourcelight.repos import Viewer
 
@@ -76,7 +77,7 @@ class Outcome:
     unsearchable: dict[str, str] = field(default_factory=dict)
     invalid: dict[str, str] = field(default_factory=dict)
     without_history: dict[str, str] = field(default_factory=dict)
-    unread: dict[str, int] = field(default_factory=dict)
+    unread: dict[str, UnreadCommits] = field(default_factory=dict)
     shallow: dict[str, str] = field(default_factory=dict)
     targets: int = 0
     excluded: list[str] = field(default_factory=list)

@@ -19,7 +19,7 @@ from sourcelight.engines.history.search.commits import changes_passing, find_com
 from sourcelight.engines.history.search.diffs import DiffHits, find_diffs, removed_rows
 from sourcelight.engines.history.search.matches import commit_matches, diff_matches
 from sourcelight.engines.history.search.model import AnyOf, CommitQuery, DiffQuery, Tree
-from sourcelight.engines.history.snapshot import Ints, Mask
+from sourcelight.engines.history.snapshot import Ints, Mask, UnreadCommits
 from sourcelight.engines.search import Target
 from sourcelight.repos import Repository, resolve
 
@@ -80,7 +80,7 @@ class HistoryAnswers:
     Attributes
     ----------
     unread
-        Repositories whose commits could not all be read, and how many of those were searched.
+        Repositories whose commits could not all be read, how many of those were searched, and names of some.
     shallow
         Repositories whose oldest commits seem to add every file, and why.
     done
@@ -91,7 +91,7 @@ class HistoryAnswers:
 
     store: HistoryStore
     cancellation: Cancellation
-    unread: dict[str, int] = field(default_factory=dict)
+    unread: dict[str, UnreadCommits] = field(default_factory=dict)
     shallow: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     done: list[str] = field(default_factory=list)
@@ -184,9 +184,9 @@ class HistoryAnswers:
         """Note what the history of a repository lacks behind some revisions; raises KeyError for one not there."""
         if history.commits.unread.any():
             reached = np.logical_or.reduce([history.reachable(oid) for oid in revisions])
-            unread = int((history.commits.unread & reached).sum())
-            if unread:
-                self.unread[name] = max(self.unread.get(name, 0), unread)
+            unread = history.unread(reached)
+            if unread[0]:
+                self.unread[name] = max(self.unread.get(name, (0, ())), unread)
         if history.shallow:
             self.shallow[name] = history.shallow
 

@@ -59,15 +59,27 @@ def without_history(failures: Mapping[str, str]) -> Iterator[Skipped]:
     return _told("history-missing", "without history", said, failures)
 
 
-def unread_commits(commits: Mapping[str, int]) -> Iterator[Skipped]:
-    """Commits whose changes are not there (a partial clone), or too large; their messages were searched."""
+def unread_commits(commits: Mapping[str, tuple[int, Sequence[str]]]) -> Iterator[Skipped]:
+    """Commits whose changes are missing (a partial clone) or too large; their messages were searched.
+
+    For each repository how many there are, and the names of some.
+    """
     if commits:
-        total = sum(commits.values())
+        total = sum(count for count, _ in commits.values())
+        listed = [
+            f"- `{name}`: {', '.join(oid[:12] for oid in oids)}{', ...' if count > len(oids) else ''}"
+            for name, (count, oids) in sorted(commits.items())[:_MOST_LISTED]
+        ]
         yield Skipped(
             reason="history-incomplete",
             title=f"{amount(total)} unread {'commit' if total == 1 else 'commits'}",
-            message=f"The changes of {total:,} commits are missing from these clones, or too large, and not searched:\n"
-            + names(list(commits)),
+            message="\n".join(
+                [
+                    f"The changes of {total:,} commits are missing from these clones, or too large, and not searched:",
+                    *listed,
+                    *(["- ..."] if len(commits) > _MOST_LISTED else []),
+                ]
+            ),
             severity="warn",
         )
 

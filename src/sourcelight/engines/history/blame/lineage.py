@@ -10,17 +10,25 @@ from zlib import crc32
 import numpy as np
 
 from sourcelight.core.batches import Cancellation
-from sourcelight.core.errors import GitFailed
+from sourcelight.core.errors import GitFailed, RepositoryError
 from sourcelight.engines.history.blame.merges import MergeChange, merge_changes
 from sourcelight.engines.history.blame.model import Step
 from sourcelight.engines.history.blame.renames import ask_origins, find_unsure
-from sourcelight.engines.history.compare.changes import FileChange, list_changes
+from sourcelight.engines.history.compare.changes import FileChange, TooManyChanges, list_changes
 from sourcelight.engines.history.snapshot import UNKNOWN, History
 from sourcelight.repos import Repository
+from sourcelight.repos.packs import store_size
 
 _FILE = 0o100000
 _KINDS = 0o170000
 _CHECK_EVERY = 200
+_COUNT_EVERY = 20
+
+MAX_ENTRIES = 4_000_000
+"""Files of all branches that are followed at once: 40 bytes each. A fork copies them, however few it changes."""
+
+ENTRIES_PER_OBJECT = 10
+"""Entries beyond, for each object that the repository stores."""
 
 NEW, EDITED, MIXED, UNKNOWN_LINES, MOVED = range(5)
 """Kinds of states: all lines new; a former state edited; made of others, most by a merge; not known; taken whole."""
@@ -104,7 +112,8 @@ def trace(
 ) -> Lineage:
     """Follow all files from the first commits to `commit`; of new names that `origins` does not tell of, git is asked.
 
-    Raises KeyError for a commit that the history does not hold, and `Cancelled`.
+    Raises KeyError for a commit that the history does not hold, `RepositoryError` for branches with very many files,
+    and `Cancelled`.
     """
     unsure = find_unsure(history, history.reachable(commit))
     origins = ask_origins(history, repository, unsure, origins or {}, cancellation)
@@ -140,12 +149,18 @@ class _Tracing:
         merges = self._merges([number for number in chosen if len(parents[number]) > 1])
         unread = commits.unread
         states: dict[int, State] = {}
+        room = MAX_ENTRIES + ENTRIES_PER_OBJECT * store_size(self._repository.git_dir).objects
         for done, number in enumerate(chosen):
             if done % _CHECK_EVERY == 0:
                 if self._cancellation is not None:
                     self._cancellation.check()
                 if progress is not None:
                     progress(done, len(chosen))
+            if done % _COUNT_EVERY == 0 and sum(map(len, states.values())) > room:
+                raise RepositoryError(
+                    f"{self._repository.name} has {len(states):,} branches side by side with more than {room:,} files "
+                    "together; who owns their lines is not worked out"
+                )
             known = [parent for parent in parents[number] if parent >= 0]
             state = _taken(states, known, waiting)
             if len(parents[number]) > 1:
@@ -165,7 +180,7 @@ class _Tracing:
         names = [self._history.oid(number) for number in numbers]
         try:
             yield from merge_changes(self._repository.git_dir, names, self._cancellation)
-        except GitFailed:  # folders are missing: such files do not add up at the end
+        except (GitFailed, TooManyChanges):  # folders are missing, or too many: such files do not add up at the end
             return
 
     def _change(self, state: State, number: int, *, proven: bool) -> None:
@@ -267,7 +282,7 @@ class _Tracing:
                 base, head = (trees[at].tobytes().hex() for at in (parent, number))
                 try:
                     changes, _ = list_changes(self._repository.git_dir, base, head, self._cancellation)
-                except GitFailed:
+                except (GitFailed, TooManyChanges):
                     changes = ()
                 found.append({change.path: change for change in changes if change.status == "renamed"})
             self._pairs = number, found

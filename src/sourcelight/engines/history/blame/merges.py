@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sourcelight.core.batches import Cancellation
 from sourcelight.engines.history.commands import git_chunks
+from sourcelight.engines.history.compare.changes import ChangeLimit, listing_bytes
 
 _MARK = b"\1"
 
@@ -24,7 +25,8 @@ def merge_changes(
 ) -> Iterator[tuple[str, list[MergeChange]]]:
     """Yield each of `merges` (40 hex digits), in order, with the files that differ from its first parent.
 
-    Links and submodules count as absent. Raises `GitFailed` when folders are missing, and `Cancelled`.
+    Links and submodules count as absent. Raises `GitFailed` when folders are missing, `TooManyChanges` when all merges
+    together changed more than can be, and `Cancelled`.
     """
     arguments = ["diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff",
                  "--diff-merges=first-parent", "--always", "--format=%x01%H"]  # fmt: skip
@@ -32,7 +34,9 @@ def merge_changes(
     if not stdin:
         return
     merge, changes = "", list[MergeChange]()
-    fields = _fields(git_chunks(git_dir, arguments, stdin=stdin, cancellation=cancellation))
+    chunks = git_chunks(git_dir, arguments, stdin=stdin, cancellation=cancellation, data_bytes=listing_bytes(git_dir))
+    fields = _fields(chunks)
+    limit = ChangeLimit(git_dir)
     for field in fields:
         field = field.lstrip(b"\n")  # noqa: PLW2901 - git ends a commit's head with a newline before the first record
         if field.startswith(_MARK):
@@ -42,6 +46,7 @@ def merge_changes(
         elif field.startswith(b":"):
             mode, blob = field[8:14], field[56:96]
             path = next(fields)
+            limit.add(1, len(path))
             is_file = mode[:3] == b"100"
             changes.append(MergeChange(path, bytes.fromhex(blob.decode()) if is_file else None))
     if merge:

@@ -5,8 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sourcelight.core.batches import Cancellation
-from sourcelight.core.errors import GitFailed
-from sourcelight.engines.history.commands import git_bytes
+from sourcelight.core.errors import GitFailed, RepositoryError
+from sourcelight.engines.history.commands import DATA_BYTES, PATCH_DATA_BYTES, git_chunks
+from sourcelight.repos.packs import store_size
+
+FREE_FILES = 100_000
+"""Files that any two commits may differ in."""
+
+FILES_PER_OBJECT = 4
+"""Files beyond, for each object that the repository stores: a folder of two hundred bytes can name itself often."""
+
+BYTES_PER_FILE = 400
+"""Bytes of git's list for each file, its paths included, beyond `FREE_BYTES`."""
+
+FREE_BYTES = 32 << 20
+
+_MEMORY_PER_OBJECT = 1000
 
 NO_MODE = "000000"
 SUBMODULE = "160000"
@@ -64,6 +78,16 @@ class FileChange:
         return self.mode == NO_MODE
 
 
+class TooManyChanges(RepositoryError):
+    """Raised when two trees differ in more files than are read."""
+
+    def __init__(self, files: int, commits: str = "two trees") -> None:
+        super().__init__(
+            f"{commits} differ in more than {files:,} files, many times what the repository stores; they are not listed"
+        )
+        self.files = files
+
+
 def list_changes(
     git_dir: str, base_tree: str, head_tree: str, cancellation: Cancellation | None = None
 ) -> tuple[tuple[FileChange, ...], str]:
@@ -75,12 +99,19 @@ def list_changes(
     ------
     GitFailed
         When a folder itself is missing.
+    TooManyChanges
+        When they are too many for what the repository stores.
     """
     notice = ""
     try:
         raw = _raw(git_dir, "-M", base_tree, head_tree, cancellation)
     except GitFailed:
-        raw = _raw(git_dir, "-M100%", base_tree, head_tree, cancellation)
+        try:
+            raw = _raw(git_dir, "-M100%", base_tree, head_tree, cancellation)
+        except GitFailed as error:
+            if "out of memory" in error.stderr_tail.lower():
+                raise TooManyChanges(FREE_FILES) from error
+            raise
         notice = (
             "contents of some files are missing from this clone: files that were renamed and changed are given as "
             "deleted and added"
@@ -89,7 +120,47 @@ def list_changes(
 
 
 def _raw(git_dir: str, renames: str, base_tree: str, head_tree: str, cancellation: Cancellation | None) -> bytes:
-    return git_bytes(git_dir, [*OPTIONS, "--raw", "-z", renames, base_tree, head_tree], cancellation=cancellation)
+    pieces: list[bytes] = []
+    limit = ChangeLimit(git_dir)
+    arguments = [*OPTIONS, "--raw", "-z", renames, base_tree, head_tree]
+    chunks = git_chunks(git_dir, arguments, cancellation=cancellation, data_bytes=listing_bytes(git_dir))
+    try:
+        for chunk in chunks:
+            limit.add(chunk.count(b"\0:"), len(chunk))
+            pieces.append(chunk)
+    finally:
+        chunks.close()
+    return b"".join(pieces)
+
+
+def listing_bytes(git_dir: str) -> int:
+    """Memory of a git process that lists changed files: it has the whole list before it writes the first."""
+    return min(PATCH_DATA_BYTES + _MEMORY_PER_OBJECT * store_size(git_dir).objects, DATA_BYTES)
+
+
+class ChangeLimit:
+    """Counts changed files against what a repository stores, which is measured once they are many."""
+
+    def __init__(self, git_dir: str) -> None:
+        self._git_dir = git_dir
+        self._files = 0
+        self._bytes = 0
+        self._limit = FREE_FILES
+        self._is_measured = False
+
+    def add(self, files: int, size: int) -> None:
+        """Count files and the bytes of their list; raises `TooManyChanges`."""
+        self._files += files
+        self._bytes += size
+        if self._is_over and not self._is_measured:
+            self._limit += FILES_PER_OBJECT * store_size(self._git_dir).objects
+            self._is_measured = True
+        if self._is_over:
+            raise TooManyChanges(self._limit)
+
+    @property
+    def _is_over(self) -> bool:
+        return self._files > self._limit or self._bytes > FREE_BYTES + BYTES_PER_FILE * self._limit
 
 
 def parse_raw(raw: bytes) -> tuple[FileChange, ...]:

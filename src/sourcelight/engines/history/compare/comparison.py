@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError, RepositoryNotFound, RevisionNotFound
-from sourcelight.engines.history.compare.changes import FileChange, list_changes
+from sourcelight.engines.history.commands import MAX_BLOB_BYTES
+from sourcelight.engines.history.compare.changes import FileChange, TooManyChanges, list_changes
 from sourcelight.engines.history.compare.patches import FileDiff, make_patch
 from sourcelight.engines.history.compare.whole import stream_patches
-from sourcelight.repos import Repository
+from sourcelight.repos import ObjectReader, Repository
 from sourcelight.repos.handles import Unusable, open_handle
+from sourcelight.repos.packs import store_size
 from sourcelight.repos.raw_commits import tree_of
 
 if TYPE_CHECKING:
@@ -35,6 +37,15 @@ _REMARKS = {
     "diverged": "head does not contain base: changes that only base has are shown as undone",
     "unrelated": "base and head have no common history",
 }
+FREE_CONTENT_BYTES = 1 << 30
+"""Bytes of contents that are compared for a whole comparison, both sides of each file."""
+
+FREE_PATCH_BYTES = 64 << 20
+"""Bytes of patches of a whole comparison."""
+
+CONTENT_PER_BYTE, PATCH_PER_BYTE = 16, 4
+"""Bytes beyond, for each byte that the repository stores."""
+
 _KEPT_BYTES = 64 << 20
 _LIST_BYTES_PER_FILE = 400
 
@@ -54,6 +65,8 @@ class Comparison:
         ``unrelated``.
     notices
         What the reader has to know.
+    left_out
+        Files that the last `whole` gave without a patch because all together are too large.
     """
 
     repository: Repository
@@ -63,6 +76,7 @@ class Comparison:
     relation: str
     notices: tuple[str, ...]
     _entry: _Entry
+    left_out: int = 0
 
     def page(self, start: int, count: int, cancellation: Cancellation | None = None) -> list[FileDiff]:
         """Give the diffs of `count` files from number `start` on; fewer at the end.
@@ -85,27 +99,66 @@ class Comparison:
             yield found
 
     def whole(self, cancellation: Cancellation | None = None) -> Iterator[FileDiff]:
-        """Yield the diffs of all files, in order and in bounded memory. Raises `Cancelled`."""
+        """Yield the diffs of all files, in order. Raises `Cancelled`.
+
+        What is too much for what the repository stores has no patch; `left_out` counts such files.
+        """
+        self.left_out = 0
+        stored = store_size(self.repository.git_dir).bytes if self.changes else 0
+        patches = FREE_PATCH_BYTES + PATCH_PER_BYTE * stored
+        readable = self._readable(FREE_CONTENT_BYTES + CONTENT_PER_BYTE * stored)
         done = 0
-        if len(self.changes) > PAGE_FILES and len(self._entry.known) < len(self.changes):
+        for found in self._some(self.changes[:readable], cancellation):
+            yield found
+            done += 1
+            patches -= len(found.patch or b"")
+            if patches < 0:
+                break
+        self.left_out = len(self.changes) - done
+        for change in self.changes[done:]:
+            yield FileDiff(change, None, None, binary=False, patch=None)
+
+    def _some(self, changes: Sequence[FileChange], cancellation: Cancellation | None) -> Iterator[FileDiff]:
+        """Diffs of the first files, of many by one git process."""
+        done = 0
+        if len(changes) > PAGE_FILES and len(self._entry.known) < len(changes):
+            patches = stream_patches(self.repository.git_dir, *self._entry.trees, changes, cancellation=cancellation)
             try:
-                for found in stream_patches(
-                    self.repository.git_dir, *self._entry.trees, self.changes, cancellation=cancellation
-                ):
+                for found in patches:
                     self._keep(found)
                     yield found
                     done += 1
             except GitFailed:  # a content is missing: the files after it are compared one by one
                 pass
-        yield from self.diffs(self.changes[done:], cancellation)
+            finally:
+                patches.close()
+        yield from self.diffs(changes[done:], cancellation)
 
-    def totals(self, cancellation: Cancellation | None = None) -> tuple[int, int]:
-        """Added and removed lines of all files whose contents are there; costs a whole comparison once."""
+    def _readable(self, room: int) -> int:
+        """How many files, from the first on, have contents of so many bytes together."""
+        if not self.changes:
+            return 0
+        with ObjectReader(self.repository) as reader:
+            for number, change in enumerate(self.changes):
+                for name in (change.old_object_id, change.object_id):
+                    if name.strip("0"):
+                        room -= min(reader.size(bytes.fromhex(name)) or 0, MAX_BLOB_BYTES)
+                if room < 0:
+                    return number
+        return len(self.changes)
+
+    def totals(self, cancellation: Cancellation | None = None) -> tuple[int, int] | None:
+        """Added and removed lines of all files whose contents are there; costs a whole comparison once.
+
+        None when some files were left out.
+        """
         if self._entry.totals is None:
             additions = deletions = 0
             for found in self.whole(cancellation):
                 additions += found.additions or 0
                 deletions += found.deletions or 0
+            if self.left_out:
+                return None
             self._entry.totals = additions, deletions
         return self._entry.totals
 
@@ -194,6 +247,8 @@ def compare(
         If the repository is gone.
     GitFailed
         If git can't read its folders.
+    TooManyChanges
+        If they differ in very many files, which the repository does not store.
     Cancelled
         After ``cancellation.cancel()``.
     """
@@ -205,7 +260,10 @@ def compare(
     trees = _tree(handle, repository, base), _tree(handle, repository, head)
     entry = _kept.get(trees)
     if entry is None:
-        changes, notice = list_changes(repository.git_dir, *trees, cancellation)
+        try:
+            changes, notice = list_changes(repository.git_dir, *trees, cancellation)
+        except TooManyChanges as error:
+            raise TooManyChanges(error.files, f"{repository.name}: {base[:12] or 'nothing'}..{head[:12]}") from error
         entry = _Entry(trees, changes, notice, size=len(changes) * _LIST_BYTES_PER_FILE)
         _kept.put(entry)
     relation, remark = entry.relations.get((base, head), ("", ""))

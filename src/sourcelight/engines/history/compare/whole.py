@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 
 from sourcelight.core.batches import Cancellation
 from sourcelight.engines.history.commands import git_chunks
@@ -20,8 +20,8 @@ def stream_patches(
     head_tree: str,
     changes: Sequence[FileChange],
     cancellation: Cancellation | None = None,
-) -> Iterator[FileDiff]:
-    """Yield the diff of each of `changes`, which are git's list for the same two trees, as git gets to it.
+) -> Generator[FileDiff, None, None]:
+    """Yield the diff of each of `changes`, the first of git's list for the same two trees, as git gets to it.
 
     Raises
     ------
@@ -30,13 +30,16 @@ def stream_patches(
     """
     chunks = git_chunks(git_dir, [*OPTIONS, "-p", "-M", base_tree, head_tree], cancellation=cancellation)
     parts = _parts(chunks)
-    for change in changes:
-        # A type change is one record of the list, and two parts of the patch.
-        count = 2 if change.status == "type changed" else 1
-        found = [_read(change, part) for _, part in zip(range(count), parts, strict=False)]
-        if not found:
-            return
-        yield found[0] if count == 1 else joined(change, found)
+    try:
+        for change in changes:
+            # A type change is one record of the list, and two parts of the patch.
+            count = 2 if change.status == "type changed" else 1
+            found = [_read(change, part) for _, part in zip(range(count), parts, strict=False)]
+            if not found:
+                return
+            yield found[0] if count == 1 else joined(change, found)
+    finally:
+        chunks.close()
 
 
 def _parts(chunks: Iterator[bytes]) -> Iterator[bytes]:

@@ -12,6 +12,7 @@ from sourcelight.core.errors import GitFailed, RepositoryError
 from sourcelight.engines.history.commands import git_chunks
 from sourcelight.engines.history.store.opening import people_texts
 from sourcelight.engines.processes.sections import Array
+from sourcelight.repos.packs import store_size
 from sourcelight.repos.signatures import as_text, parse_instant
 
 _FIELDS = ("%H", "%T", "%P", "%an", "%ae", "%ad", "%cn", "%ce", "%cd", "%s", "%B")
@@ -19,6 +20,10 @@ _UNKNOWN_PARENT = -1
 
 MAX_COMMIT_BYTES = 8 << 20
 """Bytes of one commit above which a history is refused."""
+
+FREE_COMMIT_BYTES = 64 << 20
+COMMIT_BYTES_PER_BYTE = 8
+"""Bytes of all commits above which a history is refused: what any may have, and beyond for each byte stored."""
 
 
 @dataclass(slots=True)
@@ -67,7 +72,20 @@ def read_commits(
     ]
     arguments += ["--no-notes", "--encoding=UTF-8", "--no-color", f"--format={'%n'.join(_FIELDS)}"]
     chunks = git_chunks(git_dir, arguments, stdin=revisions.encode(), cancellation=cancellation)
-    return _columns(_records(chunks), position, first)
+    return _columns(_records(_bounded(chunks, git_dir)), position, first)
+
+
+def _bounded(chunks: Iterable[bytes], git_dir: str) -> Iterator[bytes]:
+    """Pass on chunks; raises `RepositoryError` when they are far more than is stored: messages are kept in memory."""
+    size, most, is_measured = 0, FREE_COMMIT_BYTES, False
+    for chunk in chunks:
+        size += len(chunk)
+        if size > most and not is_measured:
+            most += COMMIT_BYTES_PER_BYTE * store_size(git_dir).bytes
+            is_measured = True
+        if size > most:
+            raise RepositoryError(f"its commits have more than {most:,} bytes of messages, many times what it stores")
+        yield chunk
 
 
 def _records(chunks: Iterable[bytes]) -> Iterator[bytes]:

@@ -21,6 +21,7 @@ from sourcelight.core.errors import IndexDamaged, IndexFault, RepositoryError
 from sourcelight.engines.history.commands import SETTINGS
 from sourcelight.engines.history.snapshot import History, Mask
 from sourcelight.engines.history.store import compact
+from sourcelight.engines.history.store.allowance import EFFORT, Account, Cost, allowance_of
 from sourcelight.engines.history.store.extract import PATCHES
 from sourcelight.engines.history.store.folder import HistoryFolder, Manifest, SegmentEntry
 from sourcelight.engines.history.store.merge import merged_changes, order_of
@@ -126,18 +127,23 @@ class Update:
         self.added = len(new.oids)
         if not new.oids:
             return manifest
+        allowance = allowance_of(self.repository.git_dir)
         scratch = self.folder.path / f"tmp-{os.getpid()}-{os.urandom(6).hex()}"
         make_private_folder(scratch)
         try:
-            parts, unread = self._read(new, scratch)
+            spent = Cost(history.bases.changes[-1], history.bases.rows[-1])
+            parts, unread = self._read(new, scratch, Account(allowance, spent))
             arrays = segment_arrays(new, parts, unread)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
         entry = self._write(arrays)
         return replace(manifest, segments=(*manifest.segments, entry), unread=manifest.unread + len(unread))
 
-    def _read(self, new: NewCommits, scratch: Path) -> tuple[list[SectionFile], list[int]]:
-        """Have the changes of the new commits read; parts in order, and the commits that could not be read."""
+    def _read(self, new: NewCommits, scratch: Path, account: Account) -> tuple[list[SectionFile], list[int]]:
+        """Have the changes of the new commits read; parts in order, and the commits that could not be read.
+
+        In that order the account pays for them, so that it does not matter who was first.
+        """
         singles = [at for at in range(len(new.oids)) if at not in new.merges]
         orders = []
         # Few commits a chunk, so that all workers have some to the end.
@@ -145,7 +151,12 @@ class Update:
         for low in range(0, len(singles), size):
             numbers = singles[low : low + size]
             oids = tuple(new.oids[at].decode() for at in numbers)
-            orders.append(Order(self.repository.git_dir, str(scratch), numbers[0], tuple(numbers), oids))
+            effort = EFFORT * account.allowance.bytes
+            orders.append(
+                Order(
+                    self.repository.git_dir, str(scratch), numbers[0], tuple(numbers), oids, account.allowance, effort
+                )
+            )
         found: dict[int, list[str]] = {}
         unread: list[int] = []
         done = len(new.merges)
@@ -163,7 +174,13 @@ class Update:
                 keep(order, *carry_out(order, self.stop))
         else:
             self._by_workers(orders, keep)
-        return [SectionFile(Path(name), "history") for first in sorted(found) for name in found[first]], sorted(unread)
+        parts = []
+        for part in (SectionFile(Path(name), "history") for first in sorted(found) for name in found[first]):
+            if account.take(Cost(part.facts["files"], part.facts["lines"], part.facts["bytes"])):
+                parts.append(part)
+            else:
+                unread += np.unique(part.array("commit")).tolist()
+        return parts, sorted(set(unread))
 
     def _by_workers(self, orders: Sequence[Order], keep: Callable[[Order, list[str], list[int]], None]) -> None:
         """Have the orders carried out in processes; raises `IndexFault` when one can't be, and `Cancelled`."""

@@ -11,11 +11,12 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from sourcelight.core.batches import Cancellation
+from sourcelight.engines.history.store.allowance import Account, Cost, Effort
 from sourcelight.engines.history.store.extract import extract
 from sourcelight.engines.processes.faults import reason_of
 from sourcelight.engines.processes.sections import Array, write_sections
@@ -26,38 +27,50 @@ MODULE = "sourcelight.engines.history.store.worker"
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Commits to read: `oids` (40 hex digits), their numbers from `first` on, and the folder for the parts."""
+    """Commits to read: `oids` (40 hex digits), their numbers from `first` on, and the folder for the parts.
+
+    `allowance` is what they may cost, `effort` how many bytes git may write for all orders of the folder together.
+    """
 
     git_dir: str
     folder: str
     first: int
     numbers: tuple[int, ...]
     oids: tuple[str, ...]
+    allowance: Cost
+    effort: int
 
     def line(self) -> bytes:
         """The order as it travels."""
-        return json.dumps([self.git_dir, self.folder, self.first, self.numbers, self.oids]).encode() + b"\n"
+        facts = [self.git_dir, self.folder, self.first, self.numbers, self.oids, astuple(self.allowance), self.effort]
+        return json.dumps(facts).encode() + b"\n"
+
+    @classmethod
+    def read(cls, line: bytes) -> Order:
+        """An order that has travelled."""
+        git_dir, folder, first, numbers, oids, allowance, effort = json.loads(line)
+        return cls(git_dir, folder, first, tuple(numbers), tuple(oids), Cost(*allowance), effort)
 
 
 def carry_out(order: Order, cancellation: Cancellation | None = None) -> tuple[list[str], list[int]]:
     """Read the commits; give the files of their parts in order, and the commits that could not be read."""
     files: list[str] = []
 
-    def keep(part: Mapping[str, Array]) -> None:
+    def keep(part: Mapping[str, Array], cost: Cost) -> None:
         name = f"part-{order.first:09d}-{len(files):04d}"
-        write_sections(Path(order.folder), "history", {}, part, name=name, durable=False)
+        write_sections(Path(order.folder), "history", asdict(cost), part, name=name, durable=False)
         files.append(str(Path(order.folder, name)))
 
     ordinals = dict(zip((oid.encode() for oid in order.oids), order.numbers, strict=True))
-    return files, extract(order.git_dir, ordinals, keep, cancellation)
+    account, effort = Account(order.allowance), Effort(order.folder, order.effort)
+    return files, extract(order.git_dir, ordinals, keep, account, effort, cancellation)
 
 
 def _serve(orders: IO[bytes], answers: IO[bytes]) -> None:
     for line in orders:
-        git_dir, folder, first, numbers, oids = json.loads(line)
         answer: dict[str, Any]
         try:
-            files, unread = carry_out(Order(git_dir, folder, first, tuple(numbers), tuple(oids)))
+            files, unread = carry_out(Order.read(line))
             answer = {"event": "done", "files": files, "unread": unread}
         except Exception as fault:  # noqa: BLE001 - whoever gave the order reports the reason
             answer = {"event": "failed", "reason": reason_of(fault)}

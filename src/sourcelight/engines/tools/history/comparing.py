@@ -57,7 +57,10 @@ def compare_revisions(arguments: Arguments, context: CallContext) -> Answer:
         cut = [False] * len(diffs)
     end = start + len(diffs)
     notices = list(comparison.notices)
-    missing = sum(diff.patch is None for diff in diffs)
+    left_out = comparison.left_out if first is None and not start else 0
+    missing = sum(diff.patch is None for diff in diffs) - left_out
+    if left_out:
+        notices.append(f"{left_out:,} files are too large together, and have no patch; ask for them by pages.")
     if missing:
         notices.append(f"The contents of {missing:,} files are missing from this clone; they have no patch.")
     whole = end >= total
@@ -73,12 +76,17 @@ def compare_revisions(arguments: Arguments, context: CallContext) -> Answer:
         "total_files": total,
         "end_cursor": None if whole else write_cursor(base, head, end),
     }
-    if whole and not start:
+    if left_out:
+        facts["total_additions"] = facts["total_deletions"] = None
+    elif whole and not start:
         facts["total_additions"] = sum(diff.additions or 0 for diff in diffs)
         facts["total_deletions"] = sum(diff.deletions or 0 for diff in diffs)
     elif context.served:
-        facts["total_additions"], facts["total_deletions"] = comparison.totals(context.cancellation)
-    complete = whole and not missing and not any(cut)
+        totals = comparison.totals(context.cancellation)
+        facts["total_additions"], facts["total_deletions"] = totals or (None, None)
+        if totals is None:
+            notices.append("The changed files are too large together for their lines to be counted.")
+    complete = whole and not missing and not left_out and not any(cut)
     return Answer("file_diffs", diff_table(comparison, diffs, cut), facts, complete, tuple(notices))
 
 
@@ -190,9 +198,10 @@ def render_comparison(answer: Answer, context: CallContext) -> tuple[dict[str, A
         "pageInfo": {"endCursor": facts["end_cursor"], "hasNextPage": facts["end_cursor"] is not None},
         **tail(answer),
     }
+    counted = "" if totals["additions"] is None else f", +{totals['additions']} -{totals['deletions']}"
     title = (
         f"Comparing {facts['base_revision']}..{facts['head_revision']} in {facts['repository']} "
-        f"({totals['files']} files, +{totals['additions']} -{totals['deletions']})"
+        f"({totals['files']} files{counted})"
     )
     more = [f"endCursor: {facts['end_cursor']}"] if facts["end_cursor"] else []
     return payload, with_notices("\n".join([title, "", *text, *more]) + "\n", answer)
@@ -213,7 +222,7 @@ def commit_details(arguments: Arguments, context: CallContext) -> Answer:
     made = _of_page(comparison, history, number, context) if context.served else comparison.whole(context.cancellation)
     diffs = _told(made, len(comparison.changes), context)
     notices = list(histories.notices)
-    long = sum(diff.patch is None for diff in diffs) if context.served else 0
+    long = sum(diff.patch is None for diff in diffs) if context.served else comparison.left_out
     if long:
         notices.append(f"{long:,} patches are left out: they are long, or their contents are missing from this clone.")
     if len(row["parents"]) > 1:

@@ -226,9 +226,13 @@ def _open(context: CallContext, wanted: _Wanted, found: Histories) -> None:
         return
     opened = Opened(repository, history, there, denied)
     found.opened.append(opened)
-    unread = int((history.commits.unread & opened.mask).sum())
+    unread, names = history.unread(opened.mask)
     if unread:
-        lack(f"{repository.name}: the changes of {unread:,} commits are not counted: objects are missing or too large.")
+        listed = ", ".join(name[:12] for name in names) + (", …" if unread > len(names) else "")
+        lack(
+            f"{repository.name}: the changes of {unread:,} commits are not counted: objects are missing or too large "
+            f"({listed})."
+        )
     if "shallow" in history.shallow:
         lack(f"{repository.name} is a shallow clone: its older history is missing.")
     if "partial" in history.shallow:

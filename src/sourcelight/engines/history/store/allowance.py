@@ -1,0 +1,164 @@
+"""How much the commits of one history may change together: bounded by what the repository stores.
+
+A commit of two hundred bytes can change a hundred thousand files, by naming a folder that is there already. So the sum
+over all commits is bounded, and grows with the objects that are stored: ordinary commits bring at least one object for
+each file that they change.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sourcelight.engines.history.store.patches import COMMIT_MARK
+from sourcelight.repos.packs import store_size
+
+FREE_FILES = 200_000
+"""Changed files that any history may have."""
+
+FILES_PER_OBJECT = 4
+"""Changed files for each object that is stored: histories of known projects have 0.1 to 0.7."""
+
+FREE_LINES = 4_000_000
+LINES_PER_BYTE = 2
+"""Changed lines for each byte of packs: histories of known projects have 0.004 to 0.1."""
+
+FREE_BYTES = 128 << 20
+BYTES_PER_BYTE = 64
+"""Bytes of patches for each byte of packs: histories of known projects have 0.2 to 4."""
+
+MANY_FILES, MANY_LINES, MANY_BYTES = 1_000, 100_000, 4 << 20
+"""What makes a commit a large one. Large ones may take half of the allowance, so that the others have the rest."""
+
+EFFORT = 4
+"""How many times the allowance git may write before the rest is unread: also what is then refused costs time."""
+
+_MARK = b"\n" + COMMIT_MARK
+_FILE = b"\n:"
+_COMMIT = re.compile(rb"^\x01([0-9a-f]{40})", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Changed files, changed lines (with those of context) and bytes of patches."""
+
+    files: int = 0
+    lines: int = 0
+    bytes: int = 0
+
+    @property
+    def is_large(self) -> bool:
+        """Whether a commit that costs so much is a large one."""
+        return self.files > MANY_FILES or self.lines > MANY_LINES or self.bytes > MANY_BYTES
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.files + other.files, self.lines + other.lines, self.bytes + other.bytes)
+
+    def fits(self, allowance: Cost) -> bool:
+        """Whether it is within an allowance."""
+        return self.files <= allowance.files and self.lines <= allowance.lines and self.bytes <= allowance.bytes
+
+
+def allowance_of(git_dir: str) -> Cost:
+    """What the commits of a repository may cost together."""
+    stored = store_size(git_dir)
+    return Cost(
+        FREE_FILES + FILES_PER_OBJECT * stored.objects,
+        FREE_LINES + LINES_PER_BYTE * stored.bytes,
+        FREE_BYTES + BYTES_PER_BYTE * stored.bytes,
+    )
+
+
+class Account:
+    """What was spent of an allowance.
+
+    Parameters
+    ----------
+    allowance
+        For all commits; large ones have half of it.
+    spent
+        What is spent already.
+    """
+
+    def __init__(self, allowance: Cost, spent: Cost | None = None) -> None:
+        self.allowance = allowance
+        self._half = Cost(allowance.files // 2, allowance.lines // 2, allowance.bytes // 2)
+        self._spent = spent or Cost()
+        self._large = Cost()
+
+    def take(self, cost: Cost) -> bool:
+        """Spend; False, and nothing is spent, when there is not enough left."""
+        if not self.admits(cost):
+            return False
+        self._spent += cost
+        if cost.is_large:
+            self._large += cost
+        return True
+
+    def admits(self, cost: Cost) -> bool:
+        """Whether there is enough left."""
+        return (self._spent + cost).fits(self.allowance) and (
+            not cost.is_large or (self._large + cost).fits(self._half)
+        )
+
+
+class Effort:
+    """What git wrote for one update, summed up by all processes that read for it.
+
+    Parameters
+    ----------
+    folder
+        Scratch folder of the update, in which a file takes the sums.
+    most
+        Bytes.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], most: int) -> None:
+        self._path = Path(folder, "effort")
+        self._most = most
+
+    def add(self, size: int) -> None:
+        """Note bytes that git wrote, or that what it did is reckoned as."""
+        with self._path.open("ab") as file:
+            file.write(b"%d\n" % size)
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether it was enough."""
+        try:
+            return sum(map(int, self._path.read_bytes().split(b"\n")[:-1])) >= self._most
+        except FileNotFoundError:
+            return False
+
+
+def cost_of(raw: bytes) -> Cost:
+    """What some commits of a stream of patches cost."""
+    files = raw.count(_FILE)
+    return Cost(files, max(0, raw.count(b"\n") - files), len(raw))
+
+
+def split_large(raw: bytes) -> Iterator[tuple[bytes, Cost]]:
+    """Cut a stream of whole commits so that each large one is alone."""
+    cost = cost_of(raw)
+    if not cost.is_large:
+        yield raw, cost
+        return
+    start = at = 0
+    while at < len(raw):
+        end = raw.find(_MARK, at + 1) + 1 or len(raw)
+        if cost_of(raw[at:end]).is_large:
+            if start < at:
+                yield raw[start:at], cost_of(raw[start:at])
+            yield raw[at:end], cost_of(raw[at:end])
+            start = end
+        at = end
+    if start < len(raw):
+        yield raw[start:], cost_of(raw[start:])
+
+
+def commits_of(raw: bytes) -> list[bytes]:
+    """Names of the commits of a stream, 40 hex digits each."""
+    return _COMMIT.findall(raw)
