@@ -30,6 +30,7 @@ class AnalysisMethods:
         depth: int | None = None,
         exact: bool | None = None,
         revision: str | None = None,
+        file_kinds: Texts | None = None,
         mailmap: Texts | None = None,
         join_addresses: bool = True,
         progress: ProgressChoice = None,
@@ -50,6 +51,9 @@ class AnalysisMethods:
             Prove every line to be that of ``git blame``; the first time takes two to three times as long.
         revision
             Branch, tag or commit; None: the default branch.
+        file_kinds
+            Of ``source``, ``documentation``, ``vendored``, ``generated`` and ``lock``: the kinds of files that count;
+            None: all.
         mailmap
             Lines that join identities, such as accepted ``mailmap_line`` of `identity_suggestions`.
         join_addresses
@@ -63,7 +67,8 @@ class AnalysisMethods:
             One row per author and path; columns as in ``columns_of("ownership")``.
         """
         arguments = {"repo": repo, "path": path, "by": by, "depth": depth, "exact": exact, "revision": revision,
-                     "mailmap": _lines(mailmap), **_joining(join_addresses)}  # fmt: skip
+                     "fileKinds": texts(file_kinds), "mailmap": _lines(mailmap),
+                     **_joining(join_addresses)}  # fmt: skip
         return await self._call("ownership", arguments, progress)
 
     async def bus_factor(
@@ -74,6 +79,7 @@ class AnalysisMethods:
         depth: int | None = None,
         exact: bool | None = None,
         revision: str | None = None,
+        file_kinds: Texts | None = None,
         mailmap: Texts | None = None,
         join_addresses: bool = True,
         progress: ProgressChoice = None,
@@ -83,7 +89,8 @@ class AnalysisMethods:
         Returns a DataFrame with one row per folder, the whole first; columns as in ``columns_of("bus_factor")``.
         """
         arguments = {"repo": repo, "path": path, "depth": depth, "exact": exact, "revision": revision,
-                     "mailmap": _lines(mailmap), **_joining(join_addresses)}  # fmt: skip
+                     "fileKinds": texts(file_kinds), "mailmap": _lines(mailmap),
+                     **_joining(join_addresses)}  # fmt: skip
         return await self._call("bus_factor", arguments, progress)
 
     async def survival(
@@ -110,6 +117,7 @@ class AnalysisMethods:
         after: Date | None = None,
         before: Date | None = None,
         revisions: Texts | None = None,
+        file_kinds: Texts | None = None,
         mailmap: Texts | None = None,
         join_addresses: bool = True,
         progress: ProgressChoice = None,
@@ -127,6 +135,9 @@ class AnalysisMethods:
             Bounds of the committer date.
         revisions
             Branches, tags or commits; None: the default branch.
+        file_kinds
+            Of ``source``, ``documentation``, ``vendored``, ``generated`` and ``lock``: the kinds of files whose lines
+            count; None: all. Commits are all.
         mailmap
             Lines that join identities, such as accepted ``mailmap_line`` of `identity_suggestions`.
         join_addresses
@@ -141,7 +152,8 @@ class AnalysisMethods:
             One row per author and group, bots last in each; columns as in ``columns_of("contributors")``.
         """
         arguments = {"repos": texts(repos), "by": texts(by), "after": date_text(after), "before": date_text(before),
-                     "revisions": texts(revisions), "mailmap": _lines(mailmap), **_joining(join_addresses)}  # fmt: skip
+                     "revisions": texts(revisions), "fileKinds": texts(file_kinds), "mailmap": _lines(mailmap),
+                     **_joining(join_addresses)}  # fmt: skip
         return await self._call("contributors", arguments, progress)
 
     async def churn(
@@ -153,6 +165,7 @@ class AnalysisMethods:
         after: Date | None = None,
         before: Date | None = None,
         revisions: Texts | None = None,
+        file_kinds: Texts | None = None,
         mailmap: Texts | None = None,
         join_addresses: bool = True,
         progress: ProgressChoice = None,
@@ -164,10 +177,12 @@ class AnalysisMethods:
         repos
             Names of the repositories; None: all.
         by
-            Of ``repository``, ``directory``, ``path``, ``author`` and one period (``day`` to ``year``); None:
-            ``directory``.
+            Of ``repository``, ``directory`` or ``path``, ``file_kind``, ``author`` and one period (``day`` to
+            ``year``); None: ``directory``.
         depth
             How many names deep folders are told apart; None: 1.
+        file_kinds
+            Kinds of files that count, as for `ownership`; None: all.
         after, before, revisions, mailmap, join_addresses
             As for `contributors`.
         progress
@@ -179,7 +194,7 @@ class AnalysisMethods:
             One row per group, most changed lines first in each period; columns as in ``columns_of("churn")``.
         """
         arguments = {"repos": texts(repos), "by": texts(by), "depth": depth, "after": date_text(after),
-                     "before": date_text(before), "revisions": texts(revisions),
+                     "before": date_text(before), "revisions": texts(revisions), "fileKinds": texts(file_kinds),
                      "mailmap": _lines(mailmap), **_joining(join_addresses)}  # fmt: skip
         return await self._call("churn", arguments, progress)
 
@@ -236,6 +251,7 @@ class AnalysisMethods:
         before: Date | None = None,
         limit: int | None = None,
         revisions: Texts | None = None,
+        file_kinds: Texts | None = None,
         join_addresses: bool = True,
         progress: ProgressChoice = None,
     ) -> DataFrame:
@@ -245,7 +261,7 @@ class AnalysisMethods:
         """
         arguments = {"repos": texts(repos), "files": texts(files), "after": date_text(after),
                      "before": date_text(before), "limit": limit, "revisions": texts(revisions),
-                     **_joining(join_addresses)}  # fmt: skip
+                     "fileKinds": texts(file_kinds), **_joining(join_addresses)}  # fmt: skip
         return await self._call("hotspots", arguments, progress)
 
     async def coupling(
@@ -259,13 +275,14 @@ class AnalysisMethods:
         max_files: int | None = None,
         limit: int | None = None,
         revisions: Texts | None = None,
+        file_kinds: Texts | None = None,
         progress: ProgressChoice = None,
     ) -> DataFrame:
         """Find files that commits change together.
 
         Parameters
         ----------
-        repos, after, before, revisions
+        repos, after, before, revisions, file_kinds
             As for `churn`.
         min_commits
             Fewest commits that change both; None: 5.
@@ -285,7 +302,7 @@ class AnalysisMethods:
         """
         arguments = {"repos": texts(repos), "after": date_text(after), "before": date_text(before),
                      "minCommits": min_commits, "minDegree": min_degree, "maxFiles": max_files, "limit": limit,
-                     "revisions": texts(revisions)}  # fmt: skip
+                     "revisions": texts(revisions), "fileKinds": texts(file_kinds)}  # fmt: skip
         return await self._call("coupling", arguments, progress)
 
     async def identities(

@@ -23,10 +23,11 @@ def file_pattern(text: str) -> str:
         return f"^{prefix}/" if trimmed.endswith("/") else f"^{prefix}(?:/|$)"
     anchor = "^" if text.startswith("/") or "/" in trimmed.rstrip("/") else "(?:^|/)"
     ending = "" if trimmed.endswith("/") else "$"
-    return anchor + _glob(trimmed) + ending
+    return anchor + glob_regexp(trimmed) + ending
 
 
-def _glob(text: str) -> str:
+def glob_regexp(text: str) -> str:
+    """RE2 of a glob, without anchors: ``*`` and ``?`` stay within one name, ``**`` goes over directories."""
     out = []
     at = 0
     while at < len(text):

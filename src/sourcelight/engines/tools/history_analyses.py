@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from sourcelight.core.batches.answers import Answer
+from sourcelight.core.query.file_kinds import FILE_KINDS
 from sourcelight.engines.tools.model import Analysis, Arguments, CallContext
 from sourcelight.engines.tools.parting import Parted
 
@@ -70,11 +71,14 @@ _JOIN = {
     "description": "Take identities with the same address, whatever its case, for one person; default true.",
 }
 _PEOPLE = {"mailmap": _MAILMAP, "joinAddresses": _JOIN}
+_FILE_KINDS = _texts("Kinds of files that count; none: all.", list(FILE_KINDS))
 _DEPTH = _number("How many names deep folders are told apart; default 1.")
 _LIMIT = _number("Most rows; none: all.")
 _USE_REGEX = {"type": "boolean", "description": "Read the pattern as RE2 with regard to case."}
 _EXACT = {"type": "boolean", "description": "Prove every line to be that of git blame, in two to three times the time."}
 _FILES = _texts("Globs or path prefixes.")
+
+_CHURN_BY = ["repository", "directory", "path", "file_kind", "author", *_PERIODS]
 
 ANALYSES: tuple[Analysis, ...] = (
     _analysis(
@@ -93,6 +97,7 @@ ANALYSES: tuple[Analysis, ...] = (
             "by": _text("What lines are counted for.", enum=["total", "directory", "file"]),
             "depth": _DEPTH,
             "exact": _EXACT,
+            "fileKinds": _FILE_KINDS,
             **_PEOPLE,
         },
         ("repo",),
@@ -100,7 +105,15 @@ ANALYSES: tuple[Analysis, ...] = (
     _analysis(
         "bus_factor",
         "blaming",
-        {"repo": _REPO, "path": _PATH, "revision": _REVISION, "depth": _DEPTH, "exact": _EXACT, **_PEOPLE},
+        {
+            "repo": _REPO,
+            "path": _PATH,
+            "revision": _REVISION,
+            "depth": _DEPTH,
+            "exact": _EXACT,
+            "fileKinds": _FILE_KINDS,
+            **_PEOPLE,
+        },
         ("repo",),
     ),
     _analysis(
@@ -117,6 +130,7 @@ ANALYSES: tuple[Analysis, ...] = (
             "by": _texts("What is told apart beside authors.", ["repository", *_PERIODS]),
             **_DATES,
             "revisions": _REVISIONS,
+            "fileKinds": _FILE_KINDS,
             **_PEOPLE,
         },
     ),
@@ -126,11 +140,13 @@ ANALYSES: tuple[Analysis, ...] = (
         {
             "repos": _REPOS,
             "by": _texts(
-                "What is told apart; default: directory.", ["repository", "directory", "path", "author", *_PERIODS]
+                "What is told apart; default: directory.",
+                _CHURN_BY,
             ),
             "depth": _DEPTH,
             **_DATES,
             "revisions": _REVISIONS,
+            "fileKinds": _FILE_KINDS,
             **_PEOPLE,
         },
     ),
@@ -159,6 +175,7 @@ ANALYSES: tuple[Analysis, ...] = (
             "revisions": _REVISIONS,
             "limit": _LIMIT,
             "joinAddresses": _JOIN,
+            "fileKinds": _FILE_KINDS,
         },
     ),
     _analysis(
@@ -171,6 +188,7 @@ ANALYSES: tuple[Analysis, ...] = (
             "minCommits": _number("Fewest commits together; default 5."),
             "minDegree": {"type": "number", "minimum": 0, "maximum": 1, "description": "Least degree; default 0.3."},
             "maxFiles": _number("Commits with more files count for no pair; default 30.", 2),
+            "fileKinds": _FILE_KINDS,
             "limit": _LIMIT,
         },
     ),

@@ -15,10 +15,10 @@ from sourcelight.backends.remote.mcp_tools import history
 from sourcelight.backends.remote.mcp_tools.asking import Asked
 from sourcelight.core.batches.answers import Answer
 from sourcelight.core.batches.ordering import tie_key
+from sourcelight.core.batches.persons import Pair, person_key, shown_pair
 from sourcelight.core.batches.tables import TABLES
 from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.errors import CallError, UnsupportedCall
-from sourcelight.core.batches.persons import Pair, person_key, shown_pair
 
 _PERIODS = {"day": 0, "week": 0, "month": 1, "quarter": 3, "year": 12}
 _PASSED_ON = ("repos", "revisions", "after", "before")
@@ -148,6 +148,13 @@ async def _commits(asked: Asked) -> Answer:
     if asked.arguments.get("mailmap"):
         raise UnsupportedCall(
             f"{asked.name}: a mailmap can only be applied to repositories on this machine", call=asked.name
+        )
+    if asked.arguments.get("fileKinds"):
+        raise UnsupportedCall(
+            f"{asked.name}: file_kinds needs the files of every commit, which services don't tell; on this machine it "
+            "works with sourcelight.open",
+            call=asked.name,
+            argument="file_kinds",
         )
     given = {name: asked.arguments[name] for name in _PASSED_ON if asked.arguments.get(name)}
     search = replace(asked, name="commit_search", arguments={"repos": [], **given})

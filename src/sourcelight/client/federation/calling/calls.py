@@ -25,6 +25,7 @@ from sourcelight.client.federation.calling.rules import Rule
 from sourcelight.client.federation.calling.sums import RULES
 from sourcelight.client.federation.service import Service, served
 from sourcelight.core.batches.answers import Answer, CallObserver, CallProgress
+from sourcelight.core.batches.persons import Pair, person_key
 from sourcelight.core.errors import (
     CallError,
     PathNotFound,
@@ -33,7 +34,6 @@ from sourcelight.core.errors import (
     SourcelightError,
     UnsupportedCall,
 )
-from sourcelight.core.batches.persons import Pair, person_key
 
 Arguments = Mapping[str, Any]
 _ACROSS = frozenset({"go_to_definition", "find_references", "callers", "callees"})

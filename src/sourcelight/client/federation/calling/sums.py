@@ -23,8 +23,8 @@ from sourcelight.client.federation.calling.rules import (
 )
 from sourcelight.core.batches import SERVICE
 from sourcelight.core.batches.ordering import tie_key
-from sourcelight.core.batches.tables import TABLES
 from sourcelight.core.batches.persons import Pair, person_key, shown_pair
+from sourcelight.core.batches.tables import TABLES
 from sourcelight.display.frames.tables import rows_table
 
 _PERIODS = frozenset({"day", "week", "month", "quarter", "year"})
@@ -112,7 +112,15 @@ def churn(parts: Parts, arguments: Arguments) -> Joined:
     parts = _one_name_each(parts, arguments)
     told = ("additions", "deletions", "changes", "commits")
     people: dict[tuple[Any, ...], set[tuple[Any, Any]]] = {}
-    keys = ("repository", "directory", "path", "period", "period_end", *(_PERSON if "author" in by else ()))
+    keys = (
+        "repository",
+        "directory",
+        "path",
+        "file_kind",
+        "period",
+        "period_end",
+        *(_PERSON if "author" in by else ()),
+    )
     for _, table in parts:
         for row in table.to_pylist():
             people.setdefault(tuple(row[key] for key in keys), set()).add((row["author"], row["author_email"]))

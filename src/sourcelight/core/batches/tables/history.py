@@ -10,7 +10,7 @@ _UNSAID = "the service did not say"
 _MISSING = "its content is missing from the clone"
 
 _DIRECTORY = (
-    "directory with all below it (`src/`; `/` is the whole repository), or the files of one alone (`src/*`; `/*` is the "
+    "directory with all below it (`src/`; `/` is the whole repository), or the files of one alone (`src/*`; `/*`: the "
     "files at the top)"
 )
 
@@ -174,6 +174,12 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
         Column("repository", "dict32", "name of the repository", "not grouped by repository"),
         Column("directory", "dict32", _DIRECTORY, "not grouped by directory"),
         Column("path", "dict32", "file", "not grouped by path"),
+        Column(
+            "file_kind",
+            "dict8",
+            "source, documentation, vendored, generated or lock, by path, attributes and content",
+            "not grouped by file_kind",
+        ),
         Column("author", "dict32", "author's name, as the mailmap has it", "not grouped by author"),
         Column("author_email", "dict32", "author's address, as the mailmap has it", "not grouped by author"),
         *_period("not grouped by time"),

@@ -14,6 +14,7 @@ from sourcelight.core.errors import CallError, GitFailed, PathNotFound
 from sourcelight.engines.history.blame import OwnedFile, Ownership, blame_file, own
 from sourcelight.engines.history.identity import BOT_RULE, is_bot
 from sourcelight.engines.tools.history import columns
+from sourcelight.engines.tools.history.file_kinds import kept_kinds, kind_notices, kinds_of
 from sourcelight.engines.tools.history.grouping import Numbers, bounds, group, total
 from sourcelight.engines.tools.history.opening import Histories, Opened, open_histories
 from sourcelight.engines.tools.history.paths import directories
@@ -138,7 +139,7 @@ def _owned(call: str, arguments: Arguments, context: CallContext, histories: His
     names: list[str] = []
     left_out = inexact = 0
     for number, opened in enumerate(histories.opened):
-        files, skipped = _files(call, opened, context, exact=arguments.get("exact", False), path=path)
+        files, skipped = _files(call, opened, arguments, context, path=path)
         left_out += skipped
         persons = people.of_identities(opened)
         authors, times = opened.history.commits.author, opened.history.commits.commit_time
@@ -157,7 +158,7 @@ def _owned(call: str, arguments: Arguments, context: CallContext, histories: His
                 ]
             )
             names.append(name)
-    if path and not names:
+    if path and not names and kept_kinds(arguments) is None:
         raise PathNotFound(", ".join(opened.name for opened in histories.opened), "", path, "it has no text file")
     merged = [np.concatenate(part) for part in zip(*parts, strict=True)] if parts else [np.zeros(0, np.int64)] * 6
     history, place, person, time, lines, exact = merged
@@ -165,10 +166,19 @@ def _owned(call: str, arguments: Arguments, context: CallContext, histories: His
 
 
 def _files(
-    call: str, opened: Opened, context: CallContext, *, exact: bool, path: str
+    call: str, opened: Opened, arguments: Arguments, context: CallContext, *, path: str
 ) -> tuple[Mapping[str, OwnedFile], int]:
     """Files below a path with the commits of their lines; with `exact`, git blame decides where it is not proven."""
     observer = context.observer
+    exact: bool = arguments.get("exact", False)
+    kinds = kept_kinds(arguments)
+
+    def inside_of(owned: Ownership) -> dict[bytes, OwnedFile]:
+        inside = _inside(owned, path)
+        if kinds is None:
+            return inside
+        of_each = zip(inside, kinds_of(opened, context).of(inside), strict=True)
+        return {raw: inside[raw] for raw, kind in of_each if kind in kinds}
 
     def tell(stage: str, done: int, of: int) -> None:
         if observer is not None and done % 1000 < 200:
@@ -187,11 +197,11 @@ def _files(
         )
 
     owned = replayed(exact=None)
-    inside = _inside(owned, path)
+    inside = inside_of(owned)
     # Of few files git blame is asked at once: comparing what all files were made of takes longer.
     if exact and sum(not file.exact for file in inside.values()) > _FEW_FILES:
         owned = replayed(exact=True)
-        inside = _inside(owned, path)
+        inside = inside_of(owned)
     if exact:
         unproven = [raw for raw, file in inside.items() if not file.exact]
         for done, raw in enumerate(unproven):
@@ -252,7 +262,9 @@ def ownership(arguments: Arguments, context: CallContext) -> Answer:
     order = np.lexsort((_ranks(people)[person], -lines, path, history))
     facts = _facts(histories, people) | {"inexact_files": owned.inexact, "left_out_files": owned.left_out}
     made = columns.table("ownership", table, count).take(pa.array(order))
-    notices = (*histories.notices, *people.join_notices(person.tolist()), *_said(owned))
+    notices = (
+        *histories.notices, *kind_notices(arguments), *people.join_notices(person.tolist()), *_said(owned),
+    )  # fmt: skip
     return Answer("ownership", made, facts, histories.complete, notices)
 
 
@@ -333,7 +345,8 @@ def bus_factor(arguments: Arguments, context: CallContext) -> Answer:
     table = columns.table(
         "bus_factor", {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}, len(rows)
     )
-    notices = (*histories.notices, *people.join_notices(owned.person[kept].tolist()), *said, *_said(owned))
+    joined = people.join_notices(owned.person[kept].tolist())
+    notices = (*histories.notices, *kind_notices(arguments), *joined, *said, *_said(owned))
     return Answer("bus_factor", table, facts, histories.complete, notices)
 
 

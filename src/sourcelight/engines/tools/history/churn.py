@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from sourcelight.core.batches.answers import Answer
 from sourcelight.core.batches.ordering import group_order
-from sourcelight.engines.history.subtrees import Layout
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.counting import Sums, chosen, facts_of, key_columns, keyed, together
+from sourcelight.engines.tools.history.file_kinds import kind_notices, kinds_of, of_kinds
 from sourcelight.engines.tools.history.filters import Dates
 from sourcelight.engines.tools.history.grouping import Numbers, count_distinct, group, period_of, total
 from sourcelight.engines.tools.history.opening import Opened, part_of
@@ -21,7 +21,8 @@ from sourcelight.engines.tools.model import Arguments, CallContext
 from sourcelight.engines.tools.parting import Part, Parted
 
 CALL = "churn"
-_PLACES = {"directory", "path"}
+_BREAK = "\0"  # no path has it
+_PLACES = {"directory", "path", "file_kind"}
 
 
 def _by(arguments: Arguments) -> list[str]:
@@ -39,13 +40,14 @@ def _sums(opened: Opened, arguments: Arguments, dates: Dates, context: CallConte
     people = People(CALL, arguments)
     history = opened.history
     commits, changes = history.commits, history.changes
+    layout = opened.layout(context)
     kept = np.flatnonzero(chosen(opened, *dates)[changes.commit])
+    kept = kept[of_kinds(opened, layout, layout.path[kept], arguments, context)]
     of = changes.commit[kept].astype(np.int64)
     persons = people.of_identities(opened)[commits.author[of]]
     place, places = None, [""]
     if _PLACES & set(by):
-        layout = opened.layout(context)
-        place, places = _places(layout, layout.path[kept], arguments.get("depth", 1) if "directory" in by else None)
+        place, places = _places(opened, layout.path[kept], arguments, context)
     codes, keys = keyed(persons, commits.commit_time[of], period_of(CALL, by), place)
     count = len(keys[0])
     values = {
@@ -57,13 +59,22 @@ def _sums(opened: Opened, arguments: Arguments, dates: Dates, context: CallConte
     return Sums(people.met, keys, values, places, int((changes.additions[kept] < 0).sum()))
 
 
-def _places(layout: Layout, paths: Any, depth: int | None) -> tuple[Numbers, list[str]]:
-    """Numbers of the folders (of the files, without a depth) of some paths, and the names that they are of."""
+def _places(opened: Opened, paths: Any, arguments: Arguments, context: CallContext) -> tuple[Numbers, list[str]]:
+    """Numbers of the kinds and folders (or files) of some paths, and the names that they are of, kind first."""
+    by, layout = _by(arguments), opened.layout(context)
     used, which = np.unique(paths, return_inverse=True)
     texts = [layout.text(at) for at in used.tolist()]
+    shown = [""] * len(texts)
+    if "path" in by:
+        shown = texts
+    elif "directory" in by:
+        shown = directories(texts, arguments.get("depth", 1))
+    kinds = [""] * len(texts)
+    if "file_kind" in by:
+        kinds = kinds_of(opened, context).of(layout.names[at] for at in used.tolist())
     names: dict[str, int] = {}
-    of_used = [names.setdefault(text, len(names)) for text in (texts if depth is None else directories(texts, depth))]
-    return np.array(of_used or [0], np.int64)[which], list(names) or [""]
+    of_used = [names.setdefault(f"{kind}{_BREAK}{name}", len(names)) for kind, name in zip(kinds, shown, strict=True)]
+    return np.array(of_used or [0], np.int64)[which], list(names) or [_BREAK]
 
 
 def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # noqa: ARG001 - as all of them
@@ -83,7 +94,10 @@ def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # 
     )
     table: dict[str, Any] = key_columns(by, period, found, part.names, people)
     if _PLACES & set(by):
-        table["directory" if "directory" in by else "path"] = columns.coded(rows.places or [""], found[-1])
+        places = [place.split(_BREAK, 1) for place in rows.places or [_BREAK]]
+        for at, column in enumerate(("file_kind", "path" if "path" in by else "directory")):
+            if column in by:
+                table[column] = columns.coded([place[at] for place in places], found[-1])
     if "author" not in by:
         table.pop("author"), table.pop("author_email")
     # A commit has one author and one date, and belongs to one repository: so its counts add up.
@@ -92,10 +106,11 @@ def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # 
     starts = found[1] if period else np.zeros(count, np.int64)
     order = group_order((starts, -(summed["additions"] + summed["deletions"])), table)
     notices = [*part.notices, "Merges are left out: they have no changed lines of their own."]
+    notices += kind_notices(arguments)
     notices += [f"{unknown:,} changes are counted without lines, as contents are missing."] if unknown else []
     notices += people.join_notices(found[0].tolist()) if "author" in by else []
     drill = {"authors": "author"} if "author" in by else {}
-    drill |= {"files": "directory"} if "directory" in by else {"files": "path"} if "path" in by else {}
+    drill |= {"files": "path"} if "path" in by else {"files": "directory"} if "directory" in by else {}
     facts = facts_of(arguments, part, people, by, period, drill)
     made = columns.table("churn", table, count).take(pa.array(order))
     return Answer("churn", made, facts, part.complete and not unknown, tuple(notices))

@@ -9,6 +9,7 @@ from sourcelight.core.batches.answers import Answer
 from sourcelight.core.batches.ordering import group_order
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.counting import Sums, chosen, facts_of, key_columns, keyed, together
+from sourcelight.engines.tools.history.file_kinds import kind_notices, of_kinds
 from sourcelight.engines.tools.history.filters import Dates
 from sourcelight.engines.tools.history.grouping import bounds, count_distinct, group, period_of, total
 from sourcelight.engines.tools.history.opening import Opened, part_of
@@ -22,24 +23,20 @@ _SUMMED = ("commits", "merges", "co_authored", "additions", "deletions", "files"
 
 
 def _find(arguments: Arguments, context: CallContext) -> Part:
-    period = period_of(CALL, arguments.get("by", ()))
-
-    def find(opened: Opened, dates: Dates) -> Sums:
-        return _sums(opened, People(CALL, arguments), period, dates, context)
-
-    return part_of(CALL, arguments, context, find)
+    period_of(CALL, arguments.get("by", ()))
+    return part_of(CALL, arguments, context, lambda opened, dates: _sums(opened, arguments, dates, context))
 
 
-def _sums(opened: Opened, people: People, period: str | None, dates: Dates, context: CallContext) -> Sums:
+def _sums(opened: Opened, arguments: Arguments, dates: Dates, context: CallContext) -> Sums:
     """Commits and changed lines of one repository by author and period; co-authors beside."""
-    history = opened.history
+    people, period = People(CALL, arguments), period_of(CALL, arguments.get("by", ()))
+    history, layout = opened.history, opened.layout(context)
     commits = history.commits
     counted = chosen(opened, *dates)
     kept = np.flatnonzero(counted)
     co_commits, co_people = people.co_authors(opened, context.cancellation)
     helped = counted[co_commits]
     co_commits, co_people = co_commits[helped], co_people[helped]
-    _, additions, deletions, _ = columns.sizes(history)
     person = np.concatenate((people.of_identities(opened)[commits.author[kept]], co_people))
     time = np.concatenate((commits.commit_time[kept], commits.commit_time[co_commits]))
     codes, keys = keyed(person, time, period)
@@ -47,14 +44,17 @@ def _sums(opened: Opened, people: People, period: str | None, dates: Dates, cont
     place = np.full(len(commits), -1, np.int64)
     place[kept] = own
     of = place[history.changes.commit]
+    changed = np.flatnonzero(of >= 0)
+    changed = changed[of_kinds(opened, layout, layout.path[changed], arguments, context)]
+    of = of[changed]
     first, last = bounds(codes, time, count)
     values = {
         "commits": total(own, np.ones(len(kept)), count),
         "merges": total(own, commits.is_merge[kept], count),
         "co_authored": total(codes[len(kept) :], np.ones(len(co_people)), count),
-        "additions": total(own, additions[kept], count),
-        "deletions": total(own, deletions[kept], count),
-        "files": count_distinct(of[of >= 0], opened.layout(context).path[of >= 0], count),
+        "additions": total(of, np.maximum(history.changes.additions[changed], 0), count),
+        "deletions": total(of, np.maximum(history.changes.deletions[changed], 0), count),
+        "files": count_distinct(of, layout.path[changed], count),
         "first": first,
         "last": last,
     }
@@ -88,6 +88,7 @@ def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # 
     starts = found[1] if period else np.zeros(count, np.int64)
     order = group_order((starts, people.bots[found[0]], -sums["commits"]), table)
     notices = [*part.notices, _MERGES, *people.join_notices(found[0].tolist())]
+    notices += [f"{notice} Commits are all." for notice in kind_notices(arguments)]
     notices += people.bot_notices(found[0], sums["commits"])
     facts = facts_of(arguments, part, people, by, period, {"authors": "author"})
     made = columns.table("contributors", table, count).take(order)

@@ -19,6 +19,7 @@ from sourcelight.engines.history.search.model import Files
 from sourcelight.engines.history.subtrees import Layout
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.counting import chosen
+from sourcelight.engines.tools.history.file_kinds import kind_notices, of_kinds
 from sourcelight.engines.tools.history.filters import Dates, files_of
 from sourcelight.engines.tools.history.grouping import Numbers, bounds, count_distinct, total
 from sourcelight.engines.tools.history.opening import Opened, part_of
@@ -55,9 +56,10 @@ def _hot_files(opened: Opened, wanted: Files, dates: Dates, arguments: Arguments
     changes = history.changes
     mask = chosen(opened, *dates)[changes.commit]
     layout = opened.layout(context)
+    newest, tree, places = _today(opened, layout)
     passing = changes_passing(history, wanted, layout=layout)
     kept = np.flatnonzero(mask if passing is None else mask & passing)
-    newest, tree, places = _today(opened, layout)
+    kept = kept[of_kinds(opened, layout, newest[layout.path[kept]], arguments, context)]
     of = places[newest[layout.path[kept]]]
     kept, of = kept[of >= 0], of[of >= 0]
     used, codes = np.unique(of, return_inverse=True)
@@ -100,6 +102,7 @@ def _join_hot(arguments: Arguments, context: CallContext, part: Part) -> Answer:
     order = group_order((-scores,), columns_of(table))
     limit = arguments.get("limit")
     notices = [*part.notices, "Merges and files that are gone are left out; renamed files keep their commits."]
+    notices += kind_notices(arguments)
     facts = {**part.echoed, "total": sum(each.total for each in found), "drill_down": _drill(part.echoed)}
     table = table.take(order[:limit] if limit else order)
     return Answer("hotspots", table, facts, part.complete, tuple(notices))
@@ -127,7 +130,8 @@ def _pairs(
     latest: dict[tuple[int, int], int] = {}
     skipped = 0
     numbers = np.flatnonzero(chosen(opened, *dates) & (np.diff(starts) > 0))
-    files = places[newest[layout.path]].tolist()
+    counted = of_kinds(opened, layout, newest[layout.path], arguments, context)
+    files = np.where(counted, places[newest[layout.path]], -1).tolist()
     sizes, low = np.diff(starts)[numbers].tolist(), starts[numbers].tolist()
     for number, size, begin in zip(numbers.tolist(), sizes, low, strict=True):
         of = sorted({file for file in files[begin : begin + size] if file >= 0})
@@ -164,6 +168,7 @@ def _join_coupled(arguments: Arguments, context: CallContext, part: Part) -> Ans
         f"Pairs need {least} commits together and a degree of {degree}; merges are left out.",
         f"{skipped:,} commits with more than {arguments.get('maxFiles', _LARGE)} files count for no pair.",
     ]
+    notices += kind_notices(arguments)
     facts = {**part.echoed, "total": total_rows, "drill_down": _drill(part.echoed)}
     return Answer("coupling", columns.table("coupling", table, len(rows)), facts, part.complete, tuple(notices))
 

@@ -1,0 +1,109 @@
+"""Kinds of the files of a repository: from its attributes, from paths, and from the contents of one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sourcelight.core.batches import Cancellation
+from sourcelight.core.query.attributes import Attributes
+from sourcelight.core.query.file_kinds import ATTRIBUTES, FILE_KINDS, SOURCE, kind_of_content, kind_of_path
+from sourcelight.core.query.languages import language_of
+from sourcelight.engines.history.subtrees import Layout
+from sourcelight.engines.tools.history.grouping import Numbers
+from sourcelight.engines.tools.history.opening import Opened
+from sourcelight.engines.tools.model import Arguments, CallContext
+from sourcelight.repos import ObjectReader
+
+MAX_ATTRIBUTE_BYTES = 1 << 20
+"""Bytes of a ``.gitattributes`` above which it is passed over."""
+
+MAX_MARKED_BYTES = 1 << 20
+"""Bytes of a file above which its content is not looked at for a mark of a generator."""
+
+_ATTRIBUTE_FILE = b".gitattributes"
+
+
+class FileKinds:
+    """The kinds of files by path, as the newest commit of a call has their attributes and contents.
+
+    Parameters
+    ----------
+    opened
+        A repository's history; its first commit decides.
+    cancellation
+        Checked for every content that is read.
+    """
+
+    def __init__(self, opened: Opened, cancellation: Cancellation) -> None:
+        self._repository = opened.repository
+        self._cancellation = cancellation
+        self._kinds: dict[bytes, str] = {}
+        with ObjectReader(opened.repository) as reader:
+            tree = reader.tree(opened.commits[0])
+            files = []
+            for at, path in enumerate(tree.paths):
+                if path == _ATTRIBUTE_FILE or path.endswith(b"/" + _ATTRIBUTE_FILE):
+                    data = reader.read(tree.blob_id(at), MAX_ATTRIBUTE_BYTES)
+                    if data is not None:
+                        directory = path.removesuffix(_ATTRIBUTE_FILE).decode("utf-8", "replace")
+                        files.append((directory, data.decode("utf-8", "replace")))
+        self._blobs = {path: tree.blob_id(at) for at, path in enumerate(tree.paths)}
+        self._attributes = Attributes(files, ATTRIBUTES)
+
+    def of(self, paths: Iterable[bytes]) -> list[str]:
+        """The kind of each path, one of `FILE_KINDS`."""
+        with ObjectReader(self._repository) as reader:
+            return [self._of(path, reader) for path in paths]
+
+    def _of(self, path: bytes, reader: ObjectReader) -> str:
+        kind = self._kinds.get(path)
+        if kind is None:
+            text = path.decode("utf-8", "replace")
+            attributes = self._attributes.of(text) if self._attributes else {}
+            kind = kind_of_path(text, attributes)
+            blob = self._blobs.get(path)
+            # An attribute that says "not generated" is believed. Data has no marks, and its lines may be long.
+            if kind == SOURCE and blob is not None and "linguist-generated" not in attributes and language_of(text):
+                self._cancellation.check()
+                data = reader.read(blob, MAX_MARKED_BYTES)
+                kind = kind if data is None else kind_of_content(text, data)
+            self._kinds[path] = kind
+        return kind
+
+
+def kinds_of(opened: Opened, context: CallContext) -> FileKinds:
+    """The kinds of a repository's files, kept as long as its snapshot."""
+    made: FileKinds = opened.history.memory(
+        f"file kinds of {opened.commits[0]}", lambda: FileKinds(opened, context.cancellation)
+    )
+    return made
+
+
+def kept_kinds(arguments: Arguments) -> frozenset[str] | None:
+    """The kinds of files that a call is about; None: all."""
+    kinds = arguments.get("fileKinds")
+    return None if not kinds or set(kinds) >= set(FILE_KINDS) else frozenset(kinds)
+
+
+def of_kinds(
+    opened: Opened, layout: Layout, paths: Numbers, arguments: Arguments, context: CallContext
+) -> NDArray[np.bool_]:
+    """Tell for numbers of paths in `layout` whether they are of the kinds that a call is about."""
+    kinds = kept_kinds(arguments)
+    if kinds is None:
+        return np.ones(len(paths), np.bool_)
+    used, which = np.unique(paths, return_inverse=True)
+    found = kinds_of(opened, context).of(layout.names[at] for at in used.tolist())
+    mask: NDArray[np.bool_] = np.array([kind in kinds for kind in found] or [False], np.bool_)[which]
+    return mask
+
+
+def kind_notices(arguments: Arguments) -> list[str]:
+    """A notice on files that are left out by their kind."""
+    kinds = kept_kinds(arguments)
+    if kinds is None:
+        return []
+    return [f"Only files of these kinds are counted: {', '.join(k for k in FILE_KINDS if k in kinds)}."]
