@@ -177,8 +177,8 @@ class AnalysisMethods:
         repos
             Names of the repositories; None: all.
         by
-            Of ``repository``, ``directory`` or ``path``, ``file_kind``, ``author`` and one period (``day`` to
-            ``year``); None: ``directory``.
+            Of ``repository``, ``commit``, ``directory`` or ``path``, ``file_kind``, ``author`` and one period (``day``
+            to ``year``); None: ``directory``.
         depth
             How many names deep folders are told apart; None: 1.
         file_kinds

@@ -78,7 +78,7 @@ _USE_REGEX = {"type": "boolean", "description": "Read the pattern as RE2 with re
 _EXACT = {"type": "boolean", "description": "Prove every line to be that of git blame, in two to three times the time."}
 _FILES = _texts("Globs or path prefixes.")
 
-_CHURN_BY = ["repository", "directory", "path", "file_kind", "author", *_PERIODS]
+_CHURN_BY = ["repository", "commit", "directory", "path", "file_kind", "author", *_PERIODS]
 
 ANALYSES: tuple[Analysis, ...] = (
     _analysis(

@@ -271,8 +271,10 @@ def _facts(name: str, answers: Sequence[Answer], arguments: Arguments) -> dict[s
     if len(answers) > 1 and name == "churn" and "author" not in (arguments.get("by") or ()):
         # Authors were asked for, to be counted; rows are not of authors.
         facts["by"] = [one for one in facts["by"] if one != "author"]
-        drill = facts["drill_down"]
-        facts["drill_down"] = {**drill, "columns": {k: v for k, v in drill["columns"].items() if k != "authors"}}
+        drill = facts.get("drill_down")
+        if drill:
+            columns = {k: v for k, v in drill["columns"].items() if k != "authors"}
+            facts["drill_down"] = {**drill, "columns": columns}
     return facts
 
 

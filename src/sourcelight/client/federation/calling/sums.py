@@ -114,6 +114,7 @@ def churn(parts: Parts, arguments: Arguments) -> Joined:
     people: dict[tuple[Any, ...], set[tuple[Any, Any]]] = {}
     keys = (
         "repository",
+        "commit",
         "directory",
         "path",
         "file_kind",

@@ -172,6 +172,7 @@ TABLES: Mapping[str, tuple[Column, ...]] = {
     ),
     "churn": (
         Column("repository", "dict32", "name of the repository", "not grouped by repository"),
+        Column("commit", "dict32", "commit, 40 hex digits", "not grouped by commit"),
         Column("directory", "dict32", _DIRECTORY, "not grouped by directory"),
         Column("path", "dict32", "file", "not grouped by path"),
         Column(

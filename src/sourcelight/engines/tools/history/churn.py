@@ -48,15 +48,19 @@ def _sums(opened: Opened, arguments: Arguments, dates: Dates, context: CallConte
     place, places = None, [""]
     if _PLACES & set(by):
         place, places = _places(opened, layout.path[kept], arguments, context)
+    if "commit" in by:
+        place, places = _of_commits(opened, of, place, places)
     codes, keys = keyed(persons, commits.commit_time[of], period_of(CALL, by), place)
     count = len(keys[0])
+    renamed = kept[changes.status[kept] == ord("R")]
+    touched = len(np.unique(np.concatenate((layout.path[kept], layout.old_path[renamed]))))
     values = {
         "additions": total(codes, np.maximum(changes.additions[kept], 0), count),
         "deletions": total(codes, np.maximum(changes.deletions[kept], 0), count),
         "changes": total(codes, np.ones(len(codes)), count),
         "commits": count_distinct(codes, of, count),
     }
-    return Sums(people.met, keys, values, places, int((changes.additions[kept] < 0).sum()))
+    return Sums(people.met, keys, values, places, int((changes.additions[kept] < 0).sum()), touched)
 
 
 def _places(opened: Opened, paths: Any, arguments: Arguments, context: CallContext) -> tuple[Numbers, list[str]]:
@@ -77,6 +81,14 @@ def _places(opened: Opened, paths: Any, arguments: Arguments, context: CallConte
     return np.array(of_used or [0], np.int64)[which], list(names) or [_BREAK]
 
 
+def _of_commits(opened: Opened, of: Numbers, place: Any, places: list[str]) -> tuple[Numbers, list[str]]:
+    """Numbers of commits with their places, and their texts: the commit, and the place behind it."""
+    numbers = np.zeros(len(of), np.int64) if place is None else place
+    codes, (commits, which) = group([of, numbers])
+    texts = zip(columns.oids(opened.history, commits), which.tolist(), strict=True)
+    return codes, [f"{commit}{_BREAK}{places[at] or _BREAK}" for commit, at in texts] or [_BREAK * 2]
+
+
 def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # noqa: ARG001 - as all of them
     by = _by(arguments)
     period = period_of(CALL, by)
@@ -86,18 +98,16 @@ def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # 
     keys = [rows.person if "author" in by else np.zeros(len(rows.person), np.int64)]
     keys += [rows.start] if period else []
     keys += [rows.repository] if "repository" in by else []
-    keys += [rows.place] if _PLACES & set(by) else []
+    placed = bool({*_PLACES, "commit"} & set(by))
+    keys += [rows.place] if placed else []
     codes, found = group(keys)
     count = len(found[0])
     summed = {name: total(codes, rows.values[name], count) for name in rows.values} or dict.fromkeys(
         ("additions", "deletions", "changes", "commits"), np.zeros(0, np.int64)
     )
     table: dict[str, Any] = key_columns(by, period, found, part.names, people)
-    if _PLACES & set(by):
-        places = [place.split(_BREAK, 1) for place in rows.places or [_BREAK]]
-        for at, column in enumerate(("file_kind", "path" if "path" in by else "directory")):
-            if column in by:
-                table[column] = columns.coded([place[at] for place in places], found[-1])
+    if placed:
+        table |= _place_columns(by, rows.places, found[-1])
     if "author" not in by:
         table.pop("author"), table.pop("author_email")
     # A commit has one author and one date, and belongs to one repository: so its counts add up.
@@ -112,9 +122,20 @@ def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # 
     drill = {"authors": "author"} if "author" in by else {}
     drill |= {"files": "path"} if "path" in by else {"files": "directory"} if "directory" in by else {}
     facts = facts_of(arguments, part, people, by, period, drill)
+    facts["changed_paths"] = {name: sums.touched for name, sums in part.found.items()}
+    if "commit" in by:
+        del facts["drill_down"]  # the row names its commit
     made = columns.table("churn", table, count).take(pa.array(order))
     return Answer("churn", made, facts, part.complete and not unknown, tuple(notices))
 
 
+def _place_columns(by: list[str], places: list[str], which: Numbers) -> dict[str, Any]:
+    """The columns of commit, kind of file, and directory or path, of rows that have the places of these numbers."""
+    names = ["file_kind", "path" if "path" in by else "directory"]
+    names = ["commit", *names] if "commit" in by else names
+    texts = [place.split(_BREAK, len(names) - 1) for place in places] or [[""] * len(names)]
+    return {name: columns.coded([text[at] for text in texts], which) for at, name in enumerate(names) if name in by}
+
+
 churn = Parted(_find, _join)
-"""Changed lines by folder or file, author and period as asked; merges have none."""
+"""Changed lines by commit, folder or file, author and period as asked; merges have none."""

@@ -31,7 +31,8 @@ class Sums:
     """What one repository has, summed for each person, period and place; `met` says who the persons are.
 
     `keys` are the person, the start of the period (0 without one) and the number of the place (0 without one) of each
-    row; `values` have a number for each row by name. `places` are the names of places.
+    row; `values` have a number for each row by name. `places` are the names of places. `unknown` changes have no known
+    lines; `touched` are the distinct paths, those before a rename included.
     """
 
     met: Met
@@ -39,6 +40,7 @@ class Sums:
     values: dict[str, Numbers]
     places: list[str] = field(default_factory=list)
     unknown: int = 0
+    touched: int = 0
 
 
 def keyed(person: Numbers, time: Numbers, period: str | None, place: Numbers | None = None) -> tuple[Numbers, Any]:
