@@ -89,50 +89,58 @@ def _keep(engine: Engine, file: str) -> bool:
 
 
 def show_status(paths: Sequence[str]) -> int:
-    """Show the indexes on disk, those of `paths` alone when there are any."""
+    """Show the indexes on disk and the bytes of each kind, those of `paths` alone when there are any."""
     from sourcelight.backends.embed import index_folder
+    from sourcelight.engines.engine.disk import KINDS, disk_usage
     from sourcelight.engines.search import IndexStore
     from sourcelight.repos import Catalog
 
-    found = IndexStore(str(index_folder())).status()
-    if paths:
-        keys = {repository.key for repository in Catalog.open(paths).repositories}
-        found = [status for status in found if status.key in keys]
-    print_table(
-        ("repository", "commit", "files", "text", "disk", "state"),
-        [
+    keys = {repository.key for repository in Catalog.open(paths).repositories} if paths else None
+    usages = disk_usage(IndexStore(str(index_folder())), keys)
+    kinds = [kind for kind in KINDS if kind != "scip" or any(usage.kind_bytes[kind] for usage in usages)]
+    rows = []
+    for usage in usages:
+        status = usage.status
+        rows.append(
             (
-                status.repository,
-                " ".join(commit[:12] for commit in status.commits),
-                status.files,
-                size_text(status.text_bytes),
-                size_text(status.disk_bytes),
-                status.damaged or "good",
+                usage.repository or usage.key,
+                " ".join(commit[:12] for commit in status.commits) if status else "",
+                status.files if status else 0,
+                size_text(status.text_bytes if status else 0),
+                *(size_text(usage.kind_bytes[kind]) for kind in kinds),
+                size_text(usage.total_bytes),
+                (status.damaged or "good") if status else "no text index",
             )
-            for status in sorted(found, key=lambda status: status.repository)
-        ],
-    )
-    tell(f"{size_text(sum(status.disk_bytes for status in found))} in {index_folder()}")
+        )
+    heads = ("repository", "commit", "files", "of text", *kinds, "disk", "state")
+    print_table(heads, rows)
+    text_bytes = sum(usage.status.text_bytes for usage in usages if usage.status)
+    total = sum(usage.total_bytes for usage in usages)
+    sums = ", ".join(f"{kind} {size_text(sum(usage.kind_bytes[kind] for usage in usages))}" for kind in kinds)
+    times = f", {total / text_bytes:.1f} times the text" if text_bytes else ""
+    tell(f"{size_text(total)} in {index_folder()} and beside it{times}: {sums}")
     return DONE
 
 
-def prune(paths: Sequence[str]) -> int:
-    """Delete the indexes of all repositories that are not below `paths`."""
+def prune(paths: Sequence[str], kinds: Sequence[str] = ()) -> int:
+    """Delete the indexes of all repositories that are not below `paths`; `kinds` alone when there are any."""
     import typer
 
     from sourcelight.backends.embed import index_folder
-    from sourcelight.engines.history import LocalHistoryStore
+    from sourcelight.engines.engine.disk import KINDS
+    from sourcelight.engines.engine.disk import prune as delete
     from sourcelight.engines.search import IndexStore
     from sourcelight.repos import Catalog
 
-    if not paths:
-        raise typer.BadParameter("--prune needs the PATHs whose indexes are kept")
-    catalog = Catalog.open(paths)
-    keep = {repository.key for repository in catalog.repositories}
-    folder = index_folder()
-    freed = IndexStore(str(folder)).prune(keep)
-    freed += LocalHistoryStore(folder.with_name(f"{folder.name}-history")).prune(keep)
-    tell(f"{size_text(freed)} freed; the indexes of {len(catalog.repositories)} repositories are kept")
+    if not paths and not kinds:
+        raise typer.BadParameter("--prune needs the PATHs whose indexes are kept, or --kind")
+    keep = {repository.key for repository in Catalog.open(paths).repositories} if paths else set()
+    freed = delete(IndexStore(str(index_folder())), keep, [kind for kind in KINDS if not kinds or kind in kinds])
+    sums = ", ".join(f"{kind} {size_text(size)}" for kind, size in freed.items() if size)
+    tell(
+        f"{size_text(sum(freed.values()))} freed{f': {sums}' if sums else ''}; "
+        f"the indexes of {len(keep)} repositories are kept"
+    )
     return DONE
 
 

@@ -17,6 +17,9 @@ WAIT_S = 2.0
 
 _STEP_S = 0.1
 
+RETRY_S = 10.0
+"""Seconds after which definitions that could not be found are looked for again: their files may have been deleted."""
+
 _Key = tuple[str, str]
 
 
@@ -32,7 +35,7 @@ class DefinitionsUpdate:
     def __init__(self, store: IndexStore) -> None:
         self._store = store
         self._waiting: dict[_Key, Target] = {}
-        self._tried: set[_Key] = set()
+        self._tried: dict[_Key, float] = {}
         self._running = False
         self._cancellation = Cancellation()
         self._changed = threading.Condition()
@@ -41,9 +44,10 @@ class DefinitionsUpdate:
         """Begin with what is missing for `targets`; give the keys of those that are not ready."""
         stale = {(t.repository.key, t.commit): t for t in targets if not self._store.symbols_current(t)}
         with self._changed:
-            fresh = {key: target for key, target in stale.items() if key not in self._tried}
+            now = time.monotonic()
+            fresh = {key: one for key, one in stale.items() if now - self._tried.get(key, -RETRY_S) >= RETRY_S}
             self._waiting.update(fresh)
-            self._tried.update(fresh)
+            self._tried.update(dict.fromkeys(fresh, now))
             if self._waiting and not self._running:
                 self._running = True
                 threading.Thread(target=self._work, name="sourcelight-definitions", daemon=True).start()
@@ -89,6 +93,10 @@ class DefinitionsUpdate:
             # One batch that fails must not end the others; a search says which files have no definitions.
             with suppress(Exception):
                 self._store.update_symbols(batch, cancellation=cancellation)
+            with self._changed:
+                for target in batch:
+                    if self._store.symbols_current(target):  # tables that are deleted later are built anew at once
+                        self._tried.pop((target.repository.key, target.commit), None)
 
 
 def under_way(repositories: int) -> Skipped:

@@ -145,7 +145,7 @@ class IndexStore:
             try:
                 entry = folder.manifest().view_of(commit)
                 if entry is None:
-                    raise IndexFault(str(folder.path), f"commit {commit[:12]} is not indexed yet")
+                    return self._still_open(folder, key, commit), commit
                 self._mark_used(folder.path, entry.name)
                 self._ready[key] = commit, entry.name
                 return self._snapshot(folder, target.repository, entry.name), commit
@@ -158,6 +158,18 @@ class IndexStore:
                 self._damaged.add(key)
                 raise
         raise AssertionError
+
+    def _still_open(self, folder: RepositoryFolder, key: str, commit: str) -> Snapshot:
+        """Give the open snapshot of a commit whose files were deleted a moment ago; the next look builds them anew.
+
+        Raises `IndexFault` when there is none.
+        """
+        self._forget_groups()
+        known, name = self._ready.get(key, ("", ""))
+        snapshot = self._open.get((key, name)) if known == commit else None
+        if snapshot is None:
+            raise IndexFault(str(folder.path), f"commit {commit[:12]} is not indexed yet")
+        return snapshot
 
     def opened(self, targets: Sequence[Target], cancellation: Cancellation) -> Iterator[searcher.Opened]:
         """Open targets, as many at a time as are searched together; ends early when told to stop.

@@ -1,0 +1,160 @@
+"""Bytes that indexes take on disk, by kind, and their deletion.
+
+Files are deleted under the lock of their repository, so that no builder writes meanwhile. A process that has them open
+reads on, and builds what it misses with its next search; a kind that is deleted costs time, never an answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sourcelight.engines.history.store.folder import HistoryFolder
+from sourcelight.engines.search import IndexStatus, IndexStore
+from sourcelight.engines.search.index.folder import MANIFEST, RepositoryFolder
+
+KINDS = ("text", "definitions", "ranking", "history", "scip")
+"""Text and its n-grams; definitions; terms of ranked search; commits and changes; index files of compilers."""
+_SIDE_TABLES = {"definitions": "symbols", "ranking": "terms"}
+_SCIP = "scip"
+
+
+@dataclass(frozen=True, slots=True)
+class DiskUsage:
+    """Indexes of one repository: `status` of the text index, None without one, and bytes on disk of each of `KINDS`."""
+
+    key: str
+    status: IndexStatus | None
+    kind_bytes: Mapping[str, int]
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes of all kinds."""
+        return sum(self.kind_bytes.values())
+
+    @property
+    def repository(self) -> str:
+        """Name of the repository; empty when no readable index has it."""
+        return self.status.repository if self.status is not None else ""
+
+
+def history_folder(folder: Path) -> Path:
+    """Return the directory of histories that belongs to the directory of an index."""
+    return folder.with_name(f"{folder.name}-history")
+
+
+def disk_usage(store: IndexStore, keys: Collection[str] | None = None) -> list[DiskUsage]:
+    """Measure the indexes of a store and the histories beside it, by repository.
+
+    Parameters
+    ----------
+    store
+        The text index; its histories are in `history_folder`.
+    keys
+        Repositories to measure; None: all.
+    """
+    statuses = {status.key: status for status in store.status()}
+    present = {path.name for folder in (store.folder, history_folder(store.folder)) for path in _folders(folder)}
+    usages = [
+        DiskUsage(key, statuses.get(key), kind_bytes(store.folder, key))
+        for key in sorted(present if keys is None else present & set(keys))
+    ]
+    return sorted((usage for usage in usages if usage.total_bytes), key=lambda usage: (usage.repository, usage.key))
+
+
+def kind_bytes(folder: Path, key: str) -> dict[str, int]:
+    """Return the bytes that each of `KINDS` takes for one repository."""
+    sizes = dict.fromkeys(KINDS, 0)
+    for path in _entries(folder / key):
+        sizes[_kind_of(path.name)] += _size(path)
+    sizes["history"] = sum(map(_size, _entries(history_folder(folder) / key)))
+    return sizes
+
+
+def prune(
+    store: IndexStore,
+    keep: Collection[str],
+    kinds: Sequence[str] = KINDS,
+    *,
+    stop: Callable[[], None] = lambda: None,
+) -> dict[str, int]:
+    """Delete some kinds of index of all repositories but those whose keys are in `keep`.
+
+    Parameters
+    ----------
+    store
+        The text index. Of the repositories that are kept, revisions beyond the most recent ones go when all kinds do.
+    keep
+        Keys of repositories.
+    kinds
+        Which of `KINDS`.
+    stop
+        Called while waiting for a builder's lock; may raise.
+
+    Returns
+    -------
+    dict
+        Bytes freed, by kind.
+    """
+    freed = dict.fromkeys(kinds, 0)
+    present = {path.name for folder in (store.folder, history_folder(store.folder)) for path in _folders(folder)}
+    for key in sorted(present - set(keep)):
+        before = kind_bytes(store.folder, key)
+        store.forget([key])
+        _delete(store.folder, key, kinds, stop)
+        after = kind_bytes(store.folder, key)
+        for kind in kinds:
+            freed[kind] += before[kind] - after[kind]
+    if set(kinds) == set(KINDS):
+        freed["text"] += store.prune(present)
+    return freed
+
+
+def _delete(folder: Path, key: str, kinds: Sequence[str], stop: Callable[[], None]) -> None:
+    """Delete kinds of one repository; the lock file stays, since another process may wait for it."""
+    text = RepositoryFolder(folder / key)
+    if set(kinds) - {"history"} and text.path.is_dir():
+        with text.locked(stop):
+            # The file that names others goes first: a reader that comes now finds nothing, and never half of it.
+            if "text" in kinds:
+                (text.path / MANIFEST).unlink(missing_ok=True)
+            for kind, table in _SIDE_TABLES.items():
+                if kind in kinds:
+                    (text.path / f"{table}.json").unlink(missing_ok=True)
+            text.discard_unneeded()
+            if "scip" in kinds:
+                shutil.rmtree(text.path / _SCIP, ignore_errors=True)
+    history = HistoryFolder(history_folder(folder) / key)
+    if "history" in kinds and history.path.is_dir():
+        with history.locked(stop):
+            (history.path / MANIFEST).unlink(missing_ok=True)
+            history.discard_unneeded()
+
+
+def _kind_of(name: str) -> str:
+    for kind, table in _SIDE_TABLES.items():
+        if name == f"{table}.json" or name.startswith(f"{table}-"):
+            return kind
+    return "scip" if name == _SCIP else "text"
+
+
+def _folders(folder: Path) -> list[Path]:
+    return [path for path in _entries(folder) if path.is_dir()]
+
+
+def _entries(folder: Path) -> Iterator[Path]:
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        yield from sorted(folder.iterdir())
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file, or of all files below a directory; 0 for one that was deleted meanwhile."""
+    if path.is_dir() and not path.is_symlink():
+        return sum(_size(Path(entry)) for entry in os.scandir(path))
+    with contextlib.suppress(OSError):
+        return path.stat(follow_symlinks=False).st_size
+    return 0
