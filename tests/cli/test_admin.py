@@ -84,7 +84,7 @@ def test_accounts_come_and_go(admin: Admin, state: State) -> None:
     ],
 )
 def test_what_can_not_be_is_one_line_on_standard_error(admin: Admin, words: tuple[str, ...], told: str) -> None:
-    assert admin(*words, status=1) == ""
+    assert admin(*words, status=2) == ""
     assert told in admin.err
     assert admin.err.count("\n") == 1
 
@@ -173,7 +173,7 @@ def test_oauth_clients_are_made_listed_and_deleted(admin: Admin, state: State) -
 
 def test_a_damaged_state_is_one_line(admin: Admin, tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_bytes(b"no database at all, but some length" * 100)
-    admin("user", "list", status=1)
+    admin("user", "list", status=2)
     assert FILE_NAME in admin.err
     assert "back-up" in admin.err
 
@@ -195,7 +195,7 @@ def test_grants_name_folders_and_names_are_passed_on(
         ("example.org/team/secret", "private", places[0], [places[1]]),
         ("example.org/team/secret (two)", "private", places[1], [places[0]]),
     ]
-    admin("repo", "grant", "example.org/team/secret", "--user", "ann", status=1)
+    admin("repo", "grant", "example.org/team/secret", "--user", "ann", status=2)
     assert "several folders claim" in admin.err
     assert places[0] in admin.err
     admin("repo", "grant", "example.org/team/secret (two)", "--user", "ann")
@@ -208,6 +208,6 @@ def test_grants_name_folders_and_names_are_passed_on(
     admin("repo", "move", places[1], str(tmp_path / "three"))
     assert json.loads(admin("repo", "list", "--json"))[1]["folder"] == str(tmp_path / "three")
     admin("repo", "forget", str(tmp_path / "three"))
-    admin("repo", "forget", "nothing", status=1)
+    admin("repo", "forget", "nothing", status=2)
     admin("repo", "revoke", ".", "--user", "ann")
     assert json.loads(admin("repo", "list", "--json")) == []

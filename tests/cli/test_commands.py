@@ -74,6 +74,9 @@ def test_matches_are_printed_under_their_file_and_made_harmless(run: Run, folder
         (("search", "x", "--count-by", "colour"), "repository, language, path"),
         (("search", "x", "--timeout", "soon"), "--timeout"),
         (("index", "--prune"), "--prune"),
+        (("index", "--kind", "text"), "--prune"),
+        (("index", "--prune", "--kind", "everything"), "kind"),
+        (("search", "x", "-n", "0"), "-n"),
         (("index", ".", "--workers", "0"), "workers"),
         (("serve", ".", "--port", "70000"), "port"),
         (("serve", ".", "--config", "absent.json"), "absent.json"),
@@ -89,16 +92,16 @@ def test_wrong_usage_is_status_2_and_one_line(run: Run, arguments: tuple[str, ..
 
 
 @pytest.mark.parametrize("query", ["/[/", "count:0 x", "lang:klingon x"])
-def test_a_query_at_fault_is_status_1_and_one_line(run: Run, folder: Path, query: str) -> None:
+def test_a_query_at_fault_is_status_2_and_one_line(run: Run, folder: Path, query: str) -> None:
     status, out, err = run("search", query, folder)
-    assert (status, out) == (1, "")
+    assert (status, out) == (2, "")
     assert err.startswith("sourcelight: ")
     assert err.count("\n") == 1
 
 
-def test_a_folder_that_is_absent_is_status_1_and_one_line(run: Run, tmp_path: Path) -> None:
+def test_a_folder_that_is_absent_is_status_2_and_one_line(run: Run, tmp_path: Path) -> None:
     status, _, err = run("search", "x", tmp_path / "absent")
-    assert status == 1
+    assert status == 2
     assert err.startswith("sourcelight: no repository found")
     assert err.count("\n") == 1
 
@@ -109,11 +112,51 @@ def test_an_answer_that_is_not_complete_says_so(run: Run, folder: Path) -> None:
     assert err.startswith("sourcelight: limited: ")
 
 
+@pytest.mark.parametrize("more", [(), ("--format", "jsonl"), ("--count-by", "repository")])
+def test_no_match_is_status_1_and_said(run: Run, folder: Path, tmp_path: Path, more: tuple[str, ...]) -> None:
+    status, _, err = run("search", "nothing-of-this", folder, *more)
+    assert (status, err) == (1, "sourcelight: no match\n")
+    file = tmp_path / "none.csv"
+    status, out, err = run("search", "nothing-of-this", folder, "-o", file)
+    assert (status, out, err) == (1, "", f"sourcelight: wrote 0 rows to {file}\nsourcelight: no match\n")
+
+
+def test_no_match_in_a_part_is_a_failure(run: Run, folder: Path) -> None:
+    """A script that takes status 1 for "it is not there" is right only when everything was searched."""
+    status, _, err = run("search", "nothing-of-this timeout:1us", folder)
+    assert status == 2, err
+    assert "limited" in err
+    assert err.endswith("no match in the part that was searched\n")
+
+
+def test_a_question_without_an_answer_is_status_1(run: Run, folder: Path) -> None:
+    status, out, err = run("ask", "What is the quokkafoo?", folder)
+    assert (status, err) == (1, "sourcelight: no answer\n")
+    assert out
+    assert run("ask", "Where is needle defined?", folder)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "rows", "told"),
+    [
+        ((), 2, "2 rows for -n 2; 63 matches in all"),
+        (("--format", "jsonl"), 2, "2 rows for -n 2; there are more"),
+        (("--count-by", "path"), 2, "2 rows for -n 2, of 4"),
+    ],
+)
+def test_a_limit_says_what_it_holds_back(run: Run, folder: Path, more: tuple[str, ...], rows: int, told: str) -> None:
+    status, out, err = run("search", "needle", folder, "-n", "2", *more)
+    assert (status, err) == (0, f"sourcelight: {told}\n")
+    assert len([line for line in out.splitlines() if "needle" in line or ".go" in line or "evil" in line]) >= rows
+    status, _, err = run("search", "needle", folder, "-n", "1000", *more)
+    assert (status, err) == (0, "")
+
+
 @pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
 def test_files_hold_every_match(run: Run, folder: Path, tmp_path: Path, form: str) -> None:
     file = tmp_path / f"out.{form}"
     status, out, err = run("search", "needle count:all", folder, "-o", file)
-    assert (status, out, err) == (0, "", "")
+    assert (status, out, err) == (0, "", f"sourcelight: wrote 33 rows to {file}\n")
     if form == "parquet":
         assert sum(pq.read_table(file).column("match_count").to_pylist()) == 63
     else:
@@ -176,7 +219,7 @@ def test_a_clone_is_made_and_brought_up_to_date(run: Run, folder: Path, tmp_path
     assert (Path(out.strip()) / "HEAD").exists()
     assert run("clone", folder / "one", "--into", tmp_path)[:2] == (0, out)
     status, out, err = run("clone", folder / "absent", folder / "two", "--into", tmp_path)
-    assert status == 1
+    assert status == 2
     assert err.count("\n") == 1
     assert out.count("\n") == 1
 
@@ -284,7 +327,7 @@ def test_a_service_is_asked_by_url_or_environment(run: Run, monkeypatch: pytest.
         assert run("search", "needle")[:2] == (0, "r  p\n      1  needle\n")
         monkeypatch.setenv("SRC_ACCESS_TOKEN", "wrong")
         status, out, err = run("search", "needle")
-        assert (status, out) == (1, "")
+        assert (status, out) == (2, "")
         assert "wrong" not in err
         assert err.count("\n") == 1
 
@@ -327,7 +370,7 @@ def test_a_port_that_is_taken_is_told_before_anything_is_indexed(run: Run, tmp_p
 def test_lab_names_the_missing_extra(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jupyterlab", None)
     status, _, err = run("lab", "--into", tmp_path)
-    assert status == 1
+    assert status == 2
     assert "pip install sourcelight[lab]" in err
 
 
@@ -377,6 +420,6 @@ def test_a_query_is_explained_without_a_search(run: Run, folder: Path) -> None:
     assert "example.org/a/one" in out
     assert "\x1b" not in out
     status, _, err = run("query", "explain", "/(/", folder)
-    assert status == 1
+    assert status == 2
     assert err.startswith("sourcelight: ")
     assert run("query", "explain", "x", folder, "--url", "http://127.0.0.1:9")[0] == 2

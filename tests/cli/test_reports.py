@@ -43,5 +43,5 @@ def test_an_output_that_is_no_form_is_wrong_usage(folder: Path, capsys: pytest.C
 
 
 def test_an_unknown_revision_fails_and_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", "changes", "v1", "v9", str(folder)]) == 1
+    assert main(["report", "changes", "v1", "v9", str(folder)]) == 2
     assert "v9" in capsys.readouterr().err

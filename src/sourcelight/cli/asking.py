@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from sourcelight.cli.outcomes import DONE, FAILED, say, tell
+from sourcelight.cli.outcomes import DONE, FAILED, NO_MATCH, say, tell
 
 
 def ask(
     question: str, paths: Sequence[str], *, url: str | None, repos: Sequence[str], revision: str | None, worktree: bool
 ) -> int:
-    """Print the answer as Markdown; fails when there is none."""
+    """Print the answer as Markdown; one that cites nothing and counts nothing has the status of no match."""
     import sourcelight as sl
 
     place = url or ("" if paths else os.environ.get("SRC_ENDPOINT", ""))
@@ -23,4 +23,9 @@ def ask(
         tell(answer.to_markdown().rstrip("\n"))
         if place and answer.url:
             say(f"conversation: {answer.url}")
-    return DONE if answer.status == "complete" else FAILED
+    if answer.status != "complete":
+        return FAILED
+    if not len(answer.citations) and not answer.tables:
+        say("no answer")
+        return NO_MATCH
+    return DONE

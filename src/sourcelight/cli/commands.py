@@ -16,7 +16,7 @@ app = typer.Typer(
     help="Search, explore and report on git repositories.",
     epilog="Environment: SRC_ENDPOINT and SRC_ACCESS_TOKEN (the service that search asks when no PATH is given), "
     "SOURCELIGHT_HOME (where the index and state are kept), SOURCELIGHT_OWNER_TOKEN (serve). "
-    "Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted (what was written so far is kept).",
+    "Exit status: 0 done, 1 no match, 2 failed or used wrongly, 130 interrupted (what was written so far is kept).",
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -44,6 +44,16 @@ class PatternType(StrEnum):
     KEYWORD = "keyword"
     REGEXP = "regexp"
     LITERAL = "literal"
+
+
+class IndexKind(StrEnum):
+    """Kinds of index files; as in `sourcelight.engines.engine.disk.KINDS`."""
+
+    TEXT = "text"
+    DEFINITIONS = "definitions"
+    RANKING = "ranking"
+    HISTORY = "history"
+    SCIP = "scip"
 
 
 Paths = Annotated[
@@ -107,11 +117,17 @@ def index(  # noqa: PLR0913 - the options of a command
     paths: Paths = None,
     *,
     status: Annotated[
-        bool, typer.Option("--status", help="Show what is indexed and how much disk it takes; index nothing.")
+        bool, typer.Option("--status", help="Show the indexes and the bytes of each kind; index nothing.")
     ] = False,
     prune: Annotated[
         bool, typer.Option("--prune", help="Delete the indexes of all repositories that are not below PATH.")
     ] = False,
+    kind: Annotated[
+        Optional[list[IndexKind]],  # noqa: UP045 - see Paths
+        typer.Option(
+            help="With --prune: delete this kind alone, of all repositories when no PATH is given; may be repeated."
+        ),
+    ] = None,
     workers: Annotated[
         Optional[int],  # noqa: UP045 - see Paths
         typer.Option(min=1, max=256, help="Processes that build the index.  [default: one per core]"),
@@ -137,6 +153,10 @@ def index(  # noqa: PLR0913 - the options of a command
 
     Searching and serving do the same when needed. Without PATH: the current folder; with --status: everything. With
     --storage the shards of a cluster are built, on its workers when --cluster names its scheduler.
+
+    --status and --prune tell kinds apart: text, definitions, ranking (terms of ranked search), history, and scip (index
+    files of compilers). What --prune deletes is built again when it is needed, but for scip; a process that reads it
+    meanwhile reads on.
     """
     from sourcelight.cli import indexing
 
@@ -145,10 +165,12 @@ def index(  # noqa: PLR0913 - the options of a command
         from sourcelight.cli import clusters
 
         return clusters.build(names or ["."], cluster or [], storage, work, workers, tls)
+    if kind and not prune:
+        raise typer.BadParameter("--kind goes with --prune")
     if status:
         return indexing.show_status(names)
     if prune:
-        return indexing.prune(names)
+        return indexing.prune(names, [one.value for one in kind or []])
     return indexing.index(
         names or ["."], workers=workers, max_bytes=max_bytes, worktree=worktree, scip=[str(path) for path in scip or []]
     )
@@ -196,12 +218,16 @@ def search(
         Optional[float],  # noqa: UP045 - see Paths
         typer.Option(min=0.001, help="Longest time to search, in seconds.  [default: no limit; a service's own]"),
     ] = None,
+    limit: Annotated[
+        Optional[int],  # noqa: UP045 - see Paths
+        typer.Option("-n", "--limit", min=1, help="Write so many matches at most; all are still counted."),
+    ] = None,
     worktree: Worktree = False,
 ) -> int:
     """Search and write matches as they are found.
 
     Searches PATH, else the service of --url or SRC_ENDPOINT, else the current folder.
-    An answer that is not complete says so on standard error.
+    An answer that is not complete says so on standard error, and so does one without a match (exit status 1).
     """
     from sourcelight.cli import searching
 
@@ -219,6 +245,7 @@ def search(
             timeout_s=timeout,
             worktree=worktree,
             spreadsheet=spreadsheet,
+            limit=limit,
         ),
     )
 

@@ -1,4 +1,4 @@
-"""From what happened to an exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
+"""Exit statuses, as grep has them: 0 done, 1 no match, 2 failed or used wrongly, 130 interrupted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Any
 from sourcelight.core.errors import BadParameter, ConfigurationError, SourcelightError
 from sourcelight.core.markup import visible
 
-DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+DONE, NO_MATCH, FAILED, INTERRUPTED = 0, 1, 2, 130
+USAGE = FAILED
+"""Wrong usage has the status of a failure, so that a script can take 1 for "it is not there"."""
 
 
 def run(arguments: Sequence[str] | None) -> int:  # noqa: PLR0911 - one for each outcome

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
-from sourcelight.cli.outcomes import DONE, say
+from sourcelight.cli.outcomes import DONE, FAILED, NO_MATCH, say
 from sourcelight.cli.printing import MatchPrinter, StatusLine, print_table, wants_colour
 from sourcelight.core.errors import SearchFailed
 from sourcelight.core.markup import visible
@@ -38,6 +38,7 @@ class Asked:
     timeout_s: float | None = None
     worktree: bool = False
     spreadsheet: bool = False
+    limit: int | None = None
 
     @property
     def written_as(self) -> str:
@@ -115,7 +116,9 @@ def _table(client: Client, query: str, asked: Asked) -> int:
         # Where matches are read as they come, a status line would stand in their way.
         line = StatusLine()
         quiet = sys.stdout.isatty() and not asked.output
-        events = client.stream(query, pattern_type=asked.pattern_type, timeout_s=asked.timeout_s)
+        events = client.stream(
+            query, pattern_type=asked.pattern_type, display=_display(asked), timeout_s=asked.timeout_s
+        )
         try:
             for event in events:
                 state.update(event)
@@ -126,8 +129,8 @@ def _table(client: Client, query: str, asked: Asked) -> int:
         finally:
             line.clear()
     state.finish()
-    _tell_status(state.status, state.reasons)
-    return DONE
+    total = max(state.matches, state.progress[-1].match_count if state.progress else 0)
+    return _outcome(asked, state.status, state.reasons, printer.rows, total)
 
 
 def _export(client: Client, query: str, form: str, asked: Asked) -> int:
@@ -140,6 +143,7 @@ def _export(client: Client, query: str, form: str, asked: Asked) -> int:
             format=form,
             spreadsheet=asked.spreadsheet,
             pattern_type=asked.pattern_type,
+            display=_display(asked),
             timeout_s=asked.timeout_s,
             progress=_shown(line),
         )
@@ -148,10 +152,9 @@ def _export(client: Client, query: str, form: str, asked: Asked) -> int:
         _tell_partial(client, asked)
         raise
     line.clear()
-    _tell_status(export.status, export.reasons)
     if export.status == "failed":
         raise SearchFailed("; ".join(export.reasons))
-    return DONE
+    return _outcome(asked, export.status, export.reasons, export.rows, export.matches)
 
 
 def _tell_partial(client: Client, asked: Asked) -> None:
@@ -168,6 +171,11 @@ def _count(client: Client, query: str, columns: list[str], form: str, asked: Ask
             query, columns, pattern_type=asked.pattern_type, timeout_s=asked.timeout_s, progress=_shown(line)
         )
     line.clear()
+    matches = int(frame["matches"].sum())
+    groups = len(frame)
+    if asked.limit is not None and groups > asked.limit:
+        frame = frame.head(asked.limit)
+        say(f"{_rows(asked.limit)} for -n {asked.limit}, of {groups:,}")
     if form == "table":
         with _opened(asked.output) as file:
             print_table(list(frame.columns), frame.itertuples(index=False), file)
@@ -175,14 +183,37 @@ def _count(client: Client, query: str, columns: list[str], form: str, asked: Ask
         from sourcelight.display.frames.exports import write_frame
 
         write_frame(frame, asked.output or _binary_target(), form, spreadsheet=asked.spreadsheet)
-    for warning in noted:
-        say(f"limited: {warning.message}")
-    return DONE
+    reasons = tuple(str(warning.message) for warning in noted)
+    return _outcome(asked, "limited" if reasons else "complete", reasons, len(frame), matches)
 
 
-def _tell_status(status: str, reasons: tuple[str, ...]) -> None:
+def _display(asked: Asked) -> int:
+    return -1 if asked.limit is None else asked.limit
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} row{'' if count == 1 else 's'}"
+
+
+def _outcome(asked: Asked, status: str, reasons: tuple[str, ...], rows: int, matches: int) -> int:
+    """Say on standard error how an answer ended; give the exit status."""
+    if asked.limit is not None:
+        others = tuple(reason for reason in reasons if not reason.startswith("display"))  # -n asked for that one
+        if len(others) < len(reasons):
+            total = f"{matches:,} matches in all" if matches > asked.limit else "there are more"
+            say(f"{_rows(rows)} for -n {asked.limit}; {total}")
+        reasons, status = others, "complete" if status == "limited" and not others else status
     if status != "complete":
         say(f"{status}: {'; '.join(reasons)}")
+    if asked.output:
+        say(f"wrote {_rows(rows)} to {asked.output}")
+    if matches:
+        return DONE
+    if status != "complete":
+        say("no match in the part that was searched")
+        return FAILED
+    say("no match")
+    return NO_MATCH
 
 
 class _Visible(io.RawIOBase):
