@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sourcelight.backends.cluster.building.generations import build_generation
-from sourcelight.backends.cluster.engine import catalog_of
+from sourcelight.backends.cluster.planning import catalog_of
 from sourcelight.backends.cluster.storage import Storage
 from sourcelight.backends.cluster.storage.generation import CURRENT, read_current
 from sourcelight.repos import Catalog, Viewer
@@ -42,7 +42,7 @@ def _seen(storage: Storage, *granted: str) -> list[str]:
     generation = read_current(storage)
     assert generation is not None
     viewer = Viewer("ann", sees_private=False, granted=frozenset(granted))
-    return [repository.name for repository in catalog_of(generation).visible(viewer)]
+    return [repository.name for repository in catalog_of(generation.searchable, generation.contexts).visible(viewer)]
 
 
 def test_a_grant_to_who_borrows_opens_nothing_of_the_lender(root: Path, tmp_path: Path) -> None:
