@@ -41,6 +41,7 @@ def many_kinds(tmp_path_factory: pytest.TempPathFactory) -> tuple[RepositoryBuil
             "gone.txt": "one\ntwo",
             "image.bin": b"\0\1\2" * 50,
             "becomes-link": "target\n",
+            "binary-link": b"\0",
             "mode.sh": "#!/bin/sh\n",
             "empty": "",
             b"caf\xe9.txt": "latin name\n",
@@ -58,6 +59,7 @@ def many_kinds(tmp_path_factory: pytest.TempPathFactory) -> tuple[RepositoryBuil
             "gone.txt": None,
             "image.bin": b"\0\1\3" * 50,
             "becomes-link": None,
+            "binary-link": None,
             "new.txt": "no newline at the end",
             b"caf\xe9.txt": "latin name\nmore\n",
             'quo"te\t.txt': "y\n",
@@ -68,6 +70,7 @@ def many_kinds(tmp_path_factory: pytest.TempPathFactory) -> tuple[RepositoryBuil
         }
     )
     repo.symlink("becomes-link", "new.txt")
+    repo.symlink("binary-link", "new.txt")
     repo.file("mode.sh").chmod(0o755)
     repo.git("add", "-A")
     repo.git("update-index", "--add", "--cacheinfo", f"160000,{base},module")
@@ -107,7 +110,7 @@ def test_counts_equal_numstat(many_kinds: tuple[RepositoryBuilder, str, str]) ->
     removed = sum(int(row.split("\t")[1]) for row in counted if not row.startswith("-"))
     assert comparison.totals() == (added, removed)
     assert len(comparison.changes) == len(counted)
-    assert [d.change.path for d in comparison.whole() if d.binary] == [b"image.bin"]
+    assert [d.change.path for d in comparison.whole() if d.binary] == [b"binary-link", b"image.bin"]
 
 
 def test_pages_put_together_are_the_whole(many_kinds: tuple[RepositoryBuilder, str, str]) -> None:

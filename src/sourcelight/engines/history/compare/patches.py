@@ -55,11 +55,13 @@ def joined(change: FileChange, parts: list[FileDiff]) -> FileDiff:
     """One diff of a file that git shows in several parts."""
     if any(part.patch is None for part in parts):
         return FileDiff(change, None, None, binary=False, patch=None)
+    # As git's numstat, which has no numbers for a file where either side is binary.
+    binary = any(part.binary for part in parts)
     return FileDiff(
         change,
-        sum(part.additions or 0 for part in parts),
-        sum(part.deletions or 0 for part in parts),
-        binary=any(part.binary for part in parts),
+        0 if binary else sum(part.additions or 0 for part in parts),
+        0 if binary else sum(part.deletions or 0 for part in parts),
+        binary=binary,
         patch=b"".join(part.patch or b"" for part in parts),
     )
 

@@ -108,7 +108,10 @@ def parse_patches(raw: bytes, ordinals: Mapping[bytes, int], *, names_only: bool
     row_starts = np.searchsorted(rows, bounds)[patch_starts]
     of_rows = np.concatenate(([0], np.cumsum(removed)))
     deletions = np.diff(of_rows[row_starts])
-    binaries = np.searchsorted(lines.of(b"B"), bounds)[patch_starts]
+    additions = np.diff(row_starts) - deletions
+    binary = np.diff(np.searchsorted(lines.of(b"B"), bounds)[patch_starts]) > 0
+    # A file that becomes a link is two patches and one pair of numbers: none where git takes either side for binary.
+    additions[binary] = deletions[binary] = 0
     paths, path, old_path = _paths(lines, records, status)
     part = {
         "commit": np.array([ordinals[lines.text(c)[1:]] for c in commits.tolist()], np.uint32)[of_commit]
@@ -118,9 +121,9 @@ def parse_patches(raw: bytes, ordinals: Mapping[bytes, int], *, names_only: bool
         "old_path": old_path,
         "status": status,
         "score": _scores(lines, records, status),
-        "additions": (np.diff(row_starts) - deletions).astype(np.int32),
+        "additions": additions.astype(np.int32),
         "deletions": deletions.astype(np.int32),
-        "binary": (np.diff(binaries) > 0).astype(np.uint8),
+        "binary": binary.astype(np.uint8),
         "old_mode": _octal(heads[:, 1:7]),
         "new_mode": _octal(heads[:, 8:14]),
         "old_blob": _oids(heads[:, 15:55]),
