@@ -16,10 +16,17 @@ from sourcelight.core.errors import RepositoryError
 from sourcelight.repos.git_files import unfit_file
 from sourcelight.repos.repository import Reason, common_dir
 from sourcelight.repos.small_files import read_small_file
+from sourcelight.repos.unfolding import refuse_unfolding
 
 if TYPE_CHECKING:
     import pygit2
 
+_READ_ALIKE = ("partialclone", "noop-v1", "compatobjectformat")
+"""Extensions (gitrepository-layout) that libgit2 does not know and that change nothing for who reads: what a partial
+clone lacks is missing, and the compatible names of objects are beside the others."""
+
+_UNKNOWN_EXTENSION = re.compile(r"unsupported extension name (?:extensions\.)?(\S+)")
+_UNKNOWN_VERSION = re.compile(r"unsupported repository version (\d+)")
 _opening = threading.Lock()  # the ownership switch belongs to the whole process
 
 
@@ -56,15 +63,31 @@ def open_handle(git_dir: str) -> pygit2.Repository:
     with _opening:
         former = pygit2.settings.owner_validation
         pygit2.settings.owner_validation = False
+        _accept_extensions()
         try:
             try:
-                return pygit2.Repository(git_dir, pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
+                handle = pygit2.Repository(git_dir, pygit2.enums.RepositoryOpenFlag.NO_SEARCH)
             except pygit2.GitError:
-                return _open_without_user(git_dir)
+                handle = _open_without_user(git_dir)
+            refuse_unfolding(handle.odb, common_dir(git_dir))
         except (pygit2.GitError, KeyError, ValueError, OSError) as error:
             raise _why(git_dir, error) from error
         finally:
             pygit2.settings.owner_validation = former
+    return handle
+
+
+def _accept_extensions() -> None:
+    """Tell libgit2, once in a process, of the extensions that change nothing for who reads."""
+    global _is_told  # noqa: PLW0603 - the setting belongs to the whole process
+    if not _is_told:
+        import pygit2
+
+        pygit2.settings.set_extensions(list(_READ_ALIKE))
+        _is_told = True
+
+
+_is_told = False
 
 
 def _open_without_user(git_dir: str) -> pygit2.Repository:
@@ -97,9 +120,18 @@ def _why(git_dir: str, error: Exception) -> Unusable:
             return Unusable("gone", "the git directory no longer exists")
     except OSError as fault:
         return Unusable("unreadable", fault.strerror or str(fault))
+    unsupported = _unsupported(config, str(error))
+    return Unusable("unsupported", unsupported) if unsupported else Unusable("corrupt", f"git can't open it: {error}")
+
+
+def _unsupported(config: str, error: str) -> str:
+    """What libgit2 can't read of a format; empty when it could."""
     if re.search(r"(?im)^\s*objectformat\s*=\s*sha256", config):
-        return Unusable("unsupported", "it uses SHA-256 object names, which libgit2 can't read; convert it to SHA-1")
+        return "it uses SHA-256 object names, which libgit2 can't read; convert it to SHA-1"
     if re.search(r"(?im)^\s*refstorage\s*=\s*reftable", config):
-        message = "it keeps its refs as reftable, which libgit2 can't read; `git refs migrate --ref-format=files` helps"
-        return Unusable("unsupported", message)
-    return Unusable("corrupt", f"git can't open it: {error}")
+        return "it keeps its refs as reftable, which libgit2 can't read; `git refs migrate --ref-format=files` helps"
+    if extension := _UNKNOWN_EXTENSION.search(error):
+        return f"it uses the extension {extension[1]} of git, which libgit2 can't read"
+    if version := _UNKNOWN_VERSION.search(error):
+        return f"it has format {version[1]} of git's repositories, which libgit2 can't read"
+    return ""

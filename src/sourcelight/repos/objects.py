@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 from sourcelight.core.errors import RepositoryError, RevisionNotFound
 from sourcelight.repos.repository import Repository, common_dir
 from sourcelight.repos.tree_limits import FOLDER_MODES, check_tree
+from sourcelight.repos.unfolding import refuse_unfolding
 
 if TYPE_CHECKING:
     import pygit2
@@ -198,7 +199,9 @@ class ObjectReader:
 
             folder = os.path.join(common_dir(self.repository.git_dir), "objects")
             try:
-                self._odb = pygit2.Odb(folder)
+                odb = pygit2.Odb(folder)
+                refuse_unfolding(odb, os.path.dirname(folder))
+                self._odb = odb
             except pygit2.GitError as error:
                 raise RepositoryError(f"can't open the object store of {self.repository.name}: {error}") from error
         return self._odb

@@ -15,6 +15,7 @@ from sourcelight.core.errors import GitFailed, RepositoryError
 from sourcelight.repos.git import DEVNULL, PIPE, end_process, reading_environment, start_git
 from sourcelight.repos.isolation import isolated_directory
 from sourcelight.repos.mailmaps import mailmap_blob
+from sourcelight.repos.packs import store_size
 
 _CHUNK = 1 << 18
 _CHUNKS_AHEAD = 16
@@ -27,8 +28,11 @@ MAX_BLOB_BYTES = 32 << 20
 PATCH_DATA_BYTES = 256 << 20
 """Memory of a git process that compares contents."""
 
-DATA_BYTES = 2 << 30
-"""Memory of any other git process: a walk over a million commits keeps each of them."""
+MAX_DATA_BYTES = 2 << 30
+"""Memory of any other git process, at most: a walk over a million commits keeps each of them."""
+
+DATA_BYTES_PER_OBJECT = 1000
+"""Memory beyond `PATCH_DATA_BYTES`, for each object that the repository stores."""
 
 CPU_S = 600
 """Processor time of a git process."""
@@ -63,7 +67,7 @@ def git_chunks(
     stdin: bytes | Iterable[bytes] = b"",
     cancellation: Cancellation | None = None,
     objects: str = "",
-    data_bytes: int = DATA_BYTES,
+    data_bytes: int | None = None,
     cpu_s: int = CPU_S,
 ) -> Generator[bytes, None, None]:
     """Run git on the objects of a repository and yield its standard output as it comes.
@@ -84,7 +88,8 @@ def git_chunks(
     objects
         Folder of objects of our own that borrows those of the repository; empty: these alone.
     data_bytes, cpu_s
-        Memory and processor time that git may take, where the system can limit them.
+        Memory and processor time that git may take, where the system can limit them. Without `data_bytes`, memory
+        grows with the objects that the repository stores.
 
     Raises
     ------
@@ -107,7 +112,7 @@ def git_chunks(
             stdin=PIPE if stdin else DEVNULL,
             stdout=PIPE,
             stderr=errors,
-            data_bytes=data_bytes,
+            data_bytes=_memory_for(git_dir) if data_bytes is None else data_bytes,
             cpu_s=cpu_s,
         )
         chunks: queue.Queue[bytes] = queue.Queue(_CHUNKS_AHEAD)
@@ -142,10 +147,14 @@ def git_bytes(
     *,
     stdin: bytes | Iterable[bytes] = b"",
     cancellation: Cancellation | None = None,
-    data_bytes: int = DATA_BYTES,
+    data_bytes: int | None = None,
 ) -> bytes:
     """Run git to its end and give its standard output; raises as `git_chunks` does."""
     return b"".join(git_chunks(git_dir, arguments, stdin=stdin, cancellation=cancellation, data_bytes=data_bytes))
+
+
+def _memory_for(git_dir: str) -> int:
+    return min(PATCH_DATA_BYTES + DATA_BYTES_PER_OBJECT * store_size(git_dir).objects, MAX_DATA_BYTES)
 
 
 def _next(chunks: queue.Queue[bytes], cancellation: Cancellation | None) -> bytes:

@@ -55,7 +55,7 @@ def _read_file(arguments: Arguments, context: CallContext) -> Answer:
         begin = first or 1
         selected = read_lines(reader, entry.object_id, begin, last, context.cancellation)
     if selected is None:
-        missing = "this clone does not hold the content of the file"
+        missing = "this clone does not hold the content of the file, or it can't be read"
         if size is not None and size > MAX_CONTENT_BYTES:
             missing = f"the file has {size:,} bytes, and git can't read it in the memory that it may take"
         raise PathNotFound(place.name, place.revision, path, missing)

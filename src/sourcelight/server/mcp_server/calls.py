@@ -43,10 +43,11 @@ _TOLD = (CallError, QueryError, PatternError, RepositoryNotFound, RevisionNotFou
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """For whom a call runs, and what addresses in its answer start with."""
+    """For whom a call runs, what addresses in its answer start with, and whether its credential still holds."""
 
     viewer: Viewer
     base_url: str = ""
+    holds: Callable[[], bool] = lambda: True
 
 
 class ToolFailed(Exception):
@@ -117,10 +118,20 @@ class Calls:
             base_url=caller.base_url,
             conversations=self.conversations,
         )
+
+        async def pass_on(progress: float, total: float | None, message: str) -> None:
+            if report is not None and caller.holds():
+                await report(progress, total, message)
+
         try:
-            if report is None:
-                return await self._in_thread(tool, arguments, context)
-            return await self._reporting(tool, arguments, context, report)
+            try:
+                if report is None:
+                    return await self._in_thread(tool, arguments, context)
+                return await self._reporting(tool, arguments, context, pass_on)
+            finally:
+                # Faults tell of repositories, too.
+                if not caller.holds():
+                    raise ToolFailed(f"{tool.name}: your access has ended or has changed since the call began")
         finally:
             cancellation.cancel()
             self._running.discard(cancellation)

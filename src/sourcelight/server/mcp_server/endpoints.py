@@ -150,7 +150,12 @@ class McpEndpoints:
             extra = {"WWW-Authenticate": challenge(base_url, path, principal.error, principal.text)} if asks else {}
             return _plain(principal.status, principal.text, extra)
         self._noted(scope, principal)
-        return Caller(principal.viewer, base_url)
+
+        def holds() -> bool:
+            now = self._authenticate(headers)
+            return not isinstance(now, Refusal) and now.covers(principal)
+
+        return Caller(principal.viewer, base_url, holds)
 
     def _unfit(self, scope: Scope, headers: Headers) -> Response | None:
         """The answer to a request that is no message for this service; None for one that may be."""

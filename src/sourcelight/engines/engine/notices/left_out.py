@@ -154,7 +154,7 @@ def changed(files_by_repository: Mapping[str, int]) -> Iterator[Skipped]:
 def named_only(counts: dict[str, dict[str, int]]) -> Iterator[Skipped]:
     """Files of which only the name was matched, or not all definitions are known."""
     by_name = " and were matched by name only"
-    not_there = "are not in this partial clone, so that no content of theirs was searched"
+    not_there = "are not in this clone, or can't be read, so that no content of theirs was searched"
     meanings = {
         "binary": ("document-binary", "binary files", "hold a NUL byte", "info"),
         "too-large": ("document-too-large", "large files", "are above the size limit `search.maxFileSize`", "info"),

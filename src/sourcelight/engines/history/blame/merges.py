@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sourcelight.core.batches import Cancellation
 from sourcelight.engines.history.commands import git_chunks
-from sourcelight.engines.history.compare.changes import ChangeLimit, listing_bytes
+from sourcelight.engines.history.compare.changes import ChangeLimit
 
 _MARK = b"\1"
 
@@ -34,8 +34,7 @@ def merge_changes(
     if not stdin:
         return
     merge, changes = "", list[MergeChange]()
-    chunks = git_chunks(git_dir, arguments, stdin=stdin, cancellation=cancellation, data_bytes=listing_bytes(git_dir))
-    fields = _fields(chunks)
+    fields = _fields(git_chunks(git_dir, arguments, stdin=stdin, cancellation=cancellation))
     limit = ChangeLimit(git_dir)
     for field in fields:
         field = field.lstrip(b"\n")  # noqa: PLW2901 - git ends a commit's head with a newline before the first record

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError
-from sourcelight.engines.history.commands import DATA_BYTES, PATCH_DATA_BYTES, git_chunks
+from sourcelight.engines.history.commands import git_chunks
 from sourcelight.repos.packs import store_size
 
 FREE_FILES = 100_000
@@ -19,8 +19,6 @@ BYTES_PER_FILE = 400
 """Bytes of git's list for each file, its paths included, beyond `FREE_BYTES`."""
 
 FREE_BYTES = 32 << 20
-
-_MEMORY_PER_OBJECT = 1000
 
 NO_MODE = "000000"
 SUBMODULE = "160000"
@@ -123,7 +121,7 @@ def _raw(git_dir: str, renames: str, base_tree: str, head_tree: str, cancellatio
     pieces: list[bytes] = []
     limit = ChangeLimit(git_dir)
     arguments = [*OPTIONS, "--raw", "-z", renames, base_tree, head_tree]
-    chunks = git_chunks(git_dir, arguments, cancellation=cancellation, data_bytes=listing_bytes(git_dir))
+    chunks = git_chunks(git_dir, arguments, cancellation=cancellation)
     try:
         for chunk in chunks:
             limit.add(chunk.count(b"\0:"), len(chunk))
@@ -131,11 +129,6 @@ def _raw(git_dir: str, renames: str, base_tree: str, head_tree: str, cancellatio
     finally:
         chunks.close()
     return b"".join(pieces)
-
-
-def listing_bytes(git_dir: str) -> int:
-    """Memory of a git process that lists changed files: it has the whole list before it writes the first."""
-    return min(PATCH_DATA_BYTES + _MEMORY_PER_OBJECT * store_size(git_dir).objects, DATA_BYTES)
 
 
 class ChangeLimit:

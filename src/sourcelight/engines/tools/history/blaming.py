@@ -49,7 +49,9 @@ def blame(arguments: Arguments, context: CallContext) -> Answer:
     if size is not None and size > MAX_BLAME_BYTES:
         raise CallError(_too_large(path, f"{size:,} bytes", f"{MAX_BLAME_BYTES:,}"), call="blame", argument="path")
     if data is None:
-        raise PathNotFound(repository.name, revision, path, "this clone does not hold the content of the file")
+        raise PathNotFound(
+            repository.name, revision, path, "this clone does not hold the content of the file, or it can't be read"
+        )
     count = data.count(b"\n")
     if count > MAX_BLAME_LINES:
         raise CallError(_too_large(path, f"{count:,} lines", f"{MAX_BLAME_LINES:,}"), call="blame", argument="path")

@@ -1,0 +1,370 @@
+"""How large an object gets on its way: packs store objects as differences, and what they differ from is unfolded first.
+
+An object of ten bytes can be the difference to one of gigabytes, which libgit2 makes whole in this process. So the
+chain of differences is looked at before libgit2 reads an object: the heads of its entries tell the sizes. Source of the
+rules: gitformat-pack.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import struct
+import threading
+import weakref
+import zlib
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from sourcelight.repos.boundary import object_directories
+from sourcelight.repos.repository import common_dir
+
+if TYPE_CHECKING:
+    import pygit2
+
+MAX_UNFOLDED_BYTES = 64 << 20
+"""Bytes of the largest content that an object is stored as a difference to, directly or not."""
+
+_MAX_CHAIN = 10_000
+_MAX_REMEMBERED = 200_000
+_MAX_OPEN_PACKS = 64
+_HEAD_BYTES = 64
+_DIFFERENCE_BYTES = 600
+"""Bytes of a packed difference that tell the sizes it has in front: Deflate's tables come before them."""
+
+_OFFSET_DELTA, _NAME_DELTA = 6, 7
+_FANOUT_BYTES = 1024
+_DIGITS = 40
+_MIN_DIGITS = 4
+"""As git itself: a shorter name is none."""
+
+_MAX_NAMES = 100
+_WINDOW = 100
+_MAGIC = b"\xfftOc\0\0\0\2"
+_BEFORE_ALL = 1 << 20
+"""Priority before libgit2's own readers of loose objects and packs."""
+
+_opened: OrderedDict[tuple[str, int, int], _Pack] = OrderedDict()
+_guard = threading.Lock()
+
+
+class DamagedPack(Exception):
+    """Raised inside this module where a pack can't be made out: libgit2 then says so, or reads another copy."""
+
+
+def largest_unfolded(git_dir: str, object_id: bytes) -> int:
+    """Bytes of the largest content that has to be made whole to read an object; 0 for one that is in no pack.
+
+    Parameters
+    ----------
+    git_dir
+        The git directory; packs that it borrows count too.
+    object_id
+        20 bytes.
+    """
+    return _Guard(common_dir(git_dir)).largest(object_id)
+
+
+def refuse_unfolding(odb: pygit2.Odb, shared: str) -> None:
+    """Have an object database refuse objects whose chain unfolds beyond `MAX_UNFOLDED_BYTES`, whoever reads them.
+
+    Parameters
+    ----------
+    odb
+        The database, before its first use.
+    shared
+        Git directory with the objects.
+    """
+    odb.add_backend(_backend_type()(_Guard(shared)), _BEFORE_ALL)
+
+
+def _backend_type() -> type[pygit2.OdbBackend]:
+    import pygit2
+
+    if not _types:
+        kind: type = pygit2.OdbBackend
+
+        class Backend(kind):  # type: ignore[misc]
+            """Reads nothing: it only refuses."""
+
+            def __init__(self, guard: _Guard) -> None:
+                super().__init__()
+                self._guard = guard
+
+            def read_cb(self, oid: pygit2.Oid) -> tuple[int, bytes]:
+                self._check(oid.raw)
+                raise KeyError(oid)
+
+            def read_prefix_cb(self, prefix: str) -> tuple[int, bytes, object]:
+                # Names of 40 digits come this way, too.
+                for name in [bytes.fromhex(prefix)] if len(prefix) == _DIGITS else self._guard.names(prefix):
+                    self._check(name)
+                raise KeyError(prefix)
+
+            def _check(self, name: bytes) -> None:
+                if self._guard.largest(name) > MAX_UNFOLDED_BYTES:
+                    raise pygit2.GitError(f"{name.hex()} is stored as a difference to a far larger content")
+
+            def read_header_cb(self, oid: pygit2.Oid) -> tuple[int, int]:
+                raise KeyError(oid)
+
+            def exists_cb(self, oid: pygit2.Oid) -> bool:  # noqa: ARG002 - of the interface
+                return False
+
+            def exists_prefix_cb(self, *prefix: object) -> object:
+                raise KeyError(prefix)
+
+            def refresh_cb(self) -> None:
+                pass
+
+        _types.append(Backend)
+    return _types[0]
+
+
+_types: list[type[pygit2.OdbBackend]] = []
+
+
+class _Guard:
+    """The packs of some object directories, listed again when a directory of packs changes."""
+
+    def __init__(self, shared: str) -> None:
+        self._shared = shared
+        self._folders: list[str] | None = None
+        self._stamp: tuple[int, ...] = ()
+        self._packs: list[tuple[str, int, int]] = []
+        self._known: dict[bytes, int] = {}
+
+    def largest(self, object_id: bytes) -> int:
+        """Bytes of the largest content on the way to an object, in any pack that has it."""
+        self._refresh()
+        found = self._known.get(object_id)
+        if found is None:
+            found = 0
+            for key in self._packs:
+                pack = _open_pack(key)
+                if pack is not None:
+                    with contextlib.suppress(DamagedPack, OSError, struct.error, IndexError):
+                        found = max(found, pack.largest(object_id))
+            if len(self._known) >= _MAX_REMEMBERED:
+                self._known.clear()
+            self._known[object_id] = found
+        return found
+
+    def names(self, prefix: str) -> list[bytes]:
+        """Objects in packs whose names begin with some hex digits."""
+        self._refresh()
+        found: list[bytes] = []
+        for key in self._packs:
+            pack = _open_pack(key)
+            if pack is not None:
+                with contextlib.suppress(DamagedPack, OSError, struct.error, IndexError):
+                    found += pack.names(prefix)
+        return found
+
+    def _refresh(self) -> None:
+        if self._folders is None:
+            self._folders = [os.path.join(each, "pack") for each in object_directories(self._shared)]
+        stamp = tuple(_changed_ns(folder) for folder in self._folders)
+        if stamp != self._stamp:
+            self._packs = [key for folder in self._folders for key in _pack_keys(folder)]
+            self._known.clear()
+            self._stamp = stamp
+
+
+def _changed_ns(folder: str) -> int:
+    try:
+        return os.stat(folder).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _pack_keys(folder: str) -> Iterator[tuple[str, int, int]]:
+    """Path of each pack's index, and what tells one file from a later one of the name."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".idx"):
+                with contextlib.suppress(OSError):
+                    info = entry.stat()
+                    yield entry.path, info.st_ino, info.st_mtime_ns
+
+
+def _open_pack(key: tuple[str, int, int]) -> _Pack | None:
+    with _guard:
+        pack = _opened.get(key)
+        if pack is not None:
+            _opened.move_to_end(key)
+            return pack
+        try:
+            pack = _Pack(key[0])
+        except (OSError, struct.error, DamagedPack):
+            return None
+        _opened[key] = pack
+        while len(_opened) > _MAX_OPEN_PACKS:
+            _opened.popitem(last=False)  # closed when the last reader lets go of it
+        return pack
+
+
+class _File:
+    """A file that is read at places; no map, since a truncated one would end the process. Closed when it is let go."""
+
+    def __init__(self, path: str) -> None:
+        self._lock = threading.Lock()
+        self._fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        weakref.finalize(self, os.close, self._fd)
+        info = os.fstat(self._fd)
+        if not stat.S_ISREG(info.st_mode):
+            raise DamagedPack
+        self.size = info.st_size
+
+    def read(self, at: int, size: int) -> bytes:
+        if hasattr(os, "pread"):
+            return os.pread(self._fd, size, at)
+        with self._lock:
+            os.lseek(self._fd, at, os.SEEK_SET)
+            return os.read(self._fd, size)
+
+
+class _Pack:
+    """A pack and its index, of format 1 or 2."""
+
+    def __init__(self, index: str) -> None:
+        self._index = _File(index)
+        self._data = _File(index[:-4] + ".pack")
+        head = self._index.read(0, 8 + _FANOUT_BYTES)
+        self._is_new = head.startswith(_MAGIC)
+        start = 8 if self._is_new else 0
+        self._fanout = (0, *struct.unpack_from(">256I", head, start))
+        self._names = start + _FANOUT_BYTES
+        self._stride, self._lead = (20, 0) if self._is_new else (24, 4)
+        if self._names + self._fanout[-1] * self._stride > self._index.size:
+            raise DamagedPack
+        self._largest: dict[int, int] = {}
+
+    def largest(self, object_id: bytes) -> int:
+        """Bytes of the largest content on the way to an object; 0 when it is not here."""
+        number = self._find(object_id)
+        return 0 if number is None else self._of_chain(self._offset(number))
+
+    def names(self, prefix: str) -> list[bytes]:
+        """Names that begin with some hex digits, at least `_MIN_DIGITS`; no more than `_MAX_NAMES`."""
+        if len(prefix) < _MIN_DIGITS:
+            return []
+        first = bytes.fromhex(prefix.ljust(_DIGITS, "0"))
+        low, high = self._fanout[first[0]], self._fanout[first[0] + 1]
+        while low < high:
+            middle = (low + high) // 2
+            if self._name(middle) < first:
+                low = middle + 1
+            else:
+                high = middle
+        found = []
+        while low < self._fanout[-1] and len(found) < _MAX_NAMES and (name := self._name(low)).hex().startswith(prefix):
+            found.append(name)
+            low += 1
+        return found
+
+    def _name(self, number: int) -> bytes:
+        return self._index.read(self._names + number * self._stride + self._lead, 20)
+
+    def _find(self, object_id: bytes) -> int | None:
+        low, high = self._fanout[object_id[0]], self._fanout[object_id[0] + 1]
+        # Names are hashes, evenly spread: the first guess is nearly always within the window.
+        guess = low + ((high - low) * int.from_bytes(object_id[1:5], "big") >> 32)
+        while low < high:
+            begin = max(low, guess - _WINDOW)
+            end = min(high, guess + _WINDOW)
+            rows = self._index.read(self._names + begin * self._stride, (end - begin) * self._stride)
+            if object_id < rows[self._lead : self._lead + 20]:
+                high = begin
+            elif object_id > rows[-20:]:
+                low = end
+            else:
+                return self._within(rows, object_id, begin)
+            guess = (low + high) // 2
+        return None
+
+    def _within(self, rows: bytes, object_id: bytes, begin: int) -> int | None:
+        at = rows.find(object_id)
+        while at >= 0 and (at - self._lead) % self._stride:
+            at = rows.find(object_id, at + 1)
+        return None if at < 0 else begin + (at - self._lead) // self._stride
+
+    def _offset(self, number: int) -> int:
+        if not self._is_new:
+            return int(struct.unpack(">I", self._index.read(self._names + number * 24, 4))[0])
+        count = self._fanout[-1]
+        table = self._names + count * 24
+        (offset,) = struct.unpack(">I", self._index.read(table + number * 4, 4))
+        if offset >> 31:
+            (offset,) = struct.unpack(">Q", self._index.read(table + count * 4 + (offset & 0x7FFFFFFF) * 8, 8))
+        return int(offset)
+
+    def _of_chain(self, offset: int) -> int:
+        """The largest size of an entry and of all that it is a difference to."""
+        chain: list[tuple[int, int]] = []
+        largest = 0
+        while offset not in self._largest:
+            size, base = self._entry(offset)
+            chain.append((offset, size))
+            if len(chain) > _MAX_CHAIN:
+                raise DamagedPack
+            if base is None:
+                break
+            offset = base
+        else:
+            largest = self._largest[offset]
+        if len(self._largest) >= _MAX_REMEMBERED:
+            self._largest.clear()
+        for at, size in reversed(chain):
+            largest = self._largest[at] = max(largest, size)
+        return largest
+
+    def _entry(self, offset: int) -> tuple[int, int | None]:
+        """Size of an entry once it is whole, and where its base stands; None for one that has none."""
+        head = self._data.read(offset, _HEAD_BYTES)
+        kind, size, at = head[0] >> 4 & 7, head[0] & 15, 1
+        shift = 4
+        while head[at - 1] & 0x80:
+            size |= (head[at] & 0x7F) << shift
+            shift += 7
+            at += 1
+        if kind == _OFFSET_DELTA:
+            back = head[at] & 0x7F
+            while head[at] & 0x80:
+                at += 1
+                back = (back + 1 << 7) | (head[at] & 0x7F)
+            at += 1
+            base: int = offset - back
+        elif kind == _NAME_DELTA:
+            number = self._find(head[at : at + 20])
+            if number is None:
+                raise DamagedPack
+            base = self._offset(number)
+            at += 20
+        else:
+            return size, None
+        if not 0 < base < self._data.size or base == offset:
+            raise DamagedPack
+        return max(size, *self._sizes(offset + at)), base
+
+    def _sizes(self, at: int) -> tuple[int, int]:
+        """Sizes of base and result that a packed difference says."""
+        try:
+            text = zlib.decompressobj().decompress(self._data.read(at, _DIFFERENCE_BYTES), 20)
+        except zlib.error as error:
+            raise DamagedPack from error
+        sizes = []
+        place = 0
+        for _ in range(2):
+            size = shift = 0
+            while True:
+                byte = text[place]
+                size |= (byte & 0x7F) << shift
+                shift += 7
+                place += 1
+                if not byte & 0x80:
+                    break
+            sizes.append(size)
+        return sizes[0], sizes[1]
