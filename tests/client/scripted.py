@@ -30,7 +30,7 @@ def progress(*skipped: Skipped, done: bool = True, matches: int = 0) -> Progress
     return Progress(done, matches, 5, 1, skipped)
 
 
-LIMIT = Skipped("shard-match-limit", "result limit hit", "m", "info", Suggested("increase limit", "count:11000"))
+LIMIT = Skipped("shard-match-limit", "result limit hit", "m", "info", Suggested("increase limit", "count:all"))
 FORKS = Skipped("repository-fork", "1 forked", "m", "info", Suggested("include forked", "fork:yes"))
 COMPLETE: list[Step] = [batch(0), batch(1), Filters((Filter("repo:r1", "r1", 20, True, "repo"),)), progress(), Done()]
 LIMITED: list[Step] = [batch(0), progress(LIMIT, FORKS), Done()]

@@ -55,7 +55,8 @@ def capped(engine: Engine) -> Iterator[tuple[Service, ScriptedEngine]]:
     """A service that stops at `CAP` matches whatever a query asks for."""
 
     def script(request: SearchRequest, viewer: Viewer, cancellation: Cancellation) -> Iterator[Event]:
-        return engine.stream(replace(request, query=request.query.replace("count:all ", "")), viewer, cancellation)
+        query = request.query.replace("count:all ", "")
+        return engine.stream(replace(request, query=query, default_matches=None), viewer, cancellation)
 
     asked = ScriptedEngine(script)
     with running(asked) as service:

@@ -57,7 +57,7 @@ def facts(
 
 
 MANY = lines("r1", "a.go", [(i, f"foo {i}", [(0, 3)]) for i in range(1, 26)])
-LIMIT = Skipped("shard-match-limit", "result limit hit", "", "info", Suggested("increase limit", "count:11000"))
+LIMIT = Skipped("shard-match-limit", "result limit hit", "", "info", Suggested("increase limit", "count:all"))
 
 
 def test_text_is_stable_and_says_what_is_missing() -> None:
@@ -72,7 +72,7 @@ def test_text_is_stable_and_says_what_is_missing() -> None:
     assert text.splitlines()[:4] == [
         "SearchResult: 25 matches in 25 rows of 1 repository: limited",
         "  query: foo",
-        "  info: skipped shard-match-limit: result limit hit (add count:11000 to the query)",
+        "  info: skipped shard-match-limit: result limit hit (add count:all to the query)",
         "  warning: slow — try repo:x foo",
     ]
     assert text.splitlines()[4] == "  r1/a.go:1  foo 1"

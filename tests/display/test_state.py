@@ -13,7 +13,7 @@ from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progr
 from sourcelight.display.notebook import IndexState, Painter, SearchState, Snapshot, make_painter
 from sourcelight.display.notebook.painter import Lines
 
-LIMIT = Skipped("shard-match-limit", "result limit hit", "", "info", Suggested("more", "count:11000"))
+LIMIT = Skipped("shard-match-limit", "result limit hit", "", "info", Suggested("more", "count:all"))
 
 
 class Clock:
@@ -69,7 +69,7 @@ def test_skipped_work_alerts_and_errors_become_notes() -> None:
     state = search(HIT, Progress(True, 1, 1, 1, (LIMIT, Skipped("x", severity="warn", title=""))), *alerts, Done())
     state.finish()
     assert state.snapshot().notes == (
-        ("info", "shard-match-limit: result limit hit (count:11000)"),
+        ("info", "shard-match-limit: result limit hit (count:all)"),
         ("warn", "x"),
         ("warning", "a: b"),
         ("info", "c"),
@@ -158,7 +158,7 @@ def test_true_prints_lines_where_there_is_no_notebook(
     painter.finish()
     line = capsys.readouterr().err
     assert line.startswith("limited: 2 matches, 1 repository, ")
-    assert line.endswith("; shard-match-limit: result limit hit (count:11000)\n")
+    assert line.endswith("; shard-match-limit: result limit hit (count:all)\n")
 
 
 def test_lines_come_once_per_second_with_controls_visible(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from types import TracebackType
@@ -20,17 +20,17 @@ from sourcelight.client.known import Known
 from sourcelight.client.many import Many, ManyResult, labelled
 from sourcelight.client.methods import Methods
 from sourcelight.client.painting import painting
-from sourcelight.client.portal import current_board
 from sourcelight.client.provenance import asked_for, forget, now, provenance
 from sourcelight.client.result import Export, SearchResult, metadata
 from sourcelight.client.run import Run
 from sourcelight.client.steps import consume, settled, unbroken
+from sourcelight.client.watching import watch
 from sourcelight.core.batches import MATCHES, SERVICE, Event, MatchBatch
 from sourcelight.core.batches.answers import Answer
 from sourcelight.core.errors import Cancelled
+from sourcelight.core.wire.limits import CLIENT_MATCHES
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.display.notebook import CallState, ProgressChoice
-from sourcelight.display.notebook.painter import Watched
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -391,7 +391,7 @@ class AsyncClient(Methods):
                 run.state.counted(sum(table["matches"].to_pylist()))
                 run.state.finish()
 
-        await self._watch(run.state, work(), progress)
+        await watch(run.state, work(), progress)
         return counter.table() if table is None else table
 
     async def search_many(
@@ -442,7 +442,7 @@ class AsyncClient(Methods):
         runs = {name: self._run(query, exhaustive=exhaustive, kept=True, **options) for name, query in named.items()}
         many = Many(runs, self._backend.name, at_once or (1 if self._backend.local else AT_ONCE))
         self._last = many
-        await self._watch(many.state, many.work(), progress)
+        await watch(many.state, many.work(), progress)
         return many.result()
 
     async def explain(
@@ -458,7 +458,9 @@ class AsyncClient(Methods):
         QueryError
             When the query can't be read; says where and what to type.
         """
-        request = SearchRequest(str(query), pattern_type=pattern_type, timeout_s=timeout_s)
+        request = SearchRequest(
+            str(query), pattern_type=pattern_type, timeout_s=timeout_s, default_matches=CLIENT_MATCHES
+        )
         data = await self._backend.explain(request)
         return from_tree(request, self._backend.name) if data is None else QueryExplanation(data)
 
@@ -519,7 +521,7 @@ class AsyncClient(Methods):
                 raise
             state.finish(answer)
 
-        await self._watch(state, work(), progress, _SHOWN_AFTER_S)
+        await watch(state, work(), progress, _SHOWN_AFTER_S)
         if answer is None:
             raise Cancelled(f"{name} was stopped")
         self._known.learn(answer.table)
@@ -538,7 +540,7 @@ class AsyncClient(Methods):
 
     def _run(self, query: QueryText, *, exhaustive: bool = False, kept: bool = False, **options: Any) -> Run:
         """A search, not begun yet; `kept` where all of its rows are, so that they can be brought into order."""
-        request = SearchRequest(str(query), **options)
+        request = SearchRequest(str(query), default_matches=CLIENT_MATCHES, **options)
         if exhaustive:
             check_unlimited(request)
         if self.services:
@@ -563,37 +565,10 @@ class AsyncClient(Methods):
             await take(event)
 
         try:
-            await self._watch(run.state, consume(run, noticed), progress)
+            await watch(run.state, consume(run, noticed), progress)
         finally:
             self._known.add("repository", run.facts)
             self._known.learn_filters(run.state.filters)
-
-    async def _watch(
-        self, state: Watched, work: Coroutine[Any, Any, None], progress: ProgressChoice, after_s: float = 0.0
-    ) -> None:
-        """Await work under a painter; a Stop button, where there is one, ends it without an error."""
-        if current_board() is not None:
-            async with painting(state, progress, after_s=after_s):
-                await work
-            return
-        loop = asyncio.get_running_loop()
-        task = loop.create_task(work)
-        stopped = False
-
-        def stop() -> None:
-            nonlocal stopped
-            stopped = True
-            loop.call_soon_threadsafe(task.cancel)
-
-        async with painting(state, progress, stop, after_s):
-            try:
-                await task
-            except asyncio.CancelledError:
-                state.interrupt()
-                current = asyncio.current_task()
-                if not stopped or (current is not None and current.cancelling()):
-                    task.cancel()
-                    raise
 
 
 def _called(name: str, arguments: Mapping[str, Any]) -> str:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from display.batches_for_tests import record_batch
 from engines.engine.running_queries import rows, run
 from sourcelight.backends.embed import open_engine
+from sourcelight.core.batches.cut import first_matches, match_count
 from sourcelight.engines.engine import Engine
+from sourcelight.engines.engine.results.ranking import Ranking
 from sourcelight.testing.repositories import RepositoryBuilder
 
 FILES = {
@@ -106,3 +110,48 @@ def test_empty_lines_alone_are_found_and_ranked(tmp_path: Path) -> None:
     engine = open_engine([tmp_path / "src"], index=tmp_path / "index")
     found = rows(run(engine, "/\\n/ type:file"))
     assert [(row["path"], row["line_number"], row["line"]) for row in found] == [("a.txt", 1, ""), ("a.txt", 2, "")]
+
+
+@pytest.mark.parametrize("limit", [5, 2_000, 3_000, 3_500, 10_000])
+def test_what_a_limit_keeps_depends_on_no_clock(limit: int) -> None:
+    """Rows of an answer of 10,000 matches were 8,842 in one run and 8,888 in the next."""
+    rng = random.Random(limit)  # noqa: S311 - examples, no secrets
+    files = [
+        ("r1" if number < 300 else "r2", f"{number:03}{rng.choice(('', '_test'))}.go", rng.choice((1, 3, 40, 200)))
+        for number in range(600)
+    ]
+    files[40] = ("r1", files[40][1], 6_000)  # more than the window, or the limit, holds
+
+    def batch(chosen: list[tuple[str, str, int]]) -> Any:
+        columns: dict[str, list[Any]] = {"type": [], "repository": [], "revision": [], "commit": [], "path": []}
+        columns |= {"line_number": [], "line": [], "start": [], "end": [], "match_count": []}
+        for repository, path, count in chosen:
+            rows = range(1, count + 1)
+            for name, value in {"type": "content", "repository": repository, "path": path, "line": " a b"}.items():
+                columns[name] += [value for _ in rows]
+            columns["revision"] += ["" for _ in rows]
+            columns["commit"] += ["c" for _ in rows]
+            columns["line_number"] += list(rows)
+            columns["start"] += [[1] for _ in rows]
+            columns["end"] += [[2] for _ in rows]
+            columns["match_count"] += [1 for _ in rows]
+        return record_batch(columns)
+
+    kept = []
+    for seed in range(6):
+        cut = random.Random(seed)  # noqa: S311 - a fast machine and a slow one
+        batches, at = [], 0
+        while at < len(files):
+            size = cut.choice((1, 3, 20, 100))
+            same = [one for one in files[at : at + size] if one[0] == files[at][0]]
+            batches.append(batch(same))
+            at += len(same)
+        ranking = Ranking(phrases=(), case_sensitive=False, stars={}, limit=limit)
+        found, count = [], 0
+        for piece in ranking.ranked(batches, window_s=cut.choice((0.0, 0.01, 60.0))):
+            part = first_matches(piece, limit - count)
+            count += match_count(part)
+            found += [(row["repository"], row["path"], row["line_number"]) for row in part.to_pylist()]
+        assert count == limit
+        kept.append(sorted(found))
+    assert all(rows == kept[0] for rows in kept)

@@ -20,7 +20,7 @@ from sourcelight.core.batches import Event
 from sourcelight.core.wire.events import Alert, Skipped
 from sourcelight.engines.engine.notices import left_out
 from sourcelight.engines.engine.plan import Plan
-from sourcelight.engines.engine.results.gather import by_place, limit_of
+from sourcelight.engines.engine.results.gather import by_place
 from sourcelight.engines.engine.results.ownership import Ownership
 from sourcelight.engines.engine.results.ranking import SCORE, Ranking
 from sourcelight.engines.engine.running import Search
@@ -70,8 +70,7 @@ class ClusterSearch(Search):
 
     def events(self) -> Generator[Event, None, None]:
         """Events in the order of the wire: matches and progress, the final filters and progress, an alert, done."""
-        engine = self.engine
-        limit = limit_of(self.query.plan, engine.limits.matches)
+        limit = self._limit()
         allowed_s = self._allowed_s()
         self.cancellation.limit(None if allowed_s is None else allowed_s - self.read_s)
         scoper, plans, names = self._planned()
@@ -139,8 +138,9 @@ class ClusterSearch(Search):
                     work.result(timeout=1.0)
 
     def _ranking(self, plans: list[Plan], limit: int) -> Ranking:
+        cut = limit if self.request.display < 0 else min(limit, self.request.display)
         stars = {t.repository.name: t.repository.facts.stars for plan in plans for t in plan.targets}
-        return Ranking(phrases=(), case_sensitive=False, stars=stars, limit=limit)
+        return Ranking(phrases=(), case_sensitive=False, stars=stars, limit=cut)
 
     def _sum_up(self, names: list[str], scoper: Scoper) -> None:
         """Bring together what the workers said beside their matches."""

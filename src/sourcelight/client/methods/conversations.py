@@ -13,6 +13,7 @@ from sourcelight.client.backend import Backend
 from sourcelight.client.conversation import DeepSearchAnswer, conversation_facts
 from sourcelight.client.methods.calling import Caller, Texts, texts
 from sourcelight.client.twins import blocking
+from sourcelight.client.watching import watch
 from sourcelight.core.batches.answers import Answer
 from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.errors import CallError, TransportError
@@ -34,9 +35,6 @@ class Asking(Caller, Protocol):
     @property
     def backend(self) -> Backend:
         """What answers."""
-
-    async def _watch(self, state: Any, work: Any, progress: ProgressChoice, after_s: float = 0.0) -> None:
-        """Await work under a painter."""
 
     async def _deepsearch_change(self, identifier: str, **changes: Any) -> Answer:
         """Change a conversation."""
@@ -130,7 +128,7 @@ class ConversationMethods:
             state.finish(_counted(facts, answer))
 
         try:
-            await self._watch(state, work(), progress, 0.3)
+            await watch(state, work(), progress, 0.3)
         except TransportError as fault:
             found = None if kept is None else kept.newest()
             if found is None or facts:
@@ -182,7 +180,7 @@ class ConversationMethods:
             facts.update(conversation_facts(answer))
             state.finish(answer)
 
-        await self._watch(state, work(), progress, 0.5)
+        await watch(state, work(), progress, 0.5)
         if "read_token" not in facts or not facts["read_token"]:
             facts["read_token"] = identifier if not facts.get("url") else ""
         found = {"status": "interrupted", "title": "", "questions": ()} | facts

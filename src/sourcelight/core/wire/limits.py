@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from sourcelight.core.wire.events import Skipped, Suggested
 
+CLIENT_MATCHES = 1_000_000
+"""Matches that a client of ours asks for where the query has no ``count:``: a sum over fewer would be of the
+repositories that come first (`SearchRequest.default_matches`)."""
+
 
 def match_limit(limit: int, stopped: str = "The search stopped") -> Skipped:
     """What `stopped` did so after `limit` matches; more may exist."""
     return Skipped(
         reason="shard-match-limit",
         title="result limit hit",
-        message=f"{stopped} after {limit:,} matches; there may be more. "
-        "Add `count:` with a larger number, or `count:all`.",
-        suggested=Suggested(title="increase limit", query_expression=f"count:{(limit + 1500) // 1000 * 1000}"),
+        message=f"{stopped} after {limit:,} matches, the first in order; there may be more. Add `count:all` for all.",
+        suggested=Suggested(title="increase limit", query_expression="count:all"),
     )
 
 

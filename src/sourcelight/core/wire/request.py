@@ -19,6 +19,8 @@ _PATTERN_TYPES = {
 }
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
+DEFAULT_COUNT = "default-count"
+"""Parameter of our own service beside those of the wire reference: `SearchRequest.default_matches`."""
 _MOST_CONTEXT_LINES = 2**32 - 1
 
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
@@ -51,6 +53,10 @@ class SearchRequest:
         It travels as a ``timeout:`` filter, see `sourcelight.core.query.narrowing.with_timeout`.
     trace
         Whether a trace of the request is asked for.
+    default_matches
+        Matches after which to stop where an alternative of the query has no ``count:`` (``default-count``); None: as
+        the service does. It stands beside the query, not in it, so that no text changes its meaning; services that do
+        not know the parameter ignore it, as they do all unknown ones (wire reference 1.2), and keep their own number.
     """
 
     query: str
@@ -62,6 +68,7 @@ class SearchRequest:
     max_line_len: int = -1
     timeout_s: float | None = None
     trace: bool = False
+    default_matches: int | None = None
 
     @property
     def effective_pattern_type(self) -> str:
@@ -94,6 +101,8 @@ class SearchRequest:
             params["max-line-len"] = str(self.max_line_len)
         if self.trace:
             params["trace"] = "true"
+        if self.default_matches is not None:
+            params[DEFAULT_COUNT] = str(self.default_matches)
         return params
 
     @classmethod
@@ -122,6 +131,7 @@ class SearchRequest:
         max_line_len = _integer(given, "max-line-len", -1)
         _integer(given, "sm", 0)
         pattern_type, version = _pattern_type(given, query)
+        default_matches = _integer(given, DEFAULT_COUNT, 0)
         return cls(
             query=query,
             pattern_type=pattern_type,
@@ -131,6 +141,7 @@ class SearchRequest:
             context_lines=context_lines,
             max_line_len=max_line_len if max_line_len > 0 else -1,
             trace=given.get("trace") in _TRUE,
+            default_matches=default_matches if default_matches > 0 else None,
         )
 
 

@@ -148,7 +148,7 @@ def explain(
         pattern_type_source=_source(query, request),
         tree=canonical(query.root),
         tree_text=tree_text(query.root),
-        alternatives=tuple(_alternative(engine, plan, cancellation) for plan in plans),
+        alternatives=tuple(_alternative(engine, request, plan, cancellation) for plan in plans),
         warnings=tuple(dict.fromkeys(warnings)),
     )
 
@@ -163,7 +163,7 @@ def explained(
     warnings = [*advise(query), *(advice for plan in plans for advice in _of_plan(plan))]
     alternatives = []
     for plan, same in zip(plans, zip(*(part.alternatives for part in parts), strict=True), strict=True):
-        bounds = _bounds(engine, plan.alternative)
+        bounds = _bounds(engine, request, plan.alternative)
         left_out = len(plan.selection.forks_left_out), len(plan.selection.archived_left_out)
         alternatives.append(replace(_summed(same), forks_left_out=left_out[0], archived_left_out=left_out[1], **bounds))
     source = _source(query, request)
@@ -175,10 +175,11 @@ def explained(
     )
 
 
-def _bounds(engine: Engine, alternative: Alternative) -> dict[str, Any]:
+def _bounds(engine: Engine, request: SearchRequest, alternative: Alternative) -> dict[str, Any]:
+    has_count = request.default_matches is not None or alternative.first("count") is not None
     return {
-        "limit": alternative.count_limit(engine.limits.matches),
-        "timeout_s": engine.limits.timeout_s(alternative.timeout_s(), has_count=alternative.first("count") is not None),
+        "limit": alternative.count_limit(request.default_matches or engine.limits.matches),
+        "timeout_s": engine.limits.timeout_s(alternative.timeout_s(), has_count=has_count),
     }
 
 
@@ -237,7 +238,7 @@ def _of_plan(plan: Plan) -> list[Advice]:
     return [Advice("no-repositories", "no repository passes the filters", fix)]
 
 
-def _alternative(engine: Engine, plan: Plan, cancellation: Cancellation) -> AlternativeMeaning:
+def _alternative(engine: Engine, request: SearchRequest, plan: Plan, cancellation: Cancellation) -> AlternativeMeaning:
     alternative = plan.alternative
     query = plan.text
     if query is None and plan.symbols is not None:
@@ -268,7 +269,7 @@ def _alternative(engine: Engine, plan: Plan, cancellation: Cancellation) -> Alte
         units=sums.units,
         read_bytes=sums.to_read.size_bytes,
         text_bytes=sums.size_bytes,
-        **_bounds(engine, alternative),
+        **_bounds(engine, request, alternative),
         select=".".join(alternative.select()),
         phrase=alternative.boost or "",
         looked_at=sums.repositories,

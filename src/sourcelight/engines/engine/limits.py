@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sourcelight.core.wire.events import Skipped, Suggested
 
 DEFAULT_MATCH_LIMIT = 10_000
+"""Matches after which the streaming endpoint stops a search without ``count:`` (wire reference 5.2)."""
 
 
 @dataclass(frozen=True, slots=True)

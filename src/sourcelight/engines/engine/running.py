@@ -75,7 +75,7 @@ class Search:
         """Events in the order of the wire: matches and progress, the final filters and progress, an alert, done."""
         engine = self.engine
         engine.refresh(self.cancellation)
-        limit = limit_of(self.query.plan, engine.limits.matches)
+        limit = self._limit()
         allowed_s = self._allowed_s()
         self.cancellation.limit(None if allowed_s is None else allowed_s - self.read_s)
 
@@ -193,13 +193,19 @@ class Search:
         with closing(gathering.batches()) as batches:
             return any(batch.num_rows for batch in batches)
 
+    def _limit(self) -> int:
+        """Matches after which the search stops; `sys.maxsize`: never."""
+        return limit_of(self.query.plan, self.request.default_matches or self.engine.limits.matches)
+
     def _allowed_s(self) -> float | None:
         plan, most = self.query.plan, self.request.timeout_s
         asked = [a.timeout_s() for a in plan]
         longest = max((t for t in asked if t is not None), default=None)
         if most is not None:
             longest = most if longest is None else min(longest, most)
-        return self.engine.limits.timeout_s(longest, has_count=any(a.first("count") is not None for a in plan))
+        # Who asks for a number of matches is given the time for it, wherever that number stands.
+        has_count = self.request.default_matches is not None or any(a.first("count") is not None for a in plan)
+        return self.engine.limits.timeout_s(longest, has_count=has_count)
 
     def _plans(self, scopes: Sequence[Scope]) -> list[Plan]:
         """The plans, in which all patterns are compiled; when that takes too long, plans that search nothing."""

@@ -170,6 +170,8 @@ class _Run:
                 found = None
             if found is None:
                 collector.settle()
+                self.matches += collector.released
+                self.over = self.over or self._is_over(self.matches)
                 if not self.over:
                     done.tell(self.waiting, None)
                 if collector.any:
@@ -180,16 +182,34 @@ class _Run:
                 if collector.any:
                     yield self.waiting.part(collector.rendered())
                 continue
-            self.matches += collector.add(found)
+            matches = collector.add(found)
             done.tell(self.waiting, found.settled)
-            if self.options.max_matches is not None and self.matches >= self.options.max_matches:
+            if self._enough(collector, running, matches):
                 self.over = True
-                collector.settle()
                 yield self.waiting.part(collector.rendered())
                 return
             due = self.waiting.due or (self.pace.large and not self.waiting.told)
             if collector.full or (collector.any and due) or self.waiting.long:
                 yield self.waiting.part(collector.rendered())
+
+    def _is_over(self, matches: int) -> bool:
+        return self.options.max_matches is not None and matches >= self.options.max_matches
+
+    def _enough(self, collector: Collector, running: FleetSearch, matches: int) -> bool:
+        """Whether as many matches as are wanted were released; `matches` came last.
+
+        Where they are known but some are still held back, because files before them are not searched, only those files
+        are read on: the first matches in order are given, however the work was cut into batches.
+        """
+        if self.options.max_matches is None:
+            return False
+        if self._is_over(self.matches + collector.released):
+            return True
+        if matches and self.options.in_path_order:
+            last = collector.last_needed(self.options.max_matches - self.matches)
+            if last is not None:
+                running.skip_above(last)
+        return False
 
     def _steps(self, running: FleetSearch) -> Iterator[Found | _Hurry]:
         """Evaluate batch after batch; files without content come first where order counts, else last."""

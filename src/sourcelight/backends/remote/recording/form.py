@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sourcelight.core import errors
+from sourcelight.core.wire.request import DEFAULT_COUNT
 
 FORM = 1
 KINDS = ("stream", "json", "tools", "tool")
@@ -47,14 +48,18 @@ class Asked:
     @property
     def key(self) -> str:
         """What two requests share that ask the same."""
-        return json.dumps([self.kind, self.where, self.what], sort_keys=True)
+        what = self.what
+        if self.kind == "stream" and isinstance(what, dict):
+            # What is asked where the query says nothing is no part of the question: older recordings lack it.
+            what = {name: value for name, value in what.items() if name != DEFAULT_COUNT}
+        return json.dumps([self.kind, self.where, what], sort_keys=True)
 
     @property
     def words(self) -> str:
         """The request, to be read; without the texts that open conversations."""
         if self.kind == "stream":
             what = f"search {self.what.get('q', '')!r}"
-            more = ", ".join(f"{k}={v}" for k, v in self.what.items() if k not in {"q", "v"})
+            more = ", ".join(f"{k}={v}" for k, v in self.what.items() if k not in {"q", "v", DEFAULT_COUNT})
             return f"{what} ({more})" if more else what
         if self.kind == "tool":
             given = self.what["arguments"].items()

@@ -114,7 +114,7 @@ class Gathering:
             phrases=tuple(plan.alternative.boost for plan in searching if plan.alternative.boost),
             case_sensitive=any(plan.alternative.case_sensitive() for plan in searching),
             stars={t.repository.facts.name: t.repository.facts.stars for plan in searching for t in plan.targets},
-            limit=self.limit,
+            limit=self.limit if self.request.display < 0 else min(self.limit, self.request.display),
             definitions=definitions,
         )
         pieces = (piece for batch in found for piece in by_place(batch))
@@ -238,7 +238,7 @@ class Gathering:
             max_line_len=self.request.max_line_len,
             max_matches=max(self.limit, CANDIDATES) if bounded and self.limit < sys.maxsize else None,
             lines=selector.needs_lines,
-            in_path_order=self.for_another or self.limit == sys.maxsize,
+            in_path_order=True,  # what a limit keeps must not depend on how the work was cut into batches
             unmade=self.unmade and self._passes_all(plan),
         )
         if plan.symbols is not None:

@@ -1,7 +1,9 @@
 """Which files come first: those whose matches are whole words, names of files or definitions, and have the phrase.
 
-Files are held back until the search has ended, `CANDIDATES` matches were found or `WINDOW_S` seconds have passed; these
-are given best first, and what is found later as it is found. The score of a file is that of its best match:
+Files are held back until the search has ended or `CANDIDATES` matches were found; these are given best first, and what
+is found later as it is found. After `WINDOW_S` seconds those that are here are given, where all of them will be: a
+limit below `CANDIDATES` keeps the best of the same files however long that takes. The score of a file is that of its
+best match:
 
 - in a line, `BOTH_ENDS` when the match is a whole word, `ONE_END` when it begins or ends one;
 - in its path, `NAME` when the match is the whole base name, less when it begins or ends it or lies within;
@@ -92,18 +94,24 @@ class Ranking:
     def ranked(self, batches: Iterable[Any], *, window_s: float = WINDOW_S) -> Iterator[Any]:
         """Give `batches` with their files in order of rank, as far as the window reaches; the rest unchanged."""
         waiting: list[Any] = []
-        found = 0
+        room, found = self.limit, 0
         ends = time.monotonic() + window_s
         source = iter(batches)
+        rest: Any = None
         for batch in source:
             if Rows(batch).first("type") not in _RANKED:
+                room -= match_count(batch)
                 yield batch
                 continue
-            waiting.append(batch)
-            found += match_count(batch)
-            if found >= CANDIDATES or time.monotonic() >= ends:
+            # All that is held back must be among what the limit keeps, so that the time decides on nothing but order.
+            first, rest = _first_files(batch, CANDIDATES - found, room - found if room >= CANDIDATES else None, found)
+            waiting.append(first)
+            found += match_count(first)
+            if rest is not None or found >= CANDIDATES or (room >= CANDIDATES and time.monotonic() >= ends):
                 break
         yield from self._sorted(waiting)
+        if rest is not None:
+            yield rest
         yield from source
 
     def scored(self, batches: Iterable[Any]) -> Iterator[Any]:
@@ -293,6 +301,26 @@ def _with_novelty(order: NDArray[np.int64], score: Scores, paths: Sequence[str])
         if ending(at) not in seen:
             return np.concatenate((order[:2], [at], order[2:place], order[place + 1 :]))
     return order
+
+
+def _first_files(batch: Any, wanted: int, room: int | None, before: int) -> tuple[Any, Any]:
+    """The files of a batch until there are `wanted` matches, none that would exceed `room`; and the others, if any.
+
+    The first file of all comes whatever its size; `before` are the matches of files before these.
+    """
+    rows = Rows(batch)
+    bounds = rows.files()
+    if not bounds:
+        return batch, None
+    starts = np.array([start for start, _ in bounds], dtype=np.int64)
+    total = np.cumsum(np.add.reduceat(rows.numbers("match_count").astype(np.int64), starts))
+    files = min(int(total.searchsorted(wanted)) + 1, len(bounds))
+    if room is not None:
+        files = min(files, max(int(total.searchsorted(room, side="right")), 0 if before else 1))
+    if files == len(bounds):
+        return batch, None
+    at = int(starts[files])
+    return batch.slice(0, at), batch.slice(at)
 
 
 def _taken(

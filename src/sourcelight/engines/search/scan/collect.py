@@ -51,16 +51,30 @@ class _Piece:
     lengths: Places
     size: int
 
+    def match_counts(self) -> Places:
+        """How many matches each file has, in the order of `files`; 1 for a path."""
+        counts = np.ones(len(self.files), dtype=np.int64)
+        if self.rows is not None:
+            total = np.concatenate(([0], np.cumsum(self.rows.count)))
+            in_content = self.content >= 0
+            held = self.content[in_content]
+            counts[in_content] = total[self.low[held] + self.lengths[held]] - total[self.low[held]]
+        return counts
+
 
 class Collector:
-    """Takes what is found in a source, and gives batches; files come in order of their numbers if so asked."""
+    """Takes what is found in a source, and gives batches; files come in order of their numbers if so asked.
+
+    `released` counts the matches of all files that were not held back.
+    """
 
     def __init__(self, source: Source, options: SearchOptions) -> None:
         self._source = source
         self._options = options
         self._ready: list[tuple[_Piece, Places]] = []
         self._late: list[_Piece] = []
-        self._late_files, self._late_piece, self._late_at = _NONE, _NONE, _NONE
+        self._late_files, self._late_piece, self._late_at, self._late_matches = _NONE, _NONE, _NONE, _NONE
+        self.released = 0
         self.matches = self.files = 0
         self._rows = self._bytes = 0
 
@@ -81,21 +95,41 @@ class Collector:
             self.release(found.settled)
             return 0
         piece = self._piece(found)
-        matches = len(found.path_files) + len(found.content_files)
-        if piece.rows is not None:
-            matches = len(found.path_files) + int(piece.rows.count[runs(piece.low, piece.lengths)].sum())
+        counts = piece.match_counts()
+        matches = int(counts.sum())
         self.matches += matches
         self.files += size
         everything = np.arange(size)
         if not self._options.in_path_order or (not self._late and int(piece.files[-1]) < found.settled):
-            self._take(piece, everything)
+            self._take(piece, everything, matches)
             return matches
         self._late.append(piece)
         self._late_files = np.concatenate((self._late_files, piece.files))
         self._late_piece = np.concatenate((self._late_piece, np.full(size, len(self._late) - 1)))
         self._late_at = np.concatenate((self._late_at, everything))
+        self._late_matches = np.concatenate((self._late_matches, counts))
         self.release(found.settled)
         return matches
+
+    def last_needed(self, matches: int) -> int | None:
+        """The number of the file that completes so many `matches` in order; None while there are fewer.
+
+        Files held back that stand after it are forgotten: they can't be among the first ones any more.
+        """
+        if self.released + int(self._late_matches.sum()) < matches:
+            return None
+        order = np.argsort(self._late_files, kind="stable")
+        total = self.released + np.cumsum(self._late_matches[order])
+        kept = order[: int(total.searchsorted(matches)) + 1]
+        last = int(self._late_files[kept[-1]]) if len(kept) else None
+        dropped = np.delete(np.arange(len(order)), kept)
+        self.matches -= int(self._late_matches[dropped].sum())
+        self.files -= len(dropped)
+        pieces, self._late_piece = np.unique(self._late_piece[kept], return_inverse=True)
+        self._late = [self._late[at] for at in pieces.tolist()]
+        self._late_files, self._late_at = self._late_files[kept], self._late_at[kept]
+        self._late_matches = self._late_matches[kept]
+        return last
 
     def settle(self) -> None:
         """Hold nothing back: no further file comes."""
@@ -107,17 +141,20 @@ class Collector:
             return
         order = np.argsort(self._late_files, kind="stable")
         files, piece, at = self._late_files[order], self._late_piece[order], self._late_at[order]
+        counts = self._late_matches[order]
         end = len(files) if below is None else int(files.searchsorted(below))
         cuts = np.flatnonzero(piece[1:end] != piece[: max(end - 1, 0)]) + 1
         for chosen in np.split(np.arange(end), cuts):
             if len(chosen):
-                self._take(self._late[int(piece[chosen[0]])], at[chosen])
+                self._take(self._late[int(piece[chosen[0]])], at[chosen], int(counts[chosen].sum()))
         self._late_files, self._late_piece, self._late_at = files[end:], piece[end:], at[end:]
+        self._late_matches = counts[end:]
         if not len(self._late_files):
             self._late = []
 
-    def _take(self, piece: _Piece, chosen: Places) -> None:
+    def _take(self, piece: _Piece, chosen: Places, matches: int) -> None:
         if len(chosen):
+            self.released += matches
             self._ready.append((piece, chosen))
             share = len(chosen) / len(piece.files)
             self._rows += len(chosen) if piece.rows is None else max(len(chosen), int(len(piece.rows) * share))

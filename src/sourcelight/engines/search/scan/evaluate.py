@@ -146,6 +146,7 @@ class FleetSearch:
         self._in_path: list[Mask] = []
         self._places: Places | None = None
         self._learning: _Learning | None = None
+        self._highest: int | None = None
 
     def found(self, pace: Pace) -> Iterator[Found]:
         """Yield matching files: those without content, then the others in order of their documents."""
@@ -187,11 +188,9 @@ class FleetSearch:
             units = self._alive(units)
         elif not self.selection.whole:
             units = [part[self.selection.in_documents[fleet.unit_doc[part]]] for part in units]
-        together = units[0] if len(units) == 1 else _union(units, fleet.units)
+        together, documents, sizes, whole = self._together(units)
         fleet.check_content(together)
-        documents = fleet.unit_doc[together]
-        sizes = np.cumsum(fleet.unit_end[together] - fleet.unit_start[together])
-        whole = int(sizes[-1]) if len(sizes) else 0
+        highest = self._highest
         wide = not self._simple or (self.by_path[0] and self._many_paths)
         at = first = 0
         pace.begin(len(together))
@@ -214,6 +213,31 @@ class FleetSearch:
             if last < fleet.documents or stop - at > pace.units // 2:
                 pace.adapt(time.thread_time() - began)
             first, at = last, stop
+            if self._highest != highest and self._highest is not None:
+                highest = self._highest
+                units = self._up_to(units, highest, first)
+                together, documents, sizes, whole = self._together(units)
+                at = 0
+            if highest is not None and self.selection.settled(first) > highest:
+                return
+
+    def _together(self, units: list[Places]) -> tuple[Places, Places, Places, int]:
+        """The units of all atoms, their documents, their bytes added up, and all of their bytes."""
+        fleet = self.fleet
+        together = units[0] if len(units) == 1 else _union(units, fleet.units)
+        sizes = np.cumsum(fleet.unit_end[together] - fleet.unit_start[together])
+        return together, fleet.unit_doc[together], sizes, int(sizes[-1]) if len(sizes) else 0
+
+    def skip_above(self, file: int) -> None:
+        """Read no further content of files with a higher number; what `batches` gives from now on keeps to it."""
+        self._highest = file
+
+    def _up_to(self, units: list[Places], highest: int, first: int) -> list[Places]:
+        """The units from a document on that hold a file with no higher number."""
+        if self._learning is not None and self._learning.known.hits is None:
+            self._learning = None  # it would take what is left out for what does not match
+        lowest, unit_doc = self.selection.lowest_of_documents, self.fleet.unit_doc
+        return [part[(unit_doc[part] >= first) & (lowest[unit_doc[part]] <= highest)] for part in units]
 
     @property
     def _simple(self) -> bool:

@@ -106,6 +106,13 @@ class Selection:
     def _lowest(self) -> Places:
         return np.minimum.accumulate(self.files[::-1])[::-1]
 
+    @functools.cached_property
+    def lowest_of_documents(self) -> Places:
+        """The lowest file of each document."""
+        lowest = np.full(len(self.first) - 1, _ALL, dtype=np.int64)
+        np.minimum.at(lowest, self.documents, self.files)
+        return lowest
+
     def settled(self, document: int) -> int:
         """The lowest file whose content stands in that document or in one after it."""
         at = int(self.first[document])
