@@ -69,8 +69,14 @@ def test_without_files_of_a_kind_nothing_is_owned(code: sl.Client) -> None:
     assert len(code.ownership("demo", "src", file_kinds="lock")) == 0
 
 
-def test_rows_of_kinds_lead_to_commits(code: sl.Client, tmp_path: Path) -> None:
-    del tmp_path
+def test_kinds_are_told_again_after_the_call_that_told_them_first(tmp_path: Path) -> None:
+    RepositoryBuilder(tmp_path / "src" / "demo").commit(FILES)
+    with sl.open(tmp_path / "src", index=tmp_path / "index", workers=1, prepare=False) as client:
+        assert client.churn("demo", by="path", file_kinds="lock")["path"].tolist() == ["package-lock.json"]
+        assert len(client.ownership("demo", by="file", file_kinds=WRITTEN)) == 2
+
+
+def test_rows_of_kinds_lead_to_commits(code: sl.Client) -> None:
     frame = code.churn("demo", by=["directory", "file_kind"])
     row = frame.index[frame["directory"] == "vendor/"][0]
     assert code.commits_behind(frame, row)["subject"].tolist() == ["update", "begin"]

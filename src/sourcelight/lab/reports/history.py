@@ -79,11 +79,11 @@ def behind(code: Client, frame: Frame) -> Callable[[int], Frame] | None:
 
 def activity(commits: Frame, period: str) -> tuple[Table, Figure]:
     """Commits by period, and who wrote them."""
-    grouped = commits.groupby("period", observed=True)
+    grouped = commits.assign(_human=commits["person"].where(~commits["bot"])).groupby("period", observed=True)
     frame = grouped.agg(
         commits=("commit", "size"),
         merges=("merge", "sum"),
-        people=("person", "nunique"),
+        people=("_human", "nunique"),
         additions=("additions", "sum"),
         deletions=("deletions", "sum"),
     ).reset_index()
@@ -91,8 +91,9 @@ def activity(commits: Frame, period: str) -> tuple[Table, Figure]:
         "activity",
         f"Activity by {period}",
         frame.sort_values("period", ascending=False).reset_index(drop=True),
-        f"Commits by committer date, in the {period} that begins at period (UTC), their people and changed lines.",
-        "Changed lines of merges.",
+        f"Commits by committer date, in the {period} that begins at period (UTC), merges included, their authors who "
+        "are no bots, and lines of those that are no merges.",
+        "Bots among people; changed lines of merges.",
         "commits",
         ("period",),
         shown=24,

@@ -179,7 +179,7 @@ def _files(
         inside = _inside(owned, path)
         if kinds is None:
             return inside
-        of_each = zip(inside, kinds_of(opened, context).of(inside), strict=True)
+        of_each = zip(inside, kinds_of(opened, inside, context), strict=True)
         return {raw: inside[raw] for raw, kind in of_each if kind in kinds}
 
     def tell(stage: str, done: int, of: int) -> None:

@@ -53,7 +53,7 @@ def _sums(opened: Opened, arguments: Arguments, dates: Dates, context: CallConte
     codes, keys = keyed(persons, commits.commit_time[of], period_of(CALL, by), place)
     count = len(keys[0])
     renamed = kept[changes.status[kept] == ord("R")]
-    touched = len(np.unique(np.concatenate((layout.path[kept], layout.old_path[renamed]))))
+    touched = len(np.unique(np.concatenate((changes.path[kept], changes.old_path[renamed]))))
     values = {
         "additions": total(codes, np.maximum(changes.additions[kept], 0), count),
         "deletions": total(codes, np.maximum(changes.deletions[kept], 0), count),
@@ -75,7 +75,7 @@ def _places(opened: Opened, paths: Any, arguments: Arguments, context: CallConte
         shown = directories(texts, arguments.get("depth", 1))
     kinds = [""] * len(texts)
     if "file_kind" in by:
-        kinds = kinds_of(opened, context).of(layout.names[at] for at in used.tolist())
+        kinds = kinds_of(opened, (layout.names[at] for at in used.tolist()), context)
     names: dict[str, int] = {}
     of_used = [names.setdefault(f"{kind}{_BREAK}{name}", len(names)) for kind, name in zip(kinds, shown, strict=True)]
     return np.array(of_used or [0], np.int64)[which], list(names) or [_BREAK]

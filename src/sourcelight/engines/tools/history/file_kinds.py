@@ -33,13 +33,10 @@ class FileKinds:
     ----------
     opened
         A repository's history; its first commit decides.
-    cancellation
-        Checked for every content that is read.
     """
 
-    def __init__(self, opened: Opened, cancellation: Cancellation) -> None:
+    def __init__(self, opened: Opened) -> None:
         self._repository = opened.repository
-        self._cancellation = cancellation
         self._kinds: dict[bytes, str] = {}
         with ObjectReader(opened.repository) as reader:
             tree = reader.tree(opened.commits[0])
@@ -53,12 +50,12 @@ class FileKinds:
         self._blobs = {path: tree.blob_id(at) for at, path in enumerate(tree.paths)}
         self._attributes = Attributes(files, ATTRIBUTES)
 
-    def of(self, paths: Iterable[bytes]) -> list[str]:
-        """The kind of each path, one of `FILE_KINDS`."""
+    def of(self, paths: Iterable[bytes], cancellation: Cancellation) -> list[str]:
+        """The kind of each path, one of `FILE_KINDS`; `cancellation` is checked for every content that is read."""
         with ObjectReader(self._repository) as reader:
-            return [self._of(path, reader) for path in paths]
+            return [self._of(path, reader, cancellation) for path in paths]
 
-    def _of(self, path: bytes, reader: ObjectReader) -> str:
+    def _of(self, path: bytes, reader: ObjectReader, cancellation: Cancellation) -> str:
         kind = self._kinds.get(path)
         if kind is None:
             text = path.decode("utf-8", "replace")
@@ -67,19 +64,17 @@ class FileKinds:
             blob = self._blobs.get(path)
             # An attribute that says "not generated" is believed. Data has no marks, and its lines may be long.
             if kind == SOURCE and blob is not None and "linguist-generated" not in attributes and language_of(text):
-                self._cancellation.check()
+                cancellation.check()
                 data = reader.read(blob, MAX_MARKED_BYTES)
                 kind = kind if data is None else kind_of_content(text, data)
             self._kinds[path] = kind
         return kind
 
 
-def kinds_of(opened: Opened, context: CallContext) -> FileKinds:
-    """The kinds of a repository's files, kept as long as its snapshot."""
-    made: FileKinds = opened.history.memory(
-        f"file kinds of {opened.commits[0]}", lambda: FileKinds(opened, context.cancellation)
-    )
-    return made
+def kinds_of(opened: Opened, paths: Iterable[bytes], context: CallContext) -> list[str]:
+    """The kind of each path of a repository; what is found out is kept as long as its snapshot."""
+    made = opened.history.memory(f"file kinds of {opened.commits[0]}", lambda: FileKinds(opened))
+    return made.of(paths, context.cancellation)
 
 
 def kept_kinds(arguments: Arguments) -> frozenset[str] | None:
@@ -96,7 +91,7 @@ def of_kinds(
     if kinds is None:
         return np.ones(len(paths), np.bool_)
     used, which = np.unique(paths, return_inverse=True)
-    found = kinds_of(opened, context).of(layout.names[at] for at in used.tolist())
+    found = kinds_of(opened, (layout.names[at] for at in used.tolist()), context)
     mask: NDArray[np.bool_] = np.array([kind in kinds for kind in found] or [False], np.bool_)[which]
     return mask
 

@@ -1,0 +1,122 @@
+"""Each number of the contributor report is what its label says, of the time that was asked for."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sourcelight as sl
+from sourcelight.lab.reports import Report, contributors
+from sourcelight.testing import RepositoryBuilder
+
+BOT = "dependabot[bot] <bot@example.org>"
+BO, SHORT = "Bo Boson <bo@example.org>", "bo <BO@example.org>"
+DI = "Di Helper <di@example.org>"
+EVE, EVE_AT_HOME = "Eve Long Name <eve@work.example.org>", "Eve Long Name <eve@home.example.org>"
+SINCE = 1_701_000_000
+DATE = "2023-11-26T11:00:00Z"
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """People of a time and of the time before it, under several names, with co-authors, a bot, and a rename."""
+    folder = tmp_path_factory.mktemp("src") / "demo"
+    repo = RepositoryBuilder(folder)
+    repo.commit({"a.py": "1\n", "b.py": "".join(f"{n}\n" for n in range(30))}, "old", author=EVE_AT_HOME)
+    repo.commit({"a.py": "2\n"}, f"old too\n\nCo-authored-by: {DI}", author="Fay Former <fay@example.org>")
+    repo.commit({"a.py": "3\n"}, f"new\n\nCo-authored-by: {DI}", author=BO, date=SINCE)
+    repo.commit({"a.py": "4\n", "vendor/x.c": "1\n2\n"}, f"newer\n\nCo-authored-by: {BO}", author=SHORT)
+    repo.commit({"b.py": None, "c.py": "".join(f"{n}\n" for n in range(30))}, "rename", author=BO)
+    repo.commit({"go.sum": "x\n"}, f"bump\n\nCo-authored-by: {BOT}", author=BOT)
+    repo.commit({"a.py": "5\n"}, "newest", author=EVE)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def code(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+    with sl.open(repository.parent, index=tmp_path_factory.mktemp("index"), workers=1, prepare=False) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def report(code: sl.Client) -> Report:
+    return contributors(code, since=DATE, by="day")
+
+
+def git(repository: Path, *arguments: str) -> list[str]:
+    run = subprocess.run(["git", *arguments], cwd=repository, capture_output=True, check=True, timeout=30, text=True)
+    return [line for line in run.stdout.splitlines() if line]
+
+
+def values(report: Report) -> dict[str, Any]:
+    return {number.name: number.value for number in report.numbers}
+
+
+def test_people_co_authors_and_bots_are_counted_once_and_apart(report: Report) -> None:
+    found = values(report)
+    assert (found["people"], found["co-authors"], found["bots"]) == (2, 1, 1)
+    assert report.tables["contributors"]["author"].tolist() == ["Bo Boson", "Eve Long Name"]
+    assert report.tables["contributors"]["commits"].tolist() == [3, 1]
+    assert report.tables["co_authors"]["author"].tolist() == ["Di Helper"]
+    assert report.tables["bots"]["author"].tolist() == ["dependabot[bot]"]
+    assert len(report.drill("contributors", author="Bo Boson")) == 3
+    assert len(report.drill("bots")) == 1
+
+
+def test_nothing_of_another_time_is_said(report: Report) -> None:
+    # Eve wrote under her other address before the time alone.
+    assert not any("may be" in notice for notice in report.notices)
+    assert any("several names with one address" in notice for notice in report.notices)
+
+
+def test_identities_of_the_time_that_may_be_one_person_are_told(code: sl.Client) -> None:
+    notices = contributors(code, ownership=False).notices
+    assert any(notice.startswith("2 of the people may be 1:") for notice in notices)
+
+
+def test_people_that_are_not_joined_are_those_of_shortlog(code: sl.Client, repository: Path) -> None:
+    apart = contributors(code, since=DATE, join_addresses=False, ownership=False)
+    rows = git(repository, "shortlog", "-sne", f"--since={DATE}", "HEAD")
+    assert sum(values(apart)[name] for name in ("people", "bots")) == len(rows) == 4
+
+
+def test_files_changed_are_those_of_git_and_say_so(report: Report, repository: Path) -> None:
+    named = set(git(repository, "log", "--no-renames", "--name-only", "--format=", f"--since={DATE}"))
+    assert values(report)["files changed"] == len(named) == 5
+    (number,) = [number for number in report.numbers if number.name == "files changed"]
+    assert "--no-renames" in number.counted
+
+
+def test_folders_are_those_of_the_tree_and_files_at_the_top_have_a_name(report: Report) -> None:
+    assert report.tables["directories"]["directory"].tolist() == ["/*"]
+    assert report.tables["bus_factor"]["path"].tolist() == ["/", "/*"]
+
+
+def test_what_nobody_wrote_here_is_shown_apart(report: Report, repository: Path) -> None:
+    kinds = report.tables["file_kinds"].set_index("file_kind")["additions"].to_dict()
+    assert kinds == {"source": 3, "vendored": 2, "lock": 1}
+    assert sum(kinds.values()) == values(report)["lines added"]
+    assert set(report.tables["other_files"]["path"]) == {"vendor/x.c", "go.sum"}
+    assert set(report.tables["files"]["path"]) == {"a.py", "c.py"}
+    assert report.tables["ownership"]["lines"].sum() == len(git(repository, "grep", "", "HEAD", "--", "*.py"))
+
+
+def test_it_can_be_left_out_or_taken_in(code: sl.Client) -> None:
+    without = contributors(code, since=DATE, other_files="without", ownership=False)
+    assert values(without)["lines added"] == without.tables["activity"]["additions"].sum() == 3
+    assert values(without)["files changed"] == 3
+    assert without.tables["bots"]["additions"].tolist() == [0]
+    assert not {"other_files", "file_kinds"} & set(without.tables)
+    everything = contributors(code, since=DATE, other_files="with", ownership=False)
+    assert set(everything.tables["files"]["path"]) == {"a.py", "c.py", "vendor/x.c", "go.sum"}
+    with pytest.raises(sl.CallError, match="apart, with, without"):
+        contributors(code, other_files="gone")  # type: ignore[arg-type]
+
+
+def test_every_number_and_table_says_what_it_counts(report: Report) -> None:
+    assert all(number.counted for number in report.numbers)
+    assert all(table.counted for section in report.sections for table in section.tables)
