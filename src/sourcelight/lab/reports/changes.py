@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from sourcelight.core.batches.persons import Pair, person_key
 from sourcelight.core.errors import CallError, RevisionNotFound, UnsupportedCall
 from sourcelight.display.notebook import ProgressChoice
 from sourcelight.lab.reports.figures import bars
@@ -22,6 +23,7 @@ from sourcelight.lab.reports.history import (
     told_apart,
 )
 from sourcelight.lab.reports.model import Figure, Frame, Number, Section, Table
+from sourcelight.lab.reports.people import JOINED, PEOPLE, one_name_each
 from sourcelight.lab.reports.report import Report
 from sourcelight.lab.reports.stages import Stages
 
@@ -99,11 +101,12 @@ def _made(code: Client, stages: Stages, repo: str, base: str, head: str, by: str
     between, undone, read = _between(code, stages, repo, base, head, str(diffs.attrs.get("base", "")))
     earlier = _earlier_people(code, stages, repo, base)
     period = by or _fitting(between)
-    commits = commits_frame(between, period)
+    commits = one_name_each(commits_frame(between, period), None, join_addresses=True)
     if undone:
         notices.append(f"{undone:,} commits are behind {base} and not behind {head}; their changes show as undone.")
     details = [_log(commits)]
-    people, section = _people(commits, set(earlier["author_email"].astype("str")))
+    columns = (earlier[column].astype("str") for column in ("author", "author_email"))
+    people, section = _people(commits, {person_key(*pair) for pair in zip(*columns, strict=True)})
     missing: list[str] = []
     files = offered(lambda: _with_last(code, stages, repo, head, diffs), "last commits of files", missing)
     sections = [
@@ -182,11 +185,11 @@ def _summary(diffs: Frame, commits: Frame, people: Frame) -> list[Number]:
         Number(
             "merges", int(commits["merge"].sum()), "Those with two or more parents.", "", "commits", {"merge": True}
         ),
-        Number("people", len(people), "Authors of these commits.", "Bots.", "commits", {"bot": False}),
+        Number("people", len(people), f"{PEOPLE} {JOINED}", "Bots.", "commits", {"bot": False}),
         Number(
             "new people",
             int(people["new"].sum()),
-            "Authors of these commits with none behind base.",
+            "People of these commits without a commit behind base under the same address.",
             "Bots.",
             "commits",
             {"person": people.loc[people["new"], "person"].tolist()},
@@ -268,7 +271,7 @@ def _grouped(diffs: Frame, key: Frame, name: str) -> Frame:
     return ordered.reset_index()
 
 
-def _people(commits: Frame, known: set[str]) -> tuple[Frame, Section]:
+def _people(commits: Frame, known: set[Pair]) -> tuple[Frame, Section]:
     human = commits[~commits["bot"]]
     grouped = human.groupby(["person", "author", "author_email"], observed=True)
     frame = grouped.agg(
@@ -279,7 +282,9 @@ def _people(commits: Frame, known: set[str]) -> tuple[Frame, Section]:
         first_date=("commit_date", "min"),
         last_date=("commit_date", "max"),
     ).reset_index()
-    frame["new"] = ~frame["author_email"].astype("str").isin(known)
+    pairs = zip(frame["author"].astype("str"), frame["author_email"].astype("str"), strict=True)
+    frame["new"] = [person_key(*pair) not in known for pair in pairs]
+    frame["new"] = frame["new"].astype("bool")
     frame = frame.sort_values(["commits", "person"], ascending=[False, True]).reset_index(drop=True)
     shown = frame.drop(columns="person")
     tables = [

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.query.attributes import Attributes
 from sourcelight.core.query.file_kinds import ATTRIBUTES, FILE_KINDS, SOURCE, kind_of_content, kind_of_path
-from sourcelight.core.query.languages import language_of
 from sourcelight.engines.history.subtrees import Layout
 from sourcelight.engines.tools.history.grouping import Numbers
 from sourcelight.engines.tools.history.opening import Opened
@@ -62,8 +61,8 @@ class FileKinds:
             attributes = self._attributes.of(text) if self._attributes else {}
             kind = kind_of_path(text, attributes)
             blob = self._blobs.get(path)
-            # An attribute that says "not generated" is believed. Data has no marks, and its lines may be long.
-            if kind == SOURCE and blob is not None and "linguist-generated" not in attributes and language_of(text):
+            # An attribute that says "not generated" is believed.
+            if kind == SOURCE and blob is not None and "linguist-generated" not in attributes:
                 cancellation.check()
                 data = reader.read(blob, MAX_MARKED_BYTES)
                 kind = kind if data is None else kind_of_content(text, data)

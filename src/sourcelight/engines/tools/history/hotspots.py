@@ -30,6 +30,7 @@ from sourcelight.repos import ObjectReader, Tree
 
 HOTSPOTS, COUPLING = "hotspots", "coupling"
 _LARGE = 30
+_NEVER = -(1 << 62)
 
 
 def _hot(arguments: Arguments, context: CallContext) -> Part:
@@ -128,6 +129,7 @@ def _pairs(
     together: Counter[tuple[int, int]] = Counter()
     alone: Counter[int] = Counter()
     latest: dict[tuple[int, int], int] = {}
+    times = history.commits.commit_time
     skipped = 0
     numbers = np.flatnonzero(chosen(opened, *dates) & (np.diff(starts) > 0))
     counted = of_kinds(opened, layout, newest[layout.path], arguments, context)
@@ -141,14 +143,13 @@ def _pairs(
             continue
         for pair in combinations(of, 2):
             together[pair] += 1
-            latest[pair] = number
-    times = history.commits.commit_time
+            latest[pair] = max(latest.get(pair, _NEVER), int(times[number]))
     rows: list[tuple[Any, ...]] = []
     for (one, other), count in together.items():
         share = 2 * count / (alone[one] + alone[other])
         if count >= least and share >= degree:
             pair_names = [tree.paths[at].decode("utf-8", "replace") for at in (one, other)]
-            row = (opened.name, *pair_names, count, alone[one], alone[other], share, int(times[latest[one, other]]))
+            row = (opened.name, *pair_names, count, alone[one], alone[other], share, latest[one, other])
             rows.append(row)
     return rows, skipped
 
@@ -195,11 +196,18 @@ def _today(opened: Opened, layout: Layout) -> tuple[Numbers, Tree, Numbers]:
     places = np.array([today.get(path, -1) for path in layout.names] or [-1], np.int64)
     changes = history.changes
     renamed = np.flatnonzero((changes.status == ord("R")) & opened.mask[changes.commit])
-    # From the newest rename back, so that each older name leads to the last one; a name that is in use stays its own.
-    olds, news = layout.old_path[renamed[::-1]].tolist(), layout.path[renamed[::-1]].tolist()
-    for old, new in zip(olds, news, strict=True):
-        if places[old] < 0 and newest[old] == old:
-            newest[old] = newest[new]
+    # The newest rename of a name counts, by date: the order of an index depends on when its commits were read.
+    renamed = renamed[np.lexsort((-renamed, -history.commits.commit_time[changes.commit[renamed]]))]
+    following: dict[int, int] = {}
+    for old, new in zip(layout.old_path[renamed].tolist(), layout.path[renamed].tolist(), strict=True):
+        if places[old] < 0:  # a name that is in use stays its own
+            following.setdefault(old, new)
+    for old in following:
+        name, met = old, {old}
+        while name in following and following[name] not in met:
+            name = following[name]
+            met.add(name)
+        newest[old] = name
     return newest, tree, places
 
 

@@ -141,15 +141,16 @@ class People:
         return np.array([numbers[place] for place in met.persons], np.int64)
 
     def of_identities(self, opened: Opened) -> Numbers:
-        """The person of each identity of a history."""
+        """The person of each identity that wrote one of the commits that count; -1 for others."""
         history = opened.history
         found = self._of.get(id(history))
         if found is None:
             known = history.identities
             authors = known.person[history.commits.author[opened.mask]]
             commits = np.bincount(authors, minlength=len(known.person_names)).tolist()
+            # An index may hold other branches: who is in them alone has no say in what a person is called.
             rows = zip(known.person_names, known.person_emails, commits, strict=True)
-            persons = [self.number(*row) for row in rows]
+            persons = [self.number(*row) if row[2] else -1 for row in rows]
             found = np.array(persons, np.int64)[known.person] if persons else np.zeros(0, np.int64)
             self._of[id(history)] = found
         return found
@@ -158,9 +159,12 @@ class People:
         """Commits with Co-authored-by trailers and the person of each trailer, authors of the commit left out."""
         commits, places, found = opened.history.memory("co-authors", lambda: _co_authored(opened, cancellation))
         persons = self.of_identities(opened)
-        if not found:
+        counted = opened.mask[commits] if len(commits) else np.zeros(0, np.bool_)
+        commits, places = commits[counted], places[counted]
+        if not len(commits):
             return commits, places
-        numbers = np.array([self.number(*person) for person in found], np.int64)[places]
+        used, which = np.unique(places, return_inverse=True)
+        numbers = np.array([self.number(*found[at]) for at in used.tolist()], np.int64)[which]
         kept = numbers != persons[opened.history.commits.author[commits]]
         pairs = np.unique(np.stack((commits[kept], numbers[kept]), axis=1), axis=0)
         return pairs[:, 0], pairs[:, 1]

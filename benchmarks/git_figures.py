@@ -1,0 +1,333 @@
+"""Figures of a history from plain git, for `figures.py`: nothing of sourcelight is imported here.
+
+Each function gives rows by key. What a figure means is written in docs/history.md and docs/reports.md; here it is
+worked out once more, from the commits and changes that `git_history` reads.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from itertools import combinations
+from typing import Any
+
+from git_history import Change, Commit, GitHistory, Kinds, Layout, Person
+
+Rows = dict[Any, Any]
+WRITTEN = ("source", "documentation")
+_SERVICES = [
+    "dependabot", "renovate", "greenkeeper", "snyk", "pre-commit-ci", "github-action", "github-actions", "codecov",
+    "weblate", "transifex", "pyup", "mergify", "allcontributors", "semantic-release", "jenkins", "travis",
+]  # fmt: skip
+_SUFFIX = r"([\s._-]?(ci|io|preview|robot|bot|user|service))*"
+
+
+def is_bot(person: Person) -> bool:
+    """Whether a name or the local part of an address says that it is a program."""
+    name, email = person
+    local = email.partition("@")[0]
+    local = local.partition("+")[2] or local
+    for text in (name.strip(), local.strip()):
+        lower = text.lower()
+        if lower.endswith(("[bot]", "(bot)")) or re.search(r"(^|[\s._+-])(ro)?bot$", lower):
+            return True
+        if re.search(r"[a-z](Bot|BOT|Robot)$", text):
+            return True
+        if any(re.fullmatch(re.escape(service) + _SUFFIX, lower) for service in _SERVICES):
+            return True
+    return False
+
+
+def address_of(person: Person) -> Any:
+    """What people with one address have in common; the name where there is no address."""
+    return person[1].strip().casefold() or person
+
+
+class Figures:
+    """All figures of the commits behind one revision.
+
+    Parameters
+    ----------
+    history
+        The commits that count.
+    whole
+        The history that decides about names of people, kinds of files and subtrees; `history` where it is all.
+    after, before
+        Bounds of the committer date in seconds, exclusive.
+    join
+        Whether identities with one address are one person.
+    """
+
+    def __init__(
+        self,
+        history: GitHistory,
+        whole: GitHistory | None = None,
+        *,
+        after: int | None = None,
+        before: int | None = None,
+        join: bool = True,
+    ) -> None:
+        self.history, self.join = history, join
+        self._layout = Layout(history)
+        self.commits: dict[str, Commit] = {
+            oid: commit
+            for oid, commit in history.commits().items()
+            if (after is None or commit.time > after) and (before is None or commit.time < before)
+        }
+        self.raw_changes = [change for change in history.changes() if change.commit in self.commits]
+        self.changes = [
+            Change(c.commit, c.status, self._layout(c.commit, c.old_path), self._layout(c.commit, c.path), c.additions,
+                   c.deletions, c.binary)
+            for c in self.raw_changes
+        ]  # fmt: skip
+        self._shown = self._names((whole or history).commits().values())
+        self._kinds: Kinds | None = None
+
+    def _names(self, commits: Iterable[Commit]) -> dict[Any, Person]:
+        spellings: dict[Any, Counter[Person]] = defaultdict(Counter)
+        for commit in commits:
+            spellings[address_of(commit.author)][commit.author] += 1
+            for helper in commit.co_authors:
+                spellings[address_of(helper)][helper] += 0
+        return {key: min(group, key=lambda pair: (-group[pair], pair)) for key, group in spellings.items()}
+
+    def person(self, pair: Person) -> Person:
+        """The person of a name and address, as shown."""
+        return self._shown.get(address_of(pair), pair) if self.join else pair
+
+    def kind(self, path: str) -> str:
+        """The kind of a file."""
+        if self._kinds is None:
+            paths = {path for change in self.changes for path in (change.path, change.old_path)}
+            self._kinds = Kinds(self.history, paths | set(self.history.tree(self.history.revision)))
+        return self._kinds(path)
+
+    def author(self, change: Change) -> Person:
+        """Who wrote the commit of a change."""
+        return self.person(self.commits[change.commit].author)
+
+    def contributors(self, period: str = "", kinds: tuple[str, ...] = ()) -> Rows:
+        """Commits, merges, further co-authored commits, lines, files, first and last second, bot; by period, person."""
+        sums: dict[Any, dict[str, Any]] = defaultdict(lambda: {"n": [0] * 5, "files": set(), "times": []})
+        key: dict[str, Any] = {}
+        for commit in self.commits.values():
+            writer = self.person(commit.author)
+            start = (period_start(commit.time, period),) if period else ()
+            key[commit.oid] = (*start, *writer)
+            own = sums[key[commit.oid]]
+            own["n"][0] += 1
+            own["n"][1] += commit.is_merge
+            own["times"].append(commit.time)
+            for helper in {self.person(helper) for helper in commit.co_authors} - {writer}:
+                theirs = sums[*start, *helper]
+                theirs["n"][2] += 1
+                theirs["times"].append(commit.time)
+        for change in self.changes:
+            if kinds and self.kind(change.path) not in kinds:
+                continue
+            own = sums[key[change.commit]]
+            own["n"][3] += change.additions
+            own["n"][4] += change.deletions
+            own["files"].add(change.path)
+        return {at: (*row["n"], len(row["files"]), min(row["times"]), max(row["times"]), is_bot(at[-2:]))
+                for at, row in sums.items()}  # fmt: skip
+
+    def churn(self, key: Callable[[Change], Any], kinds: tuple[str, ...] = ()) -> Rows:
+        """Added and removed lines, changed files, commits and authors by what `key` tells apart."""
+        groups: dict[Any, list[Change]] = defaultdict(list)
+        for change in self.changes:
+            if not kinds or self.kind(change.path) in kinds:
+                groups[key(change)].append(change)
+        return {
+            at: (sum(c.additions for c in own), sum(c.deletions for c in own), len(own), len({c.commit for c in own}),
+                 len({self.author(c) for c in own}))
+            for at, own in groups.items()
+        }  # fmt: skip
+
+    def newest_names(self) -> dict[str, str]:
+        """For each path its name today: the newest rename of a name that is not in use, and so on."""
+        today = self.history.tree(self.history.revision)
+        place = {oid: at for at, oid in enumerate(self.history.commits())}
+        every = self.history.commits()
+        renames = [c for c in self.history.changes() if c.status == "R"]
+        renames.sort(key=lambda change: (-every[change.commit].time, place[change.commit]))
+        following: dict[str, str] = {}
+        for c in renames:
+            old, new = self._layout(c.commit, c.old_path), self._layout(c.commit, c.path)
+            if old not in today:
+                following.setdefault(old, new)
+        found = {}
+        for old in following:
+            name, met = old, {old}
+            while name in following and following[name] not in met:
+                name = following[name]
+                met.add(name)
+            found[old] = name
+        return found
+
+    def hotspots(self) -> Rows:
+        """Commits, authors, added and removed lines, lines today, score, first and last second of today's files."""
+        today, newest = self.history.tree(self.history.revision), self.newest_names()
+        groups: dict[str, list[Change]] = defaultdict(list)
+        for change in self.changes:
+            path = newest.get(change.path, change.path)
+            if path in today:
+                groups[path].append(change)
+        contents = self.history.contents(today[path] for path in groups)
+        lines = {path: line_count(contents[today[path]]) for path in groups}
+        commits = {path: {c.commit for c in own} for path, own in groups.items()}
+        weights = {path: len(commits[path]) * math.log1p(lines[path] or 0) for path in groups}
+        most = max(weights.values(), default=0.0) or 1.0
+        times = {path: [self.commits[oid].time for oid in own] for path, own in commits.items()}
+        return {
+            path: (len(commits[path]), len({self.author(c) for c in own}), sum(c.additions for c in own),
+                   sum(c.deletions for c in own), lines[path], round(weights[path] / most, 9), min(times[path]),
+                   max(times[path]))
+            for path, own in groups.items()
+        }  # fmt: skip
+
+    def coupling(self, min_commits: int, min_degree: float, max_files: int) -> Rows:
+        """Commits together, commits of each, degree, and the newest second of pairs of today's files."""
+        today, newest = self.history.tree(self.history.revision), self.newest_names()
+        changed: dict[str, list[Change]] = defaultdict(list)
+        for change in self.changes:
+            changed[change.commit].append(change)
+        alone: Counter[str] = Counter()
+        together: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for oid, own in changed.items():
+            paths = sorted({newest.get(c.path, c.path) for c in own} & set(today))
+            alone.update(paths)
+            if len(own) <= max_files:
+                for pair in combinations(paths, 2):
+                    together[pair].append(self.commits[oid].time)
+        found = {}
+        for (one, other), times in together.items():
+            degree = 2 * len(times) / (alone[one] + alone[other])
+            if len(times) >= min_commits and degree >= min_degree:
+                found[one, other] = len(times), alone[one], alone[other], round(degree, 9), max(times)
+        return found
+
+    def pickaxe(self, text: str, period: str) -> Rows:
+        """Added and removed lines with a text in any case, their difference, and commits, by period."""
+        sums: dict[Any, list[int]] = defaultdict(lambda: [0, 0])
+        commits: dict[Any, set[str]] = defaultdict(set)
+        wanted, at, in_hunk = text.lower().encode(), "", False
+        raw = self.history.git("log", "-M", "-p", "-U1", "--root", "--no-ext-diff", "--no-textconv", "--no-color",
+                               "--format=%x01%H", *self.history._range)  # noqa: SLF001 - the truth's own other half  # fmt: skip
+        for line in raw.split(b"\n"):
+            if line.startswith(b"\1") and len(line) == 41:
+                at, in_hunk = line[1:].decode(), False
+            elif line.startswith(b"diff --git "):
+                in_hunk = False
+            elif line.startswith(b"@@ "):
+                in_hunk = True
+            elif in_hunk and line[:1] in (b"+", b"-") and wanted in line[1:].lower() and at in self.commits:
+                key = period_start(self.commits[at].time, period)
+                sums[key][line[:1] == b"-"] += 1
+                commits[key].add(at)
+        return {key: (added, removed, added - removed, len(commits[key])) for key, (added, removed) in sums.items()}
+
+    def ownership(self, paths: Iterable[str]) -> dict[str, Counter[Person]]:
+        """Lines of each text file of the revision by author, as git blame gives them."""
+        every, today = self.history.commits(), self.history.tree(self.history.revision)
+        wanted = [path for path in paths if path in today]
+        contents = self.history.contents(today[path] for path in wanted)
+        found = {}
+        for path in wanted:
+            count = line_count(contents[today[path]])
+            if count is not None:
+                lines = self.history.blame(path) if count else []
+                found[path] = Counter(self.person(every[oid].author) for oid in lines)
+        return found
+
+    def files_changed(self) -> int:
+        """Distinct paths, of renamed files both."""
+        return len(
+            {path for c in self.raw_changes for path in ((c.path, c.old_path) if c.status == "R" else (c.path,))}
+        )
+
+    def activity(self, period: str) -> Rows:
+        """Commits, merges, people, added and removed lines by period."""
+        groups: dict[datetime, list[Commit]] = defaultdict(list)
+        for commit in self.commits.values():
+            groups[period_start(commit.time, period)].append(commit)
+        lines = self.lines_by_commit()
+        return {
+            at: (len(own), sum(c.is_merge for c in own),
+                 len({p for p in (self.person(c.author) for c in own) if not is_bot(p)}),
+                 sum(lines[c.oid][0] for c in own), sum(lines[c.oid][1] for c in own))
+            for at, own in groups.items()
+        }  # fmt: skip
+
+    def authors(self) -> Rows:
+        """Commits, merges, added and removed lines, first and last second of the commits that people wrote; no bots."""
+        groups: dict[Person, list[Commit]] = defaultdict(list)
+        for commit in self.commits.values():
+            groups[self.person(commit.author)].append(commit)
+        lines = self.lines_by_commit()
+        return {
+            person: (len(own), sum(c.is_merge for c in own), sum(lines[c.oid][0] for c in own),
+                     sum(lines[c.oid][1] for c in own), min(c.time for c in own), max(c.time for c in own))
+            for person, own in groups.items() if not is_bot(person)
+        }  # fmt: skip
+
+    def lines_by_commit(self) -> Mapping[str, tuple[int, int]]:
+        """Added and removed lines of each commit."""
+        sums: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
+        for change in self.changes:
+            added, removed = sums[change.commit]
+            sums[change.commit] = added + change.additions, removed + change.deletions
+        return sums
+
+    def clock(self) -> Rows:
+        """Commits by weekday and hour of the author's clock."""
+        moments = (c.author_time + 60 * c.zone for c in self.commits.values())
+        times = [datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=moment) for moment in moments]
+        return dict(Counter((time.weekday(), time.hour) for time in times))
+
+
+def folder(path: str, depth: int = 1) -> str:
+    """``src/`` with all below it, ``src/*`` where a path is less deep than asked for."""
+    names = path.split("/")[:-1]
+    return "/".join(names[:depth]) + "/" if len(names) >= depth else "/".join([*names, "*"]) if names else "/*"
+
+
+def line_count(data: bytes) -> int | None:
+    """Lines of a text; None for what git takes for binary."""
+    if b"\0" in data[:8000]:
+        return None
+    return data.count(b"\n") + (bool(data) and not data.endswith(b"\n"))
+
+
+def period_start(seconds: int, period: str) -> datetime:
+    """Start of a period in UTC; a week begins on Monday."""
+    day = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)).replace(hour=0, minute=0, second=0)
+    if period == "week":
+        return day - timedelta(days=day.weekday())
+    if period == "day":
+        return day
+    month = {"year": 1, "quarter": (day.month - 1) // 3 * 3 + 1}.get(period, day.month)
+    return day.replace(month=month, day=1)
+
+
+def bus_factor(owned: Mapping[str, Counter[Person]]) -> Rows:
+    """Fewest people with more than half of the lines, lines, and people, for the whole and for each top folder."""
+    groups: dict[str, Counter[Person]] = defaultdict(Counter)
+    groups["/"] = Counter()
+    for path, lines in owned.items():
+        for person, count in lines.items():
+            if not is_bot(person):
+                groups["/"][person] += count
+                groups[folder(path)][person] += count
+    found = {}
+    for at, counts in groups.items():
+        whole, running, factor = sum(counts.values()), 0, 0
+        for _, count in counts.most_common():
+            running, factor = running + count, factor + 1
+            if 2 * running > whole:
+                break
+        found[at] = factor, whole, len(counts)
+    return found
