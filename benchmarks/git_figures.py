@@ -274,6 +274,19 @@ class Figures:
             for person, own in groups.items() if not is_bot(person)
         }  # fmt: skip
 
+    def spans(self) -> Rows:
+        """Commits, first and last second of each person who is no bot."""
+        return {person: (row[0], row[4], row[5]) for person, row in self.authors().items()}
+
+    def organization(self, domain: str) -> tuple[int, int, int, int]:
+        """People, commits, added and removed lines of addresses of a domain or one below it; no bots."""
+        people = {c.oid: self.person(c.author) for c in self.commits.values()}
+        own = [oid for oid, (name, email) in people.items() if not is_bot((name, email))
+               and f".{email.rpartition('@')[2].strip().rstrip('.').lower()}".endswith(f".{domain}")]  # fmt: skip
+        lines = self.lines_by_commit()
+        return (len({people[oid] for oid in own}), len(own), sum(lines[oid][0] for oid in own),
+                sum(lines[oid][1] for oid in own))  # fmt: skip
+
     def lines_by_commit(self) -> Mapping[str, tuple[int, int]]:
         """Added and removed lines of each commit."""
         sums: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
