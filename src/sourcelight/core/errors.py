@@ -122,6 +122,10 @@ class PatternError(SourcelightError, ValueError):
         self.reason = reason
 
 
+def _did_you_mean(names: Sequence[str]) -> str:
+    return f"; did you mean {', '.join(names)}?" if names else ""
+
+
 class RepositoryError(SourcelightError):
     """Base of faults of repositories."""
 
@@ -140,20 +144,25 @@ class NoRepositories(RepositoryError):
 
 
 class RepositoryNotFound(RepositoryError):
-    """Raised for a repository that is absent, or that the viewer may not see: the two can't be told apart."""
+    """Raised for a repository that is absent, or that the viewer may not see: the two can't be told apart.
 
-    def __init__(self, repository: str) -> None:
-        super().__init__(f"repository not found: {repository}")
+    `near` are visible names like it, best first.
+    """
+
+    def __init__(self, repository: str, near: Sequence[str] = ()) -> None:
+        super().__init__(f"repository not found: {repository}{_did_you_mean(near)}")
         self.repository = repository
+        self.near = tuple(near)
 
 
 class RevisionNotFound(RepositoryError):
-    """Raised when a revision names no commit of the repository."""
+    """Raised when a revision names no commit of the repository; `near` are branches and tags like it, best first."""
 
-    def __init__(self, repository: str, revision: str) -> None:
-        super().__init__(f"revision not found: {repository}@{revision}")
+    def __init__(self, repository: str, revision: str, near: Sequence[str] = ()) -> None:
+        super().__init__(f"revision not found: {repository}@{revision}{_did_you_mean(near)}")
         self.repository = repository
         self.revision = revision
+        self.near = tuple(near)
 
 
 class PathNotFound(RepositoryError):

@@ -20,6 +20,7 @@ from sourcelight.repos.discovery import Discovery, Found
 from sourcelight.repos.enclosing import enclosing_repository, holds_files
 from sourcelight.repos.entries import CatalogEntry
 from sourcelight.repos.naming import Memory, arrange
+from sourcelight.repos.near_names import near_names
 from sourcelight.repos.permissions import Viewer, visible
 from sourcelight.repos.place_memory import PlaceMemory
 from sourcelight.repos.policy import ServicePolicy
@@ -197,7 +198,9 @@ class Catalog:
         """
         repository = self._by_name.get(name)
         if repository is None or not (viewer or Viewer.owner()).may_see(repository):
-            raise RepositoryNotFound(name)
+            # Of visible names alone: a hidden repository must look like one that is absent.
+            seen = (repository.name for repository in self.visible(viewer or Viewer.owner()))
+            raise RepositoryNotFound(name, near_names(name, seen))
         return repository
 
     def visible(self, viewer: Viewer) -> tuple[Repository, ...]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from sourcelight.core.errors import RepositoryNotFound, RevisionNotFound
 from sourcelight.repos.disk import current_state
 from sourcelight.repos.handles import Unusable, open_handle
+from sourcelight.repos.near_names import near_names
 from sourcelight.repos.objects import MAX_FOLDER_BYTES
 from sourcelight.repos.raw_commits import parents_of, peeled
 from sourcelight.repos.repository import Repository
@@ -69,8 +72,21 @@ def resolve(repository: Repository, revision: str) -> str:
     else:
         commit = _lookup(handle, revision)
     if not commit:
-        raise RevisionNotFound(repository.name, revision or "HEAD")
+        near = near_names(revision, _names(handle)) if is_revision(revision) else ()
+        raise RevisionNotFound(repository.name, revision or "HEAD", near)
     return commit
+
+
+def _names(handle: pygit2.Repository) -> Iterator[str]:
+    """Short names of branches and tags, those known from `origin` included."""
+    import pygit2
+
+    with suppress(pygit2.GitError):
+        for raw in handle.raw_listall_references():
+            name = raw.decode("utf-8", "surrogateescape")
+            for prefix in ("refs/heads/", "refs/tags/", "refs/remotes/origin/"):
+                if name.startswith(prefix):
+                    yield name.removeprefix(prefix)
 
 
 def is_revision(text: str) -> bool:
