@@ -114,3 +114,26 @@ def test_an_interrupt_stops_a_long_statement(result: Any) -> None:
         sl.sql("select count(*) from range(100000000) a, range(100000000) b where a.range % 7 = b.range % 11", result)
     assert time.monotonic() - began < 5
     timer.join()
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("select * from matche", ["no table 'matche'", "did you mean 'matches'?", "tables: matches"]),
+        ("select reposiory from matches", ["no column 'reposiory'", "did you mean 'repository'?", "line_number"]),
+        ("select m.repo from matches m", ["no column 'repo'", "did you mean 'repository'?"]),
+        ("select repository, count(*) from matches", ["neither grouped nor aggregated", "GROUP BY"]),
+        ("select * fom matches", ["can't be read at 'matches'", "\nselect * fom matches\n             ^"]),
+        ("select sum(path) from matches", ["'sum' can't take VARCHAR", "CAST"]),
+        ("select * from '/etc/passwd.csv'", ["outside of its tables", "matches alone"]),
+    ],
+)
+def test_an_error_says_what_there_is_instead(query: str, words: list[str]) -> None:
+    frame = pd.DataFrame({"repository": ["a"], "path": ["x"], "line_number": [1]})
+    with pytest.raises(sl.CallError) as wrong:
+        sl.sql(query, frame)
+    message = str(wrong.value)
+    assert message.startswith("sql: ")
+    for word in words:
+        assert word in message
+    assert " Error: " not in message, "DuckDB's own words"

@@ -13,6 +13,7 @@ from typing import Any
 
 from sourcelight.core.errors import CallError, MissingExtra
 from sourcelight.display.frames.schema import columns_of, table_schema
+from sourcelight.display.frames.sql_errors import explained
 
 Frame = Any
 _SHUT: dict[str, Any] = {
@@ -83,9 +84,10 @@ def sql(query: str, result: Any = None, /, **tables: Any) -> Frame:
     try:
         found = _stoppable(connection, query)
         if found is None:
-            raise CallError("sql: the statement gives no table", call="sql")
+            raise CallError("sql: the statement returns no rows; ask with SELECT", call="sql")
     except duckdb.Error as exc:
-        raise CallError(f"sql: {exc}", call="sql", accepted=tuple(named)) from exc
+        message = explained(str(exc), query, {name: list(table.schema.names) for name, table in named.items()})
+        raise CallError(f"sql: {message}", call="sql", accepted=tuple(named)) from exc
     frame = _frame(found)
     frame.attrs = {**getattr(result, "attrs", {}), "sql": query[:2_000]}
     return frame

@@ -1,0 +1,93 @@
+"""Errors of DuckDB in the words of `sql`: what is wrong, what there is instead. Pure."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+
+_TABLE = re.compile(r"Table with name (\S+) does not exist")
+_COLUMN = re.compile(
+    r"Referenced (?:column|table) \"([^\"]+)\" not found|does not have a column named \"([^\"]+)\"|"
+    r"column \"([^\"]+)\" does not exist"
+)
+_FUNCTION = re.compile(r"(?:Scalar |Aggregate |Table )?Function with name (\S+) does not exist", re.IGNORECASE)
+_GROUP = re.compile(r"column \"([^\"]+)\" must appear in the GROUP BY clause")
+_SYNTAX = re.compile(r"syntax error at or near \"([^\"]*)\"|syntax error at end of input")
+_SHUT = re.compile(r"disabled by configuration|Permission Error|locked", re.IGNORECASE)
+_TYPES = re.compile(r"No function matches the given name and argument types '([^'(]+)\(([^']*)\)'")
+_KIND = re.compile(r"^[A-Z][A-Za-z ]* Error: ")
+_MAX_COLUMNS = 30
+
+
+def explained(  # noqa: PLR0911 - one for each kind of error
+    message: str, query: str, tables: Mapping[str, Sequence[str]]
+) -> str:
+    """Return what is wrong with a statement and what to write instead.
+
+    Parameters
+    ----------
+    message
+        What DuckDB says.
+    query
+        The statement.
+    tables
+        Columns of each table that the statement can read.
+    """
+    if found := _TABLE.search(message):
+        return f"there is no table {found[1]!r}{_near(found[1], list(tables))}; tables: {', '.join(tables)}"
+    if found := _GROUP.search(message):
+        name = found[1]
+        return f"column {name!r} is neither grouped nor aggregated; add it to GROUP BY, or write any_value({name})"
+    if found := _COLUMN.search(message):
+        name = next(group for group in found.groups() if group)
+        return f"there is no column {name!r}{_near(name, _columns(query, tables))}; {_listed(query, tables)}"
+    if found := _FUNCTION.search(message):
+        return f"DuckDB has no function {found[1]!r}{_suggested(message)}"
+    if found := _SYNTAX.search(message):
+        where = f"at {found[1]!r}" if found[1] else "at its end"
+        return f"the statement can't be read {where}{_marked(message)}"
+    if found := _TYPES.search(message):
+        return f"{found[1]!r} can't take {found[2].replace('_LITERAL', '')}; convert with CAST(… AS …)"
+    if _SHUT.search(message):
+        return f"the statement reads or changes something outside of its tables; it can read {', '.join(tables)} alone"
+    return _KIND.sub("", message.strip().partition("\n")[0])
+
+
+def _used(query: str, tables: Mapping[str, Sequence[str]]) -> list[str]:
+    """The tables that a statement names; all where it names none."""
+    words = set(re.findall(r"\w+", query.casefold()))
+    return [name for name in tables if name.casefold() in words] or list(tables)
+
+
+def _columns(query: str, tables: Mapping[str, Sequence[str]]) -> list[str]:
+    return list(dict.fromkeys(column for name in _used(query, tables) for column in tables[name]))
+
+
+def _listed(query: str, tables: Mapping[str, Sequence[str]]) -> str:
+    texts = []
+    for name in _used(query, tables):
+        columns = list(tables[name])
+        more = f" and {len(columns) - _MAX_COLUMNS} more" if len(columns) > _MAX_COLUMNS else ""
+        texts.append(f"columns of {name}: {', '.join(columns[:_MAX_COLUMNS])}{more}")
+    return "; ".join(texts)
+
+
+def _near(name: str, names: Sequence[str]) -> str:
+    near = [one for one in names if one.casefold().startswith(name.casefold())]
+    near = near or difflib.get_close_matches(name.casefold(), names, 1, 0.6)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _suggested(message: str) -> str:
+    found = re.search(r"Did you mean \"([^\"]+)\"", message)
+    return f"; did you mean {found[1]!r}?" if found else ""
+
+
+def _marked(message: str) -> str:
+    """The line of the statement with the mark below it, as DuckDB sets them."""
+    found = re.search(r"^LINE \d+: (.*)\n( *)\^", message, re.MULTILINE)
+    if found is None:
+        return ""
+    indent = max(len(found[2]) - (found.start(1) - found.start()), 0)
+    return f"\n{found[1]}\n{' ' * indent}^"
