@@ -160,6 +160,7 @@ async def aconnect(
     client_id: str = "",
     client_secret: str = "",
     scope: str = "",
+    check: bool = True,
     **options: Any,
 ) -> AsyncClient:
     """Connect to a service, for `await`; see `connect`."""
@@ -168,7 +169,10 @@ async def aconnect(
         options = {name: value for name, value in options.items() if name not in _SIGN_IN_OPTIONS}
     elif sign_in:
         return AsyncClient(await _signed_in(url, token, how, options))
-    return AsyncClient(_remote(url, token, bearer=bearer, **options))
+    backend = _remote(url, token, bearer=bearer, **options)
+    if check:
+        await backend.reach()
+    return AsyncClient(backend)
 
 
 def connect(
@@ -180,6 +184,7 @@ def connect(
     client_id: str = "",
     client_secret: str = "",
     scope: str = "",
+    check: bool = True,
     **options: Any,
 ) -> Client:
     """Connect to a service; with a token, nothing is sent before the first search or call.
@@ -201,6 +206,8 @@ def connect(
         what it signs in to its tools; `search` and its kin need a token, or a client with the scope ``user:all``.
     scope
         With `sign_in`: what to ask for; empty: ``mcp``, or with a `client_id` ``user:all``.
+    check
+        Open a connection and close it, so that a wrong address fails here. Nothing is checked behind a proxy.
     options
         Further ones of `sourcelight.backends.remote.RemoteBackend`, and with `sign_in` of
         `sourcelight.backends.remote.sign_in.SignInOptions`, such as ``timeout_s``.
@@ -209,6 +216,8 @@ def connect(
     ------
     ConfigurationError
         When there is no usable address.
+    ConnectFailed
+        With `check`, when no service listens at the address.
     SignInFailed
         When nobody signed in, or the service does not want it; `TransportError` when it can't be reached.
     """
@@ -217,7 +226,10 @@ def connect(
         options = {name: value for name, value in options.items() if name not in _SIGN_IN_OPTIONS}
     elif sign_in:
         return Client(call(_signed_in, url, token, how, options))
-    return Client(_remote(url, token, bearer=bearer, **options))
+    backend = _remote(url, token, bearer=bearer, **options)
+    if check:
+        call(backend.reach)
+    return Client(backend)
 
 
 async def afederate(
@@ -267,7 +279,7 @@ def federate(
     from sourcelight.client.federation.opening import federated
 
     def made(url: str, *, token: str | None) -> Client:
-        return connect(url, token)
+        return connect(url, token, check=False)  # a service that is away costs its own rows only
 
     async def close(clients: list[Client]) -> None:
         for client in clients:

@@ -14,6 +14,7 @@ from sourcelight.backends.remote.credentials import Credential, TokenCredential
 from sourcelight.backends.remote.crossing import in_chunks, may_cross_lines, portable, without_chunks
 from sourcelight.backends.remote.endpoint import Endpoint, Secret, secret_token
 from sourcelight.backends.remote.patience import Patience
+from sourcelight.backends.remote.reaching import reach
 from sourcelight.backends.remote.recording import tape
 from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
 from sourcelight.core.batches.answers import Answer, CallObserver
@@ -87,6 +88,10 @@ class RemoteBackend:
 
     def __repr__(self) -> str:
         return f"RemoteBackend({self.name!r})"
+
+    async def reach(self) -> None:
+        """Open a connection and close it, sending nothing; raises `ConnectFailed` where no service listens."""
+        await reach(self._endpoint, self._patience.connect_timeout_s)
 
     async def stream(self, request: SearchRequest) -> AsyncGenerator[Event, None]:
         """Yield the events of one search; closing the generator hangs up, which stops the search.

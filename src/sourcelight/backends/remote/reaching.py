@@ -1,0 +1,51 @@
+"""One connection that is opened and closed, so that a wrong address fails before the first search. Sends nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import urllib.request
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+from sourcelight.backends.remote.endpoint import Endpoint
+from sourcelight.backends.remote.recording import replaying
+from sourcelight.core.errors import ConnectFailed
+
+_PORTS = {"http": 80, "https": 443}
+
+
+async def reach(endpoint: Endpoint, timeout_s: float) -> None:
+    """Open a connection to a service and close it again; does nothing behind a proxy and in a replay.
+
+    Raises
+    ------
+    ConnectFailed
+        When nothing listens at the address within `timeout_s` seconds; says what to do.
+    """
+    parts = urlsplit(endpoint.url)
+    host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
+    if replaying() or endpoint.proxy or _has_proxy(parts.scheme, host):
+        return
+    try:
+        _, writer = await asyncio.wait_for(asyncio.open_connection(host, port), timeout_s)
+    except TimeoutError:
+        raise _failed(endpoint, f"no answer within {timeout_s:g} s") from None
+    except OSError as exc:
+        # asyncio words its own errors with addresses, and joins those of several addresses.
+        reason = os.strerror(exc.errno) if (exc.errno or 0) > 0 else exc.strerror or "no connection"
+        raise _failed(endpoint, reason) from None
+    writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()
+
+
+def _has_proxy(scheme: str, host: str) -> bool:
+    return scheme in urllib.request.getproxies() and not urllib.request.proxy_bypass(host)
+
+
+def _failed(endpoint: Endpoint, reason: str) -> ConnectFailed:
+    return ConnectFailed(
+        f"no service at {endpoint.url}: {reason}; check the address, or start a service there with 'sourcelight serve' "
+        "(check=False connects later)"
+    )
