@@ -391,7 +391,7 @@ class AsyncClient(Methods):
                 run.state.counted(sum(table["matches"].to_pylist()))
                 run.state.finish()
 
-        await watch(run.state, work(), progress)
+        await watch(run.state, work(), progress, client=self)
         return counter.table() if table is None else table
 
     async def search_many(
@@ -442,7 +442,7 @@ class AsyncClient(Methods):
         runs = {name: self._run(query, exhaustive=exhaustive, kept=True, **options) for name, query in named.items()}
         many = Many(runs, self._backend.name, at_once or (1 if self._backend.local else AT_ONCE))
         self._last = many
-        await watch(many.state, many.work(), progress)
+        await watch(many.state, many.work(), progress, client=self)
         return many.result()
 
     async def explain(
@@ -521,7 +521,7 @@ class AsyncClient(Methods):
                 raise
             state.finish(answer)
 
-        await watch(state, work(), progress, _SHOWN_AFTER_S)
+        await watch(state, work(), progress, _SHOWN_AFTER_S, client=self)
         if answer is None:
             raise Cancelled(f"{name} was stopped")
         self._known.learn(answer.table)
@@ -565,7 +565,7 @@ class AsyncClient(Methods):
             await take(event)
 
         try:
-            await watch(run.state, consume(run, noticed), progress)
+            await watch(run.state, consume(run, noticed), progress, client=self)
         finally:
             self._known.add("repository", run.facts)
             self._known.learn_filters(run.state.filters)

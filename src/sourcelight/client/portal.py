@@ -24,6 +24,8 @@ from typing import Any, Generic, Protocol, TypeVar
 import anyio
 from anyio.from_thread import BlockingPortal
 
+from sourcelight.display.notebook.cell_errors import short_in_cells
+
 T = TypeVar("T")
 SLICE_S = 0.1
 _UNWIND_AFTER_INTERRUPT_S = 0.15
@@ -251,14 +253,18 @@ def call(function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
             task.look()
     except KeyboardInterrupt:
         task.interrupt()
-        raise KeyboardInterrupt from None
+        raise short_in_cells(KeyboardInterrupt("interrupted")) from None
     except BaseException:
         task.cancel(_UNWIND_AFTER_INTERRUPT_S)
         raise
     task.board.finish()
     for warning in task.board.warnings:
         warnings.warn(warning, stacklevel=3)  # at the line that called the client
-    return task.result()
+    try:
+        return task.result()
+    except (ValueError, TypeError, OSError) as exc:  # arguments at fault; other errors are ours, and shown whole
+        short_in_cells(exc)
+        raise
 
 
 def iterate(generator: Callable[..., AsyncGenerator[T, None]], *args: Any, **kwargs: Any) -> Generator[T, None, None]:
@@ -292,7 +298,7 @@ def iterate(generator: Callable[..., AsyncGenerator[T, None]], *args: Any, **kwa
                 task.look()
     except KeyboardInterrupt:
         task.interrupt()
-        raise KeyboardInterrupt from None
+        raise short_in_cells(KeyboardInterrupt("interrupted")) from None
     except BaseException:
         task.cancel(_UNWIND_AFTER_BREAK_S)
         task.board.finish()

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from sourcelight.client.interrupts import interrupted_text
 from sourcelight.client.portal import call, iterate
 
 P = ParamSpec("P")
@@ -20,7 +21,11 @@ def blocking(method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> C
 
     @wraps(method)
     def twin(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return call(method, self._client, *args, **kwargs)
+        try:
+            return call(method, self._client, *args, **kwargs)
+        except KeyboardInterrupt as exc:
+            exc.args = (interrupted_text(self, method.__name__),)
+            raise
 
     return twin
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
+from sourcelight.client.interrupts import note_interrupt
 from sourcelight.client.painting import painting
 from sourcelight.client.portal import current_board
 from sourcelight.display.notebook import ProgressChoice
@@ -13,7 +14,12 @@ from sourcelight.display.notebook.painter import Watched
 
 
 async def watch(
-    state: Watched, work: Coroutine[Any, Any, None], progress: ProgressChoice, after_s: float = 0.0
+    state: Watched,
+    work: Coroutine[Any, Any, None],
+    progress: ProgressChoice,
+    after_s: float = 0.0,
+    *,
+    client: Any,
 ) -> None:
     """Await work under a painter; a Stop button, where there is one, ends it without an error.
 
@@ -27,6 +33,8 @@ async def watch(
         As in `AsyncClient.search`.
     after_s
         Seconds for which nothing is drawn.
+    client
+        Who asks: an interrupt names its attribute that has the rows so far.
     """
     if current_board() is not None:
         async with painting(state, progress, after_s=after_s):
@@ -44,9 +52,10 @@ async def watch(
     async with painting(state, progress, stop, after_s):
         try:
             await task
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as exc:
             state.interrupt()
             current = asyncio.current_task()
             if not stopped or (current is not None and current.cancelling()):
                 task.cancel()
+                note_interrupt(exc, client, state)
                 raise

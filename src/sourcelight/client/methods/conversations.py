@@ -128,7 +128,7 @@ class ConversationMethods:
             state.finish(_counted(facts, answer))
 
         try:
-            await watch(state, work(), progress, 0.3)
+            await watch(state, work(), progress, 0.3, client=self)
         except TransportError as fault:
             found = None if kept is None else kept.newest()
             if found is None or facts:
@@ -180,7 +180,7 @@ class ConversationMethods:
             facts.update(conversation_facts(answer))
             state.finish(answer)
 
-        await watch(state, work(), progress, 0.5)
+        await watch(state, work(), progress, 0.5, client=self)
         if "read_token" not in facts or not facts["read_token"]:
             facts["read_token"] = identifier if not facts.get("url") else ""
         found = {"status": "interrupted", "title": "", "questions": ()} | facts

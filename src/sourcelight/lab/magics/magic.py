@@ -16,6 +16,7 @@ from sourcelight.client import Client, DeepSearchAnswer, SearchResult
 from sourcelight.core.errors import CallError, NoClient, QueryError
 from sourcelight.core.query import PATTERN_TYPES
 from sourcelight.core.query.narrowing import conjoined_text
+from sourcelight.display.notebook.cell_errors import whole_in_cells
 from sourcelight.lab.magics.choosing import Chosen
 from sourcelight.lab.magics.options import Line, Option, replaced, split, table
 
@@ -26,6 +27,7 @@ _VAR = Option("var", "", "name", "replace {name} by the variable's value; may st
 _ROWS = Option("rows", "n", "number", "show so many rows")
 _TIMEOUT = Option("timeout", "", "seconds", "stop searching after so long")
 _EXHAUSTIVE = Option("exhaustive", "", "", "ask for everything, of a service that caps its answers too")
+_TB = Option("tb", "", "", "show the whole traceback of an error")
 _EXPLORE = Option("explore", "", "", "show an explorer of all rows")
 SEARCH = (
     _OUT,
@@ -38,6 +40,7 @@ SEARCH = (
     _TIMEOUT,
     _EXHAUSTIVE,
     _VAR,
+    _TB,
 )
 COMMITS = (
     _OUT,
@@ -49,6 +52,7 @@ COMMITS = (
     _TIMEOUT,
     _EXHAUSTIVE,
     _VAR,
+    _TB,
 )
 ASK = (
     _OUT,
@@ -57,6 +61,7 @@ ASK = (
     Option("more", "", "", "go on with the conversation of the last answer"),
     _TIMEOUT,
     _VAR,
+    _TB,
 )
 OPEN = (_OUT, Option("worktree", "", "", "search work trees as they are on disk, in place of HEAD"))
 CONNECT = (
@@ -198,11 +203,17 @@ class SourcelightMagics(Magics):  # type: ignore[misc]  # IPython's base ships n
         cell: str | None,
         answer: Callable[[Client, str, Line], Any],
     ) -> Any:
+        whole = False
         try:
             said, text = self._understood(magic, options, line, cell)
+            whole = "tb" in said
             found = answer(self.chosen.client(said.last("client")), text, said)
-        except (CallError, NoClient, QueryError) as fault:
-            raise UsageError(str(fault)) from None
+        except Exception as fault:
+            if whole:
+                raise whole_in_cells(fault)  # noqa: B904 - the same exception
+            if not isinstance(fault, CallError | NoClient | QueryError):
+                raise
+            raise UsageError("\n".join([*getattr(fault, "__notes__", ()), str(fault)])) from None
         name = said.last("out")
         if name is not None:
             # What is kept of an explorer is the answer that it shows.

@@ -1,0 +1,106 @@
+"""Errors in a cell: the message first and last, the reader's own lines between, frames of this package hidden.
+
+IPython asks an exception itself for its lines (``_render_traceback_``), so nothing has to be loaded. Plain Python shows
+tracebacks as ever.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sourcelight.core.errors import SourcelightError
+from sourcelight.core.markup import one_line, visible
+
+_PACKAGE = os.fspath(Path(__file__).parents[2]) + os.sep
+_FIRST_CHARS = 200
+_MAX_CHARS = 4_000
+_MAX_FRAMES = 5
+_FULL_MODES = frozenset({"Verbose", "Docs"})
+_RED, _GREEN, _PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[39m"
+_WHOLE = "_sourcelight_whole_traceback"
+E = TypeVar("E", bound=BaseException)
+
+
+def short_in_cells(exc: E) -> E:
+    """Have IPython show an exception of another kind as it shows those of this package; give it back."""
+    # Without a reference to the exception, which would be a cycle that keeps its frames: IPython notes the last one.
+    exc._render_traceback_ = _last_error_lines  # type: ignore[attr-defined]
+    return exc
+
+
+def whole_in_cells(exc: E) -> E:
+    """Have IPython show the whole traceback of an exception; give it back."""
+    setattr(exc, _WHOLE, True)
+    return exc
+
+
+def error_lines(exc: BaseException) -> list[str]:
+    """Lines that IPython prints for an exception; the whole traceback under ``%xmode Verbose`` and ``%tb Verbose``."""
+    shell = current_shell()
+    mode = str(getattr(getattr(shell, "InteractiveTB", None), "mode", ""))
+    if mode in _FULL_MODES or getattr(exc, _WHOLE, False):
+        lines: list[str] = shell.InteractiveTB.structured_traceback(type(exc), exc, exc.__traceback__)
+        return lines
+    red, green, plain = (_RED, _GREEN, _PLAIN) if _is_colored(shell) else ("", "", "")
+    name = f"{red}{type(exc).__name__}{plain}"
+    message = visible(str(exc))[:_MAX_CHARS]
+    notes = [visible(str(note))[:_MAX_CHARS] for note in getattr(exc, "__notes__", ())]
+    last = f"{name}: {message}" if message else name
+    if mode == "Minimal":
+        return [last, *notes]
+    calls = list(_calls(exc, shell, green, plain))
+    first = f"{name}: {one_line(message.partition(chr(10))[0], _FIRST_CHARS)}" if message else name
+    return [first, "", *calls, *notes, "(%tb Verbose shows all frames)", last] if calls else [*notes, last]
+
+
+def current_shell() -> Any:
+    """The running IPython shell; None outside of one."""
+    ipython = sys.modules.get("IPython")
+    return ipython.get_ipython() if ipython is not None else None
+
+
+def variable_of(value: object) -> str:
+    """Name of the reader's variable that holds `value`; empty for none."""
+    names = getattr(current_shell(), "user_ns", {})
+    return next((n for n, one in list(names.items()) if one is value and n.isidentifier() and n[0] != "_"), "")
+
+
+def _calls(exc: BaseException, shell: Any, green: str, plain: str) -> Iterator[str]:
+    """The frames outside of this package that led into it, each with its line; the last five."""
+    frames = []
+    for frame, number in traceback.walk_tb(exc.__traceback__):
+        file = frame.f_code.co_filename
+        if file.startswith(_PACKAGE):
+            break
+        if f"{os.sep}IPython{os.sep}" not in file:
+            frames.append((file, number, frame.f_code.co_name))
+    for file, number, function in frames[-_MAX_FRAMES:]:
+        where = _cell_name(shell, file) or f"{file} in {function}"
+        yield f"{where}, line {number}"
+        line = linecache.getline(file, number).strip()
+        if line:
+            yield f"{green}----> {number}{plain} {visible(line)}"
+
+
+def _cell_name(shell: Any, file: str) -> str:
+    """The name of a cell's code, such as ``Cell In[3]``; empty for a file."""
+    named = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)(file)
+    return " ".join(named) if named else ""
+
+
+def _is_colored(shell: Any) -> bool:
+    return str(getattr(shell, "colors", "nocolor")).lower() != "nocolor"
+
+
+def _last_error_lines() -> list[str]:
+    exc = getattr(sys, "last_value", None) or sys.exc_info()[1]
+    return error_lines(exc) if isinstance(exc, BaseException) else []
+
+
+SourcelightError._render_traceback_ = error_lines  # type: ignore[attr-defined]
