@@ -310,7 +310,8 @@ def change_rows(changes: list[FileChange]) -> Counter[Any]:
     """Changes as rows."""
     rows: Counter[Any] = Counter()
     for change in changes:
-        sides = [line.side for line in change.lines]
+        # A file that becomes a link is two patches; where one is of a binary file, git has no numbers.
+        sides = [] if change.binary else [line.side for line in change.lines]
         rows[
             change.path.decode(errors="replace"), change.old_path.decode(errors="replace"), STATUS[change.status],
             change.score, sides.count("added"), sides.count("removed"), change.binary,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -117,7 +118,23 @@ def changes_of(folder: Path, *commits: str) -> list[FileChange]:
     for change, (lines, binary) in zip(counted, patches, strict=True):
         change.lines += lines
         change.binary |= binary
+    if any(len(set(change.objects)) == 1 for change in changes):  # no patch says what they are
+        cells = bare_git(folder, *OPTIONS, *base, "--numstat", "-z", *commits).split(b"\0")[:-1]
+        binaries = {path for cell, path in _numbers(cells) if cell.startswith(b"-\t")}
+        for change in changes:
+            change.binary |= change.path in binaries
     return changes
+
+
+def _numbers(cells: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """The numbers and the new name of each file of ``--numstat -z``."""
+    rest = iter(cells)
+    for cell in rest:
+        path = cell.split(b"\t", 2)[2]
+        if not path:
+            next(rest)
+            path = next(rest)
+        yield cell, path
 
 
 def _patches(out: bytes) -> list[tuple[list[Line], bool]]:
