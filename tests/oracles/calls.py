@@ -210,7 +210,7 @@ def people(epoch: Epoch, rng: Random) -> Outcome:
         for at, more in enumerate((1, int(commit.is_merge), changed.count("added"), changed.count("removed"))):
             counted[at] += more
     want.update((*person, *counted) for person, counted in sums.items())
-    frame = epoch.client.contributors(made.name)
+    frame = epoch.client.contributors(made.name, join_addresses=False)
     columns = ("author", "author_email", "commits", "merges", "additions", "deletions")
     return compared(f"contributors({made.name!r})", want, Counter(zip(*(frame[name] for name in columns), strict=True)))
 
@@ -238,7 +238,7 @@ def owners(epoch: Epoch, rng: Random) -> Outcome:
     documents = next(c.documents for c in epoch.reader.commits if c.repository == made.name and not c.revision)
     shown_as = Counter(document.shown for document in documents)
     asked = [d for d in documents if d.searchable and len(d.data) < 20_000 and shown_as[d.shown] == 1]
-    frame = epoch.client.ownership(made.name, by="file", exact=True)
+    frame = epoch.client.ownership(made.name, by="file", exact=True, join_addresses=False)
     exact = set(frame.loc[frame["exact"], "path"].astype(str))
     names = ("path", "author", "author_email", "lines")
     got: Counter[Any] = Counter()
