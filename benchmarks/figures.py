@@ -106,7 +106,8 @@ def analyses(code: sl.Client, name: str, git: GitHistory, found: Comparison) -> 
     frame = code.contributors(name, join_addresses=False, progress=False)
     found.rows("contributors, not joined", apart.contributors(), seconds(table(frame, PERSON, COUNTS), 6, 7))
     frame = frame[frame["commits"] > 0]
-    shortlog = dict(reversed(line.strip().split("\t")) for line in git.text("shortlog", "-sne", "HEAD").splitlines())
+    rows = (line.strip().partition("\t") for line in git.text("shortlog", "-sne", "HEAD").splitlines())
+    shortlog = {person: count for count, _, person in rows}
     ours = {f"{row.author} <{row.author_email}>": str(row.commits) for row in frame.itertuples()}
     found.rows("contributors, not joined, and git shortlog -sne", shortlog, ours)
     frame = code.contributors(name, by="year", file_kinds=WRITTEN, progress=False)
@@ -125,7 +126,9 @@ def analyses(code: sl.Client, name: str, git: GitHistory, found: Comparison) -> 
     frame = code.churn(name, by="directory", depth=2, file_kinds=WRITTEN, progress=False)
     found.rows("churn by directory, two deep, source alone", truth.churn(lambda c: folder(c.path, 2), WRITTEN),
                table(frame, ("directory",), CHURN))  # fmt: skip
-    names = ("commits", "authors", "additions", "deletions", "lines", "score", "first_date", "last_date")
+    names: tuple[str, ...] = (
+        "commits", "authors", "additions", "deletions", "lines", "score", "first_date", "last_date",
+    )  # fmt: skip
     found.rows(
         "hotspots", truth.hotspots(), seconds(table(code.hotspots(name, progress=False), ("path",), names), 6, 7)
     )
@@ -157,14 +160,13 @@ def ownership(
     )
     found.value("ownership, rows that are not proven", 0, int((~chosen["exact"]).sum()))
     if step == 1:
-        for question, ask, key in (
-            ("total", {}, lambda _: "/"), ("directory", {"by": "directory"}, folder),
-        ):  # fmt: skip
+        keys: tuple[tuple[str, Callable[[str], str]], ...] = (("total", lambda _: "/"), ("directory", folder))
+        for question, key in keys:
             sums: Counter[Any] = Counter()
             for path, lines in owned.items():
                 for person, count in lines.items():
                     sums[key(path), *person] += count
-            frame = code.ownership(name, exact=True, progress=False, **ask)
+            frame = code.ownership(name, by=question, exact=True, progress=False)
             found.rows(f"ownership by {question}", dict(sums), table(frame, ("path", *PERSON), ("lines",)))
         ours = table(code.bus_factor(name, exact=True, progress=False), ("path",), ("bus_factor", "lines", "authors"))
         found.rows("bus_factor", bus_factor(owned), ours)
@@ -254,7 +256,11 @@ def contributor_report(
     folders = {f"{line}/" for oid in (*list(truth.commits)[:1], *list(truth.commits)[-1:])
                for line in git.text("ls-tree", "-d", "--name-only", oid).splitlines()}  # fmt: skip
     shown = set(report.tables["directories"]["directory"].astype(str)) if "directories" in report.tables else set()
-    never = {name for name in shown - folders - {"/*"} if not git.git("log", "-1", "--format=%H", "HEAD", "--", name)}
+    never = {
+        name
+        for name in shown - folders - {"/*"}
+        if not git.git("log", "-1", "--full-history", "--format=%H", "HEAD", "--", name)
+    }
     found.value("contributor report: directories that never were", set(), never)
 
 

@@ -195,3 +195,19 @@ def test_nothing_that_the_repository_configures_is_run(tmp_path: Path) -> None:
         repo.git("config", key, f"touch {mark};")
     assert b"+2" in text_of(compare(opened(repo), base, head))
     assert not os.path.lexists(mark)
+
+
+@pytest.mark.parametrize("most", [0, 300])
+def test_a_binary_file_is_one_when_it_is_renamed_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(module, "PAGE_FILES", most)
+    repo = RepositoryBuilder(tmp_path / "repo")
+    base = repo.commit({"image.bin": b"\0\1\2" * 50, "text.md": f"words {most}\n"})
+    repo.git("mv", "image.bin", "picture.bin")
+    repo.git("mv", "text.md", "prose.md")
+    head = repo.commit()
+    told = repo.git("diff", "-M", "--numstat", base, head).splitlines()
+    want = {line.partition("=> ")[2] for line in told if line.startswith("-")}
+    assert {diff.change.path.decode() for diff in compare(opened(repo), base, head).whole() if diff.binary} == want
+    assert want == {"picture.bin"}

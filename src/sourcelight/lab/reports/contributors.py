@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from sourcelight.core.errors import CallError, SourcelightError
@@ -369,12 +370,8 @@ def _owned(code: Client, stages: Stages, names: list[str], which: _Which, notice
     for name in names:
         before = len(notices)
         try:
-            owned = offered(
-                lambda name=name: stages.ask("ownership", code.ownership, name, **options), "ownership", notices
-            )  # type: ignore[misc]
-            factor = offered(
-                lambda name=name: stages.ask("ownership", code.bus_factor, name, **options), "bus factor", notices
-            )  # type: ignore[misc]
+            owned = offered(partial(stages.ask, "ownership", code.ownership, name, **options), "ownership", notices)
+            factor = offered(partial(stages.ask, "ownership", code.bus_factor, name, **options), "bus factor", notices)
         except SourcelightError as fault:
             notices.append(f"Ownership of {name} could not be worked out: {fault}")
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from sourcelight.core.batches import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError, RepositoryNotFound, RevisionNotFound
 from sourcelight.engines.history.commands import MAX_BLOB_BYTES
 from sourcelight.engines.history.compare.changes import FileChange, TooManyChanges, list_changes
-from sourcelight.engines.history.compare.patches import FileDiff, make_patch
+from sourcelight.engines.history.compare.patches import FileDiff, is_binary_unchanged, make_patch
 from sourcelight.engines.history.compare.whole import stream_patches
 from sourcelight.repos import ObjectReader, Repository
 from sourcelight.repos.handles import Unusable, open_handle
@@ -121,10 +121,14 @@ class Comparison:
     def _some(self, changes: Sequence[FileChange], cancellation: Cancellation | None) -> Iterator[FileDiff]:
         """Diffs of the first files, of many by one git process."""
         done = 0
+        handle: pygit2.Repository | None = None
         if len(changes) > PAGE_FILES and len(self._entry.known) < len(changes):
             patches = stream_patches(self.repository.git_dir, *self._entry.trees, changes, cancellation=cancellation)
             try:
                 for found in patches:
+                    if found.change.object_id == found.change.old_object_id:
+                        handle = handle or _open(self.repository)
+                        found = replace(found, binary=is_binary_unchanged(handle, found.change))  # noqa: PLW2901 - the same, known better
                     self._keep(found)
                     yield found
                     done += 1

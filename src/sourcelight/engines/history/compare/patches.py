@@ -13,6 +13,7 @@ from sourcelight.engines.history.compare.changes import NO_MODE, SUBMODULE, File
 if TYPE_CHECKING:
     import pygit2
 
+_BINARY_BYTES = 8000  # git looks for a NUL among so many
 _HUNK = re.compile(rb"^@@ -", re.MULTILINE)
 _HUNK_END = re.compile(rb"^(@@ -[^\n]*?)[ \t\r\f\v]+$", re.MULTILINE)
 
@@ -71,7 +72,7 @@ def _one(handle: pygit2.Repository, change: FileChange) -> FileDiff:
 
     top = header(change)
     if change.object_id == change.old_object_id:
-        return FileDiff(change, 0, 0, binary=False, patch=top)
+        return FileDiff(change, 0, 0, binary=is_binary_unchanged(handle, change), patch=top)
     try:
         if _is_large(handle, change):
             return FileDiff(change, 0, 0, binary=True, patch=top + binary_line(change))
@@ -86,6 +87,20 @@ def _one(handle: pygit2.Repository, change: FileChange) -> FileDiff:
     hunk = _HUNK.search(text)
     body = b"" if hunk is None else names(change) + _HUNK_END.sub(rb"\1", text[hunk.start() :])
     return FileDiff(change, additions, deletions, binary=False, patch=top + body)
+
+
+def is_binary_unchanged(handle: pygit2.Repository, change: FileChange) -> bool:
+    """Whether git takes a file for binary whose content did not change (a rename, a new mode): no patch says it."""
+    import pygit2
+
+    if change.object_id != change.old_object_id or change.mode in {NO_MODE, SUBMODULE}:
+        return False
+    try:
+        if _is_large(handle, change):
+            return True
+        return b"\0" in handle.odb.read(pygit2.Oid(hex=change.object_id))[1][:_BINARY_BYTES]
+    except (KeyError, ValueError, pygit2.GitError):
+        return False
 
 
 def _is_large(handle: pygit2.Repository, change: FileChange) -> bool:

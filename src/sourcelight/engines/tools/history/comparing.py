@@ -247,7 +247,8 @@ def _of_page(comparison: Comparison, history: History, number: int, context: Cal
         for change in comparison.changes:
             contents = [name for name in (change.object_id, change.old_object_id) if name.strip("0")]
             size = sum(reader.size(bytes.fromhex(name)) or 0 for name in contents)
-            if room > 0 and size <= _MOST_SOURCE:
+            unchanged = change.object_id == change.old_object_id  # its patch is a header alone
+            if unchanged or (room > 0 and size <= _MOST_SOURCE):
                 (diff,) = comparison.diffs([change], context.cancellation)
                 room -= len(diff.patch or b"")
                 yield diff
