@@ -110,7 +110,7 @@ def _table(client: Client, query: str, asked: Asked) -> int:
     from sourcelight.core.batches import MatchBatch
     from sourcelight.display.notebook.state import SearchState
 
-    state = SearchState(query)
+    state = SearchState(query, pattern_type=asked.pattern_type)
     with _opened(asked.output) as file:
         printer = MatchPrinter(file, colour=not asked.output and wants_colour(sys.stdout))
         # Where matches are read as they come, a status line would stand in their way.

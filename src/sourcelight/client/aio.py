@@ -26,7 +26,8 @@ from sourcelight.client.run import Run
 from sourcelight.client.steps import consume, settled, unbroken
 from sourcelight.client.watching import watch
 from sourcelight.core.batches import MATCHES, SERVICE, Event, MatchBatch
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.answers import REPOSITORIES_COUNTED, Answer
+from sourcelight.core.completeness import Status, call_status
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.wire.limits import CLIENT_MATCHES
 from sourcelight.core.wire.request import SearchRequest
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 _COUNTABLE = tuple(c.name for c in MATCHES if c.shown and c.type in {"dict8", "dict32", "string", "int32"})
 _SHOWN_AFTER_S = 0.5  # most calls are over sooner, and a bar below each cell would say nothing
-_PAGING = frozenset({"limit", "first", "count"})
+_PAGING = ("limit", "first", "count")
 
 
 class AsyncClient(Methods):
@@ -314,7 +315,7 @@ class AsyncClient(Methods):
         try:
             await self._drive(run, write, progress)
         finally:
-            end = writer.finish if run.state.status in {"complete", "limited"} else writer.keep_partial
+            end = writer.finish if run.state.status in {"complete", "partial", "limited"} else writer.keep_partial
             if run.state.phase == "failed" and not writer.rows:
                 writer.discard()
                 path = ""
@@ -362,7 +363,7 @@ class AsyncClient(Methods):
         text = everything(str(query), pattern_type)
         run = self._run(text, exhaustive=exhaustive, pattern_type=pattern_type, timeout_s=timeout_s)
         table = await self._count(run, columns, progress)
-        if run.state.status != "complete":
+        if run.state.status not in {"complete", "partial"}:
             warn(IncompleteCount("; ".join(run.state.reasons)))
         if by is None:
             return sum(table["matches"].to_pylist())
@@ -388,7 +389,8 @@ class AsyncClient(Methods):
             if table is None:
                 await consume(run, add)
             else:
-                run.state.counted(sum(table["matches"].to_pylist()))
+                told = (table.schema.metadata or {}).get(REPOSITORIES_COUNTED)
+                run.state.counted(sum(table["matches"].to_pylist()), None if told is None else int(told))
                 run.state.finish()
 
         await watch(run.state, work(), progress, client=self)
@@ -519,22 +521,24 @@ class AsyncClient(Methods):
             except Exception as exc:
                 state.fail(str(exc))
                 raise
-            state.finish(answer)
+            state.finish(answer, _status(answer, given))
 
         await watch(state, work(), progress, _SHOWN_AFTER_S, client=self)
         if answer is None:
             raise Cancelled(f"{name} was stopped")
         self._known.learn(answer.table)
-        if not answer.complete and not _PAGING & given.keys():
+        status = _status(answer, given)
+        if status == "limited":
             warn(IncompleteAnswer(f"{name}: {'; '.join(answer.notices) or 'there is more than was given'}"), 4)
         told = provenance(
             self._backend,
-            status="complete" if answer.complete else "limited",
+            status=status,
             reasons=() if answer.complete else answer.notices,
             asked_at=asked_at,
             duration_s=state.elapsed_s,
         )
-        frame: DataFrame = answer_frame(answer, {"call": name, "query": asked_for(name, given), **told})
+        facts = {"call": name, "query": asked_for(name, given), **told}
+        frame: DataFrame = answer_frame(answer, facts, status=status)
         self._last_frame = frame
         return frame
 
@@ -569,6 +573,12 @@ class AsyncClient(Methods):
         finally:
             self._known.add("repository", run.facts)
             self._known.learn_filters(run.state.filters)
+
+
+def _status(answer: Answer, given: Mapping[str, Any]) -> Status:
+    """What an answer comes to: a part that was asked for is no limit."""
+    asked = [given[key] for key in _PAGING if isinstance(given.get(key), int)]
+    return call_status(complete=answer.complete, rows=answer.table.num_rows, asked=min(asked, default=None))
 
 
 def _called(name: str, arguments: Mapping[str, Any]) -> str:

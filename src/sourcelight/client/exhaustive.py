@@ -15,13 +15,13 @@ from sourcelight.client.backend import Backend, Forwarding
 from sourcelight.client.parts import Part, finds_names, seen_in
 from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
 from sourcelight.core.batches.schema import conform
+from sourcelight.core.completeness import faults, limits
 from sourcelight.core.errors import QueryError, SourcelightError, StreamBroken
 from sourcelight.core.query import And, Filter, Node, Predicate, Query, parse
 from sourcelight.core.query.build import Expression
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, Skipped
 from sourcelight.core.wire.events import Filter as Suggestion
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.display.frames.status import faults, limits
 
 MOST_REQUESTS = 1000
 AT_ONCE = 4

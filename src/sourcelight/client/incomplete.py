@@ -1,10 +1,9 @@
-"""Warnings of answers that are not all there is."""
+"""Warnings of answers that are not all there is: each once a cell in a notebook, as Python's filters say elsewhere."""
 
 from __future__ import annotations
 
-import warnings
-
 from sourcelight.client.portal import current_board
+from sourcelight.client.warned import show
 
 
 class IncompleteCount(UserWarning):
@@ -21,4 +20,4 @@ def warn(warning: Warning, stacklevel: int = 3) -> None:
     if board is not None:
         board.warnings.append(warning)
     else:
-        warnings.warn(warning, stacklevel=stacklevel)
+        show(warning, stacklevel=stacklevel + 1)

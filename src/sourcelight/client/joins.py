@@ -164,7 +164,7 @@ async def drawn(
             state.interrupt()
             raise
         notices = tuple(made.attrs.get("notices", ()))
-        state.end(len(made), notices, complete=not notices)
+        state.end(len(made), notices, status="limited" if notices else "complete")
     return made
 
 

@@ -12,7 +12,6 @@ import atexit
 import os
 import threading
 import time
-import warnings
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from concurrent.futures import CancelledError, Future
@@ -24,6 +23,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import anyio
 from anyio.from_thread import BlockingPortal
 
+from sourcelight.client.warned import show
 from sourcelight.display.notebook.cell_errors import short_in_cells
 
 T = TypeVar("T")
@@ -259,7 +259,7 @@ def call(function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
         raise
     task.board.finish()
     for warning in task.board.warnings:
-        warnings.warn(warning, stacklevel=3)  # at the line that called the client
+        show(warning, stacklevel=3)  # at the line that called the client
     try:
         return task.result()
     except (ValueError, TypeError, OSError) as exc:  # arguments at fault; other errors are ours, and shown whole

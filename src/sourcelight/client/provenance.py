@@ -112,7 +112,7 @@ def provenance(
         "client": mark_of(backend),
         "status": status,
         "reasons": "; ".join(reasons)[:_LONGEST],
-        "limit_hit": status == "limited",
+        "limit_hit": status in {"limited", "partial"},
         "asked_at": asked_at or now(),
         **lasted,
         "version": __version__,

@@ -14,12 +14,12 @@ from sourcelight.client.backend import Backend
 from sourcelight.client.portal import call
 from sourcelight.client.provenance import now, provenance
 from sourcelight.core.batches import MATCHES, SERVICE, Column, RepositoryFacts, ServiceState
+from sourcelight.core.completeness import Status
 from sourcelight.core.errors import UnsupportedCall
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.display.frames import columns_of
 from sourcelight.display.frames import facts as frames
 from sourcelight.display.frames.spans import explode
-from sourcelight.display.frames.status import Status
 from sourcelight.display.frames.tables import matches_table, to_pandas, to_polars
 from sourcelight.display.frames.writers import MatchWriter
 from sourcelight.display.notebook import ProgressChoice, SearchState

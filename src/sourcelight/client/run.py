@@ -33,7 +33,7 @@ class Run:
     def __init__(self, backend: Backend, request: SearchRequest) -> None:
         self.backend = backend
         self.request = request
-        self.state = SearchState(request.query)
+        self.state = SearchState(request.query, pattern_type=request.effective_pattern_type, display=request.display)
         self.asked_at = now()
         self.batches: list[Any] = []
         self.facts: dict[str, RepositoryFacts] = {}

@@ -150,6 +150,7 @@ class ClusterSearch(Search):
         for outcome, own in told:
             excluded |= own & set(outcome.excluded)
             self.name_only |= _of(outcome.name_only, own)
+            self.missing |= {name: tuple(named) for name, named in _of(outcome.missing, own).items()}
             labelled = {k: v for k, v in outcome.unsearchable.items() if _repository_of(k, own) in own}
             scoper.unsearchable |= labelled
             scoper.invalid |= outcome.invalid
@@ -186,7 +187,7 @@ class ClusterSearch(Search):
         yield from missing(skipped, self.tally.repositories)
         yield from left_out.not_indexed(self._problems())
         yield from self._left_out_everywhere(scoper)
-        yield from left_out.named_only(self.name_only)
+        yield from left_out.named_only(self.name_only, self.missing)
 
     def _problems(self) -> dict[str, str]:
         """Repositories that the query names and whose last build failed, and why.

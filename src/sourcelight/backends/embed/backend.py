@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.backends.embed.homes import data_home, index_folder
 from sourcelight.core.batches import Cancellation, Event, RepositoryFacts
-from sourcelight.core.batches.answers import Answer, CallObserver
+from sourcelight.core.batches.answers import REPOSITORIES_COUNTED, Answer, CallObserver
 from sourcelight.core.batches.unmade import UnmadeBatch
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine import Engine, Limits
@@ -171,8 +171,16 @@ class EmbeddedBackend:
         if len(columns) != len(by):
             return None
         cancellation = Cancellation()
-        table = await self._work(lambda: self.engine.count(request, columns, self.viewer, cancellation), cancellation)
-        return None if table is None else table.select([*by, "matches", "files"])
+        grouped = list(dict.fromkeys(["repository", *columns]))
+        table = await self._work(lambda: self.engine.count(request, grouped, self.viewer, cancellation), cancellation)
+        if table is None:
+            return None
+        repositories = len(table.column("repository").unique())
+        if "repository" not in by and len(table):
+            sums = table.group_by(list(by), use_threads=False).aggregate([("matches", "sum"), ("files", "sum")])
+            table = sums.select([*by, "matches_sum", "files_sum"]).rename_columns([*by, "matches", "files"])
+        table = table.select([*by, "matches", "files"])
+        return table.replace_schema_metadata({REPOSITORIES_COUNTED: str(repositories).encode()})
 
     async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:
         """What a query means over the repositories that the viewer may see."""

@@ -32,6 +32,10 @@ class Answer:
     notices: tuple[str, ...] = ()
 
 
+REPOSITORIES_COUNTED = b"repositories"
+"""In the metadata of a table of counts: how many repositories have matches, whatever was counted by."""
+
+
 @dataclass(frozen=True, slots=True)
 class CallProgress:
     """How far a call has come: `done` of `total` units (0: not known) of `stage`, such as "reading history".

@@ -15,18 +15,6 @@ from sourcelight.core.batches.tables import TABLES
 
 _PLACE = ("repository", "revision", "commit", "path")
 Places = NDArray[np.int64]
-# What an answer is whole without: the reader asked for none of it.
-NOT_LIMITING = frozenset(
-    {
-        "worktree-changes",
-        "objects-replaced",
-        "document-binary",
-        "document-too-large",
-        "repository-fork",
-        "excluded-archive",
-        "repository-empty",
-    }
-)
 
 
 def found_schema() -> Any:

@@ -8,15 +8,16 @@ from typing import Any
 from sourcelight.core.batches.answers import Answer
 from sourcelight.core.batches.schema import SERVICE
 from sourcelight.core.batches.tables import TABLES
+from sourcelight.core.completeness import Status, call_status
 from sourcelight.display.frames.tables import to_pandas
 
 
-def answer_frame(answer: Answer, source: Mapping[str, Any] | None = None) -> Any:
+def answer_frame(answer: Answer, source: Mapping[str, Any] | None = None, *, status: Status | None = None) -> Any:
     """DataFrame of an answer; its `attrs` have `source`, the attributes, ``status`` and ``notices``."""
     attrs = {
         **(source or {}),
         **answer.attributes,
-        "status": "complete" if answer.complete else "limited",
+        "status": status or call_status(complete=answer.complete, rows=answer.table.num_rows, asked=None),
         "notices": list(answer.notices),
     }
     # Of several services, each row says which one it is of.

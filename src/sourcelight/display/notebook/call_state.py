@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sourcelight.core.batches.answers import Answer, CallProgress
+from sourcelight.core.completeness import Status
 from sourcelight.display.notebook.state import Phase, Snapshot
 
 
@@ -48,15 +49,15 @@ class CallState:
         if progress.rows is not None:
             self.rows = (*self.rows, progress.rows)
 
-    def finish(self, answer: Answer) -> None:
-        """The answer is there."""
-        self.end(answer.table.num_rows, answer.notices, complete=answer.complete)
+    def finish(self, answer: Answer, status: Status | None = None) -> None:
+        """The answer is there; `status` is what it comes to, where that is more than whether it is complete."""
+        self.end(answer.table.num_rows, answer.notices, status=status or ("complete" if answer.complete else "limited"))
 
-    def end(self, rows: int, notices: tuple[str, ...] = (), *, complete: bool = True) -> None:
+    def end(self, rows: int, notices: tuple[str, ...] = (), *, status: Status = "complete") -> None:
         """The work has given so many `rows`."""
         self._rows = rows
-        kind = "info" if complete else "warning"
-        self._settle("complete" if complete else "limited", *((kind, text) for text in notices))
+        kind = "warning" if status == "limited" else "info"
+        self._settle(status, *((kind, text) for text in notices))
 
     def interrupt(self) -> None:
         """The caller stopped the call; what it told on the way is in `rows`."""
@@ -74,7 +75,7 @@ class CallState:
     def snapshot(self) -> Snapshot:
         """Read this moment, to be drawn."""
         at, running = self._latest, self._phase == "running"
-        answered = self._phase in {"complete", "limited"}
+        answered = self._phase in {"complete", "partial", "limited"}
         elapsed = self._clock() - self._started if self._elapsed is None else self._elapsed
         doing = f" \u00b7 {at.detail}" if running and at.detail else ""
         return Snapshot(

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from sourcelight.core.batches.events import ServiceState
+from sourcelight.core.completeness import Status
 from sourcelight.core.wire.events import Alert, Filter, Progress, Skipped
-from sourcelight.display.frames.status import Status
 from sourcelight.display.notebook.state import Phase, SearchState, Snapshot
 
-_WORST: tuple[Status, ...] = ("interrupted", "failed", "limited")
+_WORST: tuple[Status, ...] = ("interrupted", "failed", "limited", "partial")
 _MOST_RUNNING = 3
 
 

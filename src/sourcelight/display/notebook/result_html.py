@@ -45,6 +45,7 @@ border-bottom:1px solid var(--jp-border-color1,rgba(127,127,127,.5))}
 </style>"""
 _COLOURS = {
     "complete": "var(--jp-success-color1,#388e3c)",
+    "partial": "var(--jp-ui-font-color2,#616161)",
     "limited": "var(--jp-warn-color1,#f57c00)",
     "interrupted": "var(--jp-warn-color1,#f57c00)",
     "failed": "var(--jp-error-color1,#d32f2f)",

@@ -8,9 +8,9 @@ from typing import Any
 
 from sourcelight.core.batches import SERVICE, RepositoryFacts, ServiceState
 from sourcelight.core.batches.schema import MATCHES
+from sourcelight.core.completeness import Status
 from sourcelight.core.markup import one_line
 from sourcelight.core.wire.events import Alert, Skipped
-from sourcelight.display.frames.status import Status
 from sourcelight.display.notebook.views.places import Places
 
 PAGE = 10
@@ -79,7 +79,7 @@ def statements(shown: ResultFacts) -> Iterator[tuple[str, str]]:
         yield {"error": "error", "warning": "warning"}.get(alert.kind, "info"), f"{text}{hints}"
     for reason in shown.reasons:
         if reason not in said and reason != shown.status:
-            yield ("error" if shown.status == "failed" else "warning"), reason
+            yield {"failed": "error", "partial": "info"}.get(shown.status, "warning"), reason
 
 
 def service_text(one: ServiceState) -> str:

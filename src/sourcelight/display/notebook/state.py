@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from sourcelight.core.batches.events import Event, MatchBatch, Services, ServiceState
+from sourcelight.core.completeness import Status, limits, status_of
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filter, Filters, Progress, Skipped
-from sourcelight.display.frames.status import Status, faults, limits
 
-Phase = Literal["running", "complete", "limited", "interrupted", "failed"]
+Phase = Literal["running", "complete", "partial", "limited", "interrupted", "failed"]
 _COUNT = re.compile(r"(?:^|[\s(])count:(\d{1,9})(?=[\s)]|$)")
 
 
@@ -56,12 +56,23 @@ class SearchState:
     ----------
     query
         Text of the query; ``count:N`` in it gives the progress its total.
+    pattern_type, display
+        How it is read, and how many matches were to be returned (-1: all): what tells a part that was asked for from
+        one that was not.
     clock
         Seconds that only grow; tests pass their own.
     """
 
-    def __init__(self, query: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        query: str,
+        *,
+        pattern_type: str = "standard",
+        display: int = -1,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.query = query
+        self._pattern_type, self._display = pattern_type, display
         found = _COUNT.search(query)
         self.total = int(found[1]) if found else None
         self.matches = 0
@@ -113,15 +124,24 @@ class SearchState:
         """The search goes in parts: `done` of those `known` so far, with so many matches `arrived`."""
         self._parts = (done, known, arrived)
 
-    def counted(self, matches: int) -> None:
-        """The backend counted so many matches without sending any."""
+    def counted(self, matches: int, repositories: int | None = None) -> None:
+        """The backend counted so many matches, of so many repositories, without sending any."""
         self.matches = matches
+        self.repositories_count = repositories
 
     def finish(self) -> None:
         """The stream has come to its end: derive the status from what it said."""
-        said = faults(self.alerts, self.errors)
-        short = limits(self.skipped, self.alerts)
-        self._settle("failed" if said else "limited" if short else "complete", said or short)
+        counted = self.progress[-1].match_count if self.progress else 0
+        status, reasons = status_of(
+            self.query,
+            self._pattern_type,
+            max(self.matches, counted),
+            self.skipped,
+            self.alerts,
+            display=self._display,
+            errors=self.errors,
+        )
+        self._settle(status, reasons)
 
     def interrupt(self) -> None:
         """The caller stopped the work; what arrived stays valid."""
@@ -169,7 +189,7 @@ class SearchState:
         notes = [("info" if s.severity == "info" else s.severity, _note(s)) for s in self.skipped]
         notes += [(a.kind or "info", ": ".join(t for t in (a.title, a.description) if t)) for a in self.alerts]
         notes += [
-            ("error" if self.phase == "failed" else "warning", r)
+            ({"failed": "error", "partial": "info"}.get(self.phase, "warning"), r)
             for r in (self._end[1] if self._end else ())
             if r not in known and not r.startswith("alert: ") and r not in {n for _, n in notes}
         ]

@@ -19,6 +19,7 @@ from sourcelight.display.notebook.state import Phase, Snapshot
 _WORDS: dict[Phase, tuple[str, str]] = {
     "running": ("Searching", "\u2026"),
     "complete": ("Complete", "\u2713"),
+    "partial": ("Partial", "\u2713"),
     "limited": ("Limited", "\u26a0"),
     "interrupted": ("Interrupted", "\u25a0"),
     "failed": ("Failed", "\u2717"),
@@ -26,6 +27,7 @@ _WORDS: dict[Phase, tuple[str, str]] = {
 _COLOURS: dict[Phase, str] = {
     "running": "var(--jp-brand-color1, #1976d2)",
     "complete": "var(--jp-success-color1, #388e3c)",
+    "partial": "var(--jp-ui-font-color2, #616161)",
     "limited": "var(--jp-warn-color1, #f57c00)",
     "interrupted": "var(--jp-warn-color1, #f57c00)",
     "failed": "var(--jp-error-color1, #d32f2f)",

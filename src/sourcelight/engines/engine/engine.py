@@ -34,7 +34,7 @@ from sourcelight.engines.history import HistoryStore
 from sourcelight.engines.history.store.local import LocalHistoryStore
 from sourcelight.engines.search import IndexProgress, IndexReport, IndexStore, Target
 from sourcelight.engines.search.missing import lacks_contents
-from sourcelight.engines.search.model import GroupBy
+from sourcelight.engines.search.model import GroupBy, SearchPart
 from sourcelight.engines.search.ranking.terms_files import TermsStore
 from sourcelight.repos import Catalog, Repository, Viewer, resolve
 
@@ -208,8 +208,8 @@ class Engine:
         """Matches and files by ``repository``, ``language`` or ``path``, without touching a line.
 
         Returns an Arrow table with the columns of `by`, ``matches`` and ``files`` (int64); None where only a stream
-        can answer (a query of several alternatives, or one that finds repositories or uses ``select:`` or owners,
-        or definitions that are not all known; and where the answer lacks something, which a stream says).
+        can answer: a query of several alternatives, or one that finds repositories or uses ``select:`` or owners,
+        definitions that are not all known, or anything else that is missing, which the stream then names.
         """
         query = self._parse(request)
         if len(query.plan) != 1 or query.plan[0].select():
@@ -218,19 +218,25 @@ class Engine:
             return None
         self.refresh(cancellation)
         scoper = Scoper(self, viewer, cancellation)
-        scopes = scoper.resolved(self._scoped(query))
+        scoped_query = self._scoped(query)
+        scopes = scoper.resolved(scoped_query)
         if len(scopes) != 1 or scoper.unsearchable or scoper.undecided or scoper.invalid or scoper.missing:
             return None
         plan = make_plan(scopes[0])
         try:
             if plan.repository_hits or self._lacks(plan, viewer):
                 return None
-            return self._counted(plan, by, cancellation)
+            parts: list[SearchPart] = []
+            table = self._counted(plan, by, cancellation, parts.append)
         except IndexFault:
             return None  # the stream names the repository that can't be searched
+        if table is None:
+            return None
+        search = self.searches(self, query, scoped_query, request, viewer, cancellation, time.monotonic())
+        return None if search.lacks(plan, scoper, parts) else table  # the stream says what is missing
 
     def _lacks(self, plan: Plan, viewer: Viewer) -> bool:
-        """Whether a search would say that its answer lacks something, be it a replaced object."""
+        """Whether a search would say that its answer lacks something, as far as that is known before it is made."""
         if viewer.sees_private and (self.gone or any(one.reason != "empty" for one in self.catalog.skipped)):
             return True
         if summary_of([plan]).replaced:
@@ -238,16 +244,22 @@ class Engine:
         query = plan.symbols or plan.text
         return query is not None and query.tree is not None and lacks_contents(self.store, plan.targets, query)
 
-    def _counted(self, plan: Plan, by: Sequence[GroupBy], cancellation: Cancellation) -> Any | None:
+    def _counted(
+        self,
+        plan: Plan,
+        by: Sequence[GroupBy],
+        cancellation: Cancellation,
+        note: Callable[[SearchPart], None],
+    ) -> Any | None:
         if plan.commits is not None:
             return None
         if plan.symbols is None:
-            return None if plan.text is None else self.store.count(plan.targets, plan.text, by, cancellation)
+            return None if plan.text is None else self.store.count(plan.targets, plan.text, by, cancellation, note)
         if plan.text is not None or plan.alternative.predicates("file"):
             return None
         if not all(self.store.symbols_current(target) for target in plan.targets):
             return None
-        return self.store.count_symbols(plan.targets, plan.symbols, by, cancellation)
+        return self.store.count_symbols(plan.targets, plan.symbols, by, cancellation, note=note)
 
     def explain(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation | None = None) -> Explanation:
         """Say what a query means over the repositories that `viewer` may see, without reading any text.

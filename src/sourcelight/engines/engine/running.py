@@ -16,6 +16,7 @@ from sourcelight.core.batches import Cancellation, Event, MatchBatch, Repository
 from sourcelight.core.batches.cut import first_matches, match_count
 from sourcelight.core.batches.unmade import FoundLines, UnmadeBatch
 from sourcelight.core.batches.within import Late, within
+from sourcelight.core.completeness import limits
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.query import Query
 from sourcelight.core.wire.events import Alert, Done, Filters, Progress, Skipped
@@ -58,6 +59,7 @@ class Search:
     limit_hit: bool = False
     done: Counter[str] = field(default_factory=Counter)
     name_only: dict[str, dict[str, int]] = field(default_factory=dict)
+    missing: dict[str, tuple[str, ...]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     introduced: set[str] = field(default_factory=set)
     summary: Summary = NO_PLANS
@@ -240,6 +242,7 @@ class Search:
         return scoper.narrowed(scopes)
 
     def _note(self, part: SearchPart) -> None:
+        self.missing.update(part.missing)
         self.done.update(part.repositories_done)
         self.failed.update(part.failed)
         for name, counts in part.skipped.items():
@@ -307,7 +310,24 @@ class Search:
         histories = {place.repository.name for p in plans for place in p.places}
         return sorted(late | histories.difference(self.histories.done, self.histories.failed))
 
+    def lacks(self, plan: Plan, scoper: Scoper, parts: Sequence[SearchPart]) -> tuple[str, ...]:
+        """Why a count by one plan, which told these parts beside its numbers, is not of all there is; empty if it is.
+
+        What a stream would say of the same search decides, so that both have one status.
+        """
+        self.summary = summary_of([plan])
+        for part in parts:
+            self._note(part)
+        return limits(self._missing_work([plan], scoper), ())
+
     def _left_out(self, plans: list[Plan], scoper: Scoper) -> Iterator[Skipped]:
+        yield from self._missing_work(plans, scoper)
+        if not self.engine.worktree:
+            standing = self.standing
+            at_head = scoper.at_head(self.summary.searched.values()) if standing is None else standing.worktrees
+            yield from left_out.changed(self.engine.changes.count(at_head))
+
+    def _missing_work(self, plans: list[Plan], scoper: Scoper) -> Iterator[Skipped]:
         engine, targets = self.engine, self.summary.searched
         failures = {} if engine.report is None else dict(engine.report.failures)
         yield from left_out.not_indexed({n: why for n, why in (self.failed | failures).items() if n in targets})
@@ -315,11 +335,7 @@ class Search:
         if self.viewer.sees_private:
             yield from left_out.unreadable(engine.catalog.skipped)
             yield from left_out.gone(engine.gone)
-        yield from left_out.named_only(self.unread_files(plans, scoper))
-        if not engine.worktree:
-            standing = self.standing
-            at_head = scoper.at_head(targets.values()) if standing is None else standing.worktrees
-            yield from left_out.changed(engine.changes.count(at_head))
+        yield from left_out.named_only(self.unread_files(plans, scoper), self.missing)
 
     def unread_files(self, plans: Sequence[Plan], scoper: Scoper) -> dict[str, dict[str, int]]:
         """How many files were not looked into though the query asks for that, by repository and by reason."""

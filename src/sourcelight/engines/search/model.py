@@ -120,7 +120,8 @@ class SearchPart:
 
     `skipped` says for each repository that was finished in this part how many of its files, of those that pass the
     filters, could be matched by name only, and why (``binary``, ``too-large``, ``missing``). `failed` names
-    repositories that could not be searched, with the reason.
+    repositories that could not be searched, with the reason. `missing` names the first files of each repository whose
+    content is not there, by path and blob.
     """
 
     batches: tuple[Any, ...] = ()
@@ -129,6 +130,7 @@ class SearchPart:
     files: int = 0
     skipped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
+    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def add_most(totals: dict[str, int], counts: Mapping[str, int]) -> None:

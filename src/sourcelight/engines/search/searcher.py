@@ -43,6 +43,9 @@ _MOST_FLEETS, _MOST_SHARDS = 8, 400
 
 _NONE: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
+Note = Callable[[SearchPart], None] | None
+"""Called with what a count says beside its numbers; None: nobody asks."""
+
 Opener = Callable[[Target], tuple[Snapshot, str]]
 """Opens a target and gives its commit; raises `IndexFault`, or another error of ours, when it can't."""
 
@@ -249,10 +252,13 @@ class _Done:
         if upto <= self._told:
             return
         skipped = self._running.fleet.skipped(self._running.selection)
+        named = self._running.fleet.missing(self._running.selection) if any("missing" in one for one in skipped) else ()
         for at in range(self._told, upto):
             name = targets[at].repository.name
             waiting.done.append(name)
             waiting.skip(name, skipped[at])
+            if named and named[at]:
+                waiting.missing[name] = named[at]
         self._told = upto
 
 
@@ -268,6 +274,7 @@ class Waiting:
         self.done: list[str] = []
         self.skipped: dict[str, dict[str, int]] = {}
         self.failed: dict[str, str] = {}
+        self.missing: dict[str, tuple[str, ...]] = {}
 
     def skip(self, name: str, counts: Mapping[str, int]) -> None:
         """Note files of a repository that were matched by name only, by reason: of its revisions, where most were."""
@@ -292,7 +299,7 @@ class Waiting:
     def part(self, rendered: Rendered = NOTHING) -> SearchPart:
         """Make a part that tells it all."""
         done, skipped, failed = tuple(self.done), self.skipped, self.failed
-        part = SearchPart(rendered.batches, done, rendered.matches, rendered.files, skipped, failed)
+        part = SearchPart(rendered.batches, done, rendered.matches, rendered.files, skipped, failed, self.missing)
         self.told = self.told or bool(rendered.batches)
         self._since = time.monotonic()
         self._clear()
@@ -306,11 +313,12 @@ def count(
     by: Sequence[GroupBy],
     cancellation: Cancellation,
     fleets: Fleets | None = None,
+    note: Note = None,
 ) -> Any:
     """Count matches and files without reading lines; see `model.Searcher.count`.
 
-    Raises the fault of the first target that can't be opened, and `Cancelled` when it is to stop, also for its time
-    limit: half a count is none.
+    `note` is called with parts that say which files were matched by name only, and why. Raises the fault of the first
+    target that can't be opened, and `Cancelled` when it is to stop, also for its time limit: half a count is none.
     """
     prepared, known = plan(query), fleets or Fleets()
     counts = Counts(by)
@@ -331,6 +339,10 @@ def count(
             for files, matches, by_path in running.counted(Pace(_COUNTED_UNITS)):
                 counts.add(running.fleet, group.targets, files, matches)
                 counts.add(running.fleet, group.targets, by_path, None)
+            if note is not None:
+                told = Waiting()
+                _Done(group, running).tell(told, None)
+                note(told.part())
         except Halted:
             raise Cancelled("stopped before all was counted") from None
     cancellation.check()

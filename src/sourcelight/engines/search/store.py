@@ -37,6 +37,7 @@ from sourcelight.engines.search.model import (
 from sourcelight.engines.search.revision_views import drop_old_views, loose_bytes, mark_used, read_loose
 from sourcelight.engines.search.scan.fleet import Fleet
 from sourcelight.engines.search.scan.snapshot import Snapshot
+from sourcelight.engines.search.searcher import Note
 from sourcelight.engines.search.symbol_files import SymbolFiles
 from sourcelight.engines.search.symbol_update import stale_shards
 from sourcelight.engines.search.text_update import commit_of
@@ -115,14 +116,20 @@ class IndexStore:
         return without_damaged(run, targets, self._note_damage)
 
     def count(
-        self, targets: Sequence[Target], query: TextQuery, by: Sequence[GroupBy], cancellation: Cancellation
+        self,
+        targets: Sequence[Target],
+        query: TextQuery,
+        by: Sequence[GroupBy],
+        cancellation: Cancellation,
+        note: Note = None,
     ) -> Any:
         """Give a table of the columns `by` with ``matches`` and ``files`` (int64), without reading any line.
 
+        `note` is called with parts that say which files were matched by name only, and why.
         Raises `IndexFault` for a target without a usable index and `Cancelled`.
         """
         with self._noting_damage():
-            return searcher.count(self.open, targets, query, by, cancellation, self._fleets)
+            return searcher.count(self.open, targets, query, by, cancellation, self._fleets, note)
 
     def read(self, target: Target, path: str) -> bytes | None:
         """Give the content of a file; None when there is none or it is matched by name only. Raises as `open`."""
@@ -434,8 +441,6 @@ class IndexStore:
 
         Parameters
         ----------
-        targets
-            Where to look.
         query
             The tree is over names of definitions: it must hold for the names in a file as a whole, and the rows are
             the definitions that match an atom outside NOT. What an atom says of content and path is ignored. A tree
@@ -445,13 +450,10 @@ class IndexStore:
         kinds
             Kinds to show, also in the spelling of ``select:symbol.`` (``enum-member``); empty: all.
 
-        Yields
-        ------
-        SearchPart
-            Rows with ``symbol``, ``symbol_kind``, ``container``, ``url``, ``line_number``, ``line`` and the place of
-            the name in it (null where the line is longer than `symbol_search.LONGEST_LINE` bytes). `skipped` counts
-            the files whose definitions are not computed yet (``symbols-pending``) and those that could not be parsed
-            in full (``symbols-incomplete``).
+        Rows have ``symbol``, ``symbol_kind``, ``container``, ``url``, ``line_number``, ``line`` and the place of the
+        name in it (null where the line is longer than `symbol_search.LONGEST_LINE` bytes). `skipped` counts the files
+        whose definitions are not computed yet (``symbols-pending``), those that could not be parsed in full
+        (``symbols-incomplete``) and those whose content is not there (``missing``).
         """
 
         def run(targets: Sequence[Target]) -> Iterator[SearchPart]:
@@ -467,13 +469,14 @@ class IndexStore:
         cancellation: Cancellation,
         *,
         kinds: Collection[str] = (),
+        note: Note = None,
     ) -> Any:
         """Give a table of the columns `by` with ``matches`` (definitions) and ``files``, int64; as `search_symbols`.
 
-        Raises `IndexFault` for a target without a usable index and `Cancelled`.
+        `note` and what is raised are those of `count`.
         """
         with self._noting_damage():
-            return symbol_search.count(self.open_symbols, targets, query, kinds, by, cancellation, self._fleets)
+            return symbol_search.count(self.open_symbols, targets, query, kinds, by, cancellation, self._fleets, note)
 
     def fleet(self, snapshots: Sequence[Snapshot]) -> Fleet:
         """Give opened targets as one, as they are searched."""

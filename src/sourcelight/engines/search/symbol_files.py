@@ -154,11 +154,11 @@ def _grammars(view: View) -> Codes:
     return np.array([places.get(name, 0) for name, _ in view.languages] or [0], dtype=np.uint8)
 
 
-def missing(view: View, chosen: NDArray[np.bool_] | None = None) -> int:
-    """Count the (chosen) files of a view that have a grammar and whose content is not there."""
+def missing(view: View, chosen: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
+    """Give the numbers of the (chosen) files of a view that have a grammar and whose content is not there."""
     lacking = view.reason == REASONS.index("missing")
     files = np.flatnonzero(lacking if chosen is None else lacking & chosen)
-    return int(np.count_nonzero(_grammars(view)[view.language[files]]))
+    return files[_grammars(view)[view.language[files]] > 0]
 
 
 def pending(view: View, shard: int, table: SymbolTable | None, chosen: NDArray[np.bool_] | None = None) -> int:

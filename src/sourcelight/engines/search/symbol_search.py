@@ -29,11 +29,12 @@ from sourcelight.engines.search.model import (
     TextQuery,
 )
 from sourcelight.engines.search.scan.evaluate import FleetSearch, runs
+from sourcelight.engines.search.scan.fleet import MOST_MISSING
 from sourcelight.engines.search.scan.plan import plan
 from sourcelight.engines.search.scan.render import Place, Rendered, Source, name_columns, where_columns
 from sourcelight.engines.search.scan.snapshot import Snapshot
 from sourcelight.engines.search.scan.text import binary_of, code_points, column, texts_of
-from sourcelight.engines.search.searcher import Counts, Fleets, Opened, Waiting, opened
+from sourcelight.engines.search.searcher import Counts, Fleets, Note, Opened, Waiting, opened
 from sourcelight.engines.search.symbol_files import missing, pending
 from sourcelight.engines.search.symbol_fleet import SymbolFleet
 from sourcelight.engines.symbols import KINDS, SymbolTable, kind_code
@@ -132,6 +133,17 @@ class _Run:
             values.append(held)
         return self.running.plan.true_files(values, self.fleet.documents)
 
+    def missing(self, member: int) -> tuple[str, ...]:
+        """Name the first files of a member that pass the filters and whose content is not there."""
+        view = self.group.snapshots[member].view
+        first = missing(view, self._chosen(member))[:MOST_MISSING].tolist()
+        return tuple(f"{view.path(number)} (blob {view.blob_id(number)})" for number in first)
+
+    def _chosen(self, member: int) -> NDArray[np.bool_] | None:
+        mask = self.running.selection.mask
+        low, high = self.fleet.file_base[member : member + 2].tolist()
+        return None if mask is None else mask[low:high]
+
     def skipped(self) -> list[dict[str, int]]:
         """Count for each member the files that pass the filters and whose definitions are not, or not all, known."""
         query = self.running.plan.query
@@ -139,10 +151,8 @@ class _Run:
         return self.fleet.remember(key, lambda: [self._lacking(at) for at in range(len(self.group.targets))])
 
     def _lacking(self, member: int) -> dict[str, int]:
-        snapshot, tables, mask = self.group.snapshots[member], self._of_member[member], self.running.selection.mask
-        low, high = self.fleet.file_base[member : member + 2].tolist()
-        chosen = None if mask is None else mask[low:high]
-        counts = {PENDING: 0, INCOMPLETE: 0, MISSING: missing(snapshot.view, chosen)}
+        snapshot, tables, chosen = self.group.snapshots[member], self._of_member[member], self._chosen(member)
+        counts = {PENDING: 0, INCOMPLETE: 0, MISSING: len(missing(snapshot.view, chosen))}
         for number, table in enumerate(tables):
             counts[PENDING] += pending(snapshot.view, number, table, chosen)
             if table is not None and table.doc_state.any():
@@ -201,13 +211,13 @@ def search(
                 matches += len(rows)
                 batch = _batch(rows, run, source)
                 next_file = int(found.file[stop]) if stop < len(found) else run.fleet.files
-                told = _tell(waiting, group, skipped, told, int(run.fleet.member_of(np.array([next_file]))[0]))
+                told = _tell(waiting, run, skipped, told, int(run.fleet.member_of(np.array([next_file]))[0]))
                 yield waiting.part(Rendered((batch,), len(rows), len(np.unique(rows.file))))
                 if options.max_matches is not None and matches >= options.max_matches:
                     return
                 at, pace = stop, min(pace * _GROWTH, _LARGEST_ROWS)
             check(run.stopped)
-            _tell(waiting, group, skipped, told, len(group.targets))
+            _tell(waiting, run, skipped, told, len(group.targets))
             if waiting.long:
                 yield waiting.part()
     except Halted:
@@ -216,12 +226,14 @@ def search(
         yield waiting.part()
 
 
-def _tell(waiting: Waiting, group: Opened, skipped: Sequence[dict[str, int]], told: int, upto: int) -> int:
+def _tell(waiting: Waiting, run: _Run, skipped: Sequence[dict[str, int]], told: int, upto: int) -> int:
     """Note that the members from `told` up to that number are searched to their end."""
     for at in range(told, upto):
-        name = group.targets[at].repository.name
+        name = run.group.targets[at].repository.name
         waiting.done.append(name)
         waiting.skip(name, skipped[at])
+        if MISSING in skipped[at]:
+            waiting.missing[name] = run.missing(at)
     return max(told, upto)
 
 
@@ -233,6 +245,7 @@ def count(
     by: Sequence[GroupBy],
     cancellation: Cancellation,
     fleets: Fleets,
+    note: Note = None,
 ) -> Any:
     """Count definitions and the files they stand in; see `IndexStore.count_symbols`."""
     counts = Counts(by)
@@ -252,6 +265,10 @@ def count(
             if run is not None:
                 files, sums = np.unique(run.found(kinds).file, return_counts=True)
                 counts.add(run.fleet, group.targets, files, sums)
+                if note is not None:
+                    told = Waiting()
+                    _tell(told, run, run.skipped(), 0, len(group.targets))
+                    note(told.part())
     except Halted:
         raise Cancelled("stopped before all was counted") from None
     cancellation.check()

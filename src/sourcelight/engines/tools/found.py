@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.batches.addresses import file_url
 from sourcelight.core.batches.answers import Answer, CallProgress
-from sourcelight.core.batches.found import NOT_LIMITING, chunk_heads, found_schema, found_table
+from sourcelight.core.batches.found import chunk_heads, found_schema, found_table
 from sourcelight.core.batches.rows import Rows
+from sourcelight.core.completeness import is_limiting
 from sourcelight.core.query.files_query import files_query
 from sourcelight.core.wire.events import Alert, Progress, Skipped
 from sourcelight.core.wire.request import SearchRequest
@@ -109,7 +110,7 @@ class _Found:
         if self.context.observer is not None:
             self.context.observer(CallProgress("searching", event.match_count, 0, "matches"))
         if event.done:
-            limiting = [item for item in event.skipped if _limits(item)]
+            limiting = [item for item in event.skipped if is_limiting(item)]
             self.notices += [_sentence(item) for item in limiting]
             self.whole = not limiting
 
@@ -122,10 +123,6 @@ class _Found:
         """All chunks as a table made from columns, which a million of them need."""
         table = found_table(self.batches)
         return Answer("found_chunks", table, {"query": text}, self.whole, tuple(dict.fromkeys(self.notices)))
-
-
-def _limits(item: Skipped) -> bool:
-    return item.reason not in NOT_LIMITING
 
 
 def _sentence(item: Skipped) -> str:

@@ -74,6 +74,7 @@ class Outcome:
     failed: dict[str, str] = field(default_factory=dict)
     unfit: dict[str, str] = field(default_factory=dict)
     name_only: dict[str, dict[str, int]] = field(default_factory=dict)
+    missing: dict[str, list[str]] = field(default_factory=dict)
     unsearchable: dict[str, str] = field(default_factory=dict)
     invalid: dict[str, str] = field(default_factory=dict)
     without_history: dict[str, str] = field(default_factory=dict)
@@ -168,6 +169,7 @@ class ShardSearch(Search):
         outcome.late = sorted(self.cancellation.untold.union(self._late(plans, scoper))) if stopped_early else []
         outcome.failed = dict(self.failed)
         outcome.name_only = self.unread_files(plans, scoper)
+        outcome.missing = {name: list(named) for name, named in self.missing.items() if name in outcome.name_only}
         outcome.unsearchable = dict(scoper.unsearchable)
         outcome.invalid = dict(scoper.invalid)
         outcome.without_history = dict(self.histories.failed)

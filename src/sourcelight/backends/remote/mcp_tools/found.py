@@ -17,8 +17,9 @@ from sourcelight.backends.remote.mcp_tools.text_forms import TextChunk, files, n
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.batches.addresses import file_url
 from sourcelight.core.batches.answers import Answer
-from sourcelight.core.batches.found import NOT_LIMITING, found_table
+from sourcelight.core.batches.found import found_table
 from sourcelight.core.batches.tables.building import table_of
+from sourcelight.core.completeness import is_limiting
 from sourcelight.core.errors import Forbidden, NotFound, SearchFailed, Unauthorized
 from sourcelight.core.query.files_query import files_query
 from sourcelight.core.wire.events import Alert, ErrorEvent, Progress
@@ -53,7 +54,7 @@ async def _streamed(asked: Asked, request: SearchRequest) -> Answer:
             elif isinstance(event, Progress):
                 asked.tell("searching", event.match_count, 0, "matches")
                 if event.done:
-                    limiting = [item for item in event.skipped if item.reason not in NOT_LIMITING]
+                    limiting = [item for item in event.skipped if is_limiting(item)]
                     said += [" ".join(item.message.split()) or item.title for item in limiting]
                     whole = not limiting
             elif isinstance(event, ErrorEvent):

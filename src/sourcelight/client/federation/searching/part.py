@@ -8,9 +8,9 @@ from typing import Any
 
 from sourcelight.client.federation.service import Service
 from sourcelight.core.batches import Services, ServiceState
+from sourcelight.core.completeness import Status, faults, limits
 from sourcelight.core.errors import SearchFailed, SourcelightError, TimedOut
 from sourcelight.core.wire.events import Alert, ErrorEvent, Filter, Filters, Progress, Skipped
-from sourcelight.display.frames.status import Status, faults, limits
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sourcelight.core.batches import MatchBatch, conform
+from sourcelight.core.completeness import is_limiting
 from sourcelight.core.markup import code
 from sourcelight.core.query import parse, quote_value
 from sourcelight.core.query.narrowing import conjoined
@@ -78,9 +79,7 @@ def _add(pin: Pin, counted: CountedQuery, inquiry: Inquiry, tally: _Tally) -> No
             elif isinstance(event, Progress) and event.done:
                 matches = event.match_count
                 tally.notes += [
-                    " ".join(f"{pin.repository}: {item.message}".split())
-                    for item in event.skipped
-                    if _limits(item.reason)
+                    " ".join(f"{pin.repository}: {item.message}".split()) for item in event.skipped if is_limiting(item)
                 ]
             elif isinstance(event, Alert) and event.kind != "info":
                 tally.notes.append(f"{pin.repository}: {event.title}")
@@ -102,10 +101,6 @@ def _note(pin: Pin, counted: CountedQuery, matches: int, rows: list[dict[str, An
     for row in rows[: max(0, MOST_ROWS - len(tally.rows))]:
         row["commit"] = pin.commit
         tally.rows.append(row)
-
-
-def _limits(reason: str) -> bool:
-    return reason in {"shard-match-limit", "shard-timedout", "repository-missing", "error", "symbols-pending"}
 
 
 def _write(counted: CountedQuery, query: str, tally: _Tally, inquiry: Inquiry, draft: Draft) -> None:

@@ -11,6 +11,8 @@ from sourcelight.engines.search import IndexProgress, Target
 from sourcelight.repos import SkippedRepository
 
 _MOST_LISTED = 10
+_MOST_IN_TITLE = 2
+_LONGEST_IN_TITLE = 160
 
 
 def not_indexed(failures: Mapping[str, str]) -> Iterator[Skipped]:
@@ -151,8 +153,10 @@ def changed(files_by_repository: Mapping[str, int]) -> Iterator[Skipped]:
         )
 
 
-def named_only(counts: dict[str, dict[str, int]]) -> Iterator[Skipped]:
-    """Files of which only the name was matched, or not all definitions are known."""
+def named_only(
+    counts: Mapping[str, Mapping[str, int]], missing: Mapping[str, Sequence[str]] | None = None
+) -> Iterator[Skipped]:
+    """Files of which only the name was matched, or not all definitions are known; `missing` are some by name."""
     by_name = " and were matched by name only"
     not_there = "are not in this clone, or can't be read, so that no content of theirs was searched"
     meanings = {
@@ -172,9 +176,16 @@ def named_only(counts: dict[str, dict[str, int]]) -> Iterator[Skipped]:
         if files:
             tail = by_name if key in {"binary", "too-large"} else ""
             where = [name for name, of_repository in counts.items() if of_repository.get(key)]
-            yield Skipped(
-                reason=reason,
-                title=f"{amount(files)} {noun if files != 1 else noun.replace('files', 'file')}",
-                message=f"Files that {why}{tail}: {files:,}, in\n{names(where)}",
-                severity=severity,
-            )
+            title = f"{amount(files)} {noun if files != 1 else noun.replace('files', 'file')}"
+            message = f"Files that {why}{tail}: {files:,}, in\n{names(where)}"
+            if key == "missing" and missing:
+                named = [f"{name}: {text}" for name in sorted(missing) for text in missing[name]]
+                title += f": {', '.join(_short(text) for text in named[:_MOST_IN_TITLE])}"
+                title += f" and {amount(files - _MOST_IN_TITLE)} more" if files > _MOST_IN_TITLE else ""
+                message += "\nAmong them:\n" + "\n".join(f"- `{text}`" for text in named[:_MOST_LISTED])
+            yield Skipped(reason=reason, title=title, message=message, severity=severity)
+
+
+def _short(text: str) -> str:
+    """A name in a title: its end tells more than its beginning."""
+    return text if len(text) <= _LONGEST_IN_TITLE else f"\u2026{text[1 - _LONGEST_IN_TITLE :]}"

@@ -136,6 +136,11 @@ class View:
         found = bisect.bisect_left(range(self.files), path, key=at)
         return found if found < self.files and at(found) == path else None
 
+    def blob_id(self, number: int) -> str:
+        """Give the id of a file's blob, in hexadecimal digits."""
+        at = number * BLOB_ID_BYTES
+        return bytes(self.file.bytes_of("blobs")[at : at + BLOB_ID_BYTES]).hex()
+
     def blob_ids(self) -> list[bytes]:
         """Give the blob id of each file."""
         data = bytes(self.file.bytes_of("blobs"))

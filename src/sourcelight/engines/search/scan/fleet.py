@@ -32,6 +32,9 @@ _ALL = np.iinfo(np.int64).max
 
 _MOST_SPANS = 20_000
 
+MOST_MISSING = 10
+"""Files without content that are named for each repository."""
+
 _MOST_CHECKED_BYTES = 256 << 20
 """Content that is compared with its checksum before the first row: 25 ms, once in a process."""
 
@@ -340,6 +343,20 @@ class Fleet(Remembering):
         if selection.mask is None:
             return self.remember("skipped", lambda: self._skipped(None))
         return self._skipped(selection.mask)
+
+    def missing(self, selection: Selection) -> list[tuple[str, ...]]:
+        """Name for each member the first chosen files whose content the clone does not have: path and blob id."""
+        code = REASONS.index("missing")
+        files = np.flatnonzero(self.reason == code)
+        if selection.mask is not None:
+            files = files[selection.mask[files]]
+        named: list[tuple[str, ...]] = []
+        for member, own in enumerate(np.searchsorted(files, self.file_base)[:-1].tolist()):
+            base, end = self.file_base[member : member + 2].tolist()
+            first = [number - base for number in files[own : own + MOST_MISSING].tolist() if number < end]
+            view = self.members[member].view
+            named.append(tuple(f"{view.path(number)} (blob {view.blob_id(number)})" for number in first))
+        return named
 
     def _skipped(self, mask: Mask | None) -> list[dict[str, int]]:
         files = np.flatnonzero(self.reason if mask is None else (self.reason > 0) & mask)

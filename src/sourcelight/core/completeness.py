@@ -1,0 +1,126 @@
+"""Whether an answer is all there is, and if not, why: the one rule for searches, counts, tools and reports. Pure.
+
+============  =======================================================================================================
+status        when
+============  =======================================================================================================
+complete      nothing that the caller asked for is missing. What a query leaves out by its own rules (forks, archived
+              repositories), and what a file is (binary, above the size limit: matched by name), is told, and counts not
+partial       the caller asked for a part: ``count:`` or ``display`` of a search, ``limit`` and its like of a call
+limited       something is missing that was asked for: a content that the clone does not have, a repository that can't
+              be read, matches beyond a limit that nobody asked for, work that had no time
+interrupted   the caller stopped it
+failed        a fault stopped it
+============  =======================================================================================================
+
+Of several that hold, the last in this table is the status. docs/results.md says the same for readers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Literal
+
+from sourcelight.core.errors import QueryError
+from sourcelight.core.query.parse import parse
+from sourcelight.core.wire.events import Alert, Skipped
+
+Status = Literal["complete", "partial", "limited", "interrupted", "failed"]
+
+# Work that was left out by the query's own rules or by what a file is. The answer is whole without it, and says so.
+_LEFT_OUT = re.compile(
+    r"^(excluded-.*|repository-(fork|archived?|empty)|.*\b(binary|too-large)\b.*|worktree.*|name-only.*)$"
+)
+_TIMEOUT = re.compile(r"time(d)? ?-?out", re.IGNORECASE)
+_MATCH_LIMIT = "shard-match-limit"
+_DISPLAY = "display"
+
+
+def is_limiting(item: Skipped) -> bool:
+    """Whether an answer lacks something for the sake of this item; reasons that this version does not know do count."""
+    return not _LEFT_OUT.match(item.reason)
+
+
+def limits(skipped: Iterable[Skipped], alerts: Iterable[Alert]) -> tuple[str, ...]:
+    """Reasons for which an answer that came to its end is not all there is; none: nothing is missing.
+
+    Forks and archived repositories that the query did not ask for, repositories without a commit, and files that match
+    by name only because they are binary or large, are shown but do not limit the answer.
+    """
+    reasons = [f"{s.reason}: {s.title}" if s.title else s.reason for s in skipped if is_limiting(s)]
+    reasons += [f"alert: {a.title}" for a in alerts if a.kind != "error" and _TIMEOUT.search(a.title)]
+    return tuple(dict.fromkeys(reasons))
+
+
+def faults(alerts: Iterable[Alert], errors: Iterable[str]) -> tuple[str, ...]:
+    """What the service said stopped the search: alerts of kind error, and error events."""
+    said = [": ".join(t for t in (a.title, a.description) if t) for a in alerts if a.kind == "error"]
+    said += [e for e in errors if not any(e in s for s in said)]
+    return tuple(dict.fromkeys(said))
+
+
+def requested_part(
+    query: str, pattern_type: str, matches: int, skipped: Iterable[Skipped], *, display: int = -1
+) -> tuple[str, ...]:
+    """Say which items tell of a cut that the caller asked for, in words; empty when none does.
+
+    The wire has one item for all limits of matches (``shard-match-limit``), also for a ``count:`` that was reached
+    (wire reference 5.3). It is of the query's own ``count:`` when as many matches were found.
+
+    Parameters
+    ----------
+    query, pattern_type
+        What was asked.
+    matches
+        Matches that were found, whether or not they were sent.
+    skipped
+        What the answer says was left out.
+    display
+        Matches that were to be returned; -1: all.
+    """
+    said = []
+    reasons = {item.reason for item in skipped}
+    counts = _counts(query, pattern_type)
+    if _MATCH_LIMIT in reasons and counts and matches >= min(counts):
+        said.append(f"first {matches:,} matches, as count: asks")
+    if _DISPLAY in reasons and 0 <= display <= matches:
+        said.append(f"{display:,} of {matches:,} matches shown, as display asks")
+    return tuple(said)
+
+
+def status_of(
+    query: str,
+    pattern_type: str,
+    matches: int,
+    skipped: tuple[Skipped, ...],
+    alerts: tuple[Alert, ...],
+    *,
+    display: int = -1,
+    errors: tuple[str, ...] = (),
+) -> tuple[Status, tuple[str, ...]]:
+    """Status of a search that came to its end, and why it is not complete."""
+    if said := faults(alerts, errors):
+        return "failed", said
+    part = requested_part(query, pattern_type, matches, skipped, display=display)
+    own = {reason for reason, word in ((_MATCH_LIMIT, "count:"), (_DISPLAY, "display")) if any(word in p for p in part)}
+    missing = limits([item for item in skipped if item.reason not in own], alerts)
+    if missing:
+        return "limited", (*missing, *part)
+    return ("partial", part) if part else ("complete", ())
+
+
+def call_status(*, complete: bool, rows: int, asked: int | None) -> Status:
+    """Status of a call of a tool that came to its end; `asked` is the number of rows that the caller wanted at most."""
+    if complete:
+        return "complete"
+    return "partial" if asked is not None and rows >= asked else "limited"
+
+
+def _counts(query: str, pattern_type: str) -> list[int]:
+    """The numbers of ``count:`` of a query; none where an alternative has none, or the query can't be read here."""
+    try:
+        plan = parse(query, pattern_type).plan
+    except QueryError:
+        return []
+    counts = [alternative.count_limit(default=-1) for alternative in plan]
+    return [count for count in counts if count is not None] if -1 not in counts else []

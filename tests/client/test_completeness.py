@@ -1,0 +1,230 @@
+"""One rule says whether an answer is all there is: the same cause has the same status in every call."""
+
+from __future__ import annotations
+
+import subprocess
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sourcelight as sl
+from sourcelight.cli import main
+from sourcelight.core.completeness import call_status, status_of
+from sourcelight.core.wire.events import Alert, Skipped
+from sourcelight.testing import RepositoryBuilder
+
+Ask = Callable[[sl.Client], tuple[str, str]]
+
+
+def git(folder: Path, *words: str) -> str:
+    return subprocess.run(["git", "-C", str(folder), *words], check=True, capture_output=True, text=True).stdout.strip()  # noqa: S603, S607 - the oracle
+
+
+def builder(folder: Path) -> Path:
+    files: dict[str, str | bytes] = {f"src/{name}.py": f"def needle_{name}():\n    return 1\n" for name in "abc"}
+    RepositoryBuilder(folder / "one").commit(files | {"lost.py": "def needle_lost():\n    return 2\n"})
+    RepositoryBuilder(folder / "two").commit({"b.py": "needle = 1\n"})
+    return folder
+
+
+def missing_blob(folder: Path) -> str:
+    blob = git(folder / "one", "rev-parse", "HEAD:lost.py")
+    (folder / "one" / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    return blob
+
+
+def unreadable(folder: Path) -> str:
+    (folder / "two" / ".git" / "config").write_text("[core\n")
+    return "two"
+
+
+def binary(folder: Path) -> str:
+    RepositoryBuilder(folder / "three").commit({"x.bin": b"needle\0"})
+    return ""
+
+
+def too_large(folder: Path) -> str:
+    RepositoryBuilder(folder / "three").commit({"x.txt": "needle\n" * 200_000})
+    return ""
+
+
+def nothing(folder: Path) -> str:
+    del folder
+    return ""
+
+
+CAUSES = {
+    "nothing": (nothing, "complete"),
+    "binary": (binary, "complete"),
+    "too large": (too_large, "complete"),
+    "missing blob": (missing_blob, "limited"),
+    "unreadable repository": (unreadable, "limited"),
+}
+
+
+def _search(query: str, **options: Any) -> Ask:
+    def ask(code: sl.Client) -> tuple[str, str]:
+        result = code.search(query, **options)
+        return result.status, "; ".join(result.reasons)
+
+    return ask
+
+
+def _counted(by: str | None) -> Ask:
+    def ask(code: sl.Client) -> tuple[str, str]:
+        with warnings.catch_warnings(record=True) as noted:
+            warnings.simplefilter("always")
+            frame = code.count("needle", by)
+        said = "; ".join(str(one.message) for one in noted)
+        if by is None:
+            return ("limited" if noted else "complete"), said
+        assert bool(noted) == (frame.attrs["status"] == "limited")
+        return frame.attrs["status"], frame.attrs["reasons"]
+
+    return ask
+
+
+def _called(call: Callable[[sl.Client], Any]) -> Ask:
+    def ask(code: sl.Client) -> tuple[str, str]:
+        with warnings.catch_warnings(record=True) as noted:
+            warnings.simplefilter("always")
+            frame = call(code)
+        assert bool(noted) == (frame.attrs["status"] == "limited"), noted
+        return frame.attrs["status"], " ".join(frame.attrs["notices"])
+
+    return ask
+
+
+CALLS: dict[str, Ask] = {
+    "search": _search("needle"),
+    "search of definitions": _search("type:symbol needle"),
+    "search for files": _search("select:file needle"),
+    "count": _counted(None),
+    "count by repository": _counted("repository"),
+    "count by language": _counted("language"),
+    "count by line": _counted("line"),
+    "keyword_search": _called(lambda code: code.keyword_search("needle")),
+}
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_a_cause_has_one_status_in_every_call(cause: str, tmp_path: Path) -> None:
+    folder = builder(tmp_path / "src")
+    harm, expected = CAUSES[cause]
+    named = harm(folder)
+    with sl.open(folder, progress=False) as code:
+        code.search("type:symbol needle count:all")  # definitions are known
+        found = {name: ask(code) for name, ask in CALLS.items()}
+    assert {name: status for name, (status, _) in found.items()} == dict.fromkeys(CALLS, expected)
+    if cause == "missing blob":
+        for name, (_, said) in found.items():
+            assert "lost.py" in said, (name, said)
+            assert named in said, (name, said)
+
+
+@pytest.fixture
+def whole(tmp_path: Path) -> Iterator[sl.Client]:
+    with sl.open(builder(tmp_path / "src"), progress=False) as code:
+        yield code
+
+
+def test_a_part_that_was_asked_for_is_no_limit(whole: sl.Client) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for query, options in (("needle count:2", {}), ("needle", {"display": 2}), ("(needle count:2)", {})):
+            result = whole.search(query, **options)
+            assert result.status == "partial", query
+            assert result.attrs["limit_hit"]
+            assert "Limited" not in result._repr_mimebundle_()["text/html"]
+            assert "warn-color" not in result._repr_mimebundle_()["text/html"].rpartition("</style>")[2]
+        assert "first 2 matches, as count: asks" in repr(whole.search("needle count:2"))
+        assert whole.count("needle count:2") == 2
+        assert whole.count("needle count:2", "repository").attrs["status"] == "partial"
+        assert whole.search("needle count:50").status == "complete"
+        assert whole.commit_search(repos=["one", "two"], count=1).attrs["status"] == "partial"
+
+
+def test_what_is_missing_beside_a_part_is_told(tmp_path: Path) -> None:
+    folder = builder(tmp_path / "src")
+    missing_blob(folder)
+    with sl.open(folder, progress=False) as code:
+        result = code.search("needle select:file count:100")
+        assert (result.status, len(result.reasons)) == ("limited", 1)
+
+
+def test_a_count_says_how_many_repositories_have_matches(whole: sl.Client) -> None:
+    """The bar said 0 repositories above two rows."""
+    for by in (None, "repository", "language", ["repository", "path"]):
+        told: list[Any] = []
+        whole.count("needle", by, progress=told.append)
+        assert ("repositories", "2") in told[-1].facts, by
+    assert whole.count("no such text", "language").empty
+
+
+def test_the_command_line_names_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = builder(tmp_path / "src")
+    blob = missing_blob(folder)
+    monkeypatch.setenv("SOURCELIGHT_HOME", str(tmp_path / "home"))
+    for options in ((), ("--format", "csv"), ("--count-by", "repository")):
+        main(["search", "needle", str(folder), *options])
+        told = capsys.readouterr().err
+        assert told.startswith("sourcelight: limited: ")
+        assert "lost.py" in told
+        assert blob in told
+    main(["search", "needle count:2", str(folder / "two")])
+    main(["search", "needle count:1", str(folder / "two")])
+    assert capsys.readouterr().err.startswith("sourcelight: partial: first 1 match")
+
+
+LIMIT = Skipped("shard-match-limit", "result limit hit", "")
+MISSING = Skipped("document-missing", "1 file missing: one: a (blob 1)", "", "warn")
+FORK = Skipped("repository-fork", "1 forked", "")
+LATE = Skipped("shard-timeout", "1 timed out", "", "warn")
+DISPLAY = Skipped("display", "display limit hit", "")
+
+
+@pytest.mark.parametrize(
+    ("query", "matches", "skipped", "display", "status", "reasons"),
+    [
+        ("a", 3, (), -1, "complete", ()),
+        ("a", 3, (FORK,), -1, "complete", ()),
+        ("a", 10_000, (LIMIT,), -1, "limited", ("shard-match-limit: result limit hit",)),
+        ("a count:5", 5, (LIMIT,), -1, "partial", ("first 5 matches, as count: asks",)),
+        ("a count:all", 10_000, (LIMIT,), -1, "limited", ("shard-match-limit: result limit hit",)),
+        # A service has one item for all of its limits: fewer matches than asked for are another limit's work.
+        ("a count:500", 5, (LIMIT,), -1, "limited", ("shard-match-limit: result limit hit",)),
+        ("(a count:5) or (b count:7)", 8, (LIMIT,), -1, "partial", ("first 8 matches, as count: asks",)),
+        ("(a count:5) or b", 9_000, (LIMIT,), -1, "limited", ("shard-match-limit: result limit hit",)),
+        ('"count:5"', 5, (LIMIT,), -1, "limited", ("shard-match-limit: result limit hit",)),
+        ("a", 9, (DISPLAY,), 4, "partial", ("4 of 9 matches shown, as display asks",)),
+        ("a", 9, (DISPLAY,), -1, "limited", ("display: display limit hit",)),
+        ("a", 3, (LATE,), -1, "limited", ("shard-timeout: 1 timed out",)),
+        (
+            "a count:5",
+            5,
+            (LIMIT, MISSING),
+            -1,
+            "limited",
+            ("document-missing: 1 file missing: one: a (blob 1)", "first 5 matches, as count: asks"),
+        ),
+    ],
+)
+def test_the_rule(
+    query: str, matches: int, skipped: tuple[Skipped, ...], display: int, status: str, reasons: tuple[str, ...]
+) -> None:
+    kind = "keyword" if '"' in query else "standard"
+    assert status_of(query, kind, matches, skipped, (), display=display) == (status, reasons)
+    error = Alert("broken", "", "error")
+    assert status_of(query, kind, matches, skipped, (error,), display=display)[0] == "failed"
+
+
+def test_the_rule_of_calls() -> None:
+    assert call_status(complete=True, rows=3, asked=3) == "complete"
+    assert call_status(complete=False, rows=3, asked=3) == "partial"
+    assert call_status(complete=False, rows=2, asked=3) == "limited"
+    assert call_status(complete=False, rows=2, asked=None) == "limited"
