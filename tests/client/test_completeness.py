@@ -20,7 +20,7 @@ Ask = Callable[[sl.Client], tuple[str, str]]
 
 
 def git(folder: Path, *words: str) -> str:
-    return subprocess.run(["git", "-C", str(folder), *words], check=True, capture_output=True, text=True).stdout.strip()  # noqa: S603, S607 - the oracle
+    return subprocess.run(["git", "-C", str(folder), *words], check=True, capture_output=True, text=True).stdout.strip()
 
 
 def builder(folder: Path) -> Path:
@@ -107,6 +107,20 @@ CALLS: dict[str, Ask] = {
     "count by language": _counted("language"),
     "count by line": _counted("line"),
     "keyword_search": _called(lambda code: code.keyword_search("needle")),
+    "nls_search": _called(lambda code: code.nls_search("needle return")),
+}
+OF_ONE: dict[str, Ask] = {
+    "go_to_definition": _called(lambda code: code.go_to_definition("one", "src/a.py", "needle_lost")),
+    "find_references": _called(lambda code: code.find_references("one", "src/a.py", "needle_a")),
+    "symbols": _called(lambda code: code.symbols("one")),
+    "imports": _called(lambda code: code.imports("one")),
+    "outline": _called(lambda code: code.outline("one", "lost.py")),
+    "repo_map": _called(lambda code: code.repo_map("one")),
+}
+OF_OTHERS: dict[str, Ask] = {
+    "symbols of a folder": _called(lambda code: code.symbols("one", path="src")),
+    "outline of another file": _called(lambda code: code.outline("one", "src/a.py")),
+    "list_files": _called(lambda code: code.list_files("one")),
 }
 
 
@@ -123,6 +137,63 @@ def test_a_cause_has_one_status_in_every_call(cause: str, tmp_path: Path) -> Non
         for name, (_, said) in found.items():
             assert "lost.py" in said, (name, said)
             assert named in said, (name, said)
+
+
+def test_navigation_names_the_contents_that_it_lacks(tmp_path: Path) -> None:
+    """A definition in a missing file was said to stand nowhere in the repository, and the answer to be complete."""
+    folder = builder(tmp_path / "src")
+    blob = missing_blob(folder)
+    with sl.open(folder, progress=False) as code:
+        for name, ask in OF_ONE.items():
+            status, said = ask(code)
+            assert status == "limited", name
+            assert f"lost.py (blob {blob})" in said, name
+        assert {name: ask(code)[0] for name, ask in OF_OTHERS.items()} == dict.fromkeys(OF_OTHERS, "complete")
+        with pytest.raises(sl.PathNotFound, match=r"lost\.py"):
+            code.read_file("one", "lost.py")
+
+
+def test_lists_of_repositories_name_those_that_can_not_be_read(tmp_path: Path) -> None:
+    folder = builder(tmp_path / "src")
+    unreadable(folder)
+    with sl.open(folder, progress=False) as code:
+        for call in (code.repositories, lambda: code.list_repos("o")):
+            with pytest.warns(sl.IncompleteAnswer, match="two"):
+                assert call().attrs["status"] == "limited"
+
+
+CELLS = """
+%%cell
+code.count("needle"); code.count("needle")
+%%cell
+for by in ("repository", "language"):
+    code.count("needle", by)
+code.count("needle")
+%%cell
+code.count("repo:two needle count:1")
+"""
+
+
+def test_a_warning_is_shown_once_for_each_run_of_a_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    folder = builder(tmp_path / "src")
+    missing_blob(folder)
+    shell: Any = InteractiveShell.instance()
+    shown: list[str] = []
+    monkeypatch.setattr(warnings, "showwarning", lambda message, *_: shown.append(str(message)))
+    try:
+        with sl.open(folder, progress=False) as code, warnings.catch_warnings():
+            warnings.simplefilter("default")
+            monkeypatch.setattr(warnings, "showwarning", lambda message, *_: shown.append(str(message)))
+            shell.push({"code": code})
+            cells = CELLS.split("%%cell\n")[1:]
+            for cell, expected in ((cells[0], 1), (cells[0], 1), (cells[1], 1), (cells[2], 0)):
+                shown.clear()
+                shell.run_cell(cell, store_history=True).raise_error()
+                assert len(shown) == expected, (cell, shown)
+    finally:
+        InteractiveShell.clear_instance()
 
 
 @pytest.fixture
@@ -178,7 +249,7 @@ def test_the_command_line_names_what_is_missing(
         assert blob in told
     main(["search", "needle count:2", str(folder / "two")])
     main(["search", "needle count:1", str(folder / "two")])
-    assert capsys.readouterr().err.startswith("sourcelight: partial: first 1 match")
+    assert capsys.readouterr().err.startswith("sourcelight: partial: first match, as count: asks")
 
 
 LIMIT = Skipped("shard-match-limit", "result limit hit", "")

@@ -477,6 +477,7 @@ class AsyncClient(Methods):
             frame = repositories_frame(facts, owners=owners)
         else:
             frame = repositories_frame(await self._backend.repositories())
+            reasons = tuple(getattr(self._backend, "unreadable", tuple)())
         status = "limited" if reasons else "complete"
         if reasons:
             warn(IncompleteAnswer(f"repositories: {'; '.join(reasons)}"))

@@ -15,8 +15,10 @@ from sourcelight.backends.embed.homes import data_home, index_folder
 from sourcelight.core.batches import Cancellation, Event, RepositoryFacts
 from sourcelight.core.batches.answers import REPOSITORIES_COUNTED, Answer, CallObserver
 from sourcelight.core.batches.unmade import UnmadeBatch
+from sourcelight.core.completeness import is_limiting
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine import Engine, Limits
+from sourcelight.engines.engine.notices.left_out import unreadable
 from sourcelight.engines.search import IndexProgress, IndexStore
 from sourcelight.engines.search.model import GroupBy
 from sourcelight.repos import Catalog, ServicePolicy, Viewer
@@ -212,6 +214,13 @@ class EmbeddedBackend:
             return tuple(repository.facts for repository in self.engine.catalog.visible(self.viewer))
 
         return await asyncio.get_running_loop().run_in_executor(self._threads, facts)
+
+    def unreadable(self) -> tuple[str, ...]:
+        """What is said of folders whose repository can't be read, for a viewer who may know of them."""
+        if not self.viewer.sees_private:
+            return ()
+        items = unreadable(self.engine.catalog.skipped)
+        return tuple(" ".join(item.message.split()) for item in items if is_limiting(item))
 
     def names(self) -> tuple[str, ...]:
         """Names of the repositories that the viewer may see, as they are known; nothing is looked at."""

@@ -17,6 +17,7 @@ from sourcelight.engines.tools import (
     search_tools,
 )
 from sourcelight.engines.tools.arguments import check_arguments
+from sourcelight.engines.tools.missing_contents import missing_contents
 from sourcelight.engines.tools.model import Analysis, Arguments, CallContext, Tool
 from sourcelight.engines.tools.parting import Part, Parted
 
@@ -85,8 +86,9 @@ def answer(tool: Tool | Analysis, arguments: Arguments, context: CallContext) ->
     context.engine.refresh(context.cancellation)
     elsewhere = context.engine.delegate(tool.name, arguments, context)
     found = tool.run(arguments, context) if elsewhere is None else elsewhere
-    notices = _replaced(found, arguments, context)
-    return replace(found, notices=(*found.notices, *notices)) if notices else found
+    lacks = tuple(missing_contents(tool.name, found, arguments, context))
+    notices = (*found.notices, *lacks, *_replaced(found, arguments, context))
+    return replace(found, notices=notices, complete=found.complete and not lacks) if notices else found
 
 
 def _replaced(found: Answer, arguments: Arguments, context: CallContext) -> list[str]:

@@ -18,6 +18,7 @@ from sourcelight.engines.search.index.shard import BLOB_ID_BYTES
 REASONS = ("", "binary", "too-large", "missing")
 """Why a file is matched by name only; the first stands for files with content."""
 
+MISSING = REASONS.index("missing")
 NO_SHARD = (1 << 16) - 1
 
 Places = NDArray[np.intp]

@@ -19,7 +19,7 @@ from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.halting import Stopped
 from sourcelight.core.patterns.ranges import RANGE_COST
 from sourcelight.engines.search.index.shard import LONG_LINE, Shard
-from sourcelight.engines.search.index.view import NO_SHARD, REASONS, Placement
+from sourcelight.engines.search.index.view import MISSING, NO_SHARD, REASONS, Placement
 from sourcelight.engines.search.model import FileFilter, LanguageFilter
 from sourcelight.engines.search.scan.paths import Mask, PathHits, Paths, unique_sorted
 from sourcelight.engines.search.scan.remembering import Remembering
@@ -346,8 +346,7 @@ class Fleet(Remembering):
 
     def missing(self, selection: Selection) -> list[tuple[str, ...]]:
         """Name for each member the first chosen files whose content the clone does not have: path and blob id."""
-        code = REASONS.index("missing")
-        files = np.flatnonzero(self.reason == code)
+        files = np.flatnonzero(self.reason == MISSING)
         if selection.mask is not None:
             files = files[selection.mask[files]]
         named: list[tuple[str, ...]] = []

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.engines.search.index.shard import Shard
-from sourcelight.engines.search.index.view import NO_SHARD, REASONS, Placement, View
+from sourcelight.engines.search.index.view import MISSING, NO_SHARD, REASONS, Placement, View
 from sourcelight.engines.search.model import FileFilter, LanguageFilter
 from sourcelight.engines.search.scan.paths import Mask, Paths
 from sourcelight.engines.search.scan.remembering import Remembering
@@ -52,6 +52,12 @@ class Snapshot(Remembering):
         at = text.find(b"\n" + wanted + b"\n")
         number = int(np.searchsorted(view.path_start, at + 1)) if at >= 0 else view.files
         return None if number >= view.files or int(view.path_start[number]) != at + 1 else number
+
+    @functools.cached_property
+    def missing(self) -> tuple[str, ...]:
+        """The files whose content the clone does not have, each by path and blob id."""
+        numbers = np.flatnonzero(self.view.reason == MISSING).tolist()
+        return tuple(f"{self.view.path(number)} (blob {self.view.blob_id(number)})" for number in numbers)
 
     def placement(self, shard: int) -> Placement:
         """Tell which files have their content in that shard."""
