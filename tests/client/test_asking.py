@@ -183,11 +183,11 @@ def test_counts_by_columns_are_those_of_the_rows(code: sl.Client) -> None:
             assert counted.attrs["matches"] == expected.sum()
 
 
-def test_a_count_with_a_limit_is_limited_and_warns(code: sl.Client) -> None:
-    with pytest.warns(sl.IncompleteCount, match="limit"):
-        assert code.count("new( count:1") == 1
+def test_a_count_with_a_limit_is_what_was_asked_for(code: sl.Client) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        assert code.count("new( count:1") == 1
+        assert code.count("new( count:1", "repository").attrs["status"] == "partial"
         assert code.count("new( count:all") == 4
     with pytest.raises(ValueError, match="twice"):
         code.count("new(", by=["path", "path"])

@@ -83,7 +83,7 @@ def test_a_page_that_was_asked_for_warns_of_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         frame = client.list_repos("x", limit=1)
-    assert frame.attrs["status"] == "limited"
+    assert frame.attrs["status"] == "partial"
 
 
 def test_progress_goes_from_running_to_the_number_of_rows() -> None:

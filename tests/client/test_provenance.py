@@ -54,7 +54,7 @@ def test_every_frame_of_a_search_says_where_it_came_from(code: sl.Client) -> Non
         check(frame, code)
         assert "duration_ms" in frame.attrs
     assert result.attrs["query"] == "func count:5"
-    assert (result.status, result.attrs["limit_hit"]) == ("limited", True)
+    assert (result.status, result.attrs["limit_hit"]) == ("partial", True)
     many = code.search_many({"a": "func count:3", "b": "import count:3"})
     for frame in (many.matches, many.searches, many["b"].matches):
         check(frame, code)

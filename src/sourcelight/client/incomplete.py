@@ -20,4 +20,4 @@ def warn(warning: Warning, stacklevel: int = 3) -> None:
     if board is not None:
         board.warnings.append(warning)
     else:
-        show(warning, stacklevel=stacklevel + 1)
+        show(warning, stacklevel=stacklevel)

@@ -18,7 +18,7 @@ from sourcelight.core.errors import NoClient
 
 PROVENANCE = (
     "query", "call", "endpoint", "client", "pattern_type", "status", "reasons", "limit_hit", "matches", "asked_at",
-    "duration_ms", "version",
+    "duration_ms", "version", "cut",
 )  # fmt: skip
 """Names that `attrs` may have of this module; which of them do depends on what gave the frame."""
 FEDERATION = "federation of "

@@ -14,7 +14,7 @@ from sourcelight.client.backend import Backend
 from sourcelight.client.portal import call
 from sourcelight.client.provenance import now, provenance
 from sourcelight.core.batches import MATCHES, SERVICE, Column, RepositoryFacts, ServiceState
-from sourcelight.core.completeness import Status
+from sourcelight.core.completeness import Status, cut_text
 from sourcelight.core.errors import UnsupportedCall
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.display.frames import columns_of
@@ -42,7 +42,8 @@ class SearchResult:
     Attributes
     ----------
     status
-        ``complete``, ``limited`` (some of the answer is missing), ``interrupted`` or ``failed``.
+        ``complete``, ``partial`` (the part that ``count:`` or `display` asked for), ``limited`` (something that was
+        asked for is missing), ``interrupted`` or ``failed``; `sourcelight.core.completeness` has the rule.
     reasons
         Why the status is not ``complete``; empty when it is.
     query
@@ -117,7 +118,7 @@ class SearchResult:
 
         ``query``, ``pattern_type``, ``endpoint`` (``embedded``, or the service's address), ``client`` (what answered,
         in this process), ``status``, ``reasons``, ``limit_hit``, ``matches``, ``asked_at`` (RFC 3339, UTC),
-        ``duration_ms``, ``version``.
+        ``duration_ms``, ``version``; and ``cut`` where a limit of matches was reached: which part this is.
         """
         where: dict[str, str | int] = (
             {"endpoint": self.backend, "status": self.status}
@@ -131,7 +132,8 @@ class SearchResult:
             )
         )
         asked = {"query": self.query, "pattern_type": self.request.pattern_type}
-        return {**asked, **where, "matches": self.match_count}
+        cut = cut_text(self.match_count, self._skipped)
+        return {**asked, **where, "matches": self.match_count, **({"cut": cut} if cut else {})}
 
     @cached_property
     def progress(self) -> Frame:

@@ -89,6 +89,14 @@ def requested_part(
     return tuple(said)
 
 
+def cut_text(matches: int, skipped: Iterable[Skipped]) -> str:
+    """What an answer of so many matches is of all there are, for frames, figures and tables; empty: not cut."""
+    if not any(item.reason == _MATCH_LIMIT for item in skipped):
+        return ""
+    first = "first match" if matches == 1 else f"first {matches:,} matches"
+    return f"{first}; add count:all for all"
+
+
 def status_of(
     query: str,
     pattern_type: str,

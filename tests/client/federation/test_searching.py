@@ -189,8 +189,8 @@ def test_a_stream_tells_how_far_each_service_is() -> None:
 def test_a_limit_is_of_the_merged_answer(query: str) -> None:
     code = federation(a=backend([found("r1"), *ended()]), b=backend([found("r2", rows=9), *ended()]))
     result = code.search(query)
-    assert (result.match_count, len(result), result.status) == (3, 3, "limited")
-    assert result.reasons == ("shard-match-limit: result limit hit",)
+    assert (result.match_count, len(result), result.status) == (3, 3, "partial")
+    assert result.reasons == ("first 3 matches, as count: asks",)
     assert list(result.matches["service"]) == ["a", "a", "b"]
     assert list(result.services["rows"]) == [2, 1]
     assert sum(e.batch.num_rows for e in code.stream(query) if isinstance(e, MatchBatch)) == 3

@@ -115,7 +115,7 @@ def test_tools_go_where_they_can_be_answered(code: sl.Client) -> None:
     assert [one["duplicates"] for one in commits.attrs["services"]] == [0, 2]
     newest = code.commit_search(count=2)
     assert list(newest["commit"]) == list(commits["commit"][:2])
-    assert newest.attrs["status"] == "limited"
+    assert newest.attrs["status"] == "partial"
     assert set(code.diff_search("needle")["repository"]) == {ONE, BOTH, OTHER}
     assert sorted(code.list_repos()["repository"]) == sorted([ONE, BOTH, OTHER])
     who = code.contributors(by=["repository"])

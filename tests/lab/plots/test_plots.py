@@ -122,6 +122,10 @@ def test_an_answer_that_is_not_complete_is_said() -> None:
     result = sl.Client(ScriptedBackend(LIMITED)).search("foo")
     told = texts(plots.matches(result))
     assert "The answer is limited: shard-match-limit" in told
+    assert "First 10 matches; add count:all for all." in told
+    some = result.matches[result.matches["line_number"] > 0]  # pandas keeps attrs where it filters
+    for frame in (some, some.head(3), some.sort_values("line_number")):
+        assert "First 10 matches" in texts(plots.matches(frame))
     assert "10 matches in 1 repository" in told
     assert "Of foo" in told
 

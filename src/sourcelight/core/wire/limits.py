@@ -14,7 +14,7 @@ def match_limit(limit: int, stopped: str = "The search stopped") -> Skipped:
     return Skipped(
         reason="shard-match-limit",
         title="result limit hit",
-        message=f"{stopped} after {limit:,} matches, the first in order; there may be more. Add `count:all` for all.",
+        message=f"{stopped} after {limit:,} matches; there may be more. Add `count:all` for all of them.",
         suggested=Suggested(title="increase limit", query_expression="count:all"),
     )
 

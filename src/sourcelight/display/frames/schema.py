@@ -75,13 +75,13 @@ SEARCHES: tuple[Column, ...] = (
     Column("query", "string", "text of the query"),
     Column("matches", "int64", "matches found"),
     Column("rows", "int64", "rows of matches"),
-    Column("status", "string", "complete, limited, interrupted or failed"),
+    Column("status", "string", "complete, partial, limited, interrupted or failed"),
     Column("reasons", "string", "why the status is not complete; empty when it is"),
 )
 SERVICES: tuple[Column, ...] = (
     Column("service", "string", "name of the service"),
     Column("endpoint", "string", "its address; embedded in this process"),
-    Column("status", "string", "complete, limited, interrupted or failed"),
+    Column("status", "string", "complete, partial, limited, interrupted or failed"),
     Column("matches", "int64", "matches of the answer that are of it"),
     Column("rows", "int64", "rows of the answer that are of it"),
     Column("duplicates", "int64", "rows that it gave and that are in the answer from another service"),

@@ -76,6 +76,9 @@ def _limits(frame: DataFrame) -> str:
     status = frame.attrs.get("status", "complete")
     if status == "complete":
         return ""
+    cut = str(frame.attrs.get("cut") or "")
+    if cut:
+        return f"{cut[:1].upper()}{cut[1:]}. The answer is {status}: {frame.attrs.get('reasons') or 'no reason given'}."
     why = frame.attrs.get("reasons") or "; ".join(frame.attrs.get("notices", ())) or "no reason given"
     return f"The answer is {status}: {why}."
 
