@@ -22,13 +22,26 @@ _READ = {
     ),
     b".rs": re.compile(rb"^ *(?:pub )?(?:fn|struct|enum|trait) (\w+)", re.MULTILINE),
 }
+_KINDS = (
+    ("method", re.compile(rb"\(self\)|^func \(|&self|^ +(?:public |static |final )*(?:void|int) ")),
+    ("function", re.compile(rb"^ *(?:async )?def |^func |^ *(?:pub )?fn ")),
+    ("class", re.compile(rb"^(?:public |final )*class ")),
+    ("interface", re.compile(rb"^interface |^type \w+ interface|^trait ")),
+    ("enum", re.compile(rb"^enum ")),
+    ("struct", re.compile(rb"^type |^(?:pub )?struct ")),
+)
 _OTHER_KINDS = {"package", "module", "namespace", "variable", "constant", "field", "property", "object"}
 
 
-def read(path: bytes, data: bytes) -> list[tuple[str, int]]:
-    """Names that a file defines, with their lines."""
+def read(path: bytes, data: bytes) -> list[tuple[str, int, str]]:
+    """Names that a file defines, with their lines and kinds."""
     ending = path[path.rindex(b".") :]
-    return [(found[1].decode(), data.count(b"\n", 0, found.start(1)) + 1) for found in _READ[ending].finditer(data)]
+    lines = data.split(b"\n")
+    found = []
+    for match in _READ[ending].finditer(data):
+        at = data.count(b"\n", 0, match.start(1))
+        found.append((match[1].decode(), at + 1, next(kind for kind, test in _KINDS if test.search(lines[at]))))
+    return found
 
 
 def definitions(epoch: Epoch, rng: Random) -> Outcome:
@@ -41,14 +54,16 @@ def definitions(epoch: Epoch, rng: Random) -> Outcome:
         commit = rng.choice(commits)
         frame = epoch.client.symbols(commit.repository, path=FOLDER.decode())
         rows = zip(frame["path"], frame["symbol"], frame["line_number"], frame["kind"], strict=True)
-        got = Counter((commit.repository, *row[:3]) for row in rows if row[3] not in _OTHER_KINDS)
+        got = Counter((commit.repository, *row) for row in rows if row[3] not in _OTHER_KINDS)
         return compared(f"symbols({commit.repository!r}, path='definitions/')", wanted([commit], None), got)
     atom = drawer.atom("rl")
+    kind = rng.choice(("", "", *(name for name, _ in _KINDS)))
     question = Question(
         atom,
         (Filter("file", "^definitions/"),),
         ("symbol",),
         rng.random() < 0.5,
+        select=f"symbol.{kind}" if kind else rng.choice(("", "symbol")),
         pattern_type=rng.choice(("keyword", "regexp")),
         style=rng.randrange(420),
     )
@@ -59,8 +74,8 @@ def definitions(epoch: Epoch, rng: Random) -> Outcome:
     matcher = Matcher(atom, case_sensitive=question.case_sensitive, whole=True)
     return compared(
         f"search({typed!r}, pattern_type={question.requested!r})",
-        wanted(commits, matcher),
-        Counter(row[:4] for row in cells if row[4] not in _OTHER_KINDS),
+        Counter({row: count for row, count in wanted(commits, matcher).items() if kind in ("", row[4])}),
+        Counter(row for row in cells if row[4] not in _OTHER_KINDS),
     )
 
 
@@ -70,7 +85,7 @@ def wanted(commits: list[Any], matcher: Matcher | None) -> Counter[Any]:
     for commit in commits:
         for document in commit.documents:
             if document.path.startswith(FOLDER):
-                for name, line in read(document.path, document.data):
+                for name, line, kind in read(document.path, document.data):
                     if matcher is None or matcher.any(name.encode()):
-                        found[commit.repository, document.shown, name, line] += 1
+                        found[commit.repository, document.shown, name, line, kind] += 1
     return found

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import sourcelight as sl
-from oracles import answers
+from oracles import answers, checks
 from oracles.calls import compared
 from oracles.epoch import Epoch, Outcome
 from oracles.meaning import Row
@@ -59,7 +59,18 @@ def grouped(epoch: Epoch, rng: Random, question: Question, want: Counter[Row]) -
         strict=True,
     ):
         got[cells[:-1]] += int(cells[-1])
-    return compared(f"count({typed!r}, by={columns}, pattern_type={question.requested!r})", summed, got)
+    subject = f"count({typed!r}, by={columns}, pattern_type={question.requested!r})"
+    found = compared(subject, summed, got)
+    names = {commit.repository for commit in epoch.reader.chosen(question)}
+    return found if found.difference else replace(found, difference=checks.told(Said(frame), epoch, names))
+
+
+class Said:
+    """The status of a DataFrame, as an answer gives it."""
+
+    def __init__(self, frame: Any) -> None:
+        self.status = frame.attrs["status"]
+        self.reasons = tuple(filter(None, (frame.attrs.get("reasons") or "").split("; ")))
 
 
 def capped(epoch: Epoch, rng: Random, question: Question, want: Counter[Row]) -> Outcome:

@@ -241,7 +241,8 @@ class Drawer:
         rng = self.rng
         if depth <= 0 or rng.random() < 0.3:
             return self.leaf(pattern_type)
-        parts: list[Tree] = [self.tree(depth - 1, pattern_type) for _ in range(rng.randint(2, 3))]
+        # A deep tree is narrow, or it would have hundreds of patterns.
+        parts: list[Tree] = [self.tree(depth - 1, pattern_type) for _ in range(rng.randint(2, 3 if depth < 3 else 2))]
         if rng.random() < 0.4:
             parts.insert(rng.randint(0, len(parts)), Without(self.leaf(pattern_type)))
         return Both(tuple(parts)) if rng.random() < 0.6 else Either(tuple(parts))
@@ -310,7 +311,7 @@ class Drawer:
     def _question(self) -> Question:
         rng = self.rng
         pattern_type = rng.choice(("keyword", "keyword", "keyword", "standard", "regexp", "literal"))
-        tree: Tree | None = self.tree(rng.choice((0, 0, 0, 1, 1, 2)), pattern_type)
+        tree: Tree | None = self.tree(rng.choice((0, 0, 0, 1, 1, 1, 2, 2, 3, 5)), pattern_type)
         if isinstance(tree, Atom) and rng.random() < 0.05:
             tree = Without(tree)
         filters = self.filters()
@@ -344,7 +345,7 @@ class Drawer:
         rng = self.rng
         own = replace_samples(self, words)
         pattern_type = rng.choice(("keyword", "keyword", "regexp"))
-        tree = own.tree(rng.choice((0, 0, 1, 1, 2)), pattern_type) if rng.random() < 0.85 else None
+        tree = own.tree(rng.choice((0, 0, 1, 1, 2, 4)), pattern_type) if rng.random() < 0.85 else None
         if isinstance(tree, Atom) and rng.random() < 0.08:
             tree = Without(tree)
         filters = [chosen for chosen in self.filters() if ":" not in chosen.field]

@@ -358,7 +358,11 @@ def sound(tree: Tree) -> Tree:
 
 
 def plain(
-    folder: Path, files: dict[bytes, bytes], message: bytes = b"files\n", date: bytes = b"1600000000 +0000"
+    folder: Path,
+    files: dict[bytes, bytes],
+    message: bytes = b"files\n",
+    date: bytes = b"1600000000 +0000",
+    person: bytes = b"Ada Example <ada@example.org>",
 ) -> Made:
     """A repository of one commit more than it has, with just these files."""
     if not folder.exists():
@@ -366,8 +370,8 @@ def plain(
         git(folder, "init", "-q", "-b", "main", "--bare", ".")
         git(folder, "config", "remote.origin.url", f"https://example.org/zoo/{folder.name}.git")
     former = git(folder, "rev-parse", "--verify", "--quiet", "main", accept=(0, 1)).strip()
-    person = b"Ada Example <ada@example.org> " + date
-    stream = b"commit refs/heads/main\nauthor %s\ncommitter %s\n%s" % (person, person, block(message))
+    who = person + b" " + date
+    stream = b"commit refs/heads/main\nauthor %s\ncommitter %s\n%s" % (who, who, block(message))
     stream += (b"from " + former + b"\n" if former else b"") + b"deleteall\n"
     for path, data in files.items():
         stream += b"M 100644 inline " + quoted(path) + b"\n" + block(data)

@@ -17,7 +17,7 @@ from oracles.git_reader import Document
 from oracles.history_meaning import History, people
 from oracles.meaning import Commit, Matcher, Reader, Row, selected
 from oracles.questions import Atom, Filter, Question, atoms
-from oracles.repositories import OWNERS
+from oracles.repositories import OWNERS, RULES
 
 FORKS, ARCHIVES, PRIVATE = {"Beta.x", "linked"}, {"gamma-2", "linked"}, {"shallow", "gamma-2"}
 TOPICS = {"alpha": ["search", "go"], "Beta.x": ["search"], "void": ["go lang"]}
@@ -123,17 +123,52 @@ def documents_of(epoch: Epoch, repository: str) -> list[Document]:
 
 
 def owners(path: str) -> list[str]:
-    """Who owns a file by the rules that are drawn, of which the last one that fits decides."""
+    """Who owns a file by the rules that are drawn."""
+    rule = rule_of(path)
+    return [] if rule is None else [word.lstrip("@").lower() for word in words_of(rule)]
+
+
+def rule_of(path: str) -> int | None:
+    """Number of the rule that decides on a file: the last one that fits."""
     folder, _, name = path.rpartition("/")
     if folder == "docs":
-        return ["docs"]
+        return 4
     if name.endswith(".md"):
-        return []
+        return 3
     if "lib" in folder.split("/"):
-        return ["lib"]
+        return 2
     if path.startswith("src/"):
-        return ["src"]
-    return ["py-team", "ada@example.org"] if name.endswith(".py") else []
+        return 1
+    return 0 if name.endswith(".py") else None
+
+
+def words_of(rule: int) -> list[str]:
+    """The owners in a rule, as they are written."""
+    words = RULES.decode().split("\n")[rule].partition(" #")[0].split()
+    return words[1:]
+
+
+def owning(epoch: Epoch, rng: Random) -> Outcome:
+    """`select:file.owners`: the lines that give the files of an answer their owners."""
+    question = replace(base(rng, epoch), select="")
+    if question.types not in ((), ("file",), ("path",), ("file", "path")):
+        question = replace(question, types=())
+    rules: dict[str, set[int]] = {}
+    for row in epoch.reader.rows(question):
+        rule = rule_of(row[3]) if row[0] != "repo" else None
+        if rule is not None and any(d.path == OWNERS for d in documents_of(epoch, row[1])):
+            rules.setdefault(row[1], set()).add(rule)
+    want: Counter[Row] = Counter()
+    for repository, numbers in rules.items():
+        for rule in numbers:
+            words, line = words_of(rule), RULES.decode().split("\n")[rule]
+            if words:
+                starts = tuple(line.index(word) for word in words)
+                ends = tuple(start + len(word) for start, word in zip(starts, words, strict=True))
+                head = ("content", repository, "", OWNERS.decode(), (), ())
+                want[(*head, rule + 1, line, starts, ends, len(words))] += 1
+    asked = replace(question, select="file.owners")
+    return compared(epoch.client, asked.text(), asked.requested, "", want)
 
 
 def contributed(history: History, expression: str, *, case: bool) -> frozenset[str]:
@@ -276,4 +311,4 @@ def compared(client: sl.Client, typed: str, kind: str, select: str, want: Counte
 
 def scopes(epoch: Epoch, rng: Random) -> Outcome:
     """One question of a kind that chance chooses."""
-    return rng.choice((annotated, annotated, globs, alternatives))(epoch, rng)
+    return rng.choice((annotated, annotated, globs, alternatives, owning))(epoch, rng)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from oracles import answers, checks, fleets, repositories
 from oracles.epoch import Epoch, Outcome
 from oracles.expressions import compiles
-from oracles.git_reader import Document
+from oracles.git_history import LoggedCommit
+from oracles.git_reader import Document, git
 from oracles.meaning import Commit
 from oracles.questions import Atom, Both, Either, Question, Tree, Without
+from oracles.repositories import Made
 
 BOUND_S = 40.0
 
@@ -30,8 +32,9 @@ def smallest(epoch: Epoch, area: str, outcome: Outcome) -> dict[str, str]:
 
     question = shrunk(question, fails)
     found = f"{checks.asked(question)}\n{check(epoch, client, question).difference}"
-    if check is checks.check_text and area != "http" and not question.revision:
-        found += one_file(epoch, question, ends)
+    if area != "http" and not question.revision:
+        alone = one_file if check is checks.check_text else one_change
+        found += alone(epoch, question, ends)
     return {"smaller": found}
 
 
@@ -134,5 +137,86 @@ def fails_alone(epoch: Epoch, question: Question, path: bytes, data: bytes) -> b
         alone.__dict__["fleet"] = fleets.Fleet(alone.folder / "fleet", [made])
         bare = replace(question, filters=tuple(f for f in question.filters if f.field != "repo"))
         return bool(checks.check_text(alone, alone.client, bare).difference)
+    finally:
+        alone.close()
+
+
+@dataclass(frozen=True)
+class Change:
+    """One commit, and what it did to one file; None where there is no file."""
+
+    message: bytes
+    person: bytes
+    date: bytes
+    old_path: bytes = b""
+    old: bytes | None = None
+    path: bytes = b""
+    new: bytes | None = None
+
+    def shown(self) -> str:
+        """In words."""
+        files = f"{self.old_path!r} {answers.shorter(self.old)} -> {self.path!r} {answers.shorter(self.new)}"
+        return f"\nalone: message {self.message!r} by {self.person!r} at {self.date!r}, {files}"
+
+
+def one_change(epoch: Epoch, question: Question, ends: float) -> str:
+    """The smallest commit of one file, in a repository of its own, about which the question is answered wrongly."""
+    want = epoch.histories.rows(question)
+    got = answers.history_rows(epoch.client.search(question.text(), pattern_type=question.requested))
+    wrong = {(row[1], row[2]) for row in (want - got) | (got - want) if len(row) > 2}
+    made = {each.name: each for each in epoch.fleet.made}
+    for history in epoch.histories.chosen(question):
+        for commit in history.commits:
+            if (history.repository, commit.name) not in wrong:
+                continue
+            for change in changes_of(made[history.repository], commit):
+                if time.monotonic() < ends and change_fails(epoch, question, change):
+                    return shrunk_change(epoch, question, change, ends).shown()
+    return ""
+
+
+def changes_of(made: Made, commit: LoggedCommit) -> Iterator[Change]:
+    """A commit without any file, then with each that it changed alone."""
+    person = b"%s <%s>" % commit.author
+    bare = Change(commit.message, person, b"%d +0000" % commit.commit_time)
+    yield bare
+    for change in commit.changes:
+        if any(mode not in ("000000", "100644", "100755") for mode in change.modes):
+            continue
+        old, new = (None if set(name) == {"0"} else blob_of(made, name) for name in change.objects)
+        yield replace(bare, old_path=change.old_path, old=old, path=change.path, new=new)
+
+
+def blob_of(made: Made, name: str) -> bytes:
+    """A content by the name of its object."""
+    return git(made.folder, "cat-file", "blob", name)
+
+
+def shrunk_change(epoch: Epoch, question: Question, change: Change, ends: float) -> Change:
+    """The change with as little text as still fails."""
+    for name in ("message", "old", "new"):
+        text, at = getattr(change, name), 0
+        while text and at < len(text) and time.monotonic() < ends and len(text) < 20_000:
+            size = max(1, len(text) // 8)
+            shorter = replace(change, **{name: text[:at] + text[at + size :]})
+            if change_fails(epoch, question, shorter):
+                change, text = shorter, getattr(shorter, name)
+            else:
+                at += size
+    return change
+
+
+def change_fails(epoch: Epoch, question: Question, change: Change) -> bool:
+    """Whether the question fails in a repository of two commits."""
+    alone = Epoch(epoch.seed, epoch.folder / f"alone-{next(_COUNT)}", shapes=())
+    folder = alone.folder / "fleet" / "alone"
+    before = {} if change.old is None else {change.old_path: change.old}
+    after = {} if change.new is None else {change.path: change.new}
+    try:
+        repositories.plain(folder, before, b"before\n")
+        made = repositories.plain(folder, after, change.message, change.date, change.person)
+        alone.__dict__["fleet"] = fleets.Fleet(alone.folder / "fleet", [made])
+        bare = replace(question, filters=tuple(f for f in question.filters if f.field != "repo"))
+        return bool(checks.check_history(alone, alone.client, bare).difference)
     finally:
         alone.close()

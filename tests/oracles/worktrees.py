@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from oracles import checks, fleets, texts
+from oracles import checks, fleets, repositories, texts
 from oracles.epoch import Epoch, Outcome
 from oracles.git_reader import MAX_FILE_BYTES, Document, git
 from oracles.meaning import Commit, Reader
@@ -69,7 +69,9 @@ def disturb(rng: Random, folder: Path) -> str:
                if os.path.isfile(os.path.join(os.fsencode(folder), path))
                and not os.path.islink(os.path.join(os.fsencode(folder), path))]  # fmt: skip
     fresh = b"fresh-%d" % rng.randrange(1000) + rng.choice((b".txt", b".py", b".log", b".tmp"))
-    kind = rng.choice(("change", "change", "add", "stage", "ignore", "remove", "assume", "skip", "link", "restore"))
+    kind = rng.choice(
+        ("change", "change", "add", "stage", "ignore", "remove", "assume", "skip", "link", "bare", "restore")
+    )
     if not tracked and kind in {"change", "remove", "assume", "skip", "link"}:
         kind = "add"
     path = rng.choice(tracked) if tracked else fresh
@@ -81,6 +83,8 @@ def disturb(rng: Random, folder: Path) -> str:
             (folder / os.fsdecode(fresh)).write_bytes(texts.small(rng))
             if kind == "stage":
                 git(folder, "add", "-f", "--", fresh)
+        case "bare":
+            bare(rng, folder)
         case "ignore":
             (folder / ".gitignore").write_bytes(rng.choice((b"*.log\n", b"*.tmp\nfresh-1*\n", b"/src/\n", b"foo*\n")))
         case "remove":
@@ -103,6 +107,18 @@ def disturb(rng: Random, folder: Path) -> str:
             git(folder, "update-index", "-z", "--no-skip-worktree", "--stdin", stdin=b"".join(p + b"\0" for p in out))
             git(folder, "reset", "-q", "--hard")
     return f"{kind} {path!r}"
+
+
+def bare(rng: Random, folder: Path) -> None:
+    """A bare repository below the work tree: nothing but files to git, and to whoever reads the work tree."""
+    inner = folder / rng.choice(("mirror.git", "src/mirror", "lib/deep/bare.git"))
+    if inner.exists():
+        return
+    inner.mkdir(parents=True)
+    git(inner, "init", "-q", "--bare", ".")
+    repositories.plain(inner, {b"inner.txt": texts.small(rng)})
+    if rng.random() < 0.5:
+        git(inner, "repack", "-a", "-d", "-q")
 
 
 def worktrees(epoch: Epoch, rng: Random) -> Outcome:
