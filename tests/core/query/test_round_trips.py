@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import pytest
@@ -374,3 +375,21 @@ def test_a_content_expression_of_regexp_type_keeps_its_type() -> None:
     written = str(Expression(root))
     assert written.startswith("patternType:regexp ")
     assert meaning(parse(written, "literal").root) == meaning(root)
+
+
+@pytest.mark.parametrize("pattern_type", PATTERN_TYPES)
+def test_every_query_of_three_words_is_printed(pattern_type: str) -> None:
+    """Operators' words that are text begin and end a query, and filters between them keep them apart."""
+    words = ("AND", "OR", "NOT", "x", "(", ")", "file:a", "patternType:literal", "patternType:standard")
+    printed = 0
+    for typed in product(words, repeat=3):
+        try:
+            effective, root = read_tree(" ".join(typed), pattern_type)
+        except QueryError:
+            continue
+        if root is not None:
+            written = to_text(root, pattern_type)
+            assert effective_pattern_type(written, pattern_type) == effective, typed
+            assert bare(canonical(read_tree(written, pattern_type)[1])) == bare(canonical(root)), typed
+            printed += 1
+    assert printed > 200

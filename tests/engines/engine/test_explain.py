@@ -264,3 +264,24 @@ def test_a_search_without_results_proposes_what_finds(
 @pytest.mark.parametrize("query", ["nowhere", "nowhere case:yes", "handleError"])
 def test_nothing_is_said_where_nothing_helps(engine: Engine, query: str) -> None:
     assert alert(run(engine, query, pattern_type="keyword")) is None
+
+
+@pytest.mark.parametrize(
+    ("query", "pattern_type", "proposed"),
+    [
+        ("file:foo.*bar foo.*bar", "keyword", "file:foo.*bar /foo.*bar/"),
+        ("x.*y x.*y", "keyword", "/x.*y/ /x.*y/"),
+        ("NOT a.*b x", "keyword", "NOT /a.*b/ x"),
+        (r"a\/b.*c", "standard", r"/a\\\/b.*c/"),
+        ("repo:lnag:go lnag:go x", "standard", "repo:lnag:go lang:go x"),
+        ("file:lnag:go (lnag:go or y)", "keyword", "file:lnag:go (lang:go or y)"),
+        ("function:parse x", "standard", "type:symbol parse x"),
+        ("NOT ext:py x", "keyword", r"NOT file:\.py$ x"),
+        ('lang:go lang:c "lang:go x"', "keyword", '(lang:C or lang:Go) "lang:go x"'),
+        ("lang:go lang:c (x or y)", "keyword", "(lang:C or lang:Go) (x or y)"),
+    ],
+)
+def test_a_proposed_query_differs_in_what_was_meant_alone(query: str, pattern_type: str, proposed: str) -> None:
+    found = [advice.query for advice in advise(parse(query, pattern_type)) if advice.query and advice.kind != "keyword"]
+    assert found == [proposed]
+    assert parse(proposed, pattern_type).pattern_type == pattern_type

@@ -8,11 +8,14 @@ from collections.abc import Collection, Iterable, Sequence
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query.build import Expression
 from sourcelight.core.query.fields import ALIASES
-from sourcelight.core.query.nodes import Alternative, And, Filter, Node, Or, Query
+from sourcelight.core.query.nodes import Alternative, And, Filter, Node, Or, Pattern, Query
 from sourcelight.core.query.parse import PATTERN_TYPES, parse, read_tree
 from sourcelight.core.query.plan import alternatives
 from sourcelight.core.query.printer import quote_value
 from sourcelight.core.query.rewrite import combine
+
+_MOST_PLACES = 20
+"""Occurrences of a text in a query that are tried."""
 
 
 def narrowed(query: Query, filters: Sequence[tuple[str, str]]) -> str:
@@ -141,6 +144,51 @@ def without(query: Query, names: Collection[str]) -> str:
     return _written(rest, query.pattern_type, (_cut(query.text, names),))
 
 
+def with_pattern(query: Query, pattern: Pattern, node: Node, typed: str, written: str) -> str:
+    """Text of `query` with `node` in the place of a pattern, wherever that stands.
+
+    Parameters
+    ----------
+    query
+        The query.
+    pattern
+        A pattern of it.
+    node
+        What it should say there.
+    typed, written
+        A part of what was typed, and what could stand in its place: the text is kept where one such change is enough.
+
+    Raises
+    ------
+    QueryError
+        The query has no such pattern, or no text means that.
+    """
+    changed = None if query.root is None else _exchanged(query.root, pattern, node)
+    if changed is None or changed == query.root:
+        raise QueryError(f"there is no pattern {pattern.value} in this query", query=query.text, stage="parse")
+    places = [found.start() for found in re.finditer(re.escape(typed), query.text)] if typed else []
+    each = (f"{query.text[:at]}{written}{query.text[at + len(typed) :]}" for at in places[:_MOST_PLACES])
+    return _written(changed, query.pattern_type, (*each, query.text.replace(typed, written)))
+
+
+def with_choice(query: Query, name: str, values: Sequence[str]) -> str:
+    """Text of `query` in which the filters on a field, which hold together, are alternatives: any of `values`.
+
+    Raises
+    ------
+    QueryError
+        The query has several alternatives, or no text means that.
+    """
+    args = query.root.args if isinstance(query.root, And) else () if query.root is None else (query.root,)
+    chosen = [arg for arg in args if isinstance(arg, Filter) and arg.name == name and not arg.negated]
+    rest = [arg for arg in args if arg not in chosen]
+    if not chosen or len(query.plan) > 1:
+        raise QueryError(f"the query has no {name}: filter, or several alternatives", query=query.text, stage="parse")
+    choice = combine("or", [Filter(name, value) for value in values])
+    written = " or ".join(f"{name}:{quote_value(value)}" for value in values)
+    return _written(combine("and", [choice, *rest]), query.pattern_type, (f"({written}) {_cut(query.text, {name})}",))
+
+
 def in_pattern_type(text: str, pattern_type: str) -> str:
     """Text that means what `text` does in `pattern_type`, whatever type a search asks for.
 
@@ -183,6 +231,12 @@ def _without(node: Node, names: Collection[str]) -> Node | None:
         args = [kept for arg in node.args if (kept := _without(arg, names)) is not None]
         return combine("and" if isinstance(node, And) else "or", args) if args else None
     return None if isinstance(node, Filter) and node.name in names else node
+
+
+def _exchanged(node: Node, pattern: Pattern, other: Node) -> Node:
+    if isinstance(node, And | Or):
+        return combine("and" if isinstance(node, And) else "or", [_exchanged(a, pattern, other) for a in node.args])
+    return other if node == pattern else node
 
 
 def _meaning(plan: Iterable[Alternative]) -> list[tuple[list[str], str]]:

@@ -162,19 +162,25 @@ class _Style:
         begins, and a NOT only where it ends.
     lean
         Write few backslashes inside quotes: one in front of a space keeps what follows from being read as a filter.
+    within
+        Write the filters behind the first word of a literal, whose words are joined across them and across groups
+        where there are no quotes: an operator's word may both begin and end it.
     """
 
     explicit: bool
     groups: str
     in_front: int
     lean: bool
+    within: bool = False
 
 
-_STYLES = tuple(
-    _Style(explicit, groups, in_front, lean)
-    for lean, in_front, groups, explicit in product(
-        (False, True), (0, sys.maxsize, 1), ("needed", "none", "marked"), (False, True)
-    )
+_GROUPS = ("needed", "none", "marked")
+_STYLES = (
+    *(
+        _Style(explicit, groups, in_front, lean)
+        for lean, in_front, groups, explicit in product((False, True), (0, sys.maxsize, 1), _GROUPS, (False, True))
+    ),
+    *(_Style(explicit, groups, 0, lean=False, within=True) for groups, explicit in product(_GROUPS, (False, True))),
 )
 
 
@@ -198,8 +204,22 @@ class _Printer:
             filters = [arg for arg in args if isinstance(arg, Filter | Predicate)]
             others = [arg for arg in args if not isinstance(arg, Filter | Predicate)]
             args = [*others[: self._style.in_front], *filters, *others[self._style.in_front :]]
+        if isinstance(node, And) and self._style.within and (text := self._around_filters(args)):
+            return text
         parts = [self._operand(arg, node, depth) for arg in args]
         return (" OR " if isinstance(node, Or) else self._and).join(parts)
+
+    def _around_filters(self, args: Sequence[Node]) -> str:
+        """Filters between the words of the one literal beside them; empty where they can't be."""
+        filters = [self.text(arg, 0) for arg in args if isinstance(arg, Filter | Predicate)]
+        others = [arg for arg in args if not isinstance(arg, Filter | Predicate)]
+        if self._type not in {"standard", "literal"} or len(others) != 1 or not filters:
+            return ""
+        literal = others[0]
+        if not isinstance(literal, Pattern) or literal.kind != "literal" or literal.negated or literal.content:
+            return ""
+        first, space, rest = literal.value.partition(" ")
+        return f"{_apart(first)} {' '.join(filters)} {rest}" if space else ""
 
     def _operand(self, arg: Node, parent: And | Or, depth: int) -> str:
         text = self.text(arg, depth + 1)
@@ -220,7 +240,9 @@ class _Printer:
 
     def _literal(self, node: Pattern) -> str:
         if self._type in {"standard", "literal"}:
-            return node.value  # there are no quotes; what can't stand bare is refused when the text is read again
+            # There are no quotes; what can't stand bare is refused when the text is read again.
+            first, space, rest = node.value.partition(" ")
+            return f"{_apart(first)}{space}{rest}" if self._style.within else node.value
         if node.quoted or self._type == "regexp":
             return _in_quotes(node.value, lean=self._style.lean)
         text = quote_pattern(node.value)
@@ -241,6 +263,11 @@ class _Printer:
                 raise QueryError(message, hint="leave content: out and add type:file", stage="parse")
             return node.value
         return _in_quotes(node.value) if node.quoted or self._type == "regexp" else _value("content", node.value)
+
+
+def _apart(word: str) -> str:
+    """A word that begins a literal without quotes: NOT is text where a group ends behind it."""
+    return f"( {word} )" if word.lower() == "not" else word
 
 
 def _filter(node: Filter) -> str:

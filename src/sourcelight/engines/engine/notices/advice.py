@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.patterns.formula import ANYTHING, NOTHING
-from sourcelight.core.query import Alternative, Filter, Or, Pattern, Query, canonical, parse
+from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern, Query, canonical, parse
 from sourcelight.core.query.fields import ALIASES, PREDICATE_NAMES, RESULT_TYPES
 from sourcelight.core.query.languages import find_language
-from sourcelight.core.query.narrowing import in_pattern_type
+from sourcelight.core.query.narrowing import in_pattern_type, with_choice, with_pattern
 from sourcelight.core.query.parse import effective_type
 from sourcelight.core.query.plan import patterns_of
+from sourcelight.core.query.printer import quote_value, slash_regexp
+from sourcelight.core.query.rewrite import combine
 from sourcelight.engines.engine.commits.asked import keeps_no_commits
 from sourcelight.engines.engine.notices.parentheses import cut_filters
 
@@ -85,7 +87,7 @@ def _all(query: Query) -> Iterator[Advice]:
     yield from cut_short(query)
     for alternative in query.plan:
         yield from without_effect(alternative)
-        yield from _contradictions(alternative, query.text)
+        yield from _contradictions(alternative, query)
         yield from _values(alternative)
         leaves = list(patterns_of(alternative.pattern)) if alternative.pattern is not None else []
         for leaf in leaves:
@@ -155,17 +157,16 @@ def _operators(query: Query) -> Iterator[Advice]:
         )
 
 
-def _contradictions(alternative: Alternative, text: str) -> Iterator[Advice]:
+def _contradictions(alternative: Alternative, query: Query) -> Iterator[Advice]:
     languages = alternative.all("lang")
     wanted = sorted({find_language(f.value) or f.value for f in languages if not f.negated and f.value})
     if len(wanted) > 1:
-        together = " or ".join(f"lang:{name}" if " " not in name else f'lang:"{name}"' for name in wanted)
-        bare = re.sub(r"(?i)(?<!\S)(?:lang|l|language):(?:\"[^\"]*\"|\S+)\s*", "", text).strip()
+        together = " or ".join(f"lang:{quote_value(name)}" for name in wanted)
         yield Advice(
             "contradiction",
             f"a file must be in all of {', '.join(wanted)}: several lang: filters are joined by AND",
             f"write ({together})",
-            f"({together}) {bare}".strip() if "(" not in text else "",
+            _with_choice(query, wanted),
         )
     for name in ("repo", "file", "lang"):
         values = alternative.all(name)
@@ -252,8 +253,8 @@ def _pattern(leaf: Pattern, query: Query, *, sensitive: bool) -> Iterator[Advice
             _in_keyword(query.text),
         )
     if _LOOKS_REGEXP.search(leaf.value) and query.pattern_type != "literal":
-        slashed = "/" + leaf.value.replace("/", r"\/") + "/"
-        whole = query.text.replace(leaf.value, slashed, 1) if leaf.value in query.text else ""
+        slashed = slash_regexp(leaf.value)
+        whole = _with_pattern(query, leaf, replace(leaf, kind="regexp"), leaf.value, slashed)
         yield Advice(
             "regexp-as-text",
             f"{leaf.value} looks like a regular expression and is read as plain text",
@@ -268,10 +269,47 @@ def _pattern(leaf: Pattern, query: Query, *, sensitive: bool) -> Iterator[Advice
                 "filter-as-text",
                 f"`{word}` is read as text: there is no filter {found[2]}:",
                 f"did you mean {meant}?" if meant else f'write "{word}" if the text is meant',
-                query.text.replace(word, meant, 1) if meant else "",
+                _with_filter(query, leaf, word, meant),
             )
         elif re.match(r"-\w", word):
             yield Advice("dash", f"`{word}` is read as text: a dash negates filters only", f"write NOT {word[1:]}")
+
+
+def _with_choice(query: Query, languages: Sequence[str]) -> str:
+    """The query in which files may be in any of some languages; empty when no text says so."""
+    try:
+        return with_choice(query, "lang", languages)
+    except QueryError:
+        return ""
+
+
+def _with_pattern(query: Query, leaf: Pattern, node: Node, typed: str, written: str) -> str:
+    """The query with another meaning of one pattern; empty when no text says so, or it has no meaning."""
+    try:
+        proposed = with_pattern(query, leaf, node, typed, written)
+        parse(proposed, query.pattern_type)
+    except QueryError:
+        return ""
+    return proposed
+
+
+def _with_filter(query: Query, leaf: Pattern, word: str, meant: str) -> str:
+    """The query with the filters `meant` in the place of a word that is read as text; empty when there is none."""
+    try:
+        root = parse(meant, query.pattern_type).root if meant else None
+    except QueryError:
+        return ""
+    nodes = list(root.args if isinstance(root, And) else () if root is None else (root,))
+    filters: list[Node] = [node for node in nodes if isinstance(node, Filter)]
+    names = [node.value for node in nodes if isinstance(node, Pattern)]
+    # Words beside each other are one literal where there are no quotes.
+    rest = " ".join(text for each in leaf.value.split() for text in (names if each == word else [each]))
+    if not filters or (leaf.negated and (rest or len(filters) > 1)):
+        return ""
+    if leaf.negated:
+        filters = [replace(one, negated=not one.negated) for one in filters if isinstance(one, Filter)]
+    node = combine("and", [*filters, *([replace(leaf, value=rest)] if rest else [])])
+    return _with_pattern(query, leaf, node, word, meant)
 
 
 def _in_keyword(text: str) -> str:
