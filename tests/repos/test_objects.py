@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from sourcelight.core.errors import RevisionNotFound
+from sourcelight.engines.history import LocalHistoryStore
 from sourcelight.repos import Catalog, ObjectReader, Repository
 from sourcelight.testing import RepositoryBuilder, make_repo
 
@@ -61,6 +62,33 @@ def test_a_partial_clone_gives_what_it_holds_and_fetches_nothing(tmp_path: Path)
         tree = reader.tree(repo.head)
         assert tree.paths == [b"a", b"b"]
         assert [reader.read(tree.blob_id(i)) for i in range(2)] == [None, None]
+
+
+@pytest.mark.parametrize("extension", ["partialClone = origin", "noop-v1 = true", "compatObjectFormat = sha256"])
+def test_extensions_that_change_nothing_for_readers_are_read(tmp_path: Path, extension: str) -> None:
+    """Git of late writes them with format 1 of its repositories, which libgit2 refused as damage."""
+    repo = make_repo(tmp_path / "r", {"a": "needle\n"})
+    head = repo.head
+    repo.git("config", "core.repositoryformatversion", "1")
+    with (repo.path / ".git" / "config").open("a") as config:
+        config.write(f"[extensions]\n\t{extension}\n")
+    repository = only(tmp_path / "r")
+    assert repository.incomplete == ("partial clone" if "partial" in extension else "")
+    with ObjectReader(repository) as reader:
+        assert reader.read(reader.tree(head).blob_id(0)) == b"needle\n"
+    assert LocalHistoryStore(tmp_path / "index", workers=1).update([repository]).built == (repository.name,)
+
+
+@pytest.mark.parametrize("setting", ["[extensions]\n\tfuture = 1", "[core]\n\trepositoryformatversion = 7"])
+def test_formats_of_the_future_are_unsupported_and_not_damage(tmp_path: Path, setting: str) -> None:
+    repo = make_repo(tmp_path / "r", {"a": "1\n"})
+    repo.git("config", "core.repositoryformatversion", "1")
+    with (repo.path / ".git" / "config").open("a") as config:
+        config.write(setting + "\n")
+    make_repo(tmp_path / "good", {"a": "1\n"})
+    (skipped,) = Catalog.open([tmp_path]).skipped
+    assert skipped.reason == "unsupported"
+    assert "libgit2 can't read" in skipped.message
 
 
 def test_a_treeless_clone_counts_the_folders_it_lacks(tmp_path: Path) -> None:

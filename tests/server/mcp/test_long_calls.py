@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -21,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from server.mcp.calling import FAMILIES, connected, over, said
 from server.mcp.conftest import Served
 from server.mcp.test_endpoints import MESSAGE
-from server.running_service import TOKEN, Serve
+from server.running_service import BOUND_S, TOKEN, Serve, running
 from sourcelight.backends.embed import open_engine
 from sourcelight.core.batches.answers import Answer, CallProgress
 from sourcelight.core.batches.tables.building import table_of
@@ -29,10 +30,12 @@ from sourcelight.core.errors import Cancelled
 from sourcelight.engines.engine import Engine
 from sourcelight.engines.tools import CallContext, Tool
 from sourcelight.repos import Viewer
+from sourcelight.repos.state import SITE_ADMINISTRATOR, State
 from sourcelight.server.mcp_server.calls import Caller, Calls, ToolFailed
 from sourcelight.server.mcp_server.protocol import make_server, serve_request
 from sourcelight.server.service.parsing import BoundedHttp
 from sourcelight.server.service.running import address_of, bind
+from sourcelight.testing import make_repo
 from sourcelight.testing.repositories import RepositoryBuilder
 
 SCHEMA = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
@@ -81,15 +84,15 @@ def serving(engine: Engine, waiting: Waiting, timeout_s: float | None = None) ->
 @contextmanager
 def serving_app(app: ASGIApp) -> Iterator[str]:
     listener = bind("127.0.0.1", 0)
-    running = uvicorn.Server(
+    server = uvicorn.Server(
         uvicorn.Config(app, http=BoundedHttp, lifespan="off", log_config=None, timeout_graceful_shutdown=3)
     )
-    thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:
         yield address_of(listener)
     finally:
-        running.should_exit = True
+        server.should_exit = True
         thread.join(10)
         listener.close()
 
@@ -279,3 +282,52 @@ def test_a_quick_call_ends_with_its_reader(engine: Engine) -> None:
 
         anyio.run(main)
         assert waiting.stopped.wait(5)
+
+
+@pytest.fixture
+def of_ann() -> Iterator[State]:
+    with State() as state:
+        state.accounts.create("ann")
+        yield state
+
+
+@pytest.mark.parametrize("change", ["account", "token", "roles"])
+def test_a_call_that_runs_when_access_ends_gives_no_answer(
+    of_ann: State, change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It answered once more, with what the account could see before."""
+    begun, changed, state = threading.Event(), threading.Event(), of_ann
+    make_repo(tmp_path / "src" / "app", {"a.py": "secret = 1\n"})
+    engine = open_engine([tmp_path / "src"], index=tmp_path / "index")
+    refresh = engine.refresh
+
+    def wait(*arguments: Any) -> None:
+        """What a call does first takes its time."""
+        begun.set()
+        assert changed.wait(BOUND_S)
+        refresh(*arguments)
+
+    state.roles.assign(SITE_ADMINISTRATOR, "ann")
+    token, secret = state.tokens.create("ann", ("user:all",))
+    call = {"name": "keyword_search", "arguments": {"query": "secret"}, "_meta": {"progressToken": 0}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+    with (
+        running(engine, state=state) as service,
+        httpx.Client(base_url=service.url, trust_env=False, timeout=BOUND_S) as client,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        headers = MESSAGE | {"Authorization": f"token {secret}"}
+        assert "a.py" in client.post("/.api/mcp", json=message, headers=headers).text
+        monkeypatch.setattr(engine, "refresh", wait)
+        answer = thread.submit(client.post, "/.api/mcp", json=message, headers=headers)
+        assert begun.wait(BOUND_S)
+        if change == "account":
+            state.accounts.delete("ann")
+        elif change == "token":
+            state.tokens.revoke(token.id)
+        else:
+            state.roles.unassign(SITE_ADMINISTRATOR, "ann")
+        changed.set()
+        text = answer.result(BOUND_S).text
+    assert "your access has ended or has changed" in text
+    assert "a.py" not in text
