@@ -66,7 +66,9 @@ def serve(  # noqa: PLR0915 - one step after another
         desk = open_desk(state, sharing=settings.deepsearch_sharing, model=settings.deepsearch_model)
         app = create_app(
             engine, settings, state=state, owner_token=owner.token, bind_host=host, conversations=desk,
-            uses=CredentialUses(str(data_home() / USES_FILE_NAME)),
+            uses=CredentialUses(
+                str(data_home() / USES_FILE_NAME), settings.credential_uses_bytes, settings.credential_uses_files
+            ),
         )  # fmt: skip
         for name in settings.unserved:
             say(f"{name} is set, but this version does not serve what it governs")

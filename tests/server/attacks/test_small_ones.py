@@ -155,6 +155,34 @@ def test_each_use_of_a_credential_is_noted(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+def test_uses_of_credentials_take_a_bounded_space(tmp_path: Path) -> None:
+    """Two processes append to one file, and no line is lost but with the oldest file."""
+    path = tmp_path / "uses.jsonl"
+    writers = [CredentialUses(str(path), max_bytes=1_000, max_files=3) for _ in range(2)]
+    for number in range(200):
+        writers[number % 2].append(json.dumps({"number": number, "text": "x" * 20}))
+    for writer in writers:
+        writer.close()
+    files = [path, *(tmp_path / f"uses.jsonl.{number}" for number in (1, 2, 3))]
+    assert sorted(found for found in tmp_path.iterdir() if found.suffix != ".lock") == sorted(files)
+    lines = [json.loads(line)["number"] for file in reversed(files) for line in file.read_text().splitlines()]
+    assert lines == list(range(lines[0], 200))
+    assert len(lines) > 60
+    assert all(file.stat().st_size < 1_100 for file in files)
+    assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()} == {0o600}
+
+
+def test_a_file_of_uses_that_cannot_be_renamed_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "uses.jsonl"
+    (tmp_path / "uses.jsonl.1").mkdir()
+    (tmp_path / "uses.jsonl.1" / "occupied").mkdir()
+    uses = CredentialUses(str(path), max_bytes=100, max_files=1)
+    for _ in range(10):
+        uses.append("x" * 30)
+    uses.close()
+    assert len(path.read_text().splitlines()) == 10
+
+
 def test_a_log_that_cannot_be_written_keeps_nobody_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     uses = CredentialUses(str(tmp_path / "missing" / "uses.jsonl"))
     for _ in range(3):

@@ -77,6 +77,9 @@ class Settings:
         comes from.
     reader_timeout_s
         ``service.readerTimeoutSeconds``: seconds for which a reader may take no byte before its connection is closed.
+    credential_uses_bytes, credential_uses_files
+        ``service.credentialUses.maxFileBytes`` and ``service.credentialUses.maxFiles``: size at which a new file of
+        uses of credentials is begun, in bytes, and how many earlier ones are kept.
     default_visibility
         ``defaultVisibility``: ``private`` or ``public``, of repositories for which no `repos.toml` says anything.
         Empty: private below a folder in which anything is or was private, else public.
@@ -101,6 +104,8 @@ class Settings:
     deepsearch_tool_disabled: bool = False
     trusted_proxies: tuple[str, ...] = ()
     reader_timeout_s: int = 60
+    credential_uses_bytes: int = 16 << 20
+    credential_uses_files: int = 9
     default_visibility: Literal["", "private", "public"] = ""
     trusted_paths: tuple[str, ...] = ()
     given: frozenset[str] = field(default_factory=frozenset)
@@ -209,6 +214,10 @@ _KEYS: dict[str, _Key] = {
     "search.maxFileSize": _Key(
         "max_file_size_bytes", "a whole number of bytes from 1 to 1073741824", _whole(1, 1 << 30)
     ),
+    "service.credentialUses.maxFileBytes": _Key(
+        "credential_uses_bytes", "a whole number of bytes from 65536 to 1073741824", _whole(1 << 16, 1 << 30)
+    ),
+    "service.credentialUses.maxFiles": _Key("credential_uses_files", "a whole number from 1 to 1000", _whole(1, 1_000)),
     "service.readerTimeoutSeconds": _Key(
         "reader_timeout_s", "a whole number of seconds from 1 to 3600", _whole(1, 3_600)
     ),
