@@ -174,3 +174,22 @@ def test_facets_are_ticked_in_the_panel_and_searched_for() -> None:
     assert "       15+ lang:go" in repr(panel)
     state = json.dumps({name: value for name, value in panel.get_state().items() if name not in {"_esm", "_css"}})
     assert "org/r1" not in state
+
+
+def test_files_and_commits_are_colored(tmp_path: Path) -> None:
+    from sourcelight.testing import RepositoryBuilder
+
+    made = RepositoryBuilder(tmp_path / "paint")
+    text = 'def one():\n    """Two\n    if three\n    """\n    return "<b>"  # four\n'
+    commit = made.commit({"a.py": text, "b.unknown": "return 1\n"}, message="colors")
+    with sl.open(tmp_path, index=tmp_path / ".index", progress=False) as code:
+        name = code.repositories()["repository"][0]
+        shown = code.view_file(name, "a.py", 5)._repr_mimebundle_()["text/html"]
+        plain = code.view_file(name, "b.unknown")._repr_mimebundle_()["text/html"]
+        diff = code.view_commit(name, commit)._repr_mimebundle_()["text/html"]
+    for page in (shown, diff):
+        assert '<span class="sl-k">def</span> one():' in page
+        assert '<span class="sl-s">&quot;&lt;b&gt;&quot;</span>' in page
+        assert '<span class="sl-c"># four</span>' in page
+    assert '<span class="sl-s">    if three</span>' in shown, "a string over several lines"
+    assert "<td>return 1</td>" in plain

@@ -191,3 +191,17 @@ def test_rows_without_a_chunk_stand_among_chunks() -> None:
     assert "<b>r1/b.go</b>" in html
     assert "<mark>foo</mark> 7" in html
     assert "<b>r1/c</b>" in html
+
+
+def test_gaps_between_chunks_are_marked() -> None:
+    def chunk(line: int, first: int, text: str) -> Any:
+        return record_batch(
+            {
+                "type": ["content"], "repository": ["r1"], "path": ["a.go"], "line_number": [line], "line": ["foo"],
+                "start": [[0]], "end": [[3]], "match_count": [1], "chunk": [text], "chunk_line_number": [first],
+                "truncated": [False],
+            }
+        )  # fmt: skip
+
+    html = result_html(facts(chunk(11, 10, "a\nfoo\nb"), chunk(14, 13, "c\nfoo\nd"), chunk(101, 100, "e\nfoo\nf")))
+    assert re.findall(r"⋯ (\d+) lines? left out ⋯", html) == ["84"], "10 to 12 and 13 to 15 touch; 16 to 99 are missing"

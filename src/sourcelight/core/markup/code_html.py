@@ -6,8 +6,11 @@ proportional to the text. What is not understood stays plain.
 
 from __future__ import annotations
 
+import bisect
 import functools
+import itertools
 import re
+from collections.abc import Sequence
 
 from sourcelight.core.markup.escaping import escape
 
@@ -41,7 +44,8 @@ _TRIPLE = r'"""(?:[^\\]|\\.)*?(?:"""|\\?\Z)|' + r"'''(?:[^\\]|\\.)*?(?:'''|\\?\Z
 _TICKS = r"`(?:[^`\\]|\\.)*(?:`|\\?\Z)|"
 _LETTER = r'"(?:[^"\\\n]|\\.)*"?|' + r"'(?:[^'\\\n]|\\[^'\n]{1,9}|\\')'"
 _C_LIKE = """
-cpp cc cxx hpp objc csharp cs go java javascript js jsx typescript ts tsx scala kotlin kt php swift
+cpp cc cxx hpp c++ objc objective-c csharp cs c# go java javascript js jsx typescript ts tsx scala kotlin kt php swift
+json
 """
 _FAMILIES = {
     "python": (_HASH, _TRIPLE + _LINE, _PYTHON, "python py pyi cython starlark"),
@@ -52,6 +56,7 @@ _FAMILIES = {
     "c": (_SLASHES, _TICKS + _LINE, _C, _C_LIKE),
 }  # fmt: skip
 _FAMILY_OF = {name: family for family, (*_, names) in _FAMILIES.items() for name in names.split()}
+Token = tuple[int, int, str]
 _MOST = 200_000
 """Characters beyond which nothing is coloured."""
 
@@ -64,17 +69,64 @@ def code_html(text: str, language: str) -> str:
     >>> code_html("return '<b>'", "python")
     '<span class="sl-k">return</span> <span class="sl-s">&#x27;&lt;b&gt;&#x27;</span>'
     """
+    return highlight_code(text, code_tokens(text, language))
+
+
+def code_tokens(text: str, language: str) -> list[Token]:
+    """Comments, strings, numbers and keywords of a text, in order, as (start, end, class letter); none when unknown."""
     family = _FAMILY_OF.get(language.lower())
     if family is None or len(text) > _MOST:
-        return escape(text)
+        return []
+    found = _pattern(family).finditer(text)
+    return [(token.start(), token.end(), token.lastgroup) for token in found if token.lastgroup is not None]
+
+
+def line_tokens(lines: Sequence[str], language: str) -> list[list[Token]]:
+    """Tokens of each line, read as one text, so that a string or a comment may go over several lines."""
+    found: list[list[Token]] = [[] for _ in lines]
+    starts = [0, *itertools.accumulate(len(line) + 1 for line in lines)]
+    for start, end, kind in code_tokens("\n".join(lines), language):
+        number = bisect.bisect_right(starts, start) - 1
+        while number < len(lines) and starts[number] < end:
+            first = max(start - starts[number], 0)
+            last = min(end - starts[number], len(lines[number]))
+            if first < last:
+                found[number].append((first, last, kind))
+            number += 1
+    return found
+
+
+def highlight_code(text: str, tokens: Sequence[Token], starts: Sequence[int] = (), ends: Sequence[int] = ()) -> str:
+    """HTML of a text with its tokens in spans and its matches in ``mark``; tokens and matches may cross.
+
+    Examples
+    --------
+    >>> highlight_code("if x", [(0, 2, "k")], [1], [4])
+    '<span class="sl-k">i</span><mark><span class="sl-k">f</span> x</mark>'
+    """
     parts: list[str] = []
     at = 0
-    for found in _pattern(family).finditer(text):
-        if found.lastgroup is None:
-            continue
-        parts += [escape(text[at : found.start()]), f'<span class="sl-{found.lastgroup}">{escape(found[0])}</span>']
-        at = found.end()
-    return "".join([*parts, escape(text[at:])])
+    for start, end in sorted(zip(starts, ends, strict=True)):
+        first, last = max(start, at), min(end, len(text))
+        if first < last:
+            parts += [_colored(text, tokens, at, first), "<mark>", _colored(text, tokens, first, last), "</mark>"]
+            at = last
+    parts.append(_colored(text, tokens, at, len(text)))
+    return "".join(parts)
+
+
+def _colored(text: str, tokens: Sequence[Token], start: int, end: int) -> str:
+    """HTML of a part of a text, with the tokens within it."""
+    parts: list[str] = []
+    at = start
+    for token_start, token_end, kind in tokens[max(bisect.bisect_right(tokens, (start, -1, "")) - 1, 0) :]:
+        if token_start >= end:
+            break
+        first, last = max(token_start, at), min(token_end, end)
+        if first < last:
+            parts += [escape(text[at:first]), f'<span class="sl-{kind}">{escape(text[first:last])}</span>']
+            at = last
+    return "".join([*parts, escape(text[at:end])])
 
 
 @functools.cache

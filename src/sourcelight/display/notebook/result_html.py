@@ -40,6 +40,7 @@ border-bottom:1px solid var(--jp-border-color1,rgba(127,127,127,.5))}
 .sl-result a{color:var(--jp-content-link-color,#1565c0)}
 .sl-result mark{background:rgba(255,170,0,.4);color:inherit;font-weight:bold}
 .sl-result pre{margin:0 0 8px;padding:4px;overflow-x:auto;background:var(--jp-layout-color2,rgba(127,127,127,.12))}
+.sl-result .sl-gap{color:var(--jp-ui-font-color2,inherit);font-size:11px;padding:0 4px 8px}
 .sl-result .sl-number{color:var(--jp-ui-font-color2,inherit);user-select:none}
 .sl-result .sl-more{color:var(--jp-ui-font-color2,inherit);margin-top:6px}
 </style>"""
@@ -164,9 +165,26 @@ def _chunks(rows: list[dict[str, Any]], places: Places) -> str:
     for name, group in groupby(rows, key=lambda r: place(r | {"line_number": None})):
         found = list(group)
         pieces.append(f"<div><b>{anchor(name, places.of(found[0]))}</b></div>")
-        for _, chunk in groupby(found, key=lambda r: r["chunk_line_number"]):
-            pieces.append(f'<pre tabindex="0">{"".join(_lines(list(chunk)))}</pre>')
+        end = 0
+        for first, chunk in groupby(found, key=lambda r: r["chunk_line_number"]):
+            lines = list(chunk)
+            start = first or lines[0]["line_number"] or 0
+            if end and start > end:
+                pieces.append(_gap(start - end))
+            pieces.append(f'<pre tabindex="0">{"".join(_lines(lines))}</pre>')
+            end = _end(lines, start)
     return "".join(pieces)
+
+
+def _end(rows: list[dict[str, Any]], start: int) -> int:
+    """The line behind the last one of a chunk."""
+    if rows[0]["chunk"] is None or not rows[0]["chunk_line_number"]:
+        return max(row["line_number"] or 0 for row in rows) + 1
+    return start + int(rows[0]["chunk"].count("\n")) + 1
+
+
+def _gap(count: int) -> str:
+    return f'<div class="sl-gap">\u22ef {count:,} line{"" if count == 1 else "s"} left out \u22ef</div>'
 
 
 def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:

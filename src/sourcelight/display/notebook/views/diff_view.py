@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sourcelight.core.markup import escape, one_line, visible
+from sourcelight.core.markup.code_html import code_html
+from sourcelight.core.query.languages import language_of
 from sourcelight.display.notebook.views.file_view import open_links
 from sourcelight.display.notebook.views.pieces import cut
 from sourcelight.display.notebook.views.places import Places
@@ -154,6 +156,7 @@ def _file(file: Mapping[str, Any], shown: DiffFacts, *, opened: bool) -> str:
 def _patch(file: Mapping[str, Any], shown: DiffFacts) -> str:
     rows = []
     found = list(changes(file["patch"]))
+    language = language_of(file["path"])
     signs = {"added": "+", "removed": "\u2212", "context": " "}
     for change in found[:LINES]:
         text, _, _ = cut(change.text, (), (), longest=1_000)
@@ -162,7 +165,9 @@ def _patch(file: Mapping[str, Any], shown: DiffFacts) -> str:
             continue
         kind = f" class=sl-{change.side}" if change.side != "context" else ""
         numbers = "".join(f'<td class="sl-no">{"" if n is None else n}</td>' for n in (change.old, change.new))
-        rows.append(f'<tr{kind}>{numbers}<td class="sl-no">{signs[change.side]}</td><td>{escape(text)}</td></tr>')
+        rows.append(
+            f'<tr{kind}>{numbers}<td class="sl-no">{signs[change.side]}</td><td>{code_html(text, language)}</td></tr>'
+        )
     if not rows:
         return '<div class="sl-dim">no lines changed</div>'
     told = []

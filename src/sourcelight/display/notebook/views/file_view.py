@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sourcelight.core.markup import escape, highlight, one_line, visible
+from sourcelight.core.markup.code_html import Token, highlight_code, line_tokens
+from sourcelight.core.query.languages import language_of
 from sourcelight.display.notebook.views.pieces import cut
 from sourcelight.display.notebook.views.places import Link, Places, anchor
 from sourcelight.display.notebook.views.style import STYLE
@@ -14,6 +16,8 @@ from sourcelight.display.notebook.views.style import STYLE
 AROUND = 10
 PAGE = 60
 _MOST = 400
+_LONGEST_LINE = 2_000
+_MAX_READ_CHARS = 150_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +80,15 @@ def file_html(shown: FileFacts) -> str:
     """The view as HTML."""
     first, last = _bounds(shown)
     rows = []
+    tokens = _tokens(shown, first, last)
     for number in range(first, last + 1):
         here = bool(shown.first) and shown.first <= number <= max(shown.last, shown.first)
         spans = shown.spans if number == shown.first else ((), ())
-        text, starts, ends = cut(shown.lines[number - 1], *spans, longest=2_000)
-        marked = highlight(text, starts, ends)
+        line = shown.lines[number - 1]
+        if len(line) > _LONGEST_LINE:
+            marked = highlight(*cut(line, *spans, longest=_LONGEST_LINE))
+        else:
+            marked = highlight_code(line, tokens[number - first], *spans)
         rows.append(f'<tr{" class=sl-here" if here else ""}><td class="sl-no">{number}</td><td>{marked}</td></tr>')
     links = shown.places.file(shown.repository, shown.commit, shown.path, shown.first)
     label = escape(f"Lines of {_title(shown)}")
@@ -90,6 +98,14 @@ def file_html(shown: FileFacts) -> str:
         f'<div class="sl-lines" role="region" tabindex="0" aria-label="{label}">'
         f"<table><tbody>{''.join(rows)}</tbody></table></div></div>"
     )
+
+
+def _tokens(shown: FileFacts, first: int, last: int) -> list[list[Token]]:
+    """Tokens of the lines on show; read from the beginning of the file, where a string or a comment may begin."""
+    language = language_of(shown.path)
+    before = sum(len(shown.lines[number]) for number in range(last))
+    start = 0 if before <= _MAX_READ_CHARS else first - 1
+    return line_tokens([shown.lines[number] for number in range(start, last)], language)[first - 1 - start :]
 
 
 def _at(commit: str) -> str:
