@@ -232,3 +232,20 @@ def test_tiles_fill_their_box_by_their_sizes(sizes: list[float]) -> None:
     for x, y, w, h in boxes:
         assert -1e-6 <= x <= x + w <= 100 + 1e-6
         assert -1e-6 <= y <= y + h <= 56 + 1e-6
+
+
+@pytest.mark.parametrize("letter", ["W", "i", "m"])
+def test_no_text_of_a_treemap_overlaps_another(letter: str) -> None:
+    rows = []
+    for group in range(7):
+        for folder in range(5):
+            name = f"example.org/{letter * 9}{group}/{letter * 14}"
+            rows += [(name, f"{letter * (3 + 3 * folder)}{folder}/src/a.py", 2 ** (7 - group) * (5 - folder))]
+    frame = pd.DataFrame(rows, columns=["repository", "path", "lines"])
+    figure = plots.treemap(frame, value="lines").draw()
+    figure.draw_without_rendering()
+    axes = figure.axes[0]
+    boxes = [(text.get_text(), text.get_window_extent()) for text in axes.texts]
+    assert len(boxes) > 10
+    for (one, box), (other, next_box) in itertools.combinations(boxes, 2):
+        assert not box.overlaps(next_box), (one, other)

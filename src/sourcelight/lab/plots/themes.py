@@ -14,7 +14,7 @@ from sourcelight.core.markup import one_line
 
 ThemeName = Literal["light", "dark"]
 LONGEST = 44
-_WIDTH_IN = 9.0
+WIDTH_IN = 9.0
 _MOST_HEIGHT_IN = 14.0
 _CHARACTERS = 118
 _MOST_LINES = 3
@@ -102,7 +102,7 @@ def sheet(theme: Theme, height_in: float, title: str, counted: str, left_out: st
     head = 0.48 + 0.19 * len(told)
     foot = 0.1 + 0.17 * len(missing)
     height = min(height_in, _MOST_HEIGHT_IN) + head + foot
-    figure = Figure(figsize=(_WIDTH_IN, height), layout="constrained", facecolor=theme.background)
+    figure = Figure(figsize=(WIDTH_IN, height), layout="constrained", facecolor=theme.background)
     FigureCanvasAgg(figure)
     engine: Any = figure.get_layout_engine()
     engine.set(rect=(0.012, foot / height, 0.976, (height - head - foot) / height))

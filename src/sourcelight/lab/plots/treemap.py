@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from sourcelight.lab.plots.figure import Figure
 from sourcelight.lab.plots.sources import column_of, head_and_rest, number, sentences, source_of
-from sourcelight.lab.plots.themes import ThemeName, sheet, short, text_on, theme_of
+from sourcelight.lab.plots.themes import WIDTH_IN, ThemeName, sheet, short, text_on, theme_of
 
 Box = tuple[float, float, float, float]
 _WIDE, _HIGH = 100.0, 56.0
 _STRIP = 3.0
-_CHARACTER, _LINE = 0.82, 2.0
+_LINE = 2.0
+_LABEL_PT, _NUMBER_PT, _HEADING_PT = 8.0, 7.5, 9.0
+_PADDING = 1.2
+_SHORTEST = 6
+_SHEET_PART = 0.95
+"""Part of a sheet's width that the tiles take at least."""
 _MOST_TILES = 150
 
 
@@ -78,18 +84,18 @@ def treemap(
         figure, axes = sheet(look, 5.2, words, counted, sentences(left, no_path, unnamed, drawn.limits))
         for rank, group, box, plan in plans:
             colour = look.series[rank] if rank < len(look.series) else look.rest
-            heading = _fits(box[2], group) if box[3] > 2 * _STRIP else ""
+            heading = _heading(box, group)
             if heading:
-                axes.text(box[0] + 0.5, box[1] + _STRIP / 2, heading, fontsize=9, weight="bold", color=look.text,
-                          va="center", parse_math=False, clip_on=True)  # fmt: skip
+                style = {"fontsize": _HEADING_PT, "weight": "bold", "color": look.text, "parse_math": False}
+                axes.text(box[0] + 0.5, box[1] + _STRIP / 2, heading, va="center", clip_on=True, **style)
             for (x, y, w, h), label, amount, strength in plan:
                 fill = _mixed(colour, look.background, 0.55 + 0.45 * strength)
                 axes.add_patch(Rectangle((x, y), w, h, facecolor=fill, edgecolor=look.background, linewidth=1.2))
                 if label:
-                    ink = text_on(fill, look)
-                    axes.text(x + 0.6, y + 0.5, label, fontsize=8, color=ink, va="top", parse_math=False, clip_on=True)
-                    if h > 2.4 * _LINE and _CHARACTER * len(amount) < w - 1:
-                        axes.text(x + 0.6, y + 0.6 + _LINE, amount, fontsize=7.5, color=ink, va="top")
+                    style = {"color": text_on(fill, look), "va": "top", "parse_math": False}
+                    axes.text(x + 0.6, y + 0.5, label, fontsize=_LABEL_PT, clip_on=True, **style)
+                    if h > 2.4 * _LINE and text_width(amount, _NUMBER_PT) < w - _PADDING:
+                        axes.text(x + 0.6, y + 0.6 + _LINE, amount, fontsize=_NUMBER_PT, **style)
         axes.set_xlim(0, _WIDE)
         axes.set_ylim(_HIGH, 0)
         axes.set_axis_off()
@@ -109,7 +115,7 @@ def _folder(path: str, depth: int) -> str:
 def _planned(box: Box, members: Sequence[tuple[str, float]], group: str) -> Iterator[tuple[Box, str, str, float]]:
     """Tiles of a group below its heading: box, label, number, and how strong the colour is."""
     x, y, w, h = box
-    inner = (x, y + _STRIP, w, h - _STRIP) if h > 2 * _STRIP and _fits(w, group) else box
+    inner = (x, y + _STRIP, w, h - _STRIP) if _heading(box, group) else box
     most = max((amount for _, amount in members), default=1.0)
     for (name, amount), tile in zip(members, squares([a for _, a in members], inner), strict=True):
         words = name.removeprefix(group) or name
@@ -117,13 +123,32 @@ def _planned(box: Box, members: Sequence[tuple[str, float]], group: str) -> Iter
         yield tile, label, number(amount), amount / most
 
 
-def _fits(width: float, label: str) -> str:
+def _heading(box: Box, group: str) -> str:
+    """The name of a group above its tiles; empty where there is no room."""
+    return _fits(box[2], group, _HEADING_PT, "bold") if box[3] > 2 * _STRIP else ""
+
+
+def _fits(width: float, label: str, size_pt: float = _LABEL_PT, weight: str = "normal") -> str:
     """A label for a tile, shortened to its width; empty where no part of it would say anything."""
-    room = int((width - 1.2) / _CHARACTER)
-    wanted = len(label)
-    if room >= wanted:
-        return short(label, max(wanted, 4))
-    return short(label, room) if room >= 6 else ""
+    room = width - _PADDING
+    shown = short(label, max(len(label), 4))
+    while text_width(shown, size_pt, weight) > room:
+        count = min(len(shown) - 1, int(len(shown) * room / text_width(shown, size_pt, weight)))
+        if count < _SHORTEST:
+            return ""
+        shown = short(label, count)
+    return shown
+
+
+@lru_cache(maxsize=2_000)
+def text_width(text: str, size_pt: float, weight: str = "normal") -> float:
+    """Width of a text on the sheet, in units of the tiles: letters are not all as wide as each other."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(size=size_pt, weight=weight)
+    width_pt, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
+    return float(width_pt) / (72 * WIDTH_IN * _SHEET_PART) * _WIDE
 
 
 def _mixed(colour: str, other: str, part: float) -> str:
