@@ -176,3 +176,25 @@ def test_messages_that_no_page_of_ours_sends_do_no_harm() -> None:
 def test_the_page_sets_nothing_as_html() -> None:
     text = (Path(notebook.__file__).parent / "explorer" / "explorer.js").read_text("utf-8")
     assert not re.search(r"(inner|outer|Adjacent)HTML|document\.write|\beval\(|Function\(|import\(|fetch\(", text)
+
+
+def test_a_notebook_gets_a_page_that_stays_in_exports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An export shows the widget of an output, which is empty without a kernel, and drops the HTML beside it."""
+    from sourcelight.display.notebook import static_pages
+
+    displayed: list[Any] = []
+    monkeypatch.setattr("IPython.display.display", lambda data, raw: displayed.append(data))
+    monkeypatch.setattr(static_pages, "in_notebook", lambda: True)
+    result = Client(ScriptedBackend(COMPLETE)).search("foo")
+    for shown in (result.explore(), result.facets()):
+        displayed.clear()
+        shown._ipython_display_()
+        widget, page = displayed
+        assert set(widget) == {"application/vnd.jupyter.widget-view+json", "text/plain"}
+        assert page["text/html"].startswith('<div class="sl-static">')
+        assert page["text/plain"] == repr(shown)
+    assert "<mark>foo</mark>" in str(Client(ScriptedBackend(COMPLETE)).explore("foo")._source.html())
+    monkeypatch.setattr(static_pages, "in_notebook", lambda: False)
+    displayed.clear()
+    result.explore()._ipython_display_()
+    assert displayed == [{"text/plain": repr(result)}]

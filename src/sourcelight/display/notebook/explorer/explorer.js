@@ -159,7 +159,7 @@ class Page {
       if (event.key === "Escape") this.shut();
     });
     const top = element("div", { class: "sl-x-top" }, element("div", { class: "sl-x-words" }, this.head, this.query), this.stop);
-    this.box = element("section", { class: "sl-x", "aria-label": "Explorer of matches" });
+    this.box = element("section", { class: "sl-x", "aria-label": "Explorer of matches", hidden: "" });
     this.box.append(top, this.notes, filters, this.count, this.grid, keys, this.preview);
     root.append(this.box);
   }
@@ -211,6 +211,8 @@ class Page {
   }
 
   heard(message) {
+    if (this.box.hidden) live(this.box);
+    this.box.hidden = false;
     if (message.kind === "view") this.viewed(message);
     else if (message.kind === "rows" && message.id === this.sent) this.took(message);
     else if (message.kind === "lines") this.lined(message);
@@ -449,6 +451,18 @@ class Page {
       handler.handleLink(made, path, line ? `#line=${line - 1}` : "");
     }
     return made;
+  }
+}
+
+// The kernel answers: the page of plain HTML below, which is for exports, is not needed.
+function live(el) {
+  for (let parent = el.parentElement; parent; parent = parent.parentElement) {
+    const page = parent.querySelector(".sl-static");
+    if (page) {
+      page.hidden = true;
+      parent.classList.add("sl-live");
+      return;
+    }
   }
 }
 

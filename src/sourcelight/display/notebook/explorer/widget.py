@@ -5,6 +5,7 @@ Nothing but the page's own program and styles is in the state; rows go by messag
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import suppress
@@ -16,6 +17,7 @@ import anywidget
 from sourcelight.core.markup import one_line, visible
 from sourcelight.display.notebook.explorer.rows import SORTS, Asked, Rows, Selection, facts_of
 from sourcelight.display.notebook.explorer.source import Source
+from sourcelight.display.notebook.static_pages import display_widget
 from sourcelight.display.notebook.views.pieces import Piece, pieces
 
 _HERE = Path(__file__).parent
@@ -24,6 +26,7 @@ _PAGE = 400
 _VIEWS = 8
 _AROUND = 500
 _NOTES = 6
+_FIRST_PAGE_S = 0.5
 
 
 class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases ship no types
@@ -57,6 +60,12 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
         data = made[0] if isinstance(made, tuple) else made
         told = {"text/plain": self._source.text(), "text/html": self._source.html()}
         return {**(data or {}), **told}
+
+    def _ipython_display_(self) -> None:
+        until = time.monotonic() + _FIRST_PAGE_S
+        while self._source.told().phase == "running" and not self._source.batches() and time.monotonic() < until:
+            time.sleep(0.02)  # so that the page of an export has rows
+        display_widget(self._repr_mimebundle_(), self._source.text(), self._source.html())
 
     @property
     def shown(self) -> Any:

@@ -49,18 +49,32 @@ function group({ title, facets, first, more }, change, open) {
   return box;
 }
 
+// The kernel answers: the page of plain HTML below, which is for exports, is not needed.
+function live(el) {
+  for (let parent = el.parentElement; parent; parent = parent.parentElement) {
+    const page = parent.querySelector(".sl-static");
+    if (page) {
+      page.hidden = true;
+      parent.classList.add("sl-live");
+      return;
+    }
+  }
+}
+
 function render({ model, el }) {
   const open = new Set();
   const groups = element("div", { class: "sl-f-groups" });
   const query = own(element("input", { class: "sl-f-query", readonly: "", type: "text" }));
   const line = element("label", { class: "sl-f-line" }, "The query with what is ticked (.query, .search())", query);
-  const box = element("section", { class: "sl-f", "aria-label": "Suggested filters" }, groups, line);
+  const box = element("section", { class: "sl-f", "aria-label": "Suggested filters", hidden: "" }, groups, line);
   const change = () => {
     const at = [...groups.querySelectorAll("input:checked")].map((tick) => Number(tick.dataset.at));
     model.send({ kind: "chosen", at });
   };
   const hear = (message) => {
     if (!message || message.kind !== "facets") return;
+    if (box.hidden) live(el);
+    box.hidden = false;
     const focused = groups.contains(document.activeElement) ? document.activeElement.dataset.at : undefined;
     groups.replaceChildren(...message.groups.map((each) => group(each, change, open)));
     if (!message.groups.length) groups.replaceChildren(element("p", {}, "no filters were suggested"));

@@ -10,6 +10,7 @@ import anywidget
 
 from sourcelight.core.markup import escape, one_line
 from sourcelight.core.wire.events import Filter
+from sourcelight.display.notebook.static_pages import display_widget
 
 _HERE = Path(__file__).parent
 _WORDS = {"repo": "Repository", "lang": "Language", "file": "File", "type": "Type", "symbol type": "Kind of symbol",
@@ -103,6 +104,9 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
             if len(found) > _FIRST:
                 lines.append(f"    {_FIRST} of {len(found):,}")
         return "\n".join(lines)
+
+    def _ipython_display_(self) -> None:
+        display_widget(self._repr_mimebundle_(), repr(self), f"<pre>{escape(repr(self))}</pre>")
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         made = super()._repr_mimebundle_(**options)
