@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import csv
+import re
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from sourcelight.lab.reports import Figure, Number, Report, Section, Table
+from sourcelight.lab.reports import Figure, Item, Listing, Number, Report, Section, Table
 from sourcelight.lab.reports.figures import bars, over_time, punch_card, sizes
 from sourcelight.lab.reports.pdf import find_browser
 
+JANUARY, FEBRUARY, MARCH = (datetime(2024, month, 1, tzinfo=UTC) for month in (1, 2, 3))
 HOSTILE = "<img src=x onerror=alert(1)>|$x$ [a](javascript:b) \u202e*c*"
 
 
@@ -81,7 +84,7 @@ def test_the_page_is_one_file_that_runs_nothing(report: Report, tmp_path: Path) 
     assert "http" not in text.replace("http-equiv", "")
     assert "1 of 2 rows" in text
     assert "66.7%" in text
-    assert "Left out: Merges." in text
+    assert "<li>Left out: Merges.</li>" in text
     assert "1 repository could not be read." in text
     assert "\u202e" not in text
     assert "<img src=x" not in report._repr_html_()
@@ -104,6 +107,63 @@ def test_a_page_breaks_paths_where_readers_would_and_shows_no_empty_column() -> 
 
 def test_the_page_is_the_same_for_the_same_report(report: Report) -> None:
     assert report.to_html() == report.to_html()
+
+
+def test_caveats_are_footnotes_below_the_numbers(report: Report) -> None:
+    for text in (report.to_html(), report.to_markdown().replace("\\", "").replace("&#58;", ":")):
+        notes = text.rindex("Notes")
+        assert text.index("Commits that a branch reaches.") < text.rindex("Left out: this service does not tell.")
+        for note in ("Left out: this service does not tell.", "Left out: Merges.", "1 repository could not be read."):
+            assert text.rindex(note) > notes
+            assert text.count(f"<li>{note}") <= 1
+    assert "This report is incomplete: not known here: lines owned." in report.to_html()
+
+
+def test_limits_are_told_on_top_by_their_notes(report: Report) -> None:
+    limited = replace(report, limits=report.notices)
+    assert "not known here: lines owned; see note 3." in limited.to_html()
+
+
+def test_only_exceptions_are_marked() -> None:
+    frame = pd.DataFrame({"author": ["Ada", "Ben"], "exact": [True, True], "binary": [False, True], "new": [False] * 2})
+    text = Report("t", (), (), (Section("s", "", (Table("t", "T", frame, "n"),)),)).to_html()
+    assert ">exact<" not in text
+    assert ">new<" not in text
+    assert ">no<" not in text
+    assert text.count(">yes<") == 1
+
+
+def test_figures_follow_the_theme_and_share_no_id(report: Report) -> None:
+    page, fragment = report.to_html(), report._repr_html_()
+    assert 'style="fill: var(--sl-series-1,' in page
+    assert "prefers-color-scheme:dark" in page
+    assert '[data-jp-theme-light="false"] .sl-report' in fragment
+    assert "prefers-color-scheme" not in fragment
+    for text in (page, fragment):
+        ids = re.findall(r' id="([^"]*)"', text)
+        assert len(ids) == len(set(ids))
+        assert "<!--" not in text
+
+
+def test_a_title_stays_a_text_of_the_style_sheet() -> None:
+    title = 'a";}</style><script>alert(1)</script>\\'
+    text = Report(title, (), (), ()).to_html()
+    assert "<script" not in text
+    assert text.count("</style>") == 1
+    style = text[: text.index("</style>")]
+    assert style.count('"') % 2 == 0
+    assert "alert(1)" not in style[style.index("<style>") :]
+
+
+def test_links_are_those_of_the_web_alone() -> None:
+    frame = pd.DataFrame({"path": ["good|a", "bad", "worse"]})
+    urls = {"good|a": "https://host/a(b)|c", "bad": "javascript:alert(1)", "worse": "https://host/ x"}
+    table = Table("t", "T", frame, "n", link=lambda _, row: urls[row["path"]])
+    listing = Listing("L", (Item("one", "detail", urls["bad"]), Item("two", "more", urls["good|a"])))
+    report = Report("t", (), (), (Section("s", "", (table,), (), (listing,)),))
+    assert re.findall(r'href="([^"]*)"', report.to_html()) == ["https://host/a(b)|c"] * 2
+    assert "javascript" not in report.to_html() + report.to_markdown()
+    assert "[good\\|a](<https://host/a%28b%29%7Cc>)" in report.to_markdown()
 
 
 def test_markdown_shows_hostile_names_literally(report: Report, tmp_path: Path) -> None:
@@ -138,9 +198,7 @@ def test_an_unknown_format_is_refused_by_name(report: Report, tmp_path: Path) ->
 def test_figures_are_drawn_without_the_global_state_of_pyplot() -> None:
     drawn = [
         bars(["a"], {"x": [1], "y": [2]}, "u"),
-        over_time(
-            [datetime(2024, 1, 1, tzinfo=UTC), datetime(2024, 2, 1, tzinfo=UTC)], {HOSTILE: [1, 2], "b": [0, 1]}, "u"
-        ),
+        over_time([(JANUARY, FEBRUARY), (FEBRUARY, MARCH)], {HOSTILE: [1, 2], "b": [0, 1]}, "u", [False, True], "b"),
         punch_card([[0] * 24 for _ in range(7)]),
         sizes([0, 5, 50_000]),
     ]

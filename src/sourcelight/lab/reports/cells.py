@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 LONGEST = 200
 _COMMIT_DIGITS = 12
 # Of these the day says enough; files and frames have the time.
+_NAMES = frozenset({"author", "last_author", "status", "path", "directory", "organization"})
+_USUAL_NAME = 24
+_USUAL = {"exact": True}  # of columns of yes and no: the value that is no exception; no for all others
 _BY_DAY = frozenset({"period", "first_date", "last_date", "oldest_date", "newest_date"})
 
 
@@ -30,7 +33,8 @@ def written(value: Any, column: str = "") -> str:
     if value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and np.isnan(value)):
         return ""
     if isinstance(value, (bool, np.bool_)):
-        return "yes" if value else "no"
+        # Only exceptions are marked: a column of "no" says nothing.
+        return "" if bool(value) == _USUAL.get(column, False) else "yes" if value else "no"
     if is_number(value):
         whole = isinstance(value, (int, np.integer))
         return f"{value:,}" if whole else f"{value:,.1%}" if "share" in column else f"{value:,.2f}"
@@ -39,14 +43,29 @@ def written(value: Any, column: str = "") -> str:
     return one_line(str(value)[:_COMMIT_DIGITS] if column == "commit" else str(value), LONGEST)
 
 
-def shown_rows(frame: Any, most: int) -> tuple[list[str], list[dict[str, Any]]]:
-    """Columns and first rows as a page shows them: no column without a value, and no repository if there is but one."""
-    columns = [str(column) for column in frame.columns]
+def shown_rows(table: Table) -> tuple[list[str], list[dict[str, Any]]]:
+    """Columns and first rows as a page shows them; the rows have all columns.
+
+    No column without a value or an exception, and no repository if there is but one.
+    """
+    frame = table.frame.head(table.shown)
+    columns = [str(column) for column in frame.columns if str(column) not in table.hidden]
     if len(frame):
-        columns = [column for column in columns if frame[column].notna().any()]
-    if "repository" in columns and len(columns) > 1 and len(frame["repository"].unique()) <= 1:
+        columns = [column for column in columns if _says_something(frame[column], column)]
+    if "repository" in columns and len(columns) > 1 and len(table.frame["repository"].unique()) <= 1:
         columns.remove("repository")
-    return columns, frame.loc[:, columns].head(most).to_dict("records")
+    return columns, frame.to_dict("records")
+
+
+def _says_something(values: Any, column: str) -> bool:
+    import pandas as pd
+
+    known = values.dropna()
+    if not len(known):
+        return False
+    if pd.api.types.is_bool_dtype(known.dtype):
+        return bool((known.astype("bool") != _USUAL.get(column, False)).any())
+    return True
 
 
 def how_many(table: Table) -> str:
@@ -59,7 +78,9 @@ def how_many(table: Table) -> str:
 
 
 def stays_whole(value: Any, column: str = "") -> bool:
-    """Whether a value is never broken across lines: numbers, times, yes and no, commits."""
+    """Whether a value is never broken across lines: numbers, times, yes and no, commits, names of usual length."""
+    if column in _NAMES and isinstance(value, str) and len(value) <= _USUAL_NAME:
+        return True
     return column == "commit" or is_number(value) or isinstance(value, (bool, datetime))
 
 

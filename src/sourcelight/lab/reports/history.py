@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.errors import UnsupportedCall
 from sourcelight.lab.reports.figures import bars, over_time, punch_card, sizes
-from sourcelight.lab.reports.model import Figure, Frame, Number, Table
+from sourcelight.lab.reports.model import Figure, Frame, Number, Table, ThemedFigure
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
@@ -16,7 +17,7 @@ PERIODS: Mapping[str, str] = {"day": "D", "week": "W-SUN", "month": "M", "quarte
 NOT_TOLD = "this service does not tell"
 _DAYS: Mapping[str, int] = {"day": 1, "week": 7, "month": 30, "quarter": 91, "year": 365}
 _MOST_SERIES = 6
-_MOST_STEPS = 400
+_MOST_STEPS = 120
 _REST = "everyone else"
 
 
@@ -77,8 +78,43 @@ def behind(code: Client, frame: Frame) -> Callable[[int], Frame] | None:
     return (lambda row: code.commits_behind(frame, row, progress=False)) if "drill_down" in frame.attrs else None
 
 
-def activity(commits: Frame, period: str) -> tuple[Table, Figure]:
-    """Commits by period, and who wrote them."""
+def narrowed(commits: Frame, changes: Frame) -> Frame:
+    """Commits that have one of these changes, with their lines and files alone; `changes` has a row a changed file."""
+    keys = ["repository", "commit"]
+    rows = changes[[*keys, "path", "additions", "deletions"]].astype(dict.fromkeys(keys, "str"))
+    sums = rows.groupby(keys).agg(
+        files=("path", "size"), additions=("additions", "sum"), deletions=("deletions", "sum")
+    )
+    rest = commits.drop(columns=["files", "additions", "deletions"]).astype(dict.fromkeys(keys, "str"))
+    frame = rest.merge(sums.reset_index(), on=keys, how="inner")
+    frame = frame.astype({"files": "Int32", "additions": "Int64", "deletions": "Int64"})
+    frame = frame[list(commits.columns)]
+    frame.attrs = dict(commits.attrs)
+    return frame
+
+
+def no_commits(commits: Frame) -> tuple[Number, ...]:
+    """The numbers of a report without any commit."""
+    return (
+        Number("commits", len(commits), "Commits that the report counts.", "", "commits"),
+        Number("merges", 0, "Commits with two or more parents.", "", "commits", {"merge": True}),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The time that a report is about, where it is known: a period that reaches out of it is partial."""
+
+    first: Any = None
+    last: Any = None
+
+    def cuts(self, start: Any, end: Any) -> bool:
+        """Whether a period, `end` excluded, is only partly in the time."""
+        return bool((self.first is not None and start < self.first) or (self.last is not None and end > self.last))
+
+
+def activity(commits: Frame, period: str, span: Span = Span()) -> tuple[Table, Figure]:
+    """Commits by period, and who wrote them; a period that `span` does not hold as a whole is marked."""
     grouped = commits.assign(_human=commits["person"].where(~commits["bot"])).groupby("period", observed=True)
     frame = grouped.agg(
         commits=("commit", "size"),
@@ -87,22 +123,30 @@ def activity(commits: Frame, period: str) -> tuple[Table, Figure]:
         additions=("additions", "sum"),
         deletions=("deletions", "sum"),
     ).reset_index()
+    ends = _ends(frame["period"], period)
+    frame["partial"] = [span.cuts(start, end) for start, end in zip(frame["period"], ends, strict=True)]
     table = Table(
         "activity",
         f"Activity by {period}",
         frame.sort_values("period", ascending=False).reset_index(drop=True),
         f"Commits by committer date, in the {period} that begins at period (UTC), merges included, their authors who "
         "are no bots, and lines of those that are no merges.",
-        "Bots among people; changed lines of merges.",
+        "bots among people; changed lines of merges.",
         "commits",
         ("period",),
         shown=24,
     )
-    return table, _over_time(commits, period)
+    return table, _over_time(commits, period, span)
 
 
-def _over_time(commits: Frame, period: str) -> Figure:
-    """Areas of commits by period, or by the next longer one of which a page has room for all."""
+def _ends(starts: Frame, period: str) -> list[Any]:
+    """Ends of periods, excluded, in UTC."""
+    steps = starts.dt.tz_convert(None).dt.to_period(PERIODS[period])
+    return list((steps + 1).dt.start_time.dt.tz_localize("UTC"))
+
+
+def _over_time(commits: Frame, period: str, span: Span) -> Figure:
+    """Bars of commits by period, or by the next longer one of which a page has room for all."""
     import pandas as pd
 
     when = commits["period"].dt.tz_convert(None)
@@ -118,12 +162,17 @@ def _over_time(commits: Frame, period: str) -> Figure:
             pd.period_range(counts.index.min(), counts.index.max(), freq=PERIODS[period]), fill_value=0
         )
     series = {name: counts[name].tolist() for name in [*names.values(), _REST] if name in counts}
-    periods = [start.start_time.to_pydatetime() for start in counts.index]
-    return Figure(
+    steps = [
+        (step.start_time.tz_localize("UTC").to_pydatetime(), (step + 1).start_time.tz_localize("UTC").to_pydatetime())
+        for step in counts.index
+    ]
+    partial = [span.cuts(start, end) for start, end in steps]
+    hatched = f" Hatched: a {period} that the report holds only a part of." if any(partial) else ""
+    return ThemedFigure(
         "activity",
-        f"Commits by {period}",
-        f"Stacked areas of commits by {period}, for {len(names)} people with the most commits and everyone else.",
-        lambda: over_time(periods, series, "commits"),
+        f"Commits by {period}{' (hatched: partial)' if any(partial) else ''}",
+        f"Stacked bars of commits by {period}: the {len(names)} people with the most, and everyone else.{hatched}",
+        lambda: over_time(steps, series, "commits", partial, _REST),
     )
 
 
@@ -143,7 +192,7 @@ def clock(commits: Frame) -> tuple[Table, Figure]:
         ("weekday", "hour"),
         shown=0,
     )
-    figure = Figure(
+    figure = ThemedFigure(
         "clock",
         "Commits by weekday and hour, on the author's own clock",
         "A punch card: a disc per weekday and hour, the larger the more commits.",
@@ -155,7 +204,7 @@ def clock(commits: Frame) -> tuple[Table, Figure]:
 def change_sizes(commits: Frame) -> Figure:
     """How large commits are."""
     values = commits.loc[~commits["merge"] & commits["size"].notna(), "size"].astype("int64").tolist()
-    return Figure(
+    return ThemedFigure(
         "sizes",
         "Commits by lines changed",
         f"Bars: how many of {len(values):,} commits change how many lines; merges are left out.",
@@ -163,12 +212,12 @@ def change_sizes(commits: Frame) -> Figure:
     )
 
 
-def churn_figure(name: str, title: str, frame: Frame, column: str, shown: int = 15) -> Figure:
+def churn_figure(name: str, title: str, frame: Frame, column: str, shown: int = 12) -> Figure:
     """Bars of added and removed lines for the first rows of a frame."""
     top = frame.head(shown)
     labels = [str(value) for value in top[column]]
     values = {side: [float(v) for v in top[side].fillna(0)] for side in ("additions", "deletions")}
-    return Figure(
+    return ThemedFigure(
         name,
         title,
         f"Bars of lines added and removed: {_listed(labels[:3])} have the most.",
@@ -193,6 +242,27 @@ def said(frames: Sequence[Frame | None]) -> list[str]:
         if frame is not None:
             found.update(dict.fromkeys(notice.rstrip(".") + "." for notice in frame.attrs.get("notices", ())))
     return list(found)
+
+
+def about(subject: str, frames: Sequence[Frame | None]) -> list[Frame]:
+    """Answers about one subject, whose notices name it: what they say is not true of the whole report."""
+    named = []
+    for frame in frames:
+        if frame is not None:
+            notices = [f"{subject}: {text[:1].lower()}{text[1:]}" for text in frame.attrs.get("notices", ())]
+            named.append(_with_notices(frame, notices))
+    return named
+
+
+def without_notices(frame: Frame, beginnings: tuple[str, ...]) -> Frame:
+    """An answer without those of its notices that a report says itself, with its numbers and tables."""
+    return _with_notices(frame, [text for text in frame.attrs.get("notices", ()) if not text.startswith(beginnings)])
+
+
+def _with_notices(frame: Frame, notices: list[str]) -> Frame:
+    bare = frame.head(0)
+    bare.attrs = {**frame.attrs, "notices": notices}
+    return bare
 
 
 def limited(frames: Sequence[Frame | None]) -> list[str]:

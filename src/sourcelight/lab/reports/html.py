@@ -2,62 +2,24 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from sourcelight.core.markup import escape
+from sourcelight.core.markup import escape, link
 from sourcelight.display.frames.exports import harmless
 from sourcelight.lab.reports.cells import heading, how_many, is_number, shown_rows, stays_whole, written
-from sourcelight.lab.reports.figures import saved
-from sourcelight.lab.reports.model import Figure, Number, Section, Table
+from sourcelight.lab.reports.figures import inline_svg
+from sourcelight.lab.reports.model import Figure, Item, Listing, Number, Section, Table
+from sourcelight.lab.reports.notes import Footnotes, incomplete, left_out
+from sourcelight.lab.reports.style import fragment_style, page_style
 
 if TYPE_CHECKING:
     from sourcelight.lab.reports.report import Report
 
-_LONG = frozenset({"path", "directory", "old_path", "subject", "last_subject"})
+_LONG = frozenset({"path", "directory", "old_path", "subject", "last_subject", "title"})
 _SHORT = 18
 _BREAKS = re.compile(r"(?<=[/@.+])(?=\w)|(?<=[^\W_]_)(?=[^\W_])")
-_STYLE = """
-.sl-report{--edge:rgba(127,127,127,.35);--soft:rgba(127,127,127,.1);line-height:1.45;max-width:72rem}
-.sl-report h1{font-size:1.6em;margin:.2em 0}.sl-report h2{font-size:1.25em;margin:1.6em 0 .3em}
-.sl-report h3{font-size:1em;margin:1.2em 0 .2em}
-.sl-report p{margin:.3em 0 .6em;max-width:48rem}
-.sl-report dl{display:grid;grid-template-columns:max-content 1fr;gap:.15em 1em;margin:.5em 0}
-.sl-report dt{opacity:.75}.sl-report dd{margin:0;overflow-wrap:anywhere}
-.sl-report .sl-numbers{display:grid;grid-template-columns:repeat(auto-fill,minmax(13rem,1fr));gap:.6rem;padding:0;
-list-style:none}
-.sl-report .sl-numbers li{border:1px solid var(--edge);border-radius:.5rem;padding:.5rem .8rem;margin:0}
-.sl-report .sl-numbers b{display:block;font-size:1.5em;font-weight:600}
-.sl-report .sl-about{font-size:.85em;opacity:.8}
-.sl-report .sl-notices{border-left:4px solid #c77700;padding:.4rem .8rem;margin:.8rem 0;background:var(--soft)}
-.sl-report .sl-notices ul{margin:.2em 0;padding-left:1.2em}
-.sl-report .sl-wide{overflow-x:auto}
-.sl-report table{border-collapse:collapse;font-size:.9em;margin:.3em 0}
-.sl-report th,.sl-report td{text-align:left;vertical-align:top;padding:.2em .7em;border-bottom:1px solid var(--edge)}
-.sl-report th{vertical-align:bottom}
-.sl-report td.sl-n,.sl-report th.sl-n{text-align:right;font-variant-numeric:tabular-nums}
-.sl-report td{overflow-wrap:break-word;min-width:5em}
-.sl-report td.sl-n,.sl-report td.sl-w{white-space:nowrap;overflow-wrap:normal;min-width:0}
-.sl-report td.sl-p{min-width:15em}
-.sl-report figure{margin:1em 0;padding:.6rem .8rem;border:1px solid var(--edge);border-radius:.5rem;background:#fff;
-color:#222;max-width:56rem}
-.sl-report figure img{width:100%;height:auto;display:block}
-.sl-report figcaption{font-weight:600;margin-bottom:.3em}
-"""
-_PAGE_STYLE = """
-:root{color-scheme:light dark}
-body{margin:0 auto;padding:1.5rem;max-width:74rem;font-family:system-ui,sans-serif;background:Canvas;color:CanvasText}
-@media screen and (prefers-color-scheme:dark){.sl-report figure{background:none;color:inherit}
-.sl-report figure img{filter:invert(.93) hue-rotate(180deg)}}
-@page{margin:14mm}
-@media print{:root{color-scheme:light}body{padding:0;max-width:none;font-size:10pt}
-.sl-report figure,.sl-report li,.sl-report tr{break-inside:avoid}.sl-report .sl-wide{overflow:visible}
-.sl-report table{font-size:.8em}.sl-report th,.sl-report td{padding:.2em .4em}
-.sl-report td,.sl-report td.sl-p{min-width:4em;overflow-wrap:anywhere}
-.sl-report h2,.sl-report h3,.sl-report .sl-above{break-after:avoid}}
-"""
 
 
 def page(report: Report) -> str:
@@ -69,83 +31,121 @@ def page(report: Report) -> str:
         "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">"
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="referrer" content="no-referrer">'
-        f"<title>{escape(report.title)}</title><style>{_STYLE}{_PAGE_STYLE}</style></head>"
+        f"<title>{escape(report.title)}</title><style>{page_style(report.title)}</style></head>"
         f"<body><main>{_body(report)}</main></body></html>\n"
     )
 
 
 def fragment(report: Report) -> str:
     """The report as a cell's output."""
-    return f"<style>{_STYLE}</style>{_body(report, top=2)}"
+    return f"<style>{fragment_style()}</style>{_body(report, top=2)}"
+
+
+def figure_fragment(figure: Figure) -> str:
+    """One figure as a cell's output."""
+    return f'<style>{fragment_style()}</style><div class="sl-report tex2jax_ignore">{_figure(figure)}</div>'
 
 
 def _body(report: Report, top: int = 1) -> str:
+    notes = Footnotes(report)
     asked = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in report.asked)
-    numbers = "".join(map(_number, report.numbers))
-    sections = "".join(_section(section, top + 1) for section in report.sections)
+    sections = "".join(_section(section, top + 1, notes) for section in report.sections)
+    lead = _within("ul", "sl-lead", "".join(f"<li>{escape(sentence)}</li>" for sentence in report.lead))
+    numbers = _within("ul", "sl-numbers", "".join(_number(number, notes) for number in report.numbers))
+    lacks = _within("p", "sl-limits", escape(incomplete(report, notes)))
     return (
-        f'<article class="sl-report tex2jax_ignore"><h{top}>{escape(report.title)}</h{top}><dl>{asked}</dl>'
-        f'<ul class="sl-numbers">{numbers}</ul>{_notices(report.notices)}{sections}</article>'
+        f'<article class="sl-report tex2jax_ignore"><h{top}>{escape(report.title)}</h{top}>'
+        f"{lead}{lacks}<dl>{asked}</dl>{numbers}{sections}{_notes(report, notes, top + 1)}</article>"
     )
 
 
-def _notices(notices: tuple[str, ...]) -> str:
-    if not notices:
-        return ""
-    items = "".join(f"<li>{escape(notice)}</li>" for notice in notices)
-    return f'<div class="sl-notices" role="note"><b>To know when reading</b><ul>{items}</ul></div>'
+def _within(tag: str, name: str, html: str) -> str:
+    """An element around some HTML; nothing around nothing."""
+    return f'<{tag} class="{name}">{html}</{tag}>' if html else ""
 
 
-def _about(counted: str, left_out: str) -> str:
-    text = f"{counted} Left out: {left_out}" if left_out else counted
-    return f'<span class="sl-about">{escape(text)}</span>'
+def _notes(report: Report, notes: Footnotes, level: int) -> str:
+    """What numbers count, and the footnotes."""
+    counted = [number for number in report.numbers if number.counted]
+    counts = "".join(f"<dt>{escape(number.name)}</dt><dd>{escape(number.counted)}</dd>" for number in counted)
+    texts = "".join(f"<li>{escape(text)}</li>" for text in notes.texts)
+    html = _within("dl", "sl-counts", counts) + _within("ol", "sl-texts", texts)
+    return f'<section class="sl-notes"><h{level}>Notes</h{level}>{html}</section>' if html else ""
 
 
-def _number(number: Number) -> str:
+def _mark(notes: Footnotes, text: str) -> str:
+    number = notes.number(text)
+    return f'<sup title="{escape(text)}">{number}</sup>' if number else ""
+
+
+def _number(number: Number, notes: Footnotes) -> str:
     value = "not known" if number.value is None else written(number.value, number.name)
-    return f"<li>{escape(number.name)}<b>{escape(value)}</b>{_about(number.counted, number.left_out)}</li>"
+    return (
+        f'<li title="{escape(number.counted)}">{escape(number.name)}{_mark(notes, left_out(number.left_out))}'
+        f"<b>{escape(value)}</b></li>"
+    )
 
 
-def _section(section: Section, level: int) -> str:
+def _section(section: Section, level: int, notes: Footnotes) -> str:
     figures = "".join(map(_figure, section.figures))
-    tables = "".join(_table(table, level + 1) for table in section.tables)
-    text = f"<p>{escape(section.text)}</p>" if section.text else ""
-    return f"<section><h{level}>{escape(section.title)}</h{level}>{text}{figures}{tables}</section>"
+    lists = "".join(_list(listing, level + 1) for listing in section.lists)
+    tables = "".join(_table(table, level + 1, notes) for table in section.tables)
+    text = f'<p class="sl-text">{escape(section.text)}</p>' if section.text else ""
+    return f"<section><h{level}>{escape(section.title)}</h{level}>{text}{lists}{figures}{tables}</section>"
 
 
 def _figure(figure: Figure) -> str:
-    file = io.BytesIO()
-    saved(figure.draw(), file, "svg")
-    source = base64.b64encode(file.getvalue()).decode("ascii")
+    return f"<figure><figcaption>{escape(figure.title)}</figcaption>{inline_svg(figure)}</figure>"
+
+
+def _list(listing: Listing, level: int) -> str:
+    items = "".join(map(_item, listing.items[: listing.shown]))
+    more = len(listing.items) - listing.shown
+    rest = f'<p class="sl-about">and {more:,} more</p>' if more > 0 else ""
     return (
-        f"<figure><figcaption>{escape(figure.title)}</figcaption>"
-        f'<img src="data:image/svg+xml;base64,{source}" alt="{escape(figure.description)}"></figure>'
+        f'<h{level}>{escape(listing.title)} ({len(listing.items):,})</h{level}><ul class="sl-list">{items}</ul>{rest}'
     )
 
 
-def _table(table: Table, level: int) -> str:
-    columns, rows = shown_rows(table.frame, table.shown)
+def _item(item: Item) -> str:
+    detail = f' <span class="sl-about">{_linked(escape(item.detail), item.url)}</span>' if item.detail else ""
+    return f"<li>{_broken(item.text)}{detail}</li>"
+
+
+def _linked(html: str, url: str) -> str:
+    """HTML as a link to an address of the web; as it is for any other address."""
+    opening = link("", url)
+    return opening.replace("></a>", f">{html}</a>") if opening else html
+
+
+def _table(table: Table, level: int, notes: Footnotes) -> str:
+    if not table.shown and len(table.frame):
+        about = f"Table {table.name}: {table.counted} {how_many(table)}"
+        return f'<p class="sl-about">{escape(about)}{_mark(notes, left_out(table.left_out))}</p>'
+    columns, rows = shown_rows(table)
     numeric = {c for c in columns if any(is_number(row[c]) for row in rows)}
+    about = " ".join(part for part in (table.counted, how_many(table)) if part)
     above = (
-        f"<h{level}>{escape(table.title)}</h{level}>"
-        f'<p class="sl-above">{_about(table.counted, table.left_out)} {_about(how_many(table), "")}</p>'
+        f"<h{level}>{escape(table.title)}{_mark(notes, left_out(table.left_out))}</h{level}>"
+        f'<p class="sl-above sl-about">{escape(about)}</p>'
     )
     if not rows:
         return above
     head = "".join(f'<th scope="col"{_aligned(c in numeric)}>{escape(heading(c))}</th>' for c in columns)
-    body = "".join(
-        "<tr>" + "".join(f"<td{_class(row[c], c)}>{_broken(_cell(row[c], c))}</td>" for c in columns) + "</tr>"
-        for row in rows
-    )
+    body = "".join("<tr>" + "".join(_cell(table, row, c) for c in columns) + "</tr>" for row in rows)
     # A part that scrolls sideways has to be reached by keyboard, and has a name then.
     wide = f'<div class="sl-wide" tabindex="0" role="group" aria-label="{escape(table.title)}">'
     return f"{above}{wide}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
-def _cell(value: object, column: str) -> str:
-    """What a cell shows; a table of a page is pasted into spreadsheets, which run text that begins like a formula."""
+def _cell(table: Table, row: Mapping[str, Any], column: str) -> str:
+    value = row[column]
     text = written(value, column)
-    return text if is_number(value) else harmless(text)
+    if not is_number(value):  # a table of a page is pasted into spreadsheets, which run text that begins like a formula
+        text = harmless(text)
+    text = _broken(text)
+    url = table.link(column, row) if table.link is not None and text else ""
+    return f"<td{_class(value, column)}>{_linked(text, url) if url else text}</td>"
 
 
 def _broken(text: str) -> str:

@@ -6,19 +6,24 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from sourcelight.core.markup import one_line
+from sourcelight.core.markup import link, one_line
 from sourcelight.lab.reports.cells import LONGEST, heading, how_many, is_number, shown_rows, written
 from sourcelight.lab.reports.figures import saved
-from sourcelight.lab.reports.model import Figure, Table
+from sourcelight.lab.reports.model import Figure, Item, Listing, Table
+from sourcelight.lab.reports.notes import Footnotes, incomplete, left_out
 
 if TYPE_CHECKING:
     from sourcelight.lab.reports.report import Report
 
 # What Markdown gives a meaning anywhere in a line; a dollar sign starts a formula in notebooks, and `<` a tag.
 _ACTIVE = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$&:@])")
+
+
+# Of an address in angle brackets: what `quote` leaves. What could end it, or a cell of a table, is not among them.
+_IN_ADDRESSES = ":/?#@!$&'*+,;=%-._~"
 
 
 def literal(text: str) -> str:
@@ -28,25 +33,57 @@ def literal(text: str) -> str:
 
 def document(report: Report, figures: Mapping[str, str] | None) -> str:
     """The document; `figures` are links to pictures by name of the figure, None: they are described in words."""
+    notes = Footnotes(report)
     lines = [f"# {literal(report.title)}", ""]
+    lines += [*(f"- {literal(sentence)}" for sentence in report.lead), ""] if report.lead else []
+    lacks = incomplete(report, notes)
+    lines += [f"**{literal(lacks)}**", ""] if lacks else []
     lines += [f"- {literal(name)}: {literal(text)}" for name, text in report.asked]
-    lines += ["", "| number | value | counted | left out |", "| --- | ---: | --- | --- |"]
+    if report.numbers:
+        lines += ["", "| number | value | counts |", "| --- | ---: | --- |"]
     for number in report.numbers:
         value = "not known" if number.value is None else written(number.value, number.name)
-        lines.append(
-            f"| {literal(number.name)} | {literal(value)} | {literal(number.counted)} | {literal(number.left_out)} |"
-        )
-    if report.notices:
-        lines += ["", "**To know when reading**", "", *(f"- {literal(notice)}" for notice in report.notices)]
+        name = f"{literal(number.name)}{_mark(notes, left_out(number.left_out))}"
+        lines.append(f"| {name} | {literal(value)} | {literal(number.counted)} |")
     for section in report.sections:
         lines += ["", f"## {literal(section.title)}"]
         if section.text:
             lines += ["", literal(section.text)]
+        for listing in section.lists:
+            lines += ["", *_list(listing)]
         for figure in section.figures:
             lines += ["", _figure(figure, figures)]
         for table in section.tables:
-            lines += ["", *_table(table)]
+            lines += ["", *_table(table, notes)]
+    if notes.texts:
+        lines += ["", "## Notes", "", *(f"{number}. {literal(text)}" for number, text in enumerate(notes.texts, 1))]
     return "\n".join(lines) + "\n"
+
+
+def _mark(notes: Footnotes, text: str) -> str:
+    number = notes.number(text)
+    return f" \\[{number}\\]" if number else ""
+
+
+def _list(listing: Listing) -> list[str]:
+    more = len(listing.items) - listing.shown
+    return [
+        f"### {literal(listing.title)} ({len(listing.items):,})",
+        "",
+        *map(_item, listing.items[: listing.shown]),
+        *([f"- and {more:,} more"] if more > 0 else []),
+    ]
+
+
+def _item(item: Item) -> str:
+    return f"- {literal(item.text)}{f' ({_linked(literal(item.detail), item.url)})' if item.detail else ''}"
+
+
+def _linked(text: str, url: str) -> str:
+    """Text as a link to an address of the web; as it is for any other address."""
+    if not url or not link("", url):
+        return text
+    return f"[{text}](<{quote(url, safe=_IN_ADDRESSES)}>)"
 
 
 def save_figures(report: Report, path: str | os.PathLike[str]) -> dict[str, str]:
@@ -69,11 +106,17 @@ def _figure(figure: Figure, links: Mapping[str, str] | None) -> str:
     return f"![{literal(figure.description)}]({links[figure.name]})"
 
 
-def _table(table: Table) -> list[str]:
-    columns, rows = shown_rows(table.frame, table.shown)
+def _table(table: Table, notes: Footnotes) -> list[str]:
+    if not table.shown and len(table.frame):
+        about = literal(f"Table {table.name}: {table.counted} {how_many(table)}")
+        return [f"{about}{_mark(notes, left_out(table.left_out))}"]
+    columns, rows = shown_rows(table)
     rule = ["---:" if any(is_number(row[c]) for row in rows) else "---" for c in columns]
-    left_out = f" Left out: {table.left_out}" if table.left_out else ""
-    above = [f"### {literal(table.title)}", "", literal(f"{table.counted}{left_out} {how_many(table)}".strip())]
+    above = [
+        f"### {literal(table.title)}{_mark(notes, left_out(table.left_out))}",
+        "",
+        literal(f"{table.counted} {how_many(table)}".strip()),
+    ]
     if not rows:
         return above
     return [
@@ -81,5 +124,10 @@ def _table(table: Table) -> list[str]:
         "",
         f"| {' | '.join(literal(heading(c)) for c in columns)} |",
         f"| {' | '.join(rule)} |",
-        *(f"| {' | '.join(literal(written(row[c], c)) for c in columns)} |" for row in rows),
+        *(f"| {' | '.join(_cell(table, row, c) for c in columns)} |" for row in rows),
     ]
+
+
+def _cell(table: Table, row: Mapping[str, Any], column: str) -> str:
+    text = literal(written(row[column], column))
+    return _linked(text, table.link(column, row)) if text and table.link is not None else text

@@ -8,9 +8,32 @@ from typing import Any
 
 from sourcelight.lab.plots.figure import Figure, MatplotlibFigure
 
-__all__ = ["Figure", "Frame", "MatplotlibFigure", "Number", "Section", "Table"]
+__all__ = [
+    "Figure",
+    "Frame",
+    "Item",
+    "LinkOf",
+    "Listing",
+    "MatplotlibFigure",
+    "Number",
+    "Section",
+    "Table",
+    "ThemedFigure",
+]
 
 Frame = Any
+LinkOf = Callable[[str, Mapping[str, Any]], str]
+"""Address of a cell, from its column and its row; empty for none."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ThemedFigure(Figure):
+    """A figure that a notebook shows in the notebook's own colors, light or dark."""
+
+    def _repr_html_(self) -> str:
+        from sourcelight.lab.reports.html import figure_fragment
+
+        return figure_fragment(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +84,10 @@ class Table:
         Rows that a page shows; files and `frame` have all of them.
     behind
         Gives the commits behind a row, by its place from 0; None where `source` has them.
+    hidden
+        Columns that a page leaves out; files and `frame` have them.
+    link
+        Gives the address that a cell leads to, from its column and its row; None where there is none.
     """
 
     name: str
@@ -72,6 +99,26 @@ class Table:
     keys: tuple[str, ...] = ()
     shown: int = 20
     behind: Callable[[int], Frame] | None = None
+    hidden: tuple[str, ...] = ()
+    link: LinkOf | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One entry of a list: its text, what stands small behind it, and where it leads (an address or nothing)."""
+
+    text: str
+    detail: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A list under a title; a page shows the first `shown` items and says how many more there are."""
+
+    title: str
+    items: tuple[Item, ...]
+    shown: int = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +129,4 @@ class Section:
     text: str
     tables: tuple[Table, ...] = ()
     figures: tuple[Figure, ...] = ()
+    lists: tuple[Listing, ...] = ()

@@ -62,13 +62,13 @@ def people_numbers(people: Frame | None, *, join_addresses: bool) -> list[Number
     joining = JOINED if join_addresses else APART
     where = {"bot": False}
     if people is None:
-        return [Number("people", None, f"{PEOPLE} {joining}", "Bots.", "commits", where)]
+        return [Number("people", None, f"{PEOPLE} {joining}", "bots.", "commits", where)]
     bot = people["bot"].fillna(value=False).astype("bool")
     wrote = people["commits"] > 0
     return [
-        Number("people", int((wrote & ~bot).sum()), f"{PEOPLE} {joining}", "Bots, and co-authors without a commit.",
+        Number("people", int((wrote & ~bot).sum()), f"{PEOPLE} {joining}", "bots, and co-authors without a commit.",
                "commits", where),
-        Number("co-authors", int((~wrote & ~bot).sum()), CO_AUTHORS, "Bots."),
+        Number("co-authors", int((~wrote & ~bot).sum()), CO_AUTHORS, "bots."),
         Number("bots", int((wrote & bot).sum()), BOTS, "", "commits", {"bot": True}),
     ]  # fmt: skip
 

@@ -33,6 +33,9 @@ class Report:
         What the reader has to know: how things are counted, limits, missing objects, what this service can't tell.
     limits
         Those of the notices that make the report less than it could be.
+    lead
+        The report in a few sentences, for a reader who reads nothing else; its numbers are those of `numbers` and
+        `tables`.
     """
 
     title: str
@@ -42,6 +45,7 @@ class Report:
     sources: Mapping[str, Frame] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()
+    lead: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:

@@ -35,19 +35,27 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class _Host:
-    """How a code host forms addresses below a repository; ``{c}`` commit, ``{p}`` path, ``{a}``-``{b}`` lines."""
+    """How a code host forms addresses below a repository.
+
+    ``{c}`` is a commit, ``{p}`` a path, ``{a}``-``{b}`` lines, ``{n}`` the number of a pull request, ``{e}`` an
+    author's address; `request` and `person` are empty where a host has no such page.
+    """
 
     words: str
     file: str
     line: str
     lines: str
     commit: str
+    request: str = ""
+    person: str = ""
 
 
-_GITHUB = _Host("GitHub", "/blob/{c}/{p}", "#L{a}", "#L{a}-L{b}", "/commit/{c}")
-_GITLAB = _Host("GitLab", "/-/blob/{c}/{p}", "#L{a}", "#L{a}-{b}", "/-/commit/{c}")
-_BITBUCKET = _Host("Bitbucket", "/src/{c}/{p}", "#lines-{a}", "#lines-{a}:{b}", "/commits/{c}")
-_GITEA = _Host("Forgejo", "/src/commit/{c}/{p}", "#L{a}", "#L{a}-L{b}", "/commit/{c}")
+_GITHUB = _Host("GitHub", "/blob/{c}/{p}", "#L{a}", "#L{a}-L{b}", "/commit/{c}", "/pull/{n}",
+                "/commits/{c}?author={e}")  # fmt: skip
+_GITLAB = _Host("GitLab", "/-/blob/{c}/{p}", "#L{a}", "#L{a}-{b}", "/-/commit/{c}", "/-/merge_requests/{n}",
+                "/-/commits/{c}?author={e}")  # fmt: skip
+_BITBUCKET = _Host("Bitbucket", "/src/{c}/{p}", "#lines-{a}", "#lines-{a}:{b}", "/commits/{c}", "/pull-requests/{n}")
+_GITEA = _Host("Forgejo", "/src/commit/{c}/{p}", "#L{a}", "#L{a}-L{b}", "/commit/{c}", "/pulls/{n}")
 _SOURCEHUT = _Host("sourcehut", "/tree/{c}/item/{p}", "#L{a}", "#L{a}-{b}", "/commit/{c}")
 _GITILES = _Host("Gitiles", "/+/{c}/{p}", "#{a}", "#{a}", "/+/{c}")
 _HOSTS: Mapping[str, _Host] = {
@@ -141,6 +149,18 @@ class Places:
     def commit(self, repository: str, commit: str) -> tuple[Link, ...]:
         """Places of a commit."""
         return tuple(self._commit(repository, commit, ""))
+
+    def request(self, repository: str, number: int) -> str:
+        """Address of a pull or merge request at the code host; empty when none is known."""
+        base, host = self.hosts.get(repository, ""), _host_of(self.hosts.get(repository, ""))
+        return base + host.request.format(n=number) if host is not None and host.request else ""
+
+    def person(self, repository: str, commit: str, address: str) -> str:
+        """Address of the code host's list of someone's commits up to a commit; empty when none is known."""
+        base, host = self.hosts.get(repository, ""), _host_of(self.hosts.get(repository, ""))
+        if host is None or not host.person or not commit or not address:
+            return ""
+        return base + host.person.format(c=quote(commit, safe=""), e=quote(address, safe=""))
 
     def _lab(self, repository: str, path: str, line: int) -> list[Link]:
         folder = self.folder_of(repository)
