@@ -2,49 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sourcelight.core.batches.persons import Pair, person_key
 from sourcelight.core.errors import CallError, RevisionNotFound, UnsupportedCall
 from sourcelight.display.notebook import ProgressChoice
-from sourcelight.lab.reports.figures import bars
+from sourcelight.lab.reports.change_sections import changelog, files_section, infos_of, log_section, people_section
+from sourcelight.lab.reports.change_summary import Ends, lead, nothing, numbers
 from sourcelight.lab.reports.history import (
     PERIODS,
+    Span,
     activity,
     change_sizes,
-    churn_figure,
     clock,
     commits_frame,
     limited,
-    line_numbers,
+    narrowed,
+    no_commits,
     offered,
     said,
-    told_apart,
+    without_notices,
 )
-from sourcelight.lab.reports.model import Figure, Frame, Number, Section, Table
-from sourcelight.lab.reports.people import JOINED, PEOPLE, one_name_each
+from sourcelight.lab.reports.links import links_of
+from sourcelight.lab.reports.model import Frame, Section
+from sourcelight.lab.reports.paths import PathFilter, PathPatterns, changed_files
+from sourcelight.lab.reports.people import one_name_each
 from sourcelight.lab.reports.report import Report
+from sourcelight.lab.reports.requests import merged_changes
 from sourcelight.lab.reports.stages import Stages
+from sourcelight.lab.reports.turnover import keys_of
+from sourcelight.lab.reports.wording import count_of, day
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
 
 _PERIODS_S = (("day", 60 * 86_400), ("week", 400 * 86_400), ("month", 6 * 365 * 86_400))
-_PEOPLE_SHOWN = 15
+_SAID = ("head does not contain base",)  # the report's own notice says how many commits these are
 _STAGES = ("files", "commits", "earlier people", "last commits of files")
-_UNSHOWN = (
-    "patch",
-    "object_id",
-    "old_object_id",
-    "mode",
-    "old_mode",
-    "base",
-    "head",
-    "ordinal",
-    "repository",
-    "truncated",
-)
 
 
 def changes(
@@ -54,6 +49,8 @@ def changes(
     head: str,
     *,
     by: str = "",
+    only: PathPatterns = None,
+    exclude: PathPatterns = None,
     title: str = "",
     progress: ProgressChoice = None,
 ) -> Report:
@@ -70,6 +67,9 @@ def changes(
         those behind `head` and not behind `base`.
     by
         ``day``, ``week``, ``month``, ``quarter`` or ``year``: what activity is shown by; empty: what fits the time.
+    only, exclude
+        Folders and globs, as `files` of `Client.commit_search`: count only files in one of `only`, and none in one of
+        `exclude`. Commits count if they change such a file, with the lines of these files; merges change none.
     title
         Heading of the report.
     progress
@@ -78,69 +78,117 @@ def changes(
     Returns
     -------
     Report
-        Its tables: files, directories, languages, people, new_people, log, activity and clock. Each number leads to
-        its commits by `Report.drill`.
+        Its tables: changelog, files, directories, endings, people, new_people, log, activity and clock. Each number
+        leads to its commits by `Report.drill`. Where nothing differs, `Report.lead` says why.
 
     Raises
     ------
     CallError
-        For a period that is none.
+        For a period that is none, and for `only` and `exclude` where a service does not tell files of commits.
     RepositoryNotFound, RevisionNotFound
         For what is not there.
     """
     if by and by not in PERIODS:
         raise CallError(f"by is {by!r}; it is one of {', '.join(PERIODS)}", call="changes", argument="by")
+    paths = PathFilter("changes", only, exclude)
     stages = Stages("Changes", _STAGES, draw=progress)
     with stages:
-        return _made(code, stages, repo, base, head, by, title)
+        return _made(code, stages, repo, base, head, by, paths, title)
 
 
-def _made(code: Client, stages: Stages, repo: str, base: str, head: str, by: str, title: str) -> Report:
-    notices: list[str] = []
-    diffs = stages.ask("files", code.compare_revisions, repo, base, head)
-    between, undone, read = _between(code, stages, repo, base, head, str(diffs.attrs.get("base", "")))
+@dataclass(frozen=True, slots=True)
+class _Between:
+    """Commits behind head and not behind base; how many it is the other way round; all frames that were read."""
+
+    commits: Frame
+    undone: int
+    read: list[Frame]
+
+
+def _made(
+    code: Client, stages: Stages, repo: str, base: str, head: str, by: str, paths: PathFilter, title: str
+) -> Report:
+    whole_diffs = stages.ask("files", code.compare_revisions, repo, base, head)
+    ends = {name: str(whole_diffs.attrs.get(name, "")) for name in ("base", "head")}
+    between = _between(code, stages, repo, base, head, ends["base"])
+    started = _date_of(code, stages, repo, ends["base"])
+    asked = (
+        ("repository", repo),
+        ("base", _end(base, ends["base"], started)),
+        ("head", _end(head, ends["head"], _own_date(between.commits, ends["head"], code, stages, repo))),
+        *paths.asked,
+    )
+    title = title or f"Changes in {repo} from {base} to {head}"
+    notices = []
+    if between.undone:
+        notices.append(
+            f"{count_of(between.undone, 'commit')} {'is' if between.undone == 1 else 'are'} behind {base} and not "
+            f"behind {head}; their changes show as undone."
+        )
+    diffs, kept = whole_diffs, between.commits
+    if paths:
+        diffs = _with_attrs(whole_diffs[whole_diffs["path"].map(paths)].reset_index(drop=True), whole_diffs)
+        kept = _narrowed(code, stages, repo, head, kept, paths)
+    read = [without_notices(diffs, _SAID), *between.read]
+    if not len(kept) and not len(diffs):
+        reason = _reason(base, head, ends, between, paths, whole_diffs)
+        known = tuple(dict.fromkeys((*notices, *said(read))))
+        none = commits_frame(kept, by or "month")
+        sources = {"commits": none, "changes": diffs}
+        return Report(title, asked, no_commits(none), (), sources, known, tuple(limited(read)), (reason,))
     earlier = _earlier_people(code, stages, repo, base)
-    period = by or _fitting(between)
-    commits = one_name_each(commits_frame(between, period), None, join_addresses=True)
-    if undone:
-        notices.append(f"{undone:,} commits are behind {base} and not behind {head}; their changes show as undone.")
-    details = [_log(commits)]
-    columns = (earlier[column].astype("str") for column in ("author", "author_email"))
-    people, section = _people(commits, {person_key(*pair) for pair in zip(*columns, strict=True)})
+    before = _before(code, stages, repo, base, started, kept)
+    if before is not None and paths:
+        before = _narrowed(code, stages, repo, base, before, paths)
+    period = by or _fitting(kept)
+    commits = one_name_each(commits_frame(kept, period), None, join_addresses=True)
+    links = links_of(code, {repo: ends["head"]})
+    people, section = people_section(commits, keys_of(earlier), links.of_people(repo))
+    merged = [
+        change
+        for change in merged_changes(infos_of(between.commits), [ends["head"]])
+        if not paths or set(change.members) & set(commits["commit"])
+    ]
+    log, draft = changelog(merged, between.commits, commits, links)
     missing: list[str] = []
     files = offered(lambda: _with_last(code, stages, repo, head, diffs), "last commits of files", missing)
     sections = [
-        _files(code, repo, head, diffs if files is None else files),
+        draft,
+        files_section(code, repo, head, diffs if files is None else files, links.of_files(repo)),
         section,
-        *details,
+        log_section(commits, links.of_commits()),
     ]
     if len(commits):
-        table, figure = activity(commits, period)
+        table, figure = activity(commits, period, _span(commits, started))
         hours, card = clock(commits)
         sections.append(
             Section("Time", "When the commits were made.", (table, hours), (figure, card, change_sizes(commits)))
         )
-    attributes = diffs.attrs
-    asked = (
-        ("repository", repo),
-        ("base", f"{base} ({str(attributes.get('base', ''))[:12]})"),
-        ("head", f"{head} ({str(attributes.get('head', ''))[:12]})"),
-    )
+    sources = {"commits": commits, "changes": diffs} | ({} if before is None else {"before": before})
     return Report(
-        title or f"Changes in {repo} from {base} to {head}",
+        title,
         asked,
-        tuple(_summary(diffs, commits, people)),
-        tuple(part for part in sections if part.tables or part.figures),
-        {"commits": commits, "changes": diffs},
-        tuple(dict.fromkeys([*missing, *notices, *said([diffs, *read])])),
-        tuple(dict.fromkeys([*missing, *limited([diffs, *read, earlier])])),
+        tuple(numbers(diffs, commits, people, log, before)),
+        tuple(part for part in sections if part.tables or part.figures or part.lists),
+        sources,
+        tuple(dict.fromkeys([*missing, *notices, *said([*read, before])])),
+        tuple(dict.fromkeys([*missing, *limited([*read, earlier, before])])),
+        tuple(lead(Ends(base, head, started, between.undone), diffs, commits, people, log, before)),
     )
 
 
-def _between(
-    code: Client, stages: Stages, repo: str, base: str, head: str, oldest: str
-) -> tuple[Frame, int, list[Frame]]:
-    """Commits behind head and not behind base, how many it is the other way round, and the frames that were read.
+def _end(revision: str, commit: str, date: Any) -> str:
+    """A revision with its commit and the day of it."""
+    return f"{revision} ({', '.join(filter(None, (commit[:12], day(date))))})"
+
+
+def _with_attrs(frame: Frame, source: Frame) -> Frame:
+    frame.attrs = dict(source.attrs)
+    return frame
+
+
+def _between(code: Client, stages: Stages, repo: str, base: str, head: str, oldest: str) -> _Between:
+    """Commits between two revisions.
 
     A service that does not know of revisions that don't count (or passes over them: then `oldest`, the base, is among
     the commits) is asked for both histories.
@@ -154,7 +202,21 @@ def _between(
         newer, older = ask(revisions=[head]), ask(revisions=[base])
     ours, theirs = newer["commit"].astype("str"), older["commit"].astype("str")
     between = newer[~ours.isin(set(theirs))].reset_index(drop=True)
-    return between, int((~theirs.isin(set(ours))).sum()), [newer, older]
+    return _Between(_with_attrs(between, newer), int((~theirs.isin(set(ours))).sum()), [newer, older])
+
+
+def _own_date(commits: Frame, commit: str, code: Client, stages: Stages, repo: str) -> Any:
+    own = commits.loc[commits["commit"].astype("str") == commit, "commit_date"]
+    return own.iloc[0] if len(own) else _date_of(code, stages, repo, commit)
+
+
+def _date_of(code: Client, stages: Stages, repo: str, commit: str) -> Any:
+    """The committer date of a commit; None where it is not among the newest behind itself, by wrong clocks."""
+    newest = stages.ask("commits", code.commit_search, repos=[repo], revisions=[commit], count=50) if commit else None
+    if newest is None:
+        return None
+    own = newest.loc[newest["commit"].astype("str") == commit, "commit_date"]
+    return own.iloc[0] if len(own) else None
 
 
 def _earlier_people(code: Client, stages: Stages, repo: str, base: str) -> Frame:
@@ -166,40 +228,42 @@ def _earlier_people(code: Client, stages: Stages, repo: str, base: str) -> Frame
     return people[people["commits"] > 0]
 
 
+def _before(code: Client, stages: Stages, repo: str, base: str, started: Any, commits: Frame) -> Frame | None:
+    """Commits behind base of as long a time before it as the newest commit is behind it; None for no such time."""
+    newest = commits["commit_date"].max() if len(commits) else None
+    if started is None or newest is None or not newest > started:
+        return None
+    after = (started - (newest - started)).to_pydatetime()
+    return stages.ask("earlier people", code.commit_search, repos=[repo], revisions=[base], after=after)
+
+
+def _narrowed(code: Client, stages: Stages, repo: str, revision: str, commits: Frame, paths: PathFilter) -> Frame:
+    """Commits that change files that count, with the lines of these files."""
+    found = changed_files("changes", lambda **where: stages.ask("commits", code.churn, **where), [repo], [revision])
+    return narrowed(commits, found[found["path"].map(paths)])
+
+
+def _reason(base: str, head: str, ends: dict[str, str], between: _Between, paths: PathFilter, diffs: Frame) -> str:
+    """Why there is nothing to report."""
+    if ends["base"] and ends["base"] == ends["head"]:
+        return f"Nothing differs: {base} and {head} are the same commit."
+    if paths and (len(diffs) or len(between.commits)):
+        return paths.reason(diffs["path"].astype("str").tolist())
+    if between.undone:
+        return nothing(Ends(base, head, None, between.undone))
+    return f"Nothing differs between {base} and {head}."
+
+
 def _fitting(commits: Frame) -> str:
     when = commits["commit_date"].dropna()
     span_s = (when.max() - when.min()).total_seconds() if len(when) else 0.0
     return next((name for name, most in _PERIODS_S if span_s <= most), "quarter")
 
 
-def _summary(diffs: Frame, commits: Frame, people: Frame) -> list[Number]:
-    unknown = int(diffs["additions"].isna().sum())
-    left_out = f"{unknown:,} files whose content is missing or not told" if unknown else ""
-    binary = int(diffs["binary"].fillna(value=False).sum())
-    numbers = [
-        Number("files", len(diffs), "Files that differ, renames counted once.", "", "changes"),
-        Number("lines more", _sum(diffs, "additions"), "Lines that head has and base has not.", left_out, "changes"),
-        Number("lines less", _sum(diffs, "deletions"), "Lines that base has and head has not.", left_out, "changes"),
-        Number("binary files", binary, "Files that git takes for binary.", "", "changes", {"binary": True}),
-        Number("commits", len(commits), "Commits behind head and not behind base, merges included.", "", "commits"),
-        Number(
-            "merges", int(commits["merge"].sum()), "Those with two or more parents.", "", "commits", {"merge": True}
-        ),
-        Number("people", len(people), f"{PEOPLE} {JOINED}", "Bots.", "commits", {"bot": False}),
-        Number(
-            "new people",
-            int(people["new"].sum()),
-            "People of these commits without a commit behind base under the same address.",
-            "Bots.",
-            "commits",
-            {"person": people.loc[people["new"], "person"].tolist()},
-        ),
-    ]
-    return numbers + line_numbers(commits, "Lines of all these commits, what they undo of each other included.")
-
-
-def _sum(frame: Frame, column: str) -> int | None:
-    return int(frame[column].sum()) if not len(frame) or frame[column].notna().any() else None
+def _span(commits: Frame, started: Any) -> Span:
+    """The time between the two revisions; commits of branches may be older than base."""
+    oldest, newest = commits["commit_date"].min(), commits["commit_date"].max()
+    return Span(min(oldest, started) if started is not None else None, newest)
 
 
 def _with_last(code: Client, stages: Stages, repo: str, head: str, diffs: Frame) -> Frame:
@@ -213,126 +277,5 @@ def _with_last(code: Client, stages: Stages, repo: str, head: str, diffs: Frame)
             columns={"author": "last_author", "commit_date": "last_date", "subject": "last_subject"}
         )
         columns["path"] = columns["path"].astype("str")
-        frame = frame.merge(columns, on="path", how="left")
-        frame.attrs = dict(diffs.attrs)
+        frame = _with_attrs(frame.merge(columns, on="path", how="left"), diffs)
     return frame
-
-
-def _files(code: Client, repo: str, head: str, diffs: Frame) -> Section:
-    if not len(diffs):
-        return Section("Files", "No file differs.")
-    frame = diffs.drop(columns=[column for column in _UNSHOWN if column in diffs])
-    size = frame["additions"].fillna(0) + frame["deletions"].fillna(0)
-    frame = frame.assign(_size=size).sort_values(["_size", "path"], ascending=[False, True]).drop(columns="_size")
-    frame = frame.reset_index(drop=True)
-    names = [sorted({str(old), str(new)}) for old, new in zip(frame["old_path"], frame["path"], strict=True)]
-    frame["old_path"] = frame["old_path"].astype("str").where(frame["old_path"].astype("str") != frame["path"])
-
-    def commits_of(row: int) -> Frame:
-        paths = names[row]
-        return code.commit_search(repos=[repo], files=paths, revisions=[head], progress=False)
-
-    files = Table(
-        "files",
-        "Files that differ",
-        frame,
-        "Lines that differ between base and head.",
-        "The content of binary files.",
-        "",
-        ("path",),
-        behind=commits_of,
-    )
-    folders = _grouped(diffs, diffs["path"].map(lambda path: f"{path.rpartition('/')[0]}/*"), "directory")
-    endings = _grouped(diffs, diffs["path"].map(_ending), "ending")
-    status = diffs["status"].astype("str").value_counts()
-    text = ", ".join(f"{count:,} {name}" for name, count in status.items())
-    tables = (
-        files,
-        Table("directories", "Folders", folders, "Files that differ and their lines, by folder.", "Binary content."),
-        Table("endings", "Kinds of files", endings, "Files that differ and their lines, by ending.", "Binary content."),
-    )
-    figures = (
-        churn_figure("directories", "Folders by lines that differ", folders, "directory"),
-        churn_figure("files", "Files by lines that differ", frame, "path"),
-    )
-    return Section("Files", f"Files: {text}.", tables, figures)
-
-
-def _ending(path: str) -> str:
-    name = path.rpartition("/")[2]
-    return f".{name.rpartition('.')[2]}" if "." in name.lstrip(".") else "none"
-
-
-def _grouped(diffs: Frame, key: Frame, name: str) -> Frame:
-    grouped = diffs.assign(**{name: key}).groupby(name, observed=True)
-    frame = grouped.agg(files=("path", "size"), additions=("additions", "sum"), deletions=("deletions", "sum"))
-    size = frame["additions"] + frame["deletions"]
-    ordered = frame.assign(_size=size).sort_values("_size", ascending=False, kind="stable").drop(columns="_size")
-    return ordered.reset_index()
-
-
-def _people(commits: Frame, known: set[Pair]) -> tuple[Frame, Section]:
-    human = commits[~commits["bot"]]
-    grouped = human.groupby(["person", "author", "author_email"], observed=True)
-    frame = grouped.agg(
-        commits=("commit", "size"),
-        merges=("merge", "sum"),
-        additions=("additions", "sum"),
-        deletions=("deletions", "sum"),
-        first_date=("commit_date", "min"),
-        last_date=("commit_date", "max"),
-    ).reset_index()
-    pairs = zip(frame["author"].astype("str"), frame["author_email"].astype("str"), strict=True)
-    frame["new"] = [person_key(*pair) not in known for pair in pairs]
-    frame["new"] = frame["new"].astype("bool")
-    frame = frame.sort_values(["commits", "person"], ascending=[False, True]).reset_index(drop=True)
-    shown = frame.drop(columns="person")
-    tables = [
-        Table(
-            "people",
-            "People",
-            shown,
-            "Commits behind head and not behind base, and lines of those that are no merges.",
-            "Bots.",
-            "commits",
-            ("author", "author_email"),
-        )
-    ]
-    if frame["new"].any():
-        new = shown[shown["new"]].drop(columns="new").reset_index(drop=True)
-        tables.append(
-            Table(
-                "new_people",
-                "New people",
-                new,
-                "Those with no commit behind base under the same address.",
-                "Bots.",
-                "commits",
-                ("author", "author_email"),
-            )
-        )
-    top = frame.head(_PEOPLE_SHOWN)
-    labels, values = told_apart(top), [float(count) for count in top["commits"]]
-    figure = Figure(
-        "people",
-        "Commits by person",
-        f"Bars of commits of the {len(labels)} people with the most.",
-        lambda: bars(labels, {"commits": values}, "commits"),
-    )
-    text = "Who wrote the commits." if labels else "No person wrote a commit in between."
-    return frame, Section("People", text, tuple(tables), (figure,) if labels else ())
-
-
-def _log(commits: Frame) -> Section:
-    columns = ["commit", "subject", "author", "commit_date", "files", "additions", "deletions"]
-    shown = commits.loc[~commits["merge"], columns].reset_index(drop=True)
-    table = Table(
-        "log",
-        "Commits, newest first",
-        shown,
-        "Commits behind head and not behind base.",
-        "Merges.",
-        "commits",
-        ("commit",),
-    )
-    return Section("Commits", "", (table,) if len(shown) else ())

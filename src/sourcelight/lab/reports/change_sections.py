@@ -1,0 +1,230 @@
+"""Sections of the change report: changelog, files, people and commits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING
+
+from sourcelight.core.batches.persons import Pair, person_key
+from sourcelight.lab.reports.figures import bars
+from sourcelight.lab.reports.history import churn_figure, told_apart
+from sourcelight.lab.reports.kinds import KINDS, RULE, kind_of
+from sourcelight.lab.reports.model import Frame, Item, LinkOf, Listing, Section, Table, ThemedFigure
+from sourcelight.lab.reports.requests import Change, CommitInfo
+from sourcelight.lab.reports.wording import count_of, listed
+
+if TYPE_CHECKING:
+    from sourcelight.client import Client
+    from sourcelight.lab.reports.links import Links
+
+_PEOPLE_SHOWN = 15
+_ENTRIES_SHOWN = 40
+_SHOWN_OF_KIND = {"docs": 15, "tests": 15, "dependencies": 15, "other": 25}
+_UNSHOWN = (
+    "patch",
+    "object_id",
+    "old_object_id",
+    "mode",
+    "old_mode",
+    "base",
+    "head",
+    "ordinal",
+    "repository",
+    "truncated",
+)
+_LOG_COLUMNS = ["kind", "title", "request", "author", "commits", "commit_date", "commit"]
+
+
+def infos_of(commits: Frame) -> list[CommitInfo]:
+    """Commits as they are put together by merges."""
+    columns = (commits[name].astype("str") for name in ("commit", "subject", "message"))
+    return [
+        CommitInfo(commit, subject, message, tuple(map(str, () if parents is None else parents)))
+        for commit, subject, message, parents in zip(*columns, commits["parents"], strict=True)
+    ]
+
+
+def changelog(merged: Sequence[Change], every: Frame, commits: Frame, links: Links) -> tuple[Frame, Section]:
+    """The changes as they were merged, by kind: a frame with a row a change, and a section with a list a kind.
+
+    `every` are all commits between the revisions, `commits` those that the report counts, whose authors count.
+    """
+    import pandas as pd
+
+    ids = every["commit"].astype("str").tolist()
+    row_of = {commit: row for row, commit in enumerate(ids)}
+    authors = dict(zip(every["commit"].astype("str"), every["author"].astype("str"), strict=True))
+    authors |= dict(zip(commits["commit"].astype("str"), commits["author"].astype("str"), strict=True))
+    counted = set(commits["commit"].astype("str"))
+    rows = []
+    for change in merged:
+        members = [member for member in change.members if member in counted]
+        writers = Counter(authors[member] for member in members or [change.commit])
+        author = min(writers, key=lambda name: (-writers[name], name))
+        date = every["commit_date"].iloc[row_of[change.commit]]
+        kind = kind_of(change.title, change.message)
+        rows.append((kind, change.title, change.request, author, len(members), date, change.commit))
+    frame = pd.DataFrame(rows, columns=_LOG_COLUMNS)
+    frame["request"] = frame["request"].astype("Int64")
+    frame["commit_date"] = pd.to_datetime(frame["commit_date"], utc=True)
+    order = {kind: number for number, kind in enumerate(KINDS)}
+    frame = frame.assign(_kind=frame["kind"].map(order).astype("float64"))
+    frame = frame.sort_values(["_kind", "commit_date"], ascending=[True, False], kind="stable")
+    frame = frame.drop(columns="_kind").reset_index(drop=True)
+    repository = str(every["repository"].iloc[0]) if len(every) else ""
+    urls = dict(zip(every["commit"].astype("str"), every["url"].fillna("").astype("str"), strict=True))
+    lists = tuple(
+        Listing(
+            heading,
+            tuple(_item(row, repository, urls, links) for row in frame[frame["kind"] == kind].to_dict("records")),
+            _SHOWN_OF_KIND.get(kind, _ENTRIES_SHOWN),
+        )
+        for kind, heading in KINDS.items()
+        if (frame["kind"] == kind).any()
+    )
+    table = Table(
+        "changelog",
+        "Changes by kind",
+        frame,
+        f"Pull and merge requests, and commits outside of any. {RULE}.",
+        "merges of branches that name no request; the commits that they brought count.",
+        "",
+        ("commit",),
+        shown=0,
+    )
+    requests = int(frame["request"].notna().sum())
+    text = f"{count_of(len(frame), 'change')}, {requests:,} of them by pull or merge requests." if requests else ""
+    return frame, Section("Changelog draft", text, (table,) if lists else (), (), lists)
+
+
+def _item(row: dict[str, object], repository: str, urls: dict[str, str], links: Links) -> Item:
+    """A line of the changelog: title, then number or commit, and author."""
+    import pandas as pd
+
+    commit = str(row["commit"])
+    request = row["request"]
+    if pd.notna(request) and isinstance(request, int):
+        url = links.request(repository, request) or links.commit(repository, commit, urls.get(commit, ""))
+        return Item(str(row["title"]), f"#{request}, {row['author']}", url)
+    return Item(
+        str(row["title"]), f"{commit[:9]}, {row['author']}", links.commit(repository, commit, urls.get(commit, ""))
+    )
+
+
+def files_section(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf) -> Section:
+    """Files that differ, by file, folder and ending."""
+    if not len(diffs):
+        return Section("Files", "No file differs.")
+    frame = diffs.drop(columns=[column for column in _UNSHOWN if column in diffs])
+    size = frame["additions"].fillna(0) + frame["deletions"].fillna(0)
+    frame = frame.assign(_size=size).sort_values(["_size", "path"], ascending=[False, True]).drop(columns="_size")
+    frame = frame.reset_index(drop=True)
+    names = [sorted({str(old), str(new)}) for old, new in zip(frame["old_path"], frame["path"], strict=True)]
+    frame["old_path"] = frame["old_path"].astype("str").where(frame["old_path"].astype("str") != frame["path"])
+
+    def commits_of(row: int) -> Frame:
+        paths = names[row]
+        return code.commit_search(repos=[repo], files=paths, revisions=[head], progress=False)
+
+    files = Table(
+        "files",
+        "Files that differ",
+        frame,
+        "Lines that differ between base and head.",
+        "the content of binary files.",
+        "",
+        ("path",),
+        behind=commits_of,
+        hidden=("score",),
+        link=link,
+    )
+    folders = _grouped(diffs, diffs["path"].map(lambda path: f"{path.rpartition('/')[0]}/*"), "directory")
+    endings = _grouped(diffs, diffs["path"].map(_ending), "ending")
+    status = diffs["status"].astype("str").value_counts()
+    text = f"{count_of(len(diffs), 'file')}: {listed([f'{count:,} {name}' for name, count in status.items()])}."
+    binary = "the content of binary files."
+    about = "Files that differ and their lines, by {}."
+    tables = (
+        files,
+        Table(
+            "directories",
+            "Folders",
+            folders,
+            f"{about.format('folder')} src/* are the files of src/ itself, /* those at the top.",
+            binary,
+        ),
+        Table("endings", "Kinds of files", endings, about.format("the ending of their names"), binary),
+    )
+    return Section(
+        "Files", text, tables, (churn_figure("directories", "Folders by lines that differ", folders, "directory"),)
+    )
+
+
+def _ending(path: str) -> str:
+    name = path.rpartition("/")[2]
+    return f".{name.rpartition('.')[2]}" if "." in name.lstrip(".") else "none"
+
+
+def _grouped(diffs: Frame, key: Frame, name: str) -> Frame:
+    grouped = diffs.assign(**{name: key}).groupby(name, observed=True)
+    frame = grouped.agg(files=("path", "size"), additions=("additions", "sum"), deletions=("deletions", "sum"))
+    size = frame["additions"] + frame["deletions"]
+    ordered = frame.assign(_size=size).sort_values("_size", ascending=False, kind="stable").drop(columns="_size")
+    return ordered.reset_index()
+
+
+def people_section(commits: Frame, known: AbstractSet[Pair], link: LinkOf) -> tuple[Frame, Section]:
+    """Who wrote the commits; `known` are the keys of people with earlier commits."""
+    human = commits[~commits["bot"]]
+    grouped = human.groupby(["person", "author", "author_email"], observed=True)
+    frame = grouped.agg(
+        commits=("commit", "size"),
+        merges=("merge", "sum"),
+        additions=("additions", "sum"),
+        deletions=("deletions", "sum"),
+        first_date=("commit_date", "min"),
+        last_date=("commit_date", "max"),
+    ).reset_index()
+    pairs = zip(frame["author"].astype("str"), frame["author_email"].astype("str"), strict=True)
+    frame["new"] = [person_key(*pair) not in known for pair in pairs]
+    frame["new"] = frame["new"].astype("bool")
+    frame = frame.sort_values(["commits", "person"], ascending=[False, True]).reset_index(drop=True)
+    shown = frame.drop(columns="person")
+    keys = ("author", "author_email")
+    left_out = "bots, and co-authors without a commit of their own."
+    counted = "Commits behind head and not behind base, and lines of those that are no merges."
+    tables = [Table("people", "People", shown, counted, left_out, "commits", keys, link=link)]
+    if frame["new"].any():
+        new = shown[shown["new"]].drop(columns="new").reset_index(drop=True)
+        about = "People with no commit behind base under the same address."
+        tables.append(Table("new_people", "New people", new, about, left_out, "commits", keys, link=link))
+    top = frame.head(_PEOPLE_SHOWN)
+    labels, values = told_apart(top), [float(count) for count in top["commits"]]
+    figure = ThemedFigure(
+        "people",
+        "Commits by person",
+        f"Bars of commits of the {count_of(len(labels), 'person')} with the most.",
+        lambda: bars(labels, {"commits": values}, "commits"),
+    )
+    text = "" if labels else "No person wrote a commit in between."
+    return frame, Section("People", text, tuple(tables), (figure,) if labels else ())
+
+
+def log_section(commits: Frame, link: LinkOf) -> Section:
+    """The commits that are no merges."""
+    columns = ["commit", "subject", "author", "commit_date", "files", "additions", "deletions", "repository", "url"]
+    shown = commits.loc[~commits["merge"], columns].reset_index(drop=True)
+    table = Table(
+        "log",
+        "Commits, newest first",
+        shown,
+        "Commits behind head and not behind base.",
+        "merges.",
+        "commits",
+        ("commit",),
+        hidden=("url",),
+        link=link,
+    )
+    return Section("Commits", "", (table,) if len(shown) else ())

@@ -1,0 +1,205 @@
+"""Each number, sentence and list of the change report is computed again from git."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+import sourcelight as sl
+from sourcelight.lab.reports import Report, changes
+from sourcelight.testing import RepositoryBuilder
+
+BEN = "Ben <ben@example.org>"
+BEN_AGAIN = "ben <BEN@example.org>"
+CY = "Cy <cy@corp.example>"
+BOT = "dependabot[bot] <bot@example.org>"
+START = 1_700_000_000
+DAY = 86_400
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release with a merged pull request, squashed ones, a merged branch, a merge request and bare commits."""
+    repo = RepositoryBuilder(tmp_path_factory.mktemp("src") / "demo", origin="https://github.com/example/demo")
+    for number in range(4):
+        repo.commit({"src/a.py": f"{number}\n"}, f"early {number}", date=START + number * DAY)
+    repo.tag("v1")
+    repo.branch("feature")
+    repo.commit({"src/b.py": "b\n" * 30}, "wip", author=BEN, date=START + 4 * DAY)
+    repo.commit({"src/b.py": "b\n" * 20 + "c\n"}, "wip again", author=BEN_AGAIN, date=START + 5 * DAY)
+    repo.switch("main")
+    repo.commit({"src/a.py": "0\n1\n"}, "Fix the counter (#12)", author=CY, date=START + 5 * DAY)
+    repo.merge("feature", "Merge pull request #14 from ben/feature\n\nAdd a second module")
+    repo.branch("docs")
+    repo.commit({"docs/index.md": "hello\n"}, "docs: say hello", author=CY, date=START + 6 * DAY)
+    repo.commit({"docs/index.md": "hello\nworld\n"}, "feat!: drop the old form", author=CY, date=START + 6 * DAY)
+    repo.switch("main")
+    repo.commit({"requirements.txt": "n==2\n"}, "Bump n from 1 to 2", author=BOT, date=START + 7 * DAY)
+    repo.merge("docs", "Merge branch 'docs'")
+    repo.branch("lab")
+    repo.commit({"tests/test_a.py": "a\n"}, "work", date=START + 8 * DAY)
+    repo.switch("main")
+    repo.merge("lab", "Merge branch 'lab' into 'main'\n\nTest the counter\n\nSee merge request group/demo!7")
+    repo.commit({"src/a.py": None, "src/old.py": "0\n1\n"}, "Rename a", date=START + 9 * DAY)
+    repo.tag("v2")
+    return repo.path
+
+
+@pytest.fixture(scope="module")
+def code(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+    with sl.open(repository.parent, index=tmp_path_factory.mktemp("index"), workers=1, prepare=False) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def name(code: sl.Client) -> str:
+    return str(code.repositories()["repository"].iloc[0])
+
+
+@pytest.fixture(scope="module")
+def release(code: sl.Client, name: str) -> Report:
+    return changes(code, name, "v1", "v2", by="day")
+
+
+def git(repository: Path, *arguments: str) -> list[str]:
+    run = subprocess.run(["git", *arguments], cwd=repository, capture_output=True, check=True, timeout=30, text=True)
+    return run.stdout.splitlines()
+
+
+def value(report: Report, name: str) -> object:
+    return next(number.value for number in report.numbers if number.name == name)
+
+
+def test_each_number_is_that_of_git(release: Report, repository: Path) -> None:
+    log = git(repository, "log", "--format=%aE", "v1..v2")
+    addresses = {line.casefold() for line in log}
+    earlier = {line.casefold() for line in git(repository, "log", "--format=%aE", "v1")}
+    diff = [line.split("\t") for line in git(repository, "diff", "-M", "--numstat", "v1", "v2")]
+    own = [line.split("\t") for line in git(repository, "log", "-M", "--numstat", "--format=", "v1..v2") if line]
+    assert {number.name: number.value for number in release.numbers} == {
+        "files": len(diff),
+        "lines more": sum(int(row[0]) for row in diff),
+        "lines less": sum(int(row[1]) for row in diff),
+        "binary files": 0,
+        "commits": len(log),
+        "merges": len(git(repository, "rev-list", "--merges", "v1..v2")),
+        "commits by bots": log.count("bot@example.org"),
+        "people": len(addresses - {"bot@example.org"}),
+        "new people": len(addresses - {"bot@example.org"} - earlier),
+        "pull requests": 3,
+        "lines added": sum(int(row[0]) for row in own),
+        "lines removed": sum(int(row[1]) for row in own),
+        "commits before": len(git(repository, "rev-list", "v1")),
+    }
+
+
+def test_each_number_of_commits_leads_to_as_many(release: Report) -> None:
+    for name in ("commits", "merges", "commits by bots", "commits before"):
+        assert len(release.drill(name)) == value(release, name)
+    for row in release.tables["people"].itertuples():
+        assert len(release.drill("people", author=row.author, author_email=row.author_email)) == row.commits
+
+
+def test_the_summary_says_the_numbers_in_words(release: Report) -> None:
+    assert release.lead[0] == (
+        "v2, of 23 November 2023, has 11 commits by 3 people (1 by a bot) since v1 of 17 November 2023; "
+        "2 of the people are new: Cy and Ben."
+    )
+    assert release.lead[1].startswith("6 files differ: 27 lines more and 1 less, most of them in src/ (86%)")
+    assert release.lead[2] == (
+        "By their titles, these are 1 breaking change, 1 feature, 1 fix, 1 change of documentation, 1 change of tests, "
+        "1 change of dependencies and 1 other change."
+    )
+    assert release.lead[3] == "11 commits are 2.8 times as many as in the 6 days before v1, which had 4 by 1 person."
+
+
+def test_changes_are_as_they_were_merged_and_each_commit_is_in_one(release: Report, repository: Path) -> None:
+    log = release.tables["changelog"]
+    requests = [
+        None if unknown else number for number, unknown in zip(log["request"], log["request"].isna(), strict=True)
+    ]
+    rows = set(zip(log["kind"], log["title"], requests, strict=True))
+    assert rows == {
+        ("features", "Add a second module", 14),
+        ("fixes", "Fix the counter", 12),
+        ("breaking", "feat!: drop the old form", None),
+        ("docs", "docs: say hello", None),
+        ("dependencies", "Bump n from 1 to 2", None),
+        ("tests", "Test the counter", 7),
+        ("other", "Rename a", None),
+    }
+    assert log["commits"].sum() == len(git(repository, "rev-list", "--no-merges", "v1..v2"))
+    assert log.set_index("title").loc["Add a second module", "author"] == "Ben"
+
+
+def test_pages_lead_to_the_code_host(release: Report, repository: Path) -> None:
+    html = release.to_html()
+    head = git(repository, "rev-parse", "v2")[0]
+    for address in (
+        "https://github.com/example/demo/pull/14",
+        f"https://github.com/example/demo/commit/{head}",
+        f"https://github.com/example/demo/blob/{head}/docs/index.md",
+        f"https://github.com/example/demo/commits/{head}?author=cy%40corp.example",
+    ):
+        assert f'href="{address}"' in html
+        assert f"](<{address}>)" in release.to_markdown()
+
+
+def test_periods_that_the_release_cuts_are_marked(release: Report) -> None:
+    table = release.tables["activity"].set_index("period")
+    assert table["partial"].tolist() == [True, *[False] * (len(table) - 1)]  # it ends within its last day
+    assert "hatched: partial" in release.figure("activity").title
+
+
+def test_paths_narrow_every_number(code: sl.Client, name: str, repository: Path) -> None:
+    report = changes(code, name, "v1", "v2", only=["src", "*.md"], exclude="src/b.py")
+    fits = [path for path in git(repository, "diff", "-M", "--name-only", "v1", "v2")
+            if (path.startswith("src/") or fnmatch(path, "*.md")) and path != "src/b.py"]  # fmt: skip
+    assert sorted(report.tables["files"]["path"]) == sorted(fits)
+    commits, added, removed = set(), 0, 0
+    for commit in git(repository, "rev-list", "--no-merges", "v1..v2"):
+        for line in git(repository, "diff-tree", "-r", "-M", "--no-commit-id", "--numstat", commit):
+            more, less, path = line.split("\t")
+            path = "src/old.py" if "=>" in path else path
+            if (path.startswith("src/") or fnmatch(path, "*.md")) and path != "src/b.py":
+                commits.add(commit)
+                added, removed = added + int(more), removed + int(less)
+    assert set(report.drill("commits")["commit"]) == commits
+    assert (value(report, "lines added"), value(report, "lines removed")) == (added, removed)
+    assert set(report.tables["log"]["commit"]) == commits
+    assert report.tables["changelog"]["title"].tolist() == [
+        "feat!: drop the old form", "Fix the counter", "docs: say hello", "Rename a"
+    ]  # fmt: skip
+    assert report.tables["activity"]["commits"].sum() == len(commits)
+    assert dict(report.asked)["only files in"] == "src, *.md"
+    assert dict(report.asked)["without files in"] == "src/b.py"
+    assert len(report.drill("commits before")) == len(git(repository, "rev-list", "v1"))
+
+
+def test_an_empty_report_says_why(code: sl.Client, name: str) -> None:
+    report = changes(code, name, "v2", "main")
+    assert report.lead == ("Nothing differs: v2 and main are the same commit.",)
+    assert [number.value for number in report.numbers] == [0, 0]
+    assert "are the same commit" in report.to_html()
+
+
+def test_revisions_the_wrong_way_round_are_told(code: sl.Client, name: str) -> None:
+    report = changes(code, name, "v2", "v1")
+    assert report.lead[0] == "v1 has no commit that v2 has not: it is 11 commits behind. Exchange the two."
+
+
+def test_a_path_that_fits_nothing_names_the_nearest(code: sl.Client, name: str) -> None:
+    report = changes(code, name, "v1", "v2", only="scr")
+    assert report.lead == ("No file that changed is in only=scr; the nearest name is src.",)
+    assert report.sections == ()
+    report = changes(code, name, "v1", "v2", exclude="**")
+    assert report.lead == ("Every file that changed is in exclude=**.",)
+
+
+def test_an_empty_path_is_refused(code: sl.Client, name: str) -> None:
+    with pytest.raises(sl.CallError, match="exclude"):
+        changes(code, name, "v1", "v2", exclude=[""])
