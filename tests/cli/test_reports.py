@@ -45,3 +45,17 @@ def test_an_output_that_is_no_form_is_wrong_usage(folder: Path, capsys: pytest.C
 def test_an_unknown_revision_fails_and_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "changes", "v1", "v9", str(folder)]) == 2
     assert "v9" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["contributors", "--no-ownership"], ["changes", "v1", "v2"]])
+def test_reports_are_narrowed_to_paths_and_say_why_they_are_empty(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    page = tmp_path / "out.md"
+    arguments = ["report", *command, str(folder), "-o", str(page)]
+    assert main([*arguments, "--only", "*.py", "--exclude", "b", "--exclude", "c"]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert "only files in: \\*\\.py" in text
+    assert "without files in: b, c" in text
+    assert main([*arguments, "--only", "b.py"]) == 0
+    assert "No file that changed is in only=b.py; the nearest name is a.py." in capsys.readouterr().err

@@ -25,6 +25,17 @@ Output = Annotated[
 ]
 
 
+_PATTERN = "Folder or glob; may be repeated."
+Only = Annotated[
+    Optional[list[str]],  # noqa: UP045 - see Paths
+    typer.Option(metavar="PATTERN", help=f"Count only files in this. {_PATTERN}", show_default=False),
+]
+Exclude = Annotated[
+    Optional[list[str]],  # noqa: UP045 - see Paths
+    typer.Option(metavar="PATTERN", help=f"Count no file in this. {_PATTERN}", show_default=False),
+]
+
+
 class TableFormat(StrEnum):
     """How tables are written."""
 
@@ -47,7 +58,7 @@ class Period(StrEnum):
 
 
 @report_app.command()
-def contributors(
+def contributors(  # noqa: PLR0913 - the options of the command
     paths: Paths = None,
     *,
     output: Output = Path("contributors.html"),
@@ -58,6 +69,8 @@ def contributors(
     since: Annotated[str, typer.Option(help="Commits after this date, such as 2024-01-01 or '6 months ago'.")] = "",
     until: Annotated[str, typer.Option(help="Commits before this date.")] = "",
     by: Annotated[Period, typer.Option(help="What activity is shown by.")] = Period.MONTH,
+    only: Only = None,
+    exclude: Exclude = None,
     ownership: Annotated[bool, typer.Option(help="Work out who owns the lines of today.")] = True,
     tables: Tables = TableFormat.CSV,
     url: Url = None,
@@ -65,7 +78,14 @@ def contributors(
     """Report on who changed what, when, and who owns what is there today."""
     from sourcelight.cli.reporting import write_contributors
 
-    wanted = {"since": since or None, "until": until or None, "by": by.value, "ownership": ownership}
+    wanted = {
+        "since": since or None,
+        "until": until or None,
+        "by": by.value,
+        "only": list(only or ()),
+        "exclude": list(exclude or ()),
+        "ownership": ownership,
+    }
     return write_contributors(tuple(paths or ()), url, output, tables.value, list(repo or ()) or None, wanted)
 
 
@@ -79,6 +99,8 @@ def changes(
         Optional[str],  # noqa: UP045 - see Paths
         typer.Option(help="Name of the repository.  [default: the only one below PATH]"),
     ] = None,
+    only: Only = None,
+    exclude: Exclude = None,
     output: Output = Path("changes.html"),
     tables: Tables = TableFormat.CSV,
     url: Url = None,
@@ -86,4 +108,5 @@ def changes(
     """Report on what HEAD has that BASE has not: commits, people, files."""
     from sourcelight.cli.reporting import write_changes
 
-    return write_changes(tuple(paths or ()), url, output, tables.value, repo, base, head)
+    wanted = {"only": list(only or ()), "exclude": list(exclude or ())}
+    return write_changes(tuple(paths or ()), url, output, tables.value, repo, (base, head), wanted)

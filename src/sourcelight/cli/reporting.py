@@ -35,14 +35,20 @@ def write_contributors(
 
 
 def write_changes(
-    paths: tuple[Path, ...], url: str | None, output: Path, tables: str, repo: str | None, base: str, head: str
+    paths: tuple[Path, ...],
+    url: str | None,
+    output: Path,
+    tables: str,
+    repo: str | None,
+    between: tuple[str, str],
+    wanted: Mapping[str, Any],
 ) -> int:
     """Make and write the change report."""
     from sourcelight.lab import reports
 
     _check(output)
     with opened(Asked(paths=_texts(paths), url=url or "")) as client:
-        return _write(reports.changes(client, repo or _only(client), base, head), output, tables)
+        return _write(reports.changes(client, repo or _only(client), *between, **wanted), output, tables)
 
 
 def _texts(paths: tuple[Path, ...]) -> tuple[str, ...]:
@@ -69,6 +75,8 @@ def _write(report: Report, output: Path, tables: str) -> int:
     else:
         {".html": report.to_html, ".md": report.to_markdown, ".pdf": report.to_pdf}[form](output)
         say(f"wrote {output}")
+    if not report.sections:
+        say(*report.lead)
     for notice in report.notices:
         say(notice)
     return DONE

@@ -1,46 +1,55 @@
-"""The contributor report: who changed what, when, and who owns what is there today."""
+"""The contributor report: activity, changes and current line ownership."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import date
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from sourcelight.core.errors import CallError, SourcelightError
+from sourcelight.core.errors import CallError, SourcelightError, UnsupportedCall
 from sourcelight.display.notebook import ProgressChoice
-from sourcelight.lab.reports.figures import bars
+from sourcelight.lab.reports.by_path import bus_factor_of, churn_of, owners_of, people_of, top_directory, with_authors
+from sourcelight.lab.reports.contributor_request import LEFT_OUT, OTHER_FILES, OtherFiles, Owned, Places, Request
+from sourcelight.lab.reports.contributor_sections import ownership_sections, people_section, places_section
+from sourcelight.lab.reports.contributor_summary import OLD_DAYS, lead, nothing
 from sourcelight.lab.reports.history import (
     PERIODS,
+    Span,
+    about,
     activity,
-    behind,
     change_sizes,
-    churn_figure,
     clock,
     commits_frame,
     limited,
     line_numbers,
+    narrowed,
+    no_commits,
     offered,
     repositories_text,
     said,
-    told_apart,
+    without_notices,
 )
-from sourcelight.lab.reports.model import Figure, Frame, Number, Section, Table
-from sourcelight.lab.reports.people import APART, BOTS, CO_AUTHORS, JOINED, doubtful, one_name_each, people_numbers
+from sourcelight.lab.reports.links import links_of
+from sourcelight.lab.reports.model import Frame, Number, Section
+from sourcelight.lab.reports.organizations import organizations_section, with_organizations
+from sourcelight.lab.reports.paths import PathFilter, PathPatterns, changed_files
+from sourcelight.lab.reports.people import doubtful, one_name_each, people_numbers
 from sourcelight.lab.reports.report import Report
 from sourcelight.lab.reports.stages import Stages
+from sourcelight.lab.reports.turnover import YEAR_DAYS, Turnover, keys_of, turnover, turnover_section
+from sourcelight.lab.reports.wording import day
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
 
-OtherFiles = Literal["apart", "with", "without"]
-
-_OTHER_FILES = ("apart", "with", "without")
-_WRITTEN = ("source", "documentation")
-_LEFT_OUT = {"apart": "", "with": "", "without": ", vendored, generated and lock files"}
 _FILES_COUNTED = {"apart": "all changed files", "with": "all changed files", "without": "source and documentation"}
-_CHURN_COLUMNS = ["additions", "deletions", "changes", "commits", "authors"]
-_OWNERS_SHOWN = 15
+_PATHS_COUNTED = {
+    False: "Distinct paths of all changes, both names of renamed files, as git log --name-only --no-renames has them.",
+    True: "Distinct paths of the changes that count, renamed files under their new names.",
+}
+# The numbers and tables say these themselves.
+_SAID = ("Merges are ", "Only files of these kinds")
 _STAGES = ("commits", "people", "folders", "files", "ownership", "identities")
 
 
@@ -54,6 +63,8 @@ def contributors(  # noqa: PLR0913 - what a reader can ask, each by its name
     mailmap: str | list[str] | None = None,
     join_addresses: bool = True,
     other_files: OtherFiles = "apart",
+    only: PathPatterns = None,
+    exclude: PathPatterns = None,
     ownership: bool = True,
     title: str = "",
     progress: ProgressChoice = None,
@@ -77,6 +88,10 @@ def contributors(  # noqa: PLR0913 - what a reader can ask, each by its name
     other_files
         Vendored, generated and lock files: ``apart`` (the default) counts their lines in the summary and gives them
         tables of their own, ``with`` does not tell them apart, ``without`` counts no line and no file of them.
+    only, exclude
+        Folders and globs, as `files` of `Client.commit_search`: count only files in one of `only`, and none in one of
+        `exclude`. Commits count if they change such a file, with the lines of these files; merges change none. A
+        renamed file counts by its new name.
     ownership
         Whether to work out who owns the lines of today, which takes longest; no dates apply to it.
     title
@@ -87,117 +102,242 @@ def contributors(  # noqa: PLR0913 - what a reader can ask, each by its name
     Returns
     -------
     Report
-        Its tables: contributors, co_authors, bots, activity, clock, file_kinds, directories, files, other_files, and,
-        with `ownership`, ownership and bus_factor. Each number leads to its commits by `Report.drill`. What a service
-        can't tell is in `notices`.
+        Its tables: contributors, co_authors, bots, joined, left, organizations, activity, clock, file_kinds,
+        directories, files, other_files, and, with `ownership`, ownership and bus_factor. Each number leads to its
+        commits by `Report.drill`. What a service can't tell is in `notices`; `lead` says why a report is empty.
 
     Raises
     ------
     CallError
-        For a period or `other_files` that is none, and for dates that can't be read.
+        For a period or `other_files` that is none, for dates that can't be read, and for `only` and `exclude` where a
+        service does not tell the files of commits.
     RepositoryNotFound
         For a repository that is not there.
     """
     if by not in PERIODS:
         raise CallError(f"by is {by!r}; it is one of {', '.join(PERIODS)}", call="contributors", argument="by")
-    if other_files not in _OTHER_FILES:
-        accepted = ", ".join(_OTHER_FILES)
+    if other_files not in OTHER_FILES:
+        accepted = ", ".join(OTHER_FILES)
         raise CallError(
             f"other_files is {other_files!r}; it is one of {accepted}", call="contributors", argument="other_files"
         )
-    which = _Which(repos, since, until, mailmap, join_addresses, other_files)
+    paths = PathFilter("contributors", only, exclude)
+    which = Request(repos, since, until, mailmap, join_addresses, other_files, paths)
     stages = Stages("Contributors", tuple(name for name in _STAGES if ownership or name != "ownership"), draw=progress)
     with stages:
         return _made(code, stages, which, by, title, ownership=ownership)
 
 
-@dataclass(frozen=True, slots=True)
-class _Which:
-    """What a report is asked for, as far as its calls need it."""
-
-    repos: str | list[str] | None
-    since: str | date | None
-    until: str | date | None
-    mailmap: str | list[str] | None
-    join_addresses: bool
-    other_files: OtherFiles
-
-    @property
-    def people(self) -> dict[str, Any]:
-        """Arguments of calls that count people."""
-        return {"repos": self.repos, "mailmap": self.mailmap, "join_addresses": self.join_addresses}
-
-    @property
-    def dates(self) -> dict[str, Any]:
-        """Arguments of calls that have dates."""
-        return {"after": self.since, "before": self.until}
-
-    @property
-    def written(self) -> list[str] | None:
-        """Kinds of files of the main tables; None: all."""
-        return None if self.other_files == "with" else list(_WRITTEN)
-
-    @property
-    def counted(self) -> list[str] | None:
-        """Kinds of files of the summary; None: all."""
-        return self.written if self.other_files == "without" else None
-
-
-def _made(code: Client, stages: Stages, which: _Which, by: str, title: str, *, ownership: bool) -> Report:
+def _made(code: Client, stages: Stages, which: Request, by: str, title: str, *, ownership: bool) -> Report:
     notices: list[str] = []
     found = stages.ask("commits", code.commit_search, repos=which.repos, **which.dates)
-    people = offered(
+    changes = _touched(code, stages, which) if which.paths and len(found) else None
+    counted = found if changes is None else narrowed(found, changes[changes["path"].map(which.paths)])
+    if not len(counted):
+        reason = _reason(code, stages, which, found, changes)
+        names = _names(found)
+        none = commits_frame(counted, by)
+        return Report(
+            _title(title, names),
+            _asked(which, found, names, None),
+            no_commits(none),
+            (),
+            {"commits": none},
+            tuple(said([found])),
+            tuple(limited([found])),
+            (reason,),
+        )
+    known = offered(
         lambda: stages.ask("people", code.contributors, file_kinds=which.counted, **which.people, **which.dates),
         "people",
         notices,
     )
-    sized = found if which.counted is None else _of_kinds(found, stages, code, which)
-    commits = one_name_each(commits_frame(sized, by), people, join_addresses=which.join_addresses)
-    places = _places(code, stages, which, notices)
-    names = sorted(commits["repository"].astype("str").unique())
-    sections = [_people(people, commits, which), _when(commits, by), _where(code, places, which)]
+    sized = counted if which.counted is None or changes is not None else _of_kinds(counted, stages, code, which)
+    commits = one_name_each(commits_frame(sized, by), known, join_addresses=which.join_addresses)
+    commits = with_organizations(commits)
+    names = _names(commits)
+    people, sources = known, {"commits": commits}
+    if changes is None:
+        places = _places(code, stages, which, notices)
+    else:
+        sources["changes"] = with_authors(changes[changes["path"].map(which.paths)], commits)
+        people = people_of(commits, sources["changes"], known)
+        places = _places_of(sources["changes"], commits, which)
+    newest = _newest(code, stages, which)
+    compared = _compared(code, stages, which, found, commits, newest)
+    links = links_of(code, _heads(found))
+    one = names[0] if len(names) == 1 else ""
+    sections = [people_section(people, commits, which, links.of_people(one))]
+    if compared is not None:
+        sections.append(turnover_section(compared, links.of_people(one)))
+        sources["before"] = compared.before
+    sections += [
+        organizations_section(commits),
+        _when(commits, by, _span(found, newest)),
+        places_section(code, places, which, links.of_files()),
+    ]
     owned = _owned(code, stages, names, which, notices) if ownership else []
-    sections += _ownership(code, owned, which)
-    answers = [found, people, *places.answers, *(frame for _, frame, _ in owned)]
+    sections += ownership_sections(code, owned, which, links.of_people(one))
+    answers = [without_notices(f, _SAID) for f in (found, known, *places.answers) if f is not None]
+    answers += about("Ownership", [without_notices(frame, _SAID) for _, frame, _ in owned])
     limits = [*notices, *limited(answers)]
     if not ownership:
         notices.append("Ownership was not asked for.")
     if people is not None:
         notices += doubtful(code, stages, people, which.repos, which.mailmap, join_addresses=which.join_addresses)
-    asked = (
-        (
-            "repositories",
-            repositories_text(names, found.attrs.get("commits", {})) if names else "none with such commits",
-        ),
-        ("since", _shown(which.since) or "the beginning"),
-        ("until", _shown(which.until) or "now"),
-    )
     return Report(
-        title or f"Contributors to {', '.join(names[:3]) or 'no repository'}{' and others' if len(names) > 3 else ''}",
-        asked,
-        tuple(_summary(commits, people, places, owned, which)),
+        _title(title, names),
+        _asked(which, found, names, newest),
+        tuple(_summary(commits, people, places, owned, which, compared)),
         tuple(section for section in sections if section.tables or section.figures),
-        {"commits": commits},
+        sources,
         tuple(dict.fromkeys([*notices, *said(answers)])),
         tuple(dict.fromkeys(limits)),
+        tuple(lead(names, commits, people, places.files, compared, newest, whole=which.since is None)),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Places:
-    """Changed lines by kind of file, by folder and by file; None where a service can't tell."""
-
-    kinds: Frame | None
-    folders: Frame | None
-    files: Frame | None
-
-    @property
-    def answers(self) -> list[Frame | None]:
-        """All of them."""
-        return [self.kinds, self.folders, self.files]
+def _names(commits: Frame) -> list[str]:
+    return sorted(commits["repository"].astype("str").unique())
 
 
-def _places(code: Client, stages: Stages, which: _Which, notices: list[str]) -> _Places:
+def _title(title: str, names: list[str]) -> str:
+    return (
+        title or f"Contributors to {', '.join(names[:3]) or 'no repository'}{' and others' if len(names) > 3 else ''}"
+    )
+
+
+def _asked(which: Request, found: Frame, names: list[str], newest: Any) -> tuple[tuple[str, str], ...]:
+    """The scope of the report."""
+    repositories = repositories_text(names, found.attrs.get("commits", {})) if names else _wanted(which)
+    return (
+        ("repositories", repositories),
+        ("since", _shown(which.since) or "the beginning"),
+        ("until", _shown(which.until) or "now"),
+        *((("newest commit", day(newest)),) if newest is not None else ()),
+        *which.paths.asked,
+    )
+
+
+def _wanted(which: Request) -> str:
+    return ", ".join([which.repos] if isinstance(which.repos, str) else which.repos or ["all"])
+
+
+def _shown(value: str | date | None) -> str:
+    return "" if value is None else str(value)
+
+
+def _heads(found: Frame) -> dict[str, str]:
+    """The commit of each repository that was read."""
+    told = found.attrs.get("commits", {})
+    return {name: commits if isinstance(commits, str) else commits[0] for name, commits in told.items() if commits}
+
+
+def _instant(frame: Frame, name: str) -> Any:
+    """A bound of the time as the service understood it; None for none."""
+    import pandas as pd
+
+    text = frame.attrs.get(name)
+    return pd.Timestamp(text) if text else None
+
+
+def _newest(code: Client, stages: Stages, which: Request) -> Any:
+    """The date of the newest commit of all time; None where there is none."""
+    newest = stages.ask("commits", code.commit_search, repos=which.repos, count=1)
+    return newest["commit_date"].iloc[0] if len(newest) else None
+
+
+def _span(found: Frame, newest: Any) -> Span:
+    """The time that is known: up to `until`, or now, or, where the repositories are old, their newest commit."""
+    now = datetime.now(UTC)
+    ends = [end for end in (_instant(found, "before"), now) if end is not None]
+    if newest is not None and (now - newest).days >= OLD_DAYS:
+        ends.append(newest)
+    return Span(_instant(found, "after"), min(ends))
+
+
+def _reason(code: Client, stages: Stages, which: Request, found: Frame, changes: Frame | None) -> str:
+    """Why there is no commit to report on."""
+    if changes is not None:
+        return which.paths.reason(sorted(changes["path"].astype("str").unique()))
+    newest = _newest(code, stages, which)
+    oldest = None
+    if newest is not None:
+        try:
+            people = stages.ask("people", code.contributors, repos=which.repos)
+            oldest = people["first_date"].min()
+        except UnsupportedCall:
+            oldest = stages.ask("commits", code.commit_search, repos=which.repos)["commit_date"].min()
+    known = _wanted(which) if which.repos else "" if not len(code.repositories()) else "None of the repositories"
+    return nothing(_instant(found, "after"), _instant(found, "before"), oldest, newest, known)
+
+
+def _touched(code: Client, stages: Stages, which: Request) -> Frame:
+    """The files that each commit of the time changed."""
+    churn = partial(stages.ask, "files", code.churn, file_kinds=which.counted)
+    return changed_files("contributors", churn, which.repos, None, **which.dates)
+
+
+def _compared(
+    code: Client, stages: Stages, which: Request, found: Frame, commits: Frame, newest: Any
+) -> Turnover | None:
+    """The people of the time against those of as long a time before; of all history, its last year.
+
+    None where nothing can be before.
+    """
+    start = _instant(found, "after")
+    if start is None:
+        end = commits["commit_date"].max()
+        start = end - timedelta(days=YEAR_DAYS)
+        earlier = commits[commits["commit_date"] <= start]
+        if not len(earlier):
+            return None
+        before = earlier[earlier["commit_date"] > start - timedelta(days=YEAR_DAYS)]
+        return turnover(commits[commits["commit_date"] > start], before, keys_of(earlier), start, end)
+    end = min(time for time in (_instant(found, "before"), newest, datetime.now(UTC)) if time is not None)
+    times = {"after": (start - (end - start)).to_pydatetime(), "before": (start + timedelta(seconds=1)).to_pydatetime()}
+    before = stages.ask("people", code.commit_search, repos=which.repos, **times)
+    if which.paths and len(before):
+        churn = partial(stages.ask, "people", code.churn, file_kinds=which.counted)
+        changes = changed_files("contributors", churn, which.repos, None, **times)
+        before = narrowed(before, changes[changes["path"].map(which.paths)])
+    try:
+        known = stages.ask("people", code.contributors, before=times["before"], **which.people)
+        known = known[known["commits"] > 0]
+    except UnsupportedCall:
+        known = stages.ask("people", code.commit_search, repos=which.repos, before=times["before"])
+    before = one_name_each(before, known, join_addresses=which.join_addresses)
+    return turnover(commits, before, keys_of(known), start, end)
+
+
+def _when(commits: Frame, by: str, span: Span) -> Section:
+    table, figure = activity(commits, by, span)
+    hours, card = clock(commits)
+    return Section("Time", "When commits were made.", (table, hours), (figure, card, change_sizes(commits)))
+
+
+def _places_of(changes: Frame, commits: Frame, which: Request) -> Places:
+    """Changed lines by kind, directory and file, of the changes that count."""
+    written = changes if which.written is None else changes[changes["file_kind"].astype("str").isin(which.written)]
+
+    def behind(frame: Frame, column: str) -> Callable[[int], Frame]:
+        def find(row: int) -> Frame:
+            values = changes["path"].map(top_directory) if column == "directory" else changes["path"]
+            place = frame.iloc[row]
+            own = changes[(values == place[column]) & (changes["repository"] == place["repository"])]
+            return commits[commits["commit"].astype("str").isin(set(own["commit"]))].reset_index(drop=True)
+
+        return find
+
+    return Places(
+        churn_of(changes, "file_kind") if which.other_files == "apart" else None,
+        churn_of(written, "directory", top_directory),
+        churn_of(changes, "path"),
+        behind,
+    )
+
+
+def _places(code: Client, stages: Stages, which: Request, notices: list[str]) -> Places:
     def churn(stage: str, *by: str, kinds: list[str] | None = None, what: str = "") -> Frame | None:
         return offered(
             lambda: stages.ask(
@@ -208,18 +348,21 @@ def _places(code: Client, stages: Stages, which: _Which, notices: list[str]) -> 
         )
 
     kinds = churn("folders", "file_kind", what="kinds of files") if which.other_files == "apart" else None
-    return _Places(
+    return Places(
         kinds,
         churn("folders", "directory", kinds=which.written),
         churn("files", "path", "file_kind", kinds=which.counted),
     )
 
 
-def _shown(value: str | date | None) -> str:
-    return "" if value is None else str(value)
-
-
-def _summary(commits: Frame, people: Frame | None, places: _Places, owned: list[_Owned], which: _Which) -> list[Number]:
+def _summary(
+    commits: Frame,
+    people: Frame | None,
+    places: Places,
+    owned: list[Owned],
+    which: Request,
+    compared: Turnover | None,
+) -> list[Number]:
     human = commits[~commits["bot"]]
     paths = None if places.files is None else sum(places.files.attrs["changed_paths"].values())
     numbers = [
@@ -227,7 +370,7 @@ def _summary(commits: Frame, people: Frame | None, places: _Places, owned: list[
             "commits", len(commits), "Commits in the time, merges included, as git rev-list --count.", "", "commits"
         ),
         *people_numbers(people, join_addresses=which.join_addresses),
-        Number("commits by people", len(human), "Commits whose author is no bot.", "Bots.", "commits", {"bot": False}),
+        Number("commits by people", len(human), "Commits whose author is no bot.", "bots.", "commits", {"bot": False}),
         Number(
             "merges", int(commits["merge"].sum()), "Commits with two or more parents.", "", "commits", {"merge": True}
         ),
@@ -235,8 +378,8 @@ def _summary(commits: Frame, people: Frame | None, places: _Places, owned: list[
         Number(
             "files changed",
             paths,
-            "Distinct paths of all changes, both names of renamed files, as git log --name-only --no-renames has them.",
-            f"Merges{_LEFT_OUT[which.other_files]}.",
+            _PATHS_COUNTED[bool(which.paths)],
+            f"merges{LEFT_OUT[which.other_files]}.",
         ),
         Number(
             "days with commits",
@@ -249,12 +392,21 @@ def _summary(commits: Frame, people: Frame | None, places: _Places, owned: list[
     if len(owned) == 1 and owned[0][2] is not None and len(owned[0][2]):
         factor = owned[0][2].iloc[0]
         counted = "Fewest people who own more than half of the lines of the newest commit, whatever the time."
-        left_out = f"Bots{'' if which.written is None else _LEFT_OUT['without']}."
+        left_out = f"bots{'' if which.written is None else LEFT_OUT['without']}."
         numbers.append(Number("bus factor", int(factor["bus_factor"]), counted, left_out))
+    if compared is not None:
+        whole = which.since is None
+        then = f"the {YEAR_DAYS} days before the last {YEAR_DAYS}" if whole else "as long a time before"
+        time = f"the {YEAR_DAYS} days before the newest commit" if whole else "the time"
+        numbers += [
+            Number("commits before", len(compared.before), f"Commits in {then}.", "", "before"),
+            Number("joined", len(compared.joined), f"Authors of a commit in {time} with none before.", "bots."),
+            Number("left", len(compared.left), f"Authors of a commit in {then} with none since.", "bots."),
+        ]
     return numbers
 
 
-def _of_kinds(commits: Frame, stages: Stages, code: Client, which: _Which) -> Frame:
+def _of_kinds(commits: Frame, stages: Stages, code: Client, which: Request) -> Frame:
     """Commits with the files and lines of the counted kinds alone."""
     sizes = stages.ask(
         "folders", code.churn, by=["repository", "commit"], file_kinds=which.counted, repos=which.repos,
@@ -271,169 +423,35 @@ def _of_kinds(commits: Frame, stages: Stages, code: Client, which: _Which) -> Fr
     return frame
 
 
-_PEOPLE_COLUMNS = [
-    "author", "author_email", "commits", "merges", "co_authored", "additions", "deletions", "files", "first_date",
-    "last_date",
-]  # fmt: skip
-
-
-def _people(people: Frame | None, commits: Frame, which: _Which) -> Section:
-    if people is None:
-        return Section("People", "")
-    bot = people["bot"].fillna(value=False).astype("bool")
-    wrote = people["commits"] > 0
-    joining = JOINED if which.join_addresses else APART
-    counted = (
-        "A row is a person with a commit in the time. commits are those written, merges included; co_authored further "
-        "ones whose trailers name the person; lines and files those of commits written that are no merges. " + joining
-    )
-    left_out = _LEFT_OUT[which.other_files].removeprefix(", ").capitalize()
-    tables = []
-    for name, heading, chosen, what, without in (
-        ("contributors", "Contributors", wrote & ~bot, counted, "Bots and co-authors without a commit."),
-        ("co_authors", "Co-authors without a commit", ~wrote & ~bot, CO_AUTHORS, "Bots."),
-        ("bots", "Bots", bot, f"{BOTS} Columns as for contributors.", "People."),
-    ):
-        frame = people.loc[chosen, _PEOPLE_COLUMNS].reset_index(drop=True)
-        if name == "co_authors":
-            frame = frame[["author", "author_email", "co_authored", "first_date", "last_date"]]
-            frame = frame.sort_values("co_authored", ascending=False, kind="stable").reset_index(drop=True)
-        if name == "contributors" or len(frame):
-            without = f"{without} {left_out}{'.' if left_out else ''}".strip()  # noqa: PLW2901 - the same, with more
-            source = "" if name == "co_authors" else "commits"
-            keys = () if name == "co_authors" else ("author", "author_email")
-            tables.append(Table(name, heading, frame, what, without, source, keys))
-    top = tables[0].frame.head(_OWNERS_SHOWN)
-    labels, counts = told_apart(top), [float(count) for count in top["commits"]]
-    figure = Figure(
-        "contributors",
-        "Commits by person",
-        f"Bars of commits of the {len(labels)} people with the most.",
-        lambda: bars(labels, {"commits": counts}, "commits"),
-    )
-    share = top["commits"].head(5).sum() / max(len(commits), 1)
-    text = f"The five people with the most commits wrote {share:.0%} of all." if len(top) else "Nobody committed."
-    return Section("People", text, tuple(tables), (figure,) if labels else ())
-
-
-def _when(commits: Frame, by: str) -> Section:
-    if not len(commits):
-        return Section("Time", "")
-    table, figure = activity(commits, by)
-    hours, card = clock(commits)
-    return Section("Time", "When commits were made.", (table, hours), (figure, card, change_sizes(commits)))
-
-
-def _where(code: Client, places: _Places, which: _Which) -> Section:
-    tables, figures = [], []
-    written = "Lines of source and documentation that commits added and removed, as git log --numstat -M counts them."
-    counted = written if which.written is not None else "Lines that commits added and removed, as git log --numstat -M."
-    left_out = f"Merges{'' if which.written is None else _LEFT_OUT['without']}."
-    if places.kinds is not None and len(places.kinds):
-        kinds = places.kinds[["repository", "file_kind", *_CHURN_COLUMNS]].reset_index(drop=True)
-        about = "Lines of all changed files by kind, which git attributes, paths and generators' marks tell."
-        tables.append(Table("file_kinds", "Kinds of files", kinds, about, "Merges."))
-    files, others = places.files, None
-    if files is not None and which.other_files == "apart":
-        is_other = ~files["file_kind"].astype("str").isin(_WRITTEN)
-        files, others = _rows_of(files, ~is_other), _rows_of(files, is_other)
-    for name, heading, frame, column, what in (
-        ("directories", "Folders by changed lines", places.folders, "directory",
-         f"{counted} src/ is a folder with all below it, src/* its own files alone, /* the files at the top."),
-        ("files", "Files by changed lines", files, "path", f"{counted} A renamed file counts under its new name."),
-        ("other_files", "Vendored, generated and lock files", others, "path", "Lines that commits added and removed."),
-    ):  # fmt: skip
-        if frame is None or not len(frame):
-            continue
-        kind = ["file_kind"] if name == "other_files" else []
-        shown = frame[["repository", column, *kind, *_CHURN_COLUMNS]].reset_index(drop=True)
-        keys = ("repository", column)
-        without = "Merges." if name == "other_files" else left_out
-        tables.append(Table(name, heading, shown, what, without, "", keys, behind=behind(code, frame)))
-        if name != "other_files":
-            figures.append(churn_figure(name, heading, shown, column))
-    return Section("Places", "Where in the repositories the work was.", tuple(tables), tuple(figures))
-
-
-def _rows_of(frame: Frame, chosen: Frame) -> Frame:
-    rows = frame[chosen].reset_index(drop=True)
-    rows.attrs = dict(frame.attrs)
-    return rows
-
-
-_Owned = tuple[str, "Frame", "Frame | None"]
-
-
-def _owned(code: Client, stages: Stages, names: list[str], which: _Which, notices: list[str]) -> list[_Owned]:
-    found: list[_Owned] = []
-    options = {"mailmap": which.mailmap, "join_addresses": which.join_addresses, "file_kinds": which.written}
+def _owned(code: Client, stages: Stages, names: list[str], which: Request, notices: list[str]) -> list[Owned]:
+    found: list[Owned] = []
     for name in names:
         before = len(notices)
         try:
-            owned = offered(partial(stages.ask, "ownership", code.ownership, name, **options), "ownership", notices)
-            factor = offered(partial(stages.ask, "ownership", code.bus_factor, name, **options), "bus factor", notices)
+            found_here = _owned_here(code, stages, name, which, notices)
         except SourcelightError as fault:
             notices.append(f"Ownership of {name} could not be worked out: {fault}")
             continue
-        if owned is None:
+        if found_here is None:
             del notices[before + 1 :]
             return []
-        found.append((name, owned, factor))
+        found.append(found_here)
     return found
 
 
-def _ownership(code: Client, owned: list[_Owned], which: _Which) -> list[Section]:
-    if not owned:
-        return []
-    import pandas as pd
-
-    left_out = "" if which.written is None else _LEFT_OUT["without"]
-    lines = pd.concat([frame for _, frame, _ in owned], ignore_index=True)
-    columns = ["repository", "author", "author_email", "lines", "share", "oldest_date", "newest_date", "bot", "exact"]
-    tables = [
-        Table(
-            "ownership",
-            "Who owns the lines of today",
-            lines[columns],
-            "Lines of text of the newest commit, by the author of the commit that brought each, as git blame has it.",
-            f"Binary files, and missing contents{left_out}. Rows with exact: no may differ from git blame.",
-            "",
-            ("repository", "author", "author_email"),
-            behind=_behind_each(code, [frame for _, frame, _ in owned]),
-        )
-    ]
-    factors = [factor for _, _, factor in owned if factor is not None]
-    if factors:
-        frame = pd.concat(factors, ignore_index=True)
-        tables.append(
-            Table(
-                "bus_factor",
-                "How many people hold each folder",
-                frame,
-                "Fewest people with more than half of the lines of the newest commit. / is the whole repository, /* "
-                "the files at the top.",
-                f"Bots{left_out}.",
-            )
-        )
-    people = lines.groupby(["author", "author_email"], observed=True)["lines"].sum().reset_index()
-    top = people.sort_values("lines", ascending=False, kind="stable").head(_OWNERS_SHOWN)
-    labels, values = told_apart(top), [float(count) for count in top["lines"]]
-    figure = Figure(
-        "ownership",
-        "Lines of today by author",
-        f"Bars of lines of the {len(labels)} authors who own the most.",
-        lambda: bars(labels, {"lines": values}, "lines"),
-    )
-    text = "Ownership is about the newest commit, whatever the dates above."
-    return [Section("Ownership", text, tuple(tables), (figure,))]
-
-
-def _behind_each(code: Client, frames: list[Frame]):  # type: ignore[no-untyped-def]  # noqa: ANN202 - see Table.behind
-    def find(row: int) -> Frame:
-        for frame in frames:
-            if row < len(frame):
-                return code.commits_behind(frame, row, progress=False)
-            row -= len(frame)
-        raise IndexError(row)
-
-    return find
+def _owned_here(code: Client, stages: Stages, name: str, which: Request, notices: list[str]) -> Owned | None:
+    """Who owns the lines of one repository; None where the service can't tell."""
+    options: dict[str, Any] = {
+        "mailmap": which.mailmap, "join_addresses": which.join_addresses, "file_kinds": which.written
+    }  # fmt: skip
+    ask = partial(stages.ask, "ownership")
+    if which.paths:
+        files = offered(lambda: ask(code.ownership, name, by="file", **options), "ownership", notices)
+        if files is None:
+            return None
+        counted = files[files["path"].astype("str").map(which.paths)]
+        return name, owners_of(counted), bus_factor_of(counted)
+    owned = offered(lambda: ask(code.ownership, name, **options), "ownership", notices)
+    if owned is None:
+        return None
+    return name, owned, offered(lambda: ask(code.bus_factor, name, **options), "bus factor", notices)

@@ -1,0 +1,209 @@
+"""What the contributor report says beside its totals is computed again from git: turnover, organizations, paths."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import sourcelight as sl
+from sourcelight.lab.reports import Report, contributors
+from sourcelight.lab.reports.contributor_summary import stale
+from sourcelight.testing import RepositoryBuilder
+
+ADA, BEN, CY = "Ada <ada@corp.example>", "Ben <ben@gmail.com>", "Cy <cy@lab.corp.example>"
+DEE, MERGER = "Dee <dee@b.example>", "ada@example.org"  # the builder's own author
+BOT = "dependabot[bot] <bot@b.example>"
+DAY = 86_400
+START = 1_672_531_200  # 2023-01-01
+SINCE = "2023-01-11"
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ten days, and ten days after them: one person leaves, one joins, one stays, one was away long before."""
+    repo = RepositoryBuilder(tmp_path_factory.mktemp("src") / "demo", origin="https://gitlab.com/example/demo")
+    repo.commit({"src/a.py": "1\n" * 9, "docs/x.md": "x\n"}, "long ago", author=DEE, date=START - 100 * DAY)
+    repo.commit({"src/a.py": "2\n" * 9}, "before", author=ADA, date=START + 3 * DAY)
+    repo.commit({"docs/x.md": "y\n"}, "leaves", author=BEN, date=START + 5 * DAY)
+    repo.commit({"src/b.py": "b\n" * 5, "vendor/v.c": "v\n" * 50}, f"now\n\nCo-authored-by: {BEN}", author=ADA,
+                date=START + 12 * DAY)  # fmt: skip
+    repo.branch("side")
+    repo.commit({"src/c.py": "c\n", "docs/y.md": "y\n"}, "joins", author=CY, date=START + 13 * DAY)
+    repo.switch("main")
+    repo.commit({"requirements.txt": "n\n"}, "bump", author=BOT, date=START + 14 * DAY)
+    repo.merge("side", "join")
+    repo.commit({"src/b.py": None, "src/new.py": "b\n" * 5 + "c\n"}, "rename", author=DEE, date=START + 19 * DAY)
+    return repo.path
+
+
+@pytest.fixture(scope="module")
+def code(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
+    with sl.open(repository.parent, index=tmp_path_factory.mktemp("index"), workers=1, prepare=False) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def report(code: sl.Client) -> Report:
+    return contributors(code, since=SINCE, by="week")
+
+
+def git(repository: Path, *arguments: str) -> list[str]:
+    run = subprocess.run(["git", *arguments], cwd=repository, capture_output=True, check=True, timeout=30, text=True)
+    return [line for line in run.stdout.splitlines() if line]
+
+
+def value(report: Report, name: str) -> Any:
+    return next(number.value for number in report.numbers if number.name == name)
+
+
+def test_joiners_and_leavers_are_those_of_git(report: Report, repository: Path) -> None:
+    log = [line.split() for line in git(repository, "log", "--format=%ct %ae")]
+    since = START + 10 * DAY
+    end = max(int(time) for time, _ in log)
+    after = {who for time, who in log if int(time) > since}
+    earlier = {who for time, who in log if int(time) <= since}
+    window = {who for time, who in log if since - (end - since) < int(time) <= since}
+    joined = after - earlier - {"bot@b.example"}
+    assert set(report.tables["joined"]["author_email"]) == joined == {"cy@lab.corp.example", MERGER}
+    assert set(report.tables["left"]["author_email"]) == window - after == {"ben@gmail.com"}
+    assert (value(report, "joined"), value(report, "left")) == (2, 1)
+    assert value(report, "commits before") == sum(since - (end - since) < int(time) <= since for time, _ in log)
+    assert len(report.drill("commits before")) == value(report, "commits before")
+
+
+def test_all_history_compares_its_last_year(code: sl.Client, repository: Path) -> None:
+    report = contributors(code, ownership=False)
+    # Nobody wrote a commit more than a year before the newest one, so that there is nothing to compare.
+    assert "joined" not in report.tables
+    assert value(report, "commits") == len(git(repository, "rev-list", "main"))
+
+
+def test_organizations_are_counted_once(report: Report, repository: Path) -> None:
+    table = report.tables["organizations"].set_index("organization")
+    addresses = git(repository, "log", f"--since={SINCE}T00:00:00Z", "--format=%ae")
+    assert (
+        table["commits"].sum()
+        == len(addresses) - addresses.count("bot@b.example")
+        == value(report, "commits by people")
+    )
+    assert table["commits"].to_dict() == {"corp.example": 2, "b.example": 1, "example.org": 1}
+    assert len(report.drill("organizations", organization="corp.example")) == 2
+
+
+def test_the_summary_says_who_where_and_how_it_compares(report: Report) -> None:
+    assert report.lead[0].startswith("4 people wrote 4 commits in ")
+    assert (
+        "the first on 13 January 2023 and the last on 20 January 2023; bots wrote 1 more and 1 co-author"
+        in report.lead[0]
+    )
+    where = next(sentence for sentence in report.lead if "changed lines" in sentence)
+    assert where.startswith("Most changed lines of source and documentation are in src/ (")
+    assert "have 85% of all changed lines" in where
+    assert (
+        "5 commits are 2.5 times as many as in the 9 days before, which had 2; 2 people joined and 1 left."
+        in report.lead
+    )
+    assert report.lead[-1].startswith("The newest commit is of 20 January 2023, ")
+
+
+def test_an_old_newest_commit_is_told_and_a_new_one_is_not() -> None:
+    now = datetime(2024, 3, 1, tzinfo=UTC)
+    assert stale(pd.Timestamp("2024-02-20", tz="UTC"), now) == ""
+    assert "11 months ago" in stale(pd.Timestamp("2023-03-20", tz="UTC"), now)
+
+
+def test_periods_at_the_ends_are_partial(report: Report) -> None:
+    table = report.tables["activity"].set_index("period")
+    # The time begins on a Wednesday and the newest commit, which is old, is of a Friday.
+    assert table["partial"].tolist() == [True, True]
+    assert "hatched: partial" in report.figure("activity").title
+
+
+def test_pages_lead_to_the_code_host(report: Report, repository: Path) -> None:
+    head = git(repository, "rev-parse", "HEAD")[0]
+    html = report.to_html()
+    assert f"https://gitlab.com/example/demo/-/blob/{head}/src/c.py" in html
+    assert f"https://gitlab.com/example/demo/-/commits/{head}?author=ada%40corp.example" in html
+
+
+@pytest.fixture(scope="module")
+def narrow(code: sl.Client) -> Report:
+    return contributors(code, since=SINCE, only=["src", "*.md"], exclude="src/c.py", other_files="with")
+
+
+def test_paths_narrow_every_figure(narrow: Report, repository: Path) -> None:
+    rows: list[tuple[str, str, int, int, str]] = []
+    for commit in git(repository, "rev-list", "--no-merges", f"--since={SINCE}T00:00:00Z", "main"):
+        author = git(repository, "log", "-1", "--format=%ae", commit)[0]
+        for line in git(repository, "diff-tree", "-r", "-M", "--no-commit-id", "--numstat", commit):
+            more, less, path = line.split("\t")
+            path = "src/new.py" if "=>" in path else path
+            if (path.startswith("src/") or path.endswith(".md")) and path != "src/c.py":
+                rows.append((commit, author, int(more), int(less), path))
+    commits = {row[0] for row in rows}
+    assert set(narrow.drill("commits")["commit"]) == commits
+    assert value(narrow, "commits") == len(commits)
+    assert value(narrow, "people") == len({row[1] for row in rows}) == len(narrow.tables["contributors"])
+    assert value(narrow, "lines added") == sum(row[2] for row in rows)
+    assert value(narrow, "lines removed") == sum(row[3] for row in rows)
+    assert value(narrow, "files changed") == len({row[4] for row in rows})
+    assert set(narrow.tables["files"]["path"]) == {row[4] for row in rows}
+    assert narrow.tables["files"]["additions"].sum() == sum(row[2] for row in rows)
+    assert set(narrow.tables["directories"]["directory"]) == {"src/", "docs/"}
+    assert narrow.tables["activity"]["commits"].sum() == narrow.tables["organizations"]["commits"].sum() == len(commits)
+    assert set(narrow.drill("files", path="src/new.py")["subject"]) == {"rename"}
+    assert narrow.tables["co_authors"]["author"].tolist() == ["Ben"]
+    assert dict(narrow.asked)["only files in"] == "src, *.md"
+    assert "without files in" in narrow.to_markdown()
+
+
+def test_paths_narrow_ownership(narrow: Report, repository: Path) -> None:
+    lines: Counter[str] = Counter()
+    for path in ("src/a.py", "src/new.py", "docs/x.md", "docs/y.md"):
+        lines.update(
+            line[12:] for line in git(repository, "blame", "--line-porcelain", path) if line.startswith("author-mail")
+        )
+    owned = narrow.tables["ownership"]
+    assert dict(zip("<" + owned["author_email"] + ">", owned["lines"], strict=True)) == lines
+    assert narrow.tables["bus_factor"].set_index("path")["lines"].to_dict() == {"/": 17, "src/": 15, "docs/": 2}
+
+
+def test_all_paths_give_the_figures_of_no_paths(code: sl.Client) -> None:
+    whole = contributors(code, since=SINCE, other_files="with")
+    same = contributors(code, since=SINCE, other_files="with", only="/")
+    for name in ("files", "directories", "ownership", "bus_factor"):
+        columns = [column for column in whole.tables[name].columns if column not in {"exact", "owners"}]
+        left, right = (
+            report.tables[name][columns].astype("str").sort_values(columns).reset_index(drop=True)
+            for report in (whole, same)
+        )
+        pd.testing.assert_frame_equal(left, right)
+    # Merges change no file, so that they count for nothing.
+    assert value(same, "commits") == value(whole, "commits") - value(whole, "merges")
+    assert value(same, "lines added") == value(whole, "lines added")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ({"since": "2100-01-01"}, "No commit is after 1 January 2100: the newest is of 20 January 2023."),
+        ({"until": "2000-01-01"}, "No commit is before 1 January 2000: the oldest is of 23 September 2022."),
+        ({"since": "2022-10-01", "until": "2022-11-01"},
+         "No commit is between 1 October 2022 and 1 November 2022; the first is of 23 September 2022, the newest"),
+        ({"only": "scr"}, "No file that changed is in only=scr; the nearest name is src."),
+        ({"exclude": ["/"]}, "Every file that changed is in exclude=/."),
+    ],
+)  # fmt: skip
+def test_an_empty_report_says_why_at_once(code: sl.Client, arguments: dict[str, Any], reason: str) -> None:
+    report = contributors(code, **arguments)
+    assert len(report.lead) == 1
+    assert report.lead[0].startswith(reason)
+    assert report.sections == ()
+    assert reason.partition(":")[0] in report.to_html()

@@ -1,0 +1,56 @@
+"""Organizations by the domains of addresses: public providers and hidden addresses are none."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from sourcelight.lab.reports.organizations import (
+    HIDDEN,
+    NONE,
+    PUBLIC,
+    organization_of,
+    organizations_section,
+    with_organizations,
+)
+
+
+@pytest.mark.parametrize(
+    ("address", "organization"),
+    [
+        ("ada@corp.example.com", "corp.example.com"),
+        ("ada@CORP.example.com.", "corp.example.com"),
+        ("ada@us.ibm.com", "ibm.com"),
+        ("ada@gmail.com", PUBLIC),
+        ("ada@yahoo.co.uk", PUBLIC),
+        ("ada@vip.qq.com", PUBLIC),
+        ("1+ada@users.noreply.github.com", HIDDEN),
+        ("ada@noreply.codeberg.org", HIDDEN),
+        ("ada", NONE),
+        ("", NONE),
+        ("ada@localhost", NONE),
+        ("ada@laptop.(none)", NONE),
+        ("ada@<script>.com", NONE),
+        ("ada@" + "a." * 200 + "com", NONE),
+    ],
+)
+def test_an_address_has_an_organization(address: str, organization: str) -> None:
+    assert organization_of(address, {"ibm.com"}) == organization
+
+
+def test_each_commit_of_a_person_is_in_one_row() -> None:
+    commits = pd.DataFrame(
+        {
+            "commit": list("abcdef"),
+            "person": ["A", "A", "B", "C", "D", "bot"],
+            "author_email": ["a@x.org", "a@lab.x.org", "b@x.org", "c@gmail.com", "d", "bot@x.org"],
+            "bot": [False] * 5 + [True],
+            "additions": pd.array([1, 2, 3, 4, 5, 6], "Int64"),
+            "deletions": pd.array([0] * 6, "Int64"),
+        }
+    )
+    section = organizations_section(with_organizations(commits))
+    rows = section.tables[0].frame[["organization", "people", "commits", "additions"]].to_numpy().tolist()
+    assert rows == [["x.org", 2, 3, 6], [NONE, 1, 1, 5], [PUBLIC, 1, 1, 4]]
+    assert section.tables[0].frame["share"].sum() == pytest.approx(1)
+    assert section.text.startswith("1 domain of organizations; 60% of the commits")
