@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -128,7 +129,7 @@ def _made(
     diffs, kept = whole_diffs, between.commits
     if paths:
         diffs = _with_attrs(whole_diffs[whole_diffs["path"].map(paths)].reset_index(drop=True), whole_diffs)
-        kept = _narrowed(code, stages, repo, head, kept, paths)
+        kept = _narrowed(partial(stages.ask, "commits", code.churn), repo, head, kept, paths)
     read = [without_notices(diffs, _SAID), *between.read]
     if not len(kept) and not len(diffs):
         reason = _reason(base, head, ends, between, paths, whole_diffs)
@@ -139,7 +140,7 @@ def _made(
     earlier = _earlier_people(code, stages, repo, base)
     before = _before(code, stages, repo, base, started, kept)
     if before is not None and paths:
-        before = _narrowed(code, stages, repo, base, before, paths)
+        before = _narrowed(partial(stages.ask, "earlier people", code.churn), repo, base, before, paths)
     period = by or _fitting(kept)
     commits = one_name_each(commits_frame(kept, period), None, join_addresses=True)
     links = links_of(code, {repo: ends["head"]})
@@ -237,9 +238,9 @@ def _before(code: Client, stages: Stages, repo: str, base: str, started: Any, co
     return stages.ask("earlier people", code.commit_search, repos=[repo], revisions=[base], after=after)
 
 
-def _narrowed(code: Client, stages: Stages, repo: str, revision: str, commits: Frame, paths: PathFilter) -> Frame:
+def _narrowed(ask: Callable[..., Frame], repo: str, revision: str, commits: Frame, paths: PathFilter) -> Frame:
     """Commits that change files that count, with the lines of these files."""
-    found = changed_files("changes", lambda **where: stages.ask("commits", code.churn, **where), [repo], [revision])
+    found = changed_files("changes", ask, [repo], [revision])
     return narrowed(commits, found[found["path"].map(paths)])
 
 

@@ -50,7 +50,7 @@ _PATHS_COUNTED = {
 }
 # The numbers and tables say these themselves.
 _SAID = ("Merges are ", "Only files of these kinds")
-_STAGES = ("commits", "people", "folders", "files", "ownership", "identities")
+_STAGES = ("commits", "people", "folders", "files", "time before", "ownership", "identities")
 
 
 def contributors(  # noqa: PLR0913 - what a reader can ask, each by its name
@@ -243,7 +243,7 @@ def _instant(frame: Frame, name: str) -> Any:
 
 def _newest(code: Client, stages: Stages, which: Request) -> Any:
     """The date of the newest commit of all time; None where there is none."""
-    newest = stages.ask("commits", code.commit_search, repos=which.repos, count=1)
+    newest = stages.ask("time before", code.commit_search, repos=which.repos, count=1)
     return newest["commit_date"].iloc[0] if len(newest) else None
 
 
@@ -274,7 +274,7 @@ def _reason(code: Client, stages: Stages, which: Request, found: Frame, changes:
 
 def _touched(code: Client, stages: Stages, which: Request) -> Frame:
     """The files that each commit of the time changed."""
-    churn = partial(stages.ask, "files", code.churn, file_kinds=which.counted)
+    churn = partial(stages.ask, "commits", code.churn, file_kinds=which.counted)
     return changed_files("contributors", churn, which.repos, None, **which.dates)
 
 
@@ -296,16 +296,16 @@ def _compared(
         return turnover(commits[commits["commit_date"] > start], before, keys_of(earlier), start, end)
     end = min(time for time in (_instant(found, "before"), newest, datetime.now(UTC)) if time is not None)
     times = {"after": (start - (end - start)).to_pydatetime(), "before": (start + timedelta(seconds=1)).to_pydatetime()}
-    before = stages.ask("people", code.commit_search, repos=which.repos, **times)
+    before = stages.ask("time before", code.commit_search, repos=which.repos, **times)
     if which.paths and len(before):
-        churn = partial(stages.ask, "people", code.churn, file_kinds=which.counted)
+        churn = partial(stages.ask, "time before", code.churn, file_kinds=which.counted)
         changes = changed_files("contributors", churn, which.repos, None, **times)
         before = narrowed(before, changes[changes["path"].map(which.paths)])
     try:
-        known = stages.ask("people", code.contributors, before=times["before"], **which.people)
+        known = stages.ask("time before", code.contributors, before=times["before"], **which.people)
         known = known[known["commits"] > 0]
     except UnsupportedCall:
-        known = stages.ask("people", code.commit_search, repos=which.repos, before=times["before"])
+        known = stages.ask("time before", code.commit_search, repos=which.repos, before=times["before"])
     before = one_name_each(before, known, join_addresses=which.join_addresses)
     return turnover(commits, before, keys_of(known), start, end)
 
