@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
 from pathlib import Path
 
 import pytest
 
 import sourcelight as sl
 from browser import lab
+from sourcelight.lab.reports.pdf import print_page
 from sourcelight.testing import RepositoryBuilder
 
 pytestmark = [
@@ -25,17 +28,25 @@ AUTHOR = "=cmd() \u202egnp.exe\u202c [a](javascript:document.title='ran') <mallo
 def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Pages of both reports on tags, formulas, reversed text and control sequences in every place that takes text."""
     folder = tmp_path_factory.mktemp("hostile")
-    repo = RepositoryBuilder(folder / "src" / "demo")
+    repo = RepositoryBuilder(folder / "src" / "demo", origin="https://github.com/example/demo")
     repo.commit({"a.txt": "one\n"}, "begin")
     repo.tag("v1")
     red = f"{SCRIPT}\x1b[31m red"
     repo.commit({f"{IMAGE}.txt": SCRIPT, "'\"><b>.py": "x\n", "=1+1.csv": "y\n"}, red, author=AUTHOR)
     repo.commit({f"{IMAGE}.txt": "two\n", "$x$/`rm`.py": "z\n"}, f"{IMAGE} $\\alpha$ **bold**", author=AUTHOR)
+    for number in range(40):
+        repo.commit(
+            {f"lib/{number}.py": "z\n"},
+            f"Add number {number} (#{number})",
+            author=f"P{number} <{number}@example.org>",
+        )
     repo.tag("v2")
     made = [folder / "contributors.html", folder / "changes.html"]
     with sl.open(folder / "src", index=folder / "index", workers=1, prepare=False) as code:
         sl.reports.contributors(code, title=f"A report {SCRIPT}{IMAGE}").to_html(made[0])
-        sl.reports.changes(code, "demo", "v1", "v2", title=f"A report {SCRIPT}{IMAGE}").to_html(made[1])
+        sl.reports.changes(code, "github.com/example/demo", "v1", "v2", title=f"A report {SCRIPT}{IMAGE}").to_html(
+            made[1]
+        )
     return made
 
 
@@ -47,14 +58,18 @@ def test_nothing_of_a_hostile_repository_runs_or_asks_the_network(pages: list[Pa
         for made in pages:
             page.goto(made.as_uri())
             assert page.title().startswith("A report <script>")
-            assert page.locator("script, a, b b, td img, td b, li img").count() == 0
+            assert page.locator("script, b b, td img, td b, li img").count() == 0
+            links = page.locator("a").evaluate_all("found => found.map(a => a.href)")
+            assert links
+            assert {link.partition("example/demo/")[0] for link in links} == {"https://github.com/"}
             assert page.locator("td", has_text="onerror").count() > 0
             assert page.locator("td", has_text="cmd()").count() > 0
             text = str(page.locator("body").text_content())
             assert not {"\x1b", "\u202e"} & set(text)
-            widths = page.locator("figure img").evaluate_all("found => found.map(img => img.naturalWidth)")
-            assert len(widths) >= 5
-            assert min(widths) > 0
+            widths = page.locator("figure svg").evaluate_all("found => found.map(s => s.getBoundingClientRect().width)")
+            inside = page.locator("figure").evaluate_all("found => found.map(f => f.getBoundingClientRect().width)")
+            assert len(widths) >= 4
+            assert min(width / outer for width, outer in zip(widths, inside, strict=True)) > 0.9
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
 
 
@@ -65,8 +80,41 @@ def test_no_number_and_no_time_is_broken_across_lines(pages: list[Path], scheme:
         for made in pages:
             page.goto(made.as_uri())
             heights = page.locator("td.sl-n, td.sl-w").evaluate_all(
-                "cells => cells.map(c => c.firstChild ? (r => (r.selectNodeContents(c), r.getClientRects().length))"
+                "cells => cells.map(c => c.firstChild ? (r => (r.selectNodeContents(c), "
+                "new Set([...r.getClientRects()].map(box => Math.round(box.top))).size))"
                 "(document.createRange()) : 1)"
             )
             assert heights
             assert max(heights) == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_figures_follow_the_scheme_of_the_reader(pages: list[Path], scheme: str) -> None:
+    with lab.chromium_page() as page:
+        page.emulate_media(color_scheme=scheme)
+        for made in pages:
+            page.goto(made.as_uri())
+            colors = page.locator("figure svg path").evaluate_all("found => found.map(p => getComputedStyle(p).fill)")
+            assert ("rgb(21, 24, 28)" in colors) == (scheme == "dark")
+            assert ("rgb(255, 255, 255)" in colors) == (scheme == "light")
+
+
+def test_printed_pages_have_numbers_and_end_with_no_heading(pages: list[Path], tmp_path: Path) -> None:
+    pdfium = pytest.importorskip("pypdfium2")
+    for made in pages:
+        html = made.read_text(encoding="utf-8")
+        document = pdfium.PdfDocument(print_page(html, tmp_path / "report.pdf"))
+        texts = [page.get_textpage().get_text_bounded() for page in document]
+        assert len(texts) >= 3
+        headings = {
+            unescape(re.sub("<[^>]*>", "", text)).strip() for text in re.findall(r"<h[123]>(.*?)</h[123]>", html)
+        }
+        for number, text in enumerate(texts, 1):
+            lines = [line.strip() for line in text.splitlines() if line.strip()]
+            foot = f"Page {number} of {len(texts)}"
+            assert foot in text
+            body = [line for line in lines if foot not in line and not line.startswith("A report <script>")]
+            assert body[-1] not in headings
+        whole = "".join(texts)
+        assert SCRIPT in whole.replace("\r\n", "")
+        assert not {"\x1b", "\u202e"} & set(whole)

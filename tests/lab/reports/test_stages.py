@@ -27,7 +27,7 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sl.Client]:
 def test_each_stage_is_shown_and_the_last_state_is_complete(code: sl.Client) -> None:
     seen: list[Snapshot] = []
     contributors(code, progress=seen.append)
-    assert (seen[-1].phase, seen[-1].done, seen[-1].total) == ("complete", 6, 6)
+    assert (seen[-1].phase, seen[-1].done, seen[-1].total) == ("complete", 7, 7)
     shown = " ".join(text for _, text in seen[-1].notes)
     for stage in ("commits", "people", "folders", "files", "ownership"):
         assert stage in shown

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches.persons import Pair, person_key
 from sourcelight.lab.reports.figures import bars
@@ -99,7 +99,7 @@ def changelog(merged: Sequence[Change], every: Frame, commits: Frame, links: Lin
     return frame, Section("Changelog draft", text, (table,) if lists else (), (), lists)
 
 
-def _item(row: dict[str, object], repository: str, urls: dict[str, str], links: Links) -> Item:
+def _item(row: Mapping[Any, Any], repository: str, urls: dict[str, str], links: Links) -> Item:
     """A line of the changelog: title, then number or commit, and author."""
     import pandas as pd
 

@@ -143,7 +143,7 @@ def _cell(table: Table, row: Mapping[str, Any], column: str) -> str:
     text = written(value, column)
     if not is_number(value):  # a table of a page is pasted into spreadsheets, which run text that begins like a formula
         text = harmless(text)
-    text = _broken(text)
+    text = escape(text) if stays_whole(value, column) else _broken(text)
     url = table.link(column, row) if table.link is not None and text else ""
     return f"<td{_class(value, column)}>{_linked(text, url) if url else text}</td>"
 

@@ -47,9 +47,8 @@ def turnover(now: Frame, before: Frame, known: AbstractSet[Pair], start: Any, en
     here, then = _people(now), _people(before)
     joined = here[~here["key"].isin(known | set(then["key"]))]
     left = then[~then["key"].isin(set(here["key"]))]
-    return Turnover(
-        start, end, *(f.drop(columns="key").reset_index(drop=True) for f in (joined, left)), before, len(now)
-    )
+    joined, left = (frame.drop(columns="key").reset_index(drop=True) for frame in (joined, left))
+    return Turnover(start, end, joined, left, before, len(now))
 
 
 def keys_of(frame: Frame) -> set[Pair]:
