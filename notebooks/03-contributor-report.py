@@ -14,6 +14,7 @@ repos = []  # names of repositories; empty: all of them
 since = ""  # commits after this date, such as 2024-01-01 or "6 months ago"; empty: from the beginning
 until = ""  # commits before this date; empty: until now
 by = "quarter"  # day, week, month, quarter or year
+exclude = []  # folders and globs of files that don't count, such as ["vendor", "*.lock"]
 output = ""  # folder for the files; empty: a temporary one
 
 # %%
@@ -30,11 +31,15 @@ os.environ["SOURCELIGHT_PROGRESS"] = "off"
 pd.set_option("display.max_colwidth", 60)
 
 code = sl.open(*(paths or os.environ.get("SOURCELIGHT_DEMO_PATHS", ".")).split(os.pathsep))
-report = sl.reports.contributors(code, repos or None, since=since or None, until=until or None, by=by)
+report = sl.reports.contributors(code, repos or None, since=since or None, until=until or None, by=by, exclude=exclude)
 report.summary[["name", "value", "left_out"]]
 
 # %% [markdown]
-# What to know before reading any further:
+# The report in sentences, and what to know when reading it:
+
+# %%
+for sentence in report.lead:
+    print("-", sentence)
 
 # %%
 for notice in report.notices:
@@ -54,6 +59,17 @@ report.figure("contributors") if "contributors" in report.figures else "no commi
 
 # %%
 report.tables["bots"][["author", "commits", "additions", "deletions"]] if "bots" in report.tables else "no bots"
+
+# %% [markdown]
+# Who joined, and from where the commits are:
+
+# %%
+joined = report.tables.get("joined", pd.DataFrame())
+joined[["author", "commits", "first_date"]].head(8) if len(joined) else "nobody joined"
+
+# %%
+organizations = report.tables.get("organizations", pd.DataFrame())
+organizations[["organization", "people", "commits", "share"]].head(8) if len(organizations) else "no commit"
 
 # %% [markdown]
 # ## Time

@@ -35,10 +35,21 @@ report = sl.reports.changes(code, repo, base, head)
 report.summary[["name", "value", "left_out"]]
 
 # %%
+for sentence in report.lead:
+    print("-", sentence)
+
+# %%
 for name, text in report.asked:
     print(f"{name}: {text}")
 for notice in report.notices:
     print("*", notice)
+
+# %% [markdown]
+# ## Changelog draft
+
+# %%
+log = report.tables.get("changelog", pd.DataFrame())
+log[["kind", "title", "request", "author", "commits"]].head(12) if len(log) else "no commit"
 
 # %% [markdown]
 # ## Files
