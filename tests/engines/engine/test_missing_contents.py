@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -122,3 +123,53 @@ def test_a_count_says_what_a_search_says(tmp_path: Path, lack: str) -> None:
     assert result.status == counts.attrs["status"] == "limited"
     assert counts.attrs["reasons"] == "; ".join(result.reasons)
     assert counts["matches"].sum() == result.match_count
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments", "files"),
+    [
+        ("symbols", ("partial",), 1),
+        ("outline", ("partial", "a.py"), 1),
+        ("imports", ("partial",), 1),
+        ("repo_map", ("partial",), 1),
+        ("dependency_graph", (["partial"],), 1),
+        ("go_to_definition", ("partial", "a.py", "thing"), 1),
+        ("find_references", ("whole", "a.py", "thing"), 1),
+        ("callers", ("whole", "a.py", "thing"), 1),
+        ("callees", ("whole", "a.py", "thing"), 1),
+        ("nls_search", ("where is the thing",), 3),
+        ("nls_search", ("where is the thing file:txt",), 1),
+    ],
+)
+def test_calls_tell_of_contents_that_they_would_read(
+    code: sl.Client, call: str, arguments: tuple[object, ...], files: int
+) -> None:
+    for _ in range(2):  # a second answer may come from what was kept
+        frame = answer(code, call, arguments)
+        assert frame.attrs["status"] == "limited"
+        told = [notice for notice in frame.attrs["notices"] if "in this clone" in notice or "in these clones" in notice]
+        assert len(told) == 1
+        assert "partial" in told[0]
+        assert str(files) in told[0]
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments"),
+    [
+        ("symbols", ("whole",)),
+        ("symbols", ("partial", None, "b.txt")),
+        ("outline", ("whole", "a.py")),
+        ("imports", ("whole",)),
+        ("repo_map", ("whole",)),
+        ("dependency_graph", (["whole"],)),
+        ("go_to_definition", ("whole", "a.py", "thing")),
+        ("nls_search", ("where is the thing repo:whole",)),
+    ],
+)
+def test_calls_that_need_none_of_them_are_complete(code: sl.Client, call: str, arguments: tuple[object, ...]) -> None:
+    assert answer(code, call, arguments).attrs["status"] == "complete"
+
+
+def answer(code: sl.Client, call: str, arguments: tuple[object, ...]) -> Any:
+    result = getattr(code, call)(*arguments)
+    return result.edges if call == "dependency_graph" else result

@@ -125,6 +125,10 @@ def rank(
             continue
         opened.append(each)
         masks.append(found)
+        missing = each.snapshot.lacking(found)
+        if missing:
+            files = "1 of its files is" if missing == 1 else f"{missing:,} of its files are"
+            failed.setdefault(_label(target), f"{files} not in this clone, or can't be read")
     cancellation.check()
     limits = Limits(request.limit, request.files, request.per_file)
     ranking = Ranker(scorers=request.scorers, exchange=request.exchange).rank(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 KEPT_BYTES = 16 * 1024 * 1024
 """Bytes of Arrow tables that are kept; 10,000 references take about 1 MB."""
 
-_PASSING = frozenset({"symbols-pending", "not-indexed", "time", "limit", "unlikely"})
+_PASSING = frozenset({"symbols-pending", "not-indexed", "time", "limit", "unlikely", "missing"})
 """Notices of what may be better next time."""
 
 Table = Any

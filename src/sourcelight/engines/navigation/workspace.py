@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,6 +18,7 @@ from sourcelight.engines.navigation.named import imports_of
 from sourcelight.engines.navigation.project import LARGEST_FILE, Project
 from sourcelight.engines.navigation.registry import resolver_of
 from sourcelight.engines.search import IndexStore, Target
+from sourcelight.engines.search.missing import lacking_definitions
 from sourcelight.repos import Catalog, ObjectReader, Repository, Viewer, resolve
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ _T = TypeVar("_T")
 
 CACHE_BYTES = 4 * 1024 * 1024
 """Source bytes of the parsed files that are kept; a tree takes about 26 times its source, so some 100 MB."""
+
+_MOST_NAMED = 10
 
 MOST_PATHS = 3_000_000
 """Paths of the projects that are kept open."""
@@ -257,6 +260,38 @@ class Workspace:
     def opened(self, name: str) -> list[Project]:
         """Give the projects of a repository that were opened in this call."""
         return [project for project in self._opened.values() if project.name == name]
+
+    def note_missing(self, projects: Iterable[Project], below: bytes = b"") -> None:
+        """Note files of some projects, at a path or below it, whose definitions nobody can know: they are not there."""
+        self._note_missing([project.target for project in projects if project.snapshot is not None], below)
+
+    def note_missing_anywhere(self) -> None:
+        """Note such files of the repositories that were opened in this call, and of all partial clones."""
+        targets = {(one.key, one.commit): one.target for one in self._opened.values() if one.snapshot is not None}
+        for repository in self.repositories:
+            if "partial" in repository.incomplete:
+                project = self._open(repository, "")
+                if project.snapshot is not None:
+                    targets.setdefault((project.key, project.commit), project.target)
+        self._note_missing(list(targets.values()))
+
+    def _note_missing(self, targets: Sequence[Target], below: bytes = b"") -> None:
+        found: dict[str, int] = {}
+        for target in targets:
+            try:
+                count = lacking_definitions(self.navigator.store, target, below)
+            except IndexFault:
+                continue  # said where the index is needed
+            if count:
+                found[target.repository.name] = max(count, found.get(target.repository.name, 0))
+        if found:
+            total, named = sum(found.values()), ", ".join(sorted(found)[:_MOST_NAMED])
+            files = "1 file is" if total == 1 else f"{total:,} files are"
+            self.notice(
+                "missing",
+                f"{files} not in these clones, or can't be read, and what they define and use is not known: {named}"
+                + (" and others." if len(found) > _MOST_NAMED else "."),
+            )
 
     @property
     def repositories(self) -> tuple[Repository, ...]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 
+from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.search.index.view import REASONS
-from sourcelight.engines.search.model import Target, TextQuery
+from sourcelight.engines.search.model import FileFilter, Target, TextQuery
 from sourcelight.engines.search.store import IndexStore
+from sourcelight.engines.search.symbol_files import missing
 
 _MISSING = REASONS.index("missing")
 
@@ -17,12 +20,26 @@ def lacks_contents(store: IndexStore, targets: Sequence[Target], query: TextQuer
     """Whether any file that passes the filters of `query` has no content. Raises as `IndexStore.open`."""
     for target in targets:
         snapshot, _ = store.open(target)
-        missing = snapshot.view.reason == _MISSING
-        if missing.any():
+        lacking = snapshot.view.reason == _MISSING
+        if lacking.any():
             mask = snapshot.filtered(query.files, query.languages)
-            if mask is None or bool(np.any(missing & mask)):
+            if mask is None or bool(np.any(lacking & mask)):
                 return True
     return False
+
+
+def lacking_definitions(store: IndexStore, target: Target, below: bytes = b"") -> int:
+    """Count the files with definitions, at a path or below it, that have no content. Raises as `IndexStore.open`."""
+    snapshot, _ = store.open(target)
+    view = snapshot.view
+    if not (view.reason == _MISSING).any():
+        return 0
+    if not below:
+        return missing(view)
+    pattern = compile_pattern(
+        f"^{re.escape(below.decode(errors='replace'))}(?:/|$)", kind="regexp", case_sensitive=True, whole_text=True
+    )
+    return missing(view, snapshot.filtered((FileFilter(pattern),), ()))
 
 
 def lacks_file(store: IndexStore, target: Target, path: str) -> bool:

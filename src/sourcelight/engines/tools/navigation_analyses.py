@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sourcelight.engines.navigation.calls import Call
 
 _TELL_S = 0.1
-_INCOMPLETE = frozenset({"time", "limit", "symbols-pending", "candidates", "not-indexed"})
+_INCOMPLETE = frozenset({"time", "limit", "symbols-pending", "candidates", "not-indexed", "missing"})
 
 
 class _Teller:
@@ -101,6 +101,7 @@ def _symbols(arguments: Arguments, context: CallContext) -> Answer:
         found = symbol_rows(document, outline_of(document, workspace), arguments.get("revision", ""))
         rows += [row for row in found if not codes or row["kind"] in codes]
         teller.tell(number, f"{len(rows):,} definitions")
+    workspace.note_missing([project], arguments.get("path", "").strip("/").encode())
     facts = {**_where(project, arguments), "kind": sorted(codes), "path": arguments.get("path", "")}
     return _answer("symbols", rows, facts, workspace)
 
@@ -113,6 +114,7 @@ def _outline(arguments: Arguments, context: CallContext) -> Answer:
     document = document_of("outline", arguments, workspace)
     begin(context, document)
     rows = symbol_rows(document, outline_of(document, workspace), arguments.get("revision", ""))
+    workspace.note_missing([document.project], document.path)
     facts = {**_where(document.project, arguments), "path": document.shown_path, "language": document.language}
     return _answer("symbols", rows, facts, workspace)
 
@@ -143,6 +145,7 @@ def _imports(arguments: Arguments, context: CallContext) -> Answer:
             for one in found
         ]
         teller.tell(number, f"{len(rows):,} imports")
+    workspace.note_missing([project], wanted)
     return _answer("imports", rows, {**_where(project, arguments), "path": arguments.get("path", "")}, workspace)
 
 
@@ -169,6 +172,7 @@ def _dependency_graph(arguments: Arguments, context: CallContext) -> Answer:
             if arguments.get("external", True) or not edge.external
         ]
         teller.tell(number, edges[0].source if edges else "")
+    workspace.note_missing(projects)
     return _answer("dependencies", rows, {"repositories": [project.name for project in projects]}, workspace)
 
 
@@ -189,6 +193,7 @@ def _repo_map(arguments: Arguments, context: CallContext) -> Answer:
         }
         for line in map_lines(project, budget, workspace)
     ]
+    workspace.note_missing([project])
     return _answer("repository_map", rows, {**_where(project, arguments), "budget_lines": budget}, workspace)
 
 
@@ -205,6 +210,7 @@ def _calls(name: str, arguments: Arguments, context: CallContext) -> Answer:
     for one in find(asked, arguments.get("depth", 1), workspace):
         rows.append(_call_row(one))
         teller.tell(len(rows))
+    workspace.note_missing_anywhere()
     if not rows:
         workspace.notice("none", f"No {name} of {asked.name} were found.")
     facts = {**_where(document.project, arguments), "path": document.shown_path, "symbol": asked.name}

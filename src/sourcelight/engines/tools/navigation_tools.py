@@ -132,8 +132,10 @@ def _go_to_definition(arguments: Arguments, context: CallContext) -> Answer:
     found = definitions_of(asked, workspace)
     revisions = {document.project.key: arguments.get("revision", "")}
     rows = definition_rows(asked.name, found, workspace, revisions)
+    if not rows or any(row["how"] == "name" for row in rows):
+        workspace.note_missing_anywhere()  # what the name means may be defined there
     notices = notices_of(workspace)
-    complete = not {"time", "voters", "ranked", "candidates", "symbols-pending"} & set(workspace.notices)
+    complete = not {"time", "voters", "ranked", "candidates", "symbols-pending", "missing"} & set(workspace.notices)
     return Answer("definitions", table("definitions", rows), _facts(asked, arguments), complete, notices)
 
 
@@ -177,6 +179,7 @@ def _find_references(arguments: Arguments, context: CallContext) -> Answer:
             _Telling(context, limit).end(kept.first(limit))
     else:
         kept, complete = _references(asked, arguments, context, workspace, limit)
+        workspace.note_missing_anywhere()
         if complete and is_lasting(workspace):
             kept = Kept(kept.table, kept.order, kept.definitions, kept.left_out, dict(workspace.notices))
             workspace.navigator.answers.put(key, kept)
@@ -186,9 +189,8 @@ def _find_references(arguments: Arguments, context: CallContext) -> Answer:
         if not complete:
             workspace.notice("limit", f"The first {limit:,} references are given; there may be more.")
     facts = {**_facts(asked, arguments), "definitions": kept.definitions, "left_out": kept.left_out}
-    return Answer(
-        "references", table, facts, complete and "symbols-pending" not in workspace.notices, notices_of(workspace)
-    )
+    complete = complete and not {"symbols-pending", "missing"} & set(workspace.notices)
+    return Answer("references", table, facts, complete, notices_of(workspace))
 
 
 def _references(

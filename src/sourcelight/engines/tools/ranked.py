@@ -83,7 +83,7 @@ def _answer(text: str, ranking: Ranking, chunks: Sequence[Chunk], context: CallC
 
 
 def _notices(ranking: Ranking) -> list[str]:
-    notices = [f"{name} could not be searched: {why}" for name, why in sorted(ranking.failed.items())]
+    notices = [f"{name} was not searched in full: {why}" for name, why in sorted(ranking.failed.items())]
     if ranking.unknown:
         notices.append(f"No file has these words: {', '.join(ranking.unknown)}.")
     if ranking.chunks and ranking.coverage < _WEAK:

@@ -309,7 +309,9 @@ def _searched(findings: Findings, inquiry: Inquiry) -> list[str]:
     shown = [f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:10]]
     more = f" and {len(pins) - 10:,} further repositories" if len(pins) > 10 else ""
     lines.append(f"- Searched {', '.join(shown)}{more}.")
-    lines += [f"- {inline(name)} could not be searched: {inline(why)}." for name, why in sorted(ranking.failed.items())]
+    lines += [
+        f"- {inline(name)} was not searched in full: {inline(why)}." for name, why in sorted(ranking.failed.items())
+    ]
     lines += [
         f"- {inline(name)} could not be searched: {inline(why)}." for name, why in sorted(inquiry.pins.failed.items())
     ]

@@ -15,6 +15,9 @@ from sourcelight.engines.search.scan.paths import Mask, Paths
 from sourcelight.engines.search.scan.remembering import Remembering
 
 
+_MISSING = REASONS.index("missing")
+
+
 class Snapshot(Remembering):
     """A view and its shards. Everything is read-only; what is remembered is shared between threads."""
 
@@ -44,6 +47,11 @@ class Snapshot(Remembering):
         """Tell why a file is matched by name only; empty when it is not, or there is none."""
         number = self._number_of(path)
         return "" if number is None else REASONS[int(self.view.reason[number])]
+
+    def lacking(self, mask: Mask | None = None) -> int:
+        """Count the (chosen) files whose content is not there."""
+        missing = self.view.reason == _MISSING
+        return int(np.count_nonzero(missing if mask is None else missing & mask))
 
     def _number_of(self, path: str) -> int | None:
         view = self.view
