@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 WORKTREE = "WORKTREE"
 WHOLE_LOOK_S = 0.25
 """How long new repositories, and what the present ones say of themselves, may go unnoticed; commits never do."""
+RETRY_S = 30.0
+"""How long a repository that could not be indexed, of a full disk or else, waits for another try while it is unchanged."""
+
 _SHORT, _FEW_OR = 300, 6
 """Characters and alternatives of a query that is read in a moment."""
 _MOST_READ = 64
@@ -94,6 +97,7 @@ class Engine:
         self._seen = {repository.facts.name for repository in catalog.repositories}
         self._updating = threading.Lock()
         self._next_look = 0.0
+        self._tried: dict[str, tuple[str, float]] = {}
         self.standings: Kept[Standing] = Kept()
         self._read: dict[int, tuple[Query, tuple[Scoped, ...]]] = {}
         self._targets: tuple[tuple[Repository, ...], tuple[Target, ...]] = ((), ())
@@ -108,6 +112,7 @@ class Engine:
         with self._updating:
             targets = [self.target_of(repository) for repository in self.catalog.repositories]
             self.report = self.store.update(targets, progress=progress, cancellation=cancellation)
+            self._note_tries(targets)
             return self.report
 
     def refresh(self, cancellation: Cancellation | None = None) -> None:
@@ -128,11 +133,22 @@ class Engine:
             if self.store.all_current(targets):
                 return
             stale = [target for target in targets if not self.store.is_current(target)]
-            known_failures = set() if self.report is None else set(self.report.failures)
-            if any(t.repository.facts.name not in known_failures for t in stale):
+            if any(self._is_due(target, now) for target in stale):
                 self.report = self.store.update(stale, cancellation=cancellation)
+                self._note_tries(stale)
         finally:
             self._updating.release()
+
+    def _note_tries(self, targets: Sequence[Target]) -> None:
+        now = time.monotonic()
+        self._tried = {target.repository.key: (target.commit, now) for target in targets}
+
+    def _is_due(self, target: Target, now: float) -> bool:
+        """Whether to index a target: one that failed is tried again when it changed, and after a while all the same."""
+        if self.report is None or target.repository.facts.name not in self.report.failures:
+            return True
+        commit, tried = self._tried.get(target.repository.key, ("", 0.0))
+        return commit != target.commit or now - tried >= RETRY_S
 
     def _default_targets(self) -> tuple[Target, ...]:
         """What is searched of each repository; the same object while the repositories are the same."""
