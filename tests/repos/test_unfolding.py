@@ -227,3 +227,18 @@ def test_damaged_packs_end_no_process_and_take_no_memory(tmp_path: Path, seed: i
 def repo_objects(count: int) -> list[bytes]:
     """Names of the contents of `test_damaged_packs_end_no_process_and_take_no_memory`."""
     return [_name(b"blob", [f"{at}\n".encode() * 50]) for at in range(count)]
+
+
+def test_many_packs_take_few_descriptors(tmp_path: Path) -> None:
+    repo = make_repo(tmp_path / "repo", {"a.txt": "a\n"})
+    names = []
+    for number in range(150):
+        text = b"%d\n" % number
+        names.append(_name(b"blob", [text]))
+        write_pack(repo, [(names[-1], _size(3, len(text)) + zlib.compress(text))])
+    handle = open_handle(str(repo.path / ".git"))
+    assert [handle.odb.read(pygit2.Oid(raw=name))[1] for name in names] == [b"%d\n" % at for at in range(150)]
+    if sys.platform == "linux":
+        targets = [each.resolve() for each in Path("/proc/self/fd").iterdir()]
+        indexes = [target for target in targets if target.is_relative_to(repo.path) and target.suffix == ".idx"]
+        assert len(indexes) < 100

@@ -7,6 +7,7 @@ rules: gitformat-pack.
 
 from __future__ import annotations
 
+import array
 import contextlib
 import os
 import stat
@@ -30,6 +31,9 @@ MAX_UNFOLDED_BYTES = 64 << 20
 _MAX_CHAIN = 10_000
 _MAX_REMEMBERED = 200_000
 _MAX_OPEN_PACKS = 64
+"""Packs whose files are open at once; of the others, the counts of names by their first byte are at hand."""
+
+_MAX_PACKS = 4096
 _HEAD_BYTES = 64
 _DIFFERENCE_BYTES = 600
 """Bytes of a packed difference that tell the sizes it has in front: Deflate's tables come before them."""
@@ -46,8 +50,18 @@ _MAGIC = b"\xfftOc\0\0\0\2"
 _BEFORE_ALL = 1 << 20
 """Priority before libgit2's own readers of loose objects and packs."""
 
-_opened: OrderedDict[tuple[str, int, int], _Pack] = OrderedDict()
+_packs: OrderedDict[tuple[str, int, int], _Pack | None] = OrderedDict()
+_opened: OrderedDict[tuple[str, int, int], tuple[_File, _File]] = OrderedDict()
 _guard = threading.Lock()
+
+
+def _renew_lock() -> None:
+    global _guard  # noqa: PLW0603 - a forked worker must not inherit a lock that another thread held
+    _guard = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 class DamagedPack(Exception):
@@ -192,18 +206,35 @@ def _pack_keys(folder: str) -> Iterator[tuple[str, int, int]]:
 
 def _open_pack(key: tuple[str, int, int]) -> _Pack | None:
     with _guard:
-        pack = _opened.get(key)
-        if pack is not None:
+        if key in _packs:
+            _packs.move_to_end(key)
+            return _packs[key]
+    try:
+        pack = _Pack(key)
+    except (OSError, struct.error, DamagedPack):
+        pack = None
+    with _guard:
+        _packs[key] = pack
+        while len(_packs) > _MAX_PACKS:
+            _packs.popitem(last=False)
+    return pack
+
+
+def _files_of(key: tuple[str, int, int]) -> tuple[_File, _File]:
+    """A pack's index and the pack, opened again when they were closed meanwhile."""
+    with _guard:
+        files = _opened.get(key)
+        if files is None:
+            path, *identity = key
+            files = _File(path), _File(path[:-4] + ".pack")
+            if list(files[0].identity) != identity:
+                raise DamagedPack  # another file has the name now: the directory is listed again for the next object
+            _opened[key] = files
+            while len(_opened) > _MAX_OPEN_PACKS:
+                _opened.popitem(last=False)  # closed when the last reader lets go of them
+        else:
             _opened.move_to_end(key)
-            return pack
-        try:
-            pack = _Pack(key[0])
-        except (OSError, struct.error, DamagedPack):
-            return None
-        _opened[key] = pack
-        while len(_opened) > _MAX_OPEN_PACKS:
-            _opened.popitem(last=False)  # closed when the last reader lets go of it
-        return pack
+        return files
 
 
 class _File:
@@ -217,6 +248,7 @@ class _File:
         if not stat.S_ISREG(info.st_mode):
             raise DamagedPack
         self.size = info.st_size
+        self.identity = info.st_ino, info.st_mtime_ns
 
     def read(self, at: int, size: int) -> bytes:
         if hasattr(os, "pread"):
@@ -229,21 +261,27 @@ class _File:
 class _Pack:
     """A pack and its index, of format 1 or 2."""
 
-    def __init__(self, index: str) -> None:
-        self._index = _File(index)
-        self._data = _File(index[:-4] + ".pack")
-        head = self._index.read(0, 8 + _FANOUT_BYTES)
+    def __init__(self, key: tuple[str, int, int]) -> None:
+        self._key = key
+        index, pack = _files_of(key)
+        head = index.read(0, 8 + _FANOUT_BYTES)
         self._is_new = head.startswith(_MAGIC)
         start = 8 if self._is_new else 0
-        self._fanout = (0, *struct.unpack_from(">256I", head, start))
+        self._fanout = array.array("I", (0, *struct.unpack_from(">256I", head, start)))
         self._names = start + _FANOUT_BYTES
         self._stride, self._lead = (20, 0) if self._is_new else (24, 4)
-        if self._names + self._fanout[-1] * self._stride > self._index.size:
+        if self._names + self._fanout[-1] * self._stride > index.size:
             raise DamagedPack
+        self._size = pack.size
         self._largest: dict[int, int] = {}
+
+    def _read_index(self, at: int, size: int) -> bytes:
+        return _files_of(self._key)[0].read(at, size)
 
     def largest(self, object_id: bytes) -> int:
         """Bytes of the largest content on the way to an object; 0 when it is not here."""
+        if self._fanout[object_id[0]] == self._fanout[object_id[0] + 1]:
+            return 0
         number = self._find(object_id)
         return 0 if number is None else self._of_chain(self._offset(number))
 
@@ -266,7 +304,7 @@ class _Pack:
         return found
 
     def _name(self, number: int) -> bytes:
-        return self._index.read(self._names + number * self._stride + self._lead, 20)
+        return self._read_index(self._names + number * self._stride + self._lead, 20)
 
     def _find(self, object_id: bytes) -> int | None:
         low, high = self._fanout[object_id[0]], self._fanout[object_id[0] + 1]
@@ -275,7 +313,7 @@ class _Pack:
         while low < high:
             begin = max(low, guess - _WINDOW)
             end = min(high, guess + _WINDOW)
-            rows = self._index.read(self._names + begin * self._stride, (end - begin) * self._stride)
+            rows = self._read_index(self._names + begin * self._stride, (end - begin) * self._stride)
             if object_id < rows[self._lead : self._lead + 20]:
                 high = begin
             elif object_id > rows[-20:]:
@@ -293,12 +331,12 @@ class _Pack:
 
     def _offset(self, number: int) -> int:
         if not self._is_new:
-            return int(struct.unpack(">I", self._index.read(self._names + number * 24, 4))[0])
+            return int(struct.unpack(">I", self._read_index(self._names + number * 24, 4))[0])
         count = self._fanout[-1]
         table = self._names + count * 24
-        (offset,) = struct.unpack(">I", self._index.read(table + number * 4, 4))
+        (offset,) = struct.unpack(">I", self._read_index(table + number * 4, 4))
         if offset >> 31:
-            (offset,) = struct.unpack(">Q", self._index.read(table + count * 4 + (offset & 0x7FFFFFFF) * 8, 8))
+            (offset,) = struct.unpack(">Q", self._read_index(table + count * 4 + (offset & 0x7FFFFFFF) * 8, 8))
         return int(offset)
 
     def _of_chain(self, offset: int) -> int:
@@ -323,7 +361,7 @@ class _Pack:
 
     def _entry(self, offset: int) -> tuple[int, int | None]:
         """Size of an entry once it is whole, and where its base stands; None for one that has none."""
-        head = self._data.read(offset, _HEAD_BYTES)
+        head = _files_of(self._key)[1].read(offset, _HEAD_BYTES)
         kind, size, at = head[0] >> 4 & 7, head[0] & 15, 1
         shift = 4
         while head[at - 1] & 0x80:
@@ -345,14 +383,14 @@ class _Pack:
             at += 20
         else:
             return size, None
-        if not 0 < base < self._data.size or base == offset:
+        if not 0 < base < self._size or base == offset:
             raise DamagedPack
         return max(size, *self._sizes(offset + at)), base
 
     def _sizes(self, at: int) -> tuple[int, int]:
         """Sizes of base and result that a packed difference says."""
         try:
-            text = zlib.decompressobj().decompress(self._data.read(at, _DIFFERENCE_BYTES), 20)
+            text = zlib.decompressobj().decompress(_files_of(self._key)[1].read(at, _DIFFERENCE_BYTES), 20)
         except zlib.error as error:
             raise DamagedPack from error
         sizes = []

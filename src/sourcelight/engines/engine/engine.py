@@ -46,7 +46,7 @@ WORKTREE = "WORKTREE"
 WHOLE_LOOK_S = 0.25
 """How long new repositories, and what the present ones say of themselves, may go unnoticed; commits never do."""
 RETRY_S = 30.0
-"""How long a repository that could not be indexed, of a full disk or else, waits for another try while it is unchanged."""
+"""How long a repository that could not be indexed, of a full disk or else, waits for a try while it is unchanged."""
 
 _SHORT, _FEW_OR = 300, 6
 """Characters and alternatives of a query that is read in a moment."""
