@@ -113,3 +113,19 @@ def test_accepted_lines_of_a_mailmap_come_before_joining(code: sl.Client) -> Non
 def test_nothing_is_suggested_that_is_joined_anyway(code: sl.Client) -> None:
     assert "bo" not in set(code.identity_suggestions("one")["name"])
     assert "bo" in set(code.identity_suggestions("one", join_addresses=False)["name"])
+
+
+def test_services_of_a_federation_count_a_person_once_under_one_name(folder: Path, tmp_path: Path) -> None:
+    with (
+        sl.open(folder / "one", index=tmp_path / "one", workers=1, prepare=False) as one,
+        sl.open(folder / "two", index=tmp_path / "two", workers=1, prepare=False) as two,
+        sl.federate({"one": one, "two": two}) as code,
+    ):
+        frame = code.contributors()
+        rows = frame[frame["author_email"].str.casefold() == "bo@example.org"]
+        assert rows[["author", "commits"]].to_numpy().tolist() == [["Bob Boson", 8]]
+        assert len(code.commits_behind(frame, int(rows.index[0]))) == 8
+        apart = code.contributors(join_addresses=False)
+        assert (apart["author_email"].str.casefold() == "bo@example.org").sum() == 3
+        by_author = code.churn(by="author")
+        assert (by_author["author_email"].str.casefold() == "bo@example.org").sum() == 1

@@ -79,4 +79,4 @@ def test_owners_of_equally_many_lines_are_in_the_order_of_their_names(
     owners = code.bus_factor(name).set_index("path")["owners"]
     assert list(owners["/"]) == [ANN, BO]
     assert list(owners["y/"]) == [ANN, BO]
-    assert list(owners.index) == ["/", "y/", "z/"]
+    assert list(owners.index) == ["/", "/*", "y/", "z/"]

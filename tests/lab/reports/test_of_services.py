@@ -28,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     repo.switch("side")
     repo.commit({"b.py": "y\n"}, "side work", author=BEN)
     repo.switch("main")
-    repo.commit({"a.py": "one\nthree\n"}, "change")
+    repo.commit({"a.py": "one\nthree\n"}, "change", author="Ada E. <Ada@example.org>")
     repo.merge("side", "join")
     repo.tag("v2")
     return repo.path.parent
@@ -75,3 +75,14 @@ def test_a_remote_report_of_what_is_not_there_says_so(code: sl.Client) -> None:
         changes(code, "demo", "v1", "v9")
     with pytest.raises(sl.RepositoryNotFound):
         contributors(code, "nowhere")
+
+
+def test_a_service_s_people_are_joined_by_address_as_at_home(code: sl.Client, folder: Path, tmp_path: Path) -> None:
+    with sl.open(folder, index=tmp_path / "index", workers=1, prepare=False) as here:
+        for options in ({}, {"join_addresses": False}):
+            keys = ["author", "author_email", "commits", "merges", "additions", "deletions"]
+            ours, theirs = (client.contributors("demo", **options)[keys].astype(str) for client in (here, code))
+            assert theirs.to_numpy().tolist() == ours.to_numpy().tolist()
+    assert len(code.contributors("demo", join_addresses=False)) == 3
+    with pytest.raises(sl.UnsupportedCall, match="file_kinds"):
+        code.contributors("demo", file_kinds="source")
