@@ -14,7 +14,6 @@ import math
 import sys
 import tempfile
 import time
-import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -375,8 +374,7 @@ def check(path: Path, index: Path, since: str, base: str, blamed: int) -> Compar
     git = GitHistory(str(git_dir))
     commits = list(git.commits().values())
     print(f"{path}: {len(commits):,} commits")
-    with sl.open(path, index=index, prepare=False) as code, warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+    with sl.open(path, index=index, prepare=False) as code:
         (name,) = code.repositories()["repository"]
         found = Comparison(name)
         began = time.monotonic()
