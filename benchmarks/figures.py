@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from git_figures import WRITTEN, Figures, Rows, address_of, bus_factor, folder, is_bot, period_start
-from git_history import GitHistory
+from git_history import GitHistory, Kinds
 
 import sourcelight as sl
 
@@ -285,13 +285,18 @@ def change_report(code: sl.Client, name: str, folder_of: Path, base: str, found:
         "lines added": sum(change.additions for change in truth.changes),
         "lines removed": sum(change.deletions for change in truth.changes),
     }
+    kind = Kinds(whole, diffs)
+    own = {path: row for path, row in diffs.items() if kind(path) in WRITTEN}
+    others = {path: row for path, row in diffs.items() if path not in own}
     names = ("commits", "merges", "additions", "deletions", "first_date", "last_date")
     lines = truth.lines_by_commit()
     files = Counter(change.commit for change in truth.changes)
     tables: dict[str, tuple[Rows, Callable[[Any], Rows]]] = {
-        "files": (diffs, lambda frame: table(_old_names(frame), ("path",), DIFFS)),
-        "directories": (_grouped(diffs, lambda path: f"{path.rpartition('/')[0]}/*"), by(("directory",), SIZES)),
-        "endings": (_grouped(diffs, _ending), by(("ending",), SIZES)),
+        "files": (own, lambda frame: table(_old_names(frame), ("path",), DIFFS)),
+        "other_files": (others, lambda frame: table(_old_names(frame), ("path",), DIFFS)),
+        "file_kinds": (_grouped(diffs, kind) if others else {}, by(("file_kind",), SIZES)),
+        "directories": (_grouped(own, lambda path: f"{path.rpartition('/')[0]}/*"), by(("directory",), SIZES)),
+        "endings": (_grouped(own, _ending), by(("ending",), SIZES)),
         "people": (people, lambda frame: seconds(table(frame, PERSON, names), 4, 5)),
         "new_people": (new, lambda frame: seconds(table(frame, PERSON, names), 4, 5)),
         "log": ({c.oid: (c.subject, *truth.person(c.author)[:1], files[c.oid], *lines[c.oid])

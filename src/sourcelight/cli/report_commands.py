@@ -47,6 +47,20 @@ class TableFormat(StrEnum):
 Tables = Annotated[TableFormat, typer.Option("--tables", help="How tables are written into a folder.")]
 
 
+class OtherFiles(StrEnum):
+    """What becomes of vendored, generated and lock files."""
+
+    APART = "apart"
+    WITH = "with"
+    WITHOUT = "without"
+
+
+Others = Annotated[
+    OtherFiles,
+    typer.Option("--other-files", help="Vendored, generated and lock files: apart, counted with all, left out."),
+]
+
+
 class Period(StrEnum):
     """What activity is shown by."""
 
@@ -71,6 +85,8 @@ def contributors(  # noqa: PLR0913 - the options of the command
     by: Annotated[Period, typer.Option(help="What activity is shown by.")] = Period.MONTH,
     only: Only = None,
     exclude: Exclude = None,
+    other_files: Others = OtherFiles.APART,
+    join_addresses: Annotated[bool, typer.Option(help="Count identities with one address as one person.")] = True,
     ownership: Annotated[bool, typer.Option(help="Work out who owns the lines of today.")] = True,
     tables: Tables = TableFormat.CSV,
     url: Url = None,
@@ -84,6 +100,8 @@ def contributors(  # noqa: PLR0913 - the options of the command
         "by": by.value,
         "only": list(only or ()),
         "exclude": list(exclude or ()),
+        "other_files": other_files.value,
+        "join_addresses": join_addresses,
         "ownership": ownership,
     }
     return write_contributors(tuple(paths or ()), url, output, tables.value, list(repo or ()) or None, wanted)
@@ -101,6 +119,7 @@ def changes(
     ] = None,
     only: Only = None,
     exclude: Exclude = None,
+    other_files: Others = OtherFiles.APART,
     output: Output = Path("changes.html"),
     tables: Tables = TableFormat.CSV,
     url: Url = None,
@@ -108,5 +127,5 @@ def changes(
     """Report on what HEAD has that BASE has not: commits, people, files."""
     from sourcelight.cli.reporting import write_changes
 
-    wanted = {"only": list(only or ()), "exclude": list(exclude or ())}
+    wanted = {"only": list(only or ()), "exclude": list(exclude or ()), "other_files": other_files.value}
     return write_changes(tuple(paths or ()), url, output, tables.value, repo, (base, head), wanted)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import sourcelight as sl
-from sourcelight.lab.reports import Report, contributors
+from sourcelight.lab.reports import Report, changes, contributors
 from sourcelight.testing import RepositoryBuilder
 
 BOT = "dependabot[bot] <bot@example.org>"
@@ -120,3 +120,23 @@ def test_it_can_be_left_out_or_taken_in(code: sl.Client) -> None:
 def test_every_number_and_table_says_what_it_counts(report: Report) -> None:
     assert all(number.counted for number in report.numbers)
     assert all(table.counted for section in report.sections for table in section.tables)
+
+
+def test_a_change_report_shows_what_nobody_wrote_here_apart(code: sl.Client, repository: Path) -> None:
+    base = git(repository, "rev-list", "--max-parents=0", "HEAD")[0]
+    report = changes(code, "demo", base, "HEAD")
+    assert report.tables["file_kinds"].set_index("file_kind")["files"].to_dict() == {
+        "source": 2, "vendored": 1, "lock": 1,
+    }  # fmt: skip
+    assert report.tables["files"]["path"].tolist() == ["a.py", "c.py"]
+    assert set(report.tables["other_files"]["path"]) == {"vendor/x.c", "go.sum"}
+    assert report.drill("other_files", path="go.sum")["subject"].tolist() == ["bump"]
+    assert report.tables["directories"]["directory"].tolist() == ["/*"]
+    assert values(report)["files"] == len(git(repository, "diff", "-M", "--name-only", base, "HEAD")) == 4
+    without = changes(code, "demo", base, "HEAD", other_files="without")
+    assert (values(without)["files"], values(without)["lines added"]) == (2, 4)
+    assert not {"other_files", "file_kinds"} & set(without.tables)
+    everything = changes(code, "demo", base, "HEAD", other_files="with")
+    assert len(everything.tables["files"]) == 4
+    with pytest.raises(sl.CallError, match="apart, with, without"):
+        changes(code, "demo", base, "HEAD", other_files="no")  # type: ignore[arg-type]

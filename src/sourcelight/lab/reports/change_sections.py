@@ -12,6 +12,7 @@ from sourcelight.lab.reports.figures import bars
 from sourcelight.lab.reports.history import churn_figure, told_apart
 from sourcelight.lab.reports.kinds import KINDS, RULE, kind_of
 from sourcelight.lab.reports.model import Frame, Item, LinkOf, Listing, Section, Table, ThemedFigure
+from sourcelight.lab.reports.other_files import is_written, kinds_table, others_text
 from sourcelight.lab.reports.requests import Change, CommitInfo
 from sourcelight.lab.reports.wording import count_of, listed
 
@@ -128,26 +129,46 @@ def files_section(code: Client, repo: str, head: str, diffs: Frame, link: LinkOf
         paths = names[row]
         return code.commit_search(repos=[repo], files=paths, revisions=[head], progress=False)
 
+    is_apart = "file_kind" in frame and not is_written(frame).all()
+    others = "vendored, generated and lock files, " if is_apart else ""
+    mine = is_written(frame) if is_apart else frame["path"].notna()
+    rows = [row for row, own in enumerate(mine) if own]
     files = Table(
         "files",
         "Files that differ",
-        frame,
+        frame[mine].drop(columns="file_kind", errors="ignore").reset_index(drop=True),
         "Lines that differ between base and head.",
-        "the content of binary files.",
+        f"{others}the content of binary files.",
         "",
         ("path",),
-        behind=commits_of,
+        behind=lambda row: commits_of(rows[row]),
         hidden=("score",),
         link=link,
     )
-    folders = _grouped(diffs, diffs["path"].map(lambda path: f"{path.rpartition('/')[0]}/*"), "directory")
-    endings = _grouped(diffs, diffs["path"].map(_ending), "ending")
+    shown = diffs[is_written(diffs)] if is_apart else diffs
+    folders = _grouped(shown, shown["path"].map(lambda path: f"{path.rpartition('/')[0]}/*"), "directory")
+    endings = _grouped(shown, shown["path"].map(_ending), "ending")
     status = diffs["status"].astype("str").value_counts()
     text = f"{count_of(len(diffs), 'file')}: {listed([f'{count:,} {name}' for name, count in status.items()])}."
-    binary = "the content of binary files."
+    binary = f"{others}the content of binary files."
     about = "Files that differ and their lines, by {}."
+    apart: tuple[Table, ...] = ()
+    if is_apart:
+        others_frame = frame[~mine].reset_index(drop=True)
+        place = [row for row, own in enumerate(mine) if not own]
+        apart = (
+            kinds_table(diffs),
+            Table(
+                "other_files", "Vendored, generated and lock files", others_frame,
+                "Lines that differ between base and head.", "the content of binary files.", "", ("path",),
+                behind=lambda row: commits_of(place[row]), hidden=("score",), link=link,
+            ),
+        )  # fmt: skip
+        text = f"{text} {others_text(diffs)}"
     tables = (
+        *apart[:1],
         files,
+        *apart[1:],
         Table(
             "directories",
             "Folders",

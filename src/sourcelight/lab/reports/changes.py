@@ -27,6 +27,14 @@ from sourcelight.lab.reports.history import (
 )
 from sourcelight.lab.reports.links import links_of
 from sourcelight.lab.reports.model import Frame, Section
+from sourcelight.lab.reports.other_files import (
+    WRITTEN,
+    OtherFiles,
+    check_other_files,
+    is_written,
+    sized_by_kinds,
+    with_file_kinds,
+)
 from sourcelight.lab.reports.paths import PathFilter, PathPatterns, changed_files
 from sourcelight.lab.reports.people import one_name_each
 from sourcelight.lab.reports.report import Report
@@ -52,6 +60,7 @@ def changes(
     by: str = "",
     only: PathPatterns = None,
     exclude: PathPatterns = None,
+    other_files: OtherFiles = "apart",
     title: str = "",
     progress: ProgressChoice = None,
 ) -> Report:
@@ -71,6 +80,9 @@ def changes(
     only, exclude
         Folders and globs, as `files` of `Client.commit_search`: count only files in one of `only`, and none in one of
         `exclude`. Commits count if they change such a file, with the lines of these files; merges change none.
+    other_files
+        Vendored, generated and lock files: ``apart`` (the default) counts them in the summary and gives them a table of
+        their own, ``with`` does not tell them apart, ``without`` counts no line and no file of them.
     title
         Heading of the report.
     progress
@@ -79,8 +91,8 @@ def changes(
     Returns
     -------
     Report
-        Its tables: changelog, files, directories, endings, people, new_people, log, activity and clock. Each number
-        leads to its commits by `Report.drill`. Where nothing differs, `Report.lead` says why.
+        Its tables: changelog, file_kinds, files, other_files, directories, endings, people, new_people, log, activity
+        and clock. Each number leads to its commits by `Report.drill`. Where nothing differs, `Report.lead` says why.
 
     Raises
     ------
@@ -91,10 +103,11 @@ def changes(
     """
     if by and by not in PERIODS:
         raise CallError(f"by is {by!r}; it is one of {', '.join(PERIODS)}", call="changes", argument="by")
+    check_other_files("changes", other_files)
     paths = PathFilter("changes", only, exclude)
     stages = Stages("Changes", _STAGES, draw=progress)
     with stages:
-        return _made(code, stages, repo, base, head, by, paths, title)
+        return _made(code, stages, repo, base, head, by, paths, other_files, title)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +120,9 @@ class _Between:
 
 
 def _made(
-    code: Client, stages: Stages, repo: str, base: str, head: str, by: str, paths: PathFilter, title: str
-) -> Report:
+    code: Client, stages: Stages, repo: str, base: str, head: str, by: str, paths: PathFilter,
+    other_files: OtherFiles, title: str,
+) -> Report:  # fmt: skip
     whole_diffs = stages.ask("files", code.compare_revisions, repo, base, head)
     ends = {name: str(whole_diffs.attrs.get(name, "")) for name in ("base", "head")}
     between = _between(code, stages, repo, base, head, ends["base"])
@@ -127,9 +141,19 @@ def _made(
             f"behind {head}; their changes show as undone."
         )
     diffs, kept = whole_diffs, between.commits
+    kinds: dict[str, Any] = {"file_kinds": list(WRITTEN)} if other_files == "without" else {}
     if paths:
         diffs = _with_attrs(whole_diffs[whole_diffs["path"].map(paths)].reset_index(drop=True), whole_diffs)
-        kept = _narrowed(partial(stages.ask, "commits", code.churn), repo, head, kept, paths)
+        kept = _narrowed(partial(stages.ask, "commits", code.churn, **kinds), repo, head, kept, paths)
+    if other_files != "with" and len(diffs):
+        diffs = with_file_kinds(diffs, partial(stages.ask, "files", code.churn), repo, base, head)
+    if other_files == "without":
+        notices.append("Vendored, generated and lock files are left out; commits are all.")
+    if other_files == "without" and len(diffs):
+        diffs = _with_attrs(diffs[is_written(diffs)].reset_index(drop=True), diffs)
+        if not paths and len(kept):
+            churn = partial(stages.ask, "commits", code.churn)
+            kept = sized_by_kinds(kept, churn, repos=[repo], revisions=[head, f"^{base}"])
     read = [without_notices(diffs, _SAID), *between.read]
     if not len(kept) and not len(diffs):
         reason = _reason(base, head, ends, between, paths, whole_diffs)
@@ -140,7 +164,7 @@ def _made(
     earlier = _earlier_people(code, stages, repo, base)
     before = _before(code, stages, repo, base, started, kept)
     if before is not None and paths:
-        before = _narrowed(partial(stages.ask, "earlier people", code.churn), repo, base, before, paths)
+        before = _narrowed(partial(stages.ask, "earlier people", code.churn, **kinds), repo, base, before, paths)
     period = by or _fitting(kept)
     commits = one_name_each(commits_frame(kept, period), None, join_addresses=True)
     links = links_of(code, {repo: ends["head"]})

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Literal
+from typing import Any
 
 from sourcelight.lab.reports.model import Frame
+from sourcelight.lab.reports.other_files import WRITTEN, OtherFiles
 from sourcelight.lab.reports.paths import PathFilter
-
-OtherFiles = Literal["apart", "with", "without"]
-OTHER_FILES = ("apart", "with", "without")
-WRITTEN = ("source", "documentation")
-"""Kinds of files that people of a repository write."""
 
 LEFT_OUT = {"apart": "", "with": "", "without": ", vendored, generated and lock files"}
 Owned = tuple[str, Frame, Frame | None]

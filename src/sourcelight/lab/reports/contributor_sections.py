@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sourcelight.lab.reports.contributor_request import LEFT_OUT, WRITTEN, Owned, Places, Request
+from sourcelight.lab.reports.contributor_request import LEFT_OUT, Owned, Places, Request
 from sourcelight.lab.reports.figures import bars
 from sourcelight.lab.reports.history import behind, churn_figure, told_apart
 from sourcelight.lab.reports.model import Frame, LinkOf, Section, Table, ThemedFigure
+from sourcelight.lab.reports.other_files import WRITTEN
 from sourcelight.lab.reports.people import APART, BOTS, CO_AUTHORS, JOINED
 
 if TYPE_CHECKING:

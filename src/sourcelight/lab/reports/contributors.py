@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.core.errors import CallError, SourcelightError, UnsupportedCall
 from sourcelight.display.notebook import ProgressChoice
 from sourcelight.lab.reports.by_path import bus_factor_of, churn_of, owners_of, people_of, top_directory, with_authors
-from sourcelight.lab.reports.contributor_request import LEFT_OUT, OTHER_FILES, OtherFiles, Owned, Places, Request
+from sourcelight.lab.reports.contributor_request import LEFT_OUT, Owned, Places, Request
 from sourcelight.lab.reports.contributor_sections import ownership_sections, people_section, places_section
 from sourcelight.lab.reports.contributor_summary import OLD_DAYS, lead, nothing
 from sourcelight.lab.reports.history import (
@@ -33,6 +33,7 @@ from sourcelight.lab.reports.history import (
 from sourcelight.lab.reports.links import links_of
 from sourcelight.lab.reports.model import Frame, Number, Section
 from sourcelight.lab.reports.organizations import organizations_section, with_organizations
+from sourcelight.lab.reports.other_files import OtherFiles, check_other_files, sized_by_kinds
 from sourcelight.lab.reports.paths import PathFilter, PathPatterns, changed_files
 from sourcelight.lab.reports.people import doubtful, one_name_each, people_numbers
 from sourcelight.lab.reports.report import Report
@@ -116,11 +117,7 @@ def contributors(  # noqa: PLR0913 - what a reader can ask, each by its name
     """
     if by not in PERIODS:
         raise CallError(f"by is {by!r}; it is one of {', '.join(PERIODS)}", call="contributors", argument="by")
-    if other_files not in OTHER_FILES:
-        accepted = ", ".join(OTHER_FILES)
-        raise CallError(
-            f"other_files is {other_files!r}; it is one of {accepted}", call="contributors", argument="other_files"
-        )
+    check_other_files("contributors", other_files)
     paths = PathFilter("contributors", only, exclude)
     which = Request(repos, since, until, mailmap, join_addresses, other_files, paths)
     stages = Stages("Contributors", tuple(name for name in _STAGES if ownership or name != "ownership"), draw=progress)
@@ -152,7 +149,11 @@ def _made(code: Client, stages: Stages, which: Request, by: str, title: str, *, 
         "people",
         notices,
     )
-    sized = counted if which.counted is None or changes is not None else _of_kinds(counted, stages, code, which)
+    sized = (
+        counted
+        if which.counted is None or changes is not None
+        else sized_by_kinds(counted, partial(stages.ask, "folders", code.churn), repos=which.repos, **which.dates)
+    )
     commits = one_name_each(commits_frame(sized, by), known, join_addresses=which.join_addresses)
     commits = with_organizations(commits)
     names = _names(commits)
@@ -404,23 +405,6 @@ def _summary(
             Number("left", len(compared.left), f"Authors of a commit in {then} with none since.", "bots."),
         ]
     return numbers
-
-
-def _of_kinds(commits: Frame, stages: Stages, code: Client, which: Request) -> Frame:
-    """Commits with the files and lines of the counted kinds alone."""
-    sizes = stages.ask(
-        "folders", code.churn, by=["repository", "commit"], file_kinds=which.counted, repos=which.repos,
-        **which.dates,
-    )  # fmt: skip
-    keys = ["repository", "commit"]
-    own = sizes[[*keys, "changes", "additions", "deletions"]].rename(columns={"changes": "files"})
-    own = own.astype(dict.fromkeys(keys, "str")).set_index(keys)
-    index = commits[keys].astype("str").apply(tuple, axis="columns").tolist()
-    frame = commits.copy()
-    frame.attrs = dict(commits.attrs)
-    for column in own.columns:
-        frame[column] = own[column].reindex(index).fillna(0).astype("Int64").to_numpy() if len(own) else 0
-    return frame
 
 
 def _owned(code: Client, stages: Stages, names: list[str], which: Request, notices: list[str]) -> list[Owned]:
