@@ -41,7 +41,7 @@ def has_vain_pattern(epoch: Epoch, question: Question) -> bool:
 def told(result: Any, epoch: Epoch, names: set[str], *, history: bool = False, unread: bool = False) -> str:
     """What is wrong with the status of an answer about these repositories."""
     shapes = [made.shape for made in epoch.fleet.made if made.name in names]
-    want: set[str] = set()  # replaced objects are told, and limit no answer
+    want = {"objects-replaced"} if any(shape.replace for shape in shapes) else set()
     if history and any(shape.clone == "shallow" for shape in shapes):
         want.add("history-incomplete")
     got = {reason.partition(":")[0] for reason in result.reasons}

@@ -177,7 +177,7 @@ def index(  # noqa: PLR0913 - the options of a command
 
 
 @app.command()
-def search(
+def search(  # noqa: PLR0913 - the options of a command
     query: Annotated[
         str,
         typer.Argument(metavar="QUERY", help="The query, in quotes; put -- in front of one that starts with a dash."),

@@ -29,7 +29,7 @@ Status = Literal["complete", "partial", "limited", "interrupted", "failed"]
 
 # Work that was left out by the query's own rules or by what a file is. The answer is whole without it, and says so.
 _LEFT_OUT = re.compile(
-    r"^(excluded-.*|repository-(fork|archived?|empty)|.*\b(binary|too-large)\b.*|worktree.*|name-only.*|objects-replaced)$"
+    r"^(excluded-.*|repository-(fork|archived?|empty)|.*\b(binary|too-large)\b.*|worktree.*|name-only.*)$"
 )
 _TIMEOUT = re.compile(r"time(d)? ?-?out", re.IGNORECASE)
 _MATCH_LIMIT = "shard-match-limit"
@@ -44,9 +44,8 @@ def is_limiting(item: Skipped) -> bool:
 def limits(skipped: Iterable[Skipped], alerts: Iterable[Alert]) -> tuple[str, ...]:
     """Reasons for which an answer that came to its end is not all there is; none: nothing is missing.
 
-    Forks and archived repositories that the query did not ask for, repositories without a commit, files that match by
-    name only because they are binary or large, and objects that ``refs/replace`` replaces, are shown but do not limit
-    the answer.
+    Forks and archived repositories that the query did not ask for, repositories without a commit, and files that match
+    by name only because they are binary or large, are shown but do not limit the answer.
     """
     reasons = [f"{s.reason}: {s.title}" if s.title else s.reason for s in skipped if is_limiting(s)]
     reasons += [f"alert: {a.title}" for a in alerts if a.kind != "error" and _TIMEOUT.search(a.title)]

@@ -228,9 +228,7 @@ class Engine:
         definitions that are not all known, or anything else that is missing, which the stream then names.
         """
         query = self._parse(request)
-        if len(query.plan) != 1 or query.plan[0].select():
-            return None
-        if any(predicate.name in {"has.owner", "has.contributor"} for predicate in query.plan[0].predicates("file")):
+        if not _is_countable(query):
             return None
         self.refresh(cancellation)
         scoper = Scoper(self, viewer, cancellation)
@@ -362,3 +360,10 @@ class Engine:
             except RepositoryError:
                 pass
         return Target(repository, "", repository.facts.commit)
+
+
+def _is_countable(query: Query) -> bool:
+    """Whether an index alone can tell how often a query matches."""
+    if len(query.plan) != 1 or query.plan[0].select():
+        return False
+    return all(one.name not in {"has.owner", "has.contributor"} for one in query.plan[0].predicates("file"))

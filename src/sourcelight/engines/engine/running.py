@@ -335,12 +335,15 @@ class Search:
         if self.viewer.sees_private:
             yield from left_out.unreadable(engine.catalog.skipped)
             yield from left_out.gone(engine.gone)
-        yield from left_out.named_only(self.unread_files(plans, scoper), self.missing)
+        yield from left_out.named_only(self.unread_files(plans, scoper), self.missing_names(plans))
+
+    def missing_names(self, plans: Sequence[Plan]) -> dict[str, tuple[str, ...]]:
+        """Some of the files that the query asks to look into and whose content is not there, by repository."""
+        return self.missing if _reads_any(plans) else {}
 
     def unread_files(self, plans: Sequence[Plan], scoper: Scoper) -> dict[str, dict[str, int]]:
         """How many files were not looked into though the query asks for that, by repository and by reason."""
-        asked = any(plan.symbols is not None or (plan.text is not None and reads_content(plan)) for plan in plans)
-        found = {name: dict(counts) for name, counts in self.name_only.items()} if asked else {}
+        found = {name: dict(counts) for name, counts in self.name_only.items()} if _reads_any(plans) else {}
         for name, count in scoper.missing.items():
             add_most(found.setdefault(name, {}), {"missing": count})
         for name in set() if self.gathering is None else self.gathering.ownership.missing:
@@ -399,6 +402,11 @@ class Search:
             forks, archived = bool(self.summary.forks), bool(self.summary.archived)
             return alerts.no_repositories(self.query, forks=forks, archived=archived, context=context)
         return None
+
+
+def _reads_any(plans: Sequence[Plan]) -> bool:
+    """Whether any plan looks into files."""
+    return any(plan.symbols is not None or (plan.text is not None and reads_content(plan)) for plan in plans)
 
 
 def reads_content(plan: Plan) -> bool:

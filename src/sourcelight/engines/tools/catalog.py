@@ -86,9 +86,8 @@ def answer(tool: Tool | Analysis, arguments: Arguments, context: CallContext) ->
     context.engine.refresh(context.cancellation)
     elsewhere = context.engine.delegate(tool.name, arguments, context)
     found = tool.run(arguments, context) if elsewhere is None else elsewhere
-    lacks = tuple(missing_contents(tool.name, found, arguments, context))
-    notices = (*found.notices, *lacks, *_replaced(found, arguments, context))
-    return replace(found, notices=notices, complete=found.complete and not lacks) if notices else found
+    lacks = (*missing_contents(tool.name, found, arguments, context), *_replaced(found, arguments, context))
+    return replace(found, notices=(*found.notices, *lacks), complete=False) if lacks else found
 
 
 def _replaced(found: Answer, arguments: Arguments, context: CallContext) -> list[str]:

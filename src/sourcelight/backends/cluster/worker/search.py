@@ -169,7 +169,7 @@ class ShardSearch(Search):
         outcome.late = sorted(self.cancellation.untold.union(self._late(plans, scoper))) if stopped_early else []
         outcome.failed = dict(self.failed)
         outcome.name_only = self.unread_files(plans, scoper)
-        outcome.missing = {name: list(named) for name, named in self.missing.items() if name in outcome.name_only}
+        outcome.missing = {name: list(named) for name, named in self.missing_names(plans).items()}
         outcome.unsearchable = dict(scoper.unsearchable)
         outcome.invalid = dict(scoper.invalid)
         outcome.without_history = dict(self.histories.failed)

@@ -179,7 +179,7 @@ def named_only(
             title = f"{amount(files)} {noun if files != 1 else noun.replace('files', 'file')}"
             message = f"Files that {why}{tail}: {files:,}, in\n{names(where)}"
             if key == "missing" and missing:
-                named = [f"{name}: {text}" for name in sorted(missing) for text in missing[name]]
+                named = [f"{name}: {text}" for name in sorted(missing) for text in missing[name]][:files]
                 title += f": {', '.join(_short(text) for text in named[:_MOST_IN_TITLE])}"
                 title += f" and {amount(files - _MOST_IN_TITLE)} more" if files > _MOST_IN_TITLE else ""
                 message += "\nAmong them:\n" + "\n".join(f"- `{text}`" for text in named[:_MOST_LISTED])
