@@ -205,8 +205,8 @@ def whole(tmp_path: Path) -> Iterator[sl.Client]:
 def test_a_part_that_was_asked_for_is_no_limit(whole: sl.Client) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for query, options in (("needle count:2", {}), ("needle", {"display": 2}), ("(needle count:2)", {})):
-            result = whole.search(query, **options)
+        for query, display in (("needle count:2", -1), ("needle", 2), ("(needle count:2)", -1)):
+            result = whole.search(query, display=display)
             assert result.status == "partial", query
             assert result.attrs["limit_hit"]
             assert "Limited" not in result._repr_mimebundle_()["text/html"]

@@ -14,6 +14,9 @@ from sourcelight.cli import main
 from sourcelight.testing import RepositoryBuilder
 from sourcelight.testing.repositories import git_environment
 
+# Each call over these repositories warns of what it does not follow, which is what is tested.
+pytestmark = pytest.mark.filterwarnings("ignore::sourcelight.IncompleteAnswer")
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -15,6 +15,7 @@ import typer
 
 from sourcelight.cli.outcomes import DONE, FAILED, NO_MATCH, say
 from sourcelight.cli.printing import MatchPrinter, StatusLine, print_table, wants_colour
+from sourcelight.core.completeness import DISPLAY_ASKS
 from sourcelight.core.errors import SearchFailed
 from sourcelight.core.markup import visible
 
@@ -110,7 +111,7 @@ def _table(client: Client, query: str, asked: Asked) -> int:
     from sourcelight.core.batches import MatchBatch
     from sourcelight.display.notebook.state import SearchState
 
-    state = SearchState(query, pattern_type=asked.pattern_type)
+    state = SearchState(query, pattern_type=asked.pattern_type, display=_display(asked))
     with _opened(asked.output) as file:
         printer = MatchPrinter(file, colour=not asked.output and wants_colour(sys.stdout))
         # Where matches are read as they come, a status line would stand in their way.
@@ -198,11 +199,11 @@ def _rows(count: int) -> str:
 def _outcome(asked: Asked, status: str, reasons: tuple[str, ...], rows: int, matches: int) -> int:
     """Say on standard error how an answer ended; give the exit status."""
     if asked.limit is not None:
-        others = tuple(reason for reason in reasons if not reason.startswith("display"))  # -n asked for that one
+        others = tuple(reason for reason in reasons if not reason.endswith(DISPLAY_ASKS))  # -n asked for that one
         if len(others) < len(reasons):
             total = f"{matches:,} matches in all" if matches > asked.limit else "there are more"
             say(f"{_rows(rows)} for -n {asked.limit}; {total}")
-        reasons, status = others, "complete" if status == "limited" and not others else status
+        reasons, status = others, "complete" if status == "partial" and not others else status
     if status != "complete":
         say(f"{status}: {'; '.join(reasons)}")
     if asked.output:

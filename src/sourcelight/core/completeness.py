@@ -34,6 +34,8 @@ _LEFT_OUT = re.compile(
 _TIMEOUT = re.compile(r"time(d)? ?-?out", re.IGNORECASE)
 _MATCH_LIMIT = "shard-match-limit"
 _DISPLAY = "display"
+DISPLAY_ASKS = "as display asks"
+"""How the reason ends where fewer matches are shown than were found, as the caller asked."""
 
 
 def is_limiting(item: Skipped) -> bool:
@@ -84,7 +86,7 @@ def requested_part(
     if _MATCH_LIMIT in reasons and counts and matches >= min(counts):
         said.append(f"first {'match' if matches == 1 else f'{matches:,} matches'}, as count: asks")
     if _DISPLAY in reasons and 0 <= display <= matches:
-        said.append(f"{display:,} of {matches:,} matches shown, as display asks")
+        said.append(f"{display:,} of {matches:,} matches shown, {DISPLAY_ASKS}")
     return tuple(said)
 
 
