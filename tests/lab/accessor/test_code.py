@@ -248,7 +248,7 @@ def test_nothing_compares_with_nothing(code: sl.Client) -> None:
 
 def test_a_comparison_warns_of_a_side_that_is_not_complete(code: sl.Client) -> None:
     part, whole = code.search("retry count:1"), code.search("retry")
-    with pytest.warns(sl.IncompleteAnswer, match="before: limited"):
+    with pytest.warns(sl.IncompleteAnswer, match="before: partial"):
         made = sl.compare_results(part, whole)
     assert made.attrs["status"] == "limited"
     with warnings.catch_warnings():
