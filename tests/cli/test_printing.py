@@ -4,7 +4,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from sourcelight.cli.printing import MatchPrinter, StatusLine, print_table, size_text
+from sourcelight.cli.printing import MatchPrinter, StatusLine, print_table
+from sourcelight.core.markup.sizes import size_text
 
 
 def _batch(**columns: list[Any]) -> Any:

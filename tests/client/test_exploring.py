@@ -183,7 +183,7 @@ def test_a_notebook_gets_a_page_that_stays_in_exports(monkeypatch: pytest.Monkey
     from sourcelight.display.notebook import static_pages
 
     displayed: list[Any] = []
-    monkeypatch.setattr("IPython.display.display", lambda data, raw: displayed.append(data))
+    monkeypatch.setattr("IPython.display.display", lambda data, **_: displayed.append(data))
     monkeypatch.setattr(static_pages, "in_notebook", lambda: True)
     result = Client(ScriptedBackend(COMPLETE)).search("foo")
     for shown in (result.explore(), result.facets()):

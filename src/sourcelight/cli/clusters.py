@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from sourcelight.cli.outcomes import DONE, FAILED, say, tell
-from sourcelight.cli.printing import StatusLine, size_text
+from sourcelight.cli.printing import StatusLine
+from sourcelight.core.markup.sizes import size_text
 
 if TYPE_CHECKING:
     from sourcelight.backends.cluster.building.generations import BuildProgress

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from sourcelight.cli.outcomes import DONE, FAILED, say, tell
-from sourcelight.cli.printing import StatusLine, print_table, size_text
+from sourcelight.cli.printing import StatusLine, print_table
 from sourcelight.core.batches import Cancellation
+from sourcelight.core.markup.sizes import size_text
 
 if TYPE_CHECKING:
     from sourcelight.engines.engine import Engine

@@ -135,13 +135,3 @@ class StatusLine:
             self._shown = False
             self._stream.write("\r\x1b[K")
             self._stream.flush()
-
-
-def size_text(size_bytes: int) -> str:
-    """A size as people read it, such as ``3.2 MB``."""
-    value = float(size_bytes)
-    for unit in ("B", "kB", "MB", "GB"):
-        if value < 1000:
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1000
-    return f"{value:.1f} TB"

@@ -19,6 +19,7 @@ from sourcelight.client.incomplete import IncompleteAnswer, IncompleteCount, war
 from sourcelight.client.known import Known
 from sourcelight.client.many import Many, ManyResult, labelled
 from sourcelight.client.methods import Methods
+from sourcelight.client.overview import ShowsOverview
 from sourcelight.client.painting import painting
 from sourcelight.client.provenance import asked_for, forget, now, provenance
 from sourcelight.client.result import Export, SearchResult, metadata
@@ -45,7 +46,7 @@ _SHOWN_AFTER_S = 0.5  # most calls are over sooner, and a bar below each cell wo
 _PAGING = ("limit", "first", "count")
 
 
-class AsyncClient(Methods):
+class AsyncClient(ShowsOverview, Methods):
     """Searches code. `sourcelight.aopen` and `sourcelight.aconnect` make one.
 
     Parameters
@@ -60,9 +61,6 @@ class AsyncClient(Methods):
         self._last_export: Export | None = None
         self._last_frame: DataFrame | None = None
         self._known = Known()
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._backend.name})"
 
     async def __aenter__(self) -> Self:
         """Use the client in ``async with``; it is closed at the end."""

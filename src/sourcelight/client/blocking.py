@@ -13,6 +13,7 @@ from sourcelight.client.conversation import DeepSearchAnswer
 from sourcelight.client.known import Known
 from sourcelight.client.methods import BlockingMethods
 from sourcelight.client.opened import closed, opened
+from sourcelight.client.overview import ShowsOverview
 from sourcelight.client.portal import call, has_ended
 from sourcelight.client.result import Export, SearchResult
 from sourcelight.client.twins import blocking, blocking_generator
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from sourcelight.display.notebook.explorer.widget import Explorer
 
 
-class Client(BlockingMethods):
+class Client(ShowsOverview, BlockingMethods):
     """Searches code. `sourcelight.open` and `sourcelight.connect` make one.
 
     Safe to share between threads; works inside a running event loop, such as that of a notebook.
@@ -37,9 +38,6 @@ class Client(BlockingMethods):
     def __init__(self, backend: Backend) -> None:
         self._client = AsyncClient(backend)
         opened(self)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.backend.name})"
 
     def __enter__(self) -> Self:
         """Use the client in ``with``; it is closed at the end."""

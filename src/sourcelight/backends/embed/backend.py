@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.backends.embed.homes import data_home, index_folder
 from sourcelight.core.batches import Cancellation, Event, RepositoryFacts
 from sourcelight.core.batches.answers import REPOSITORIES_COUNTED, Answer, CallObserver
+from sourcelight.core.batches.overview import RepositoryOverview
 from sourcelight.core.batches.unmade import UnmadeBatch
 from sourcelight.core.completeness import is_limiting
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine import Engine, Limits
 from sourcelight.engines.engine.notices.left_out import unreadable
+from sourcelight.engines.engine.overview import overview
 from sourcelight.engines.search import IndexProgress, IndexStore
 from sourcelight.engines.search.model import GroupBy
 from sourcelight.repos import Catalog, ServicePolicy, Viewer
@@ -221,6 +223,10 @@ class EmbeddedBackend:
             return ()
         items = unreadable(self.engine.catalog.skipped)
         return tuple(" ".join(item.message.split()) for item in items if is_limiting(item))
+
+    def overview(self) -> tuple[RepositoryOverview, ...]:
+        """Describe the repositories that the viewer may see; nothing is built."""
+        return overview(self.engine, self.viewer)
 
     def names(self) -> tuple[str, ...]:
         """Names of the repositories that the viewer may see, as they are known; nothing is looked at."""
