@@ -188,7 +188,7 @@ def test_a_notebook_gets_a_page_that_stays_in_exports(monkeypatch: pytest.Monkey
     result = Client(ScriptedBackend(COMPLETE)).search("foo")
     for shown in (result.explore(), result.facets()):
         displayed.clear()
-        shown._ipython_display_()
+        shown._ipython_display_()  # type: ignore[attr-defined]
         widget, page = displayed
         assert set(widget) == {"application/vnd.jupyter.widget-view+json", "text/plain"}
         assert page["text/html"].startswith('<div class="sl-static">')
@@ -198,3 +198,27 @@ def test_a_notebook_gets_a_page_that_stays_in_exports(monkeypatch: pytest.Monkey
     displayed.clear()
     result.explore()._ipython_display_()
     assert displayed == [{"text/plain": repr(result)}]
+
+
+def test_the_page_of_a_search_that_goes_on_is_replaced_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sourcelight.display.notebook import static_pages
+
+    replaced: list[dict[str, str]] = []
+    done = threading.Event()
+
+    class Handle:
+        def update(self, page: dict[str, str], **_: Any) -> None:
+            replaced.append(page)
+            done.set()
+
+    monkeypatch.setattr("IPython.display.display", lambda *_, **__: Handle())
+    monkeypatch.setattr(static_pages, "in_notebook", lambda: True)
+    backend = ScriptedBackend([batch(0), "wait"])
+    explorer = Client(backend).explore("foo")
+    assert backend.waiting.wait(5)
+    explorer._ipython_display_()
+    assert not replaced
+    explorer.stop()
+    assert done.wait(10)
+    assert "10 matches" in replaced[0]["text/html"]
+    assert "still running" not in replaced[0]["text/html"]

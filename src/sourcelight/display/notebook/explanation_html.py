@@ -22,7 +22,7 @@ def explanation_html(data: Mapping[str, Any], note: str = "") -> str:
         body = "".join(f"<tr>{''.join(_cell(lines) for lines in _lines(part))}</tr>" for part in parts)
         pieces.append(f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>")
     if warnings := data.get("warnings"):
-        items = "".join(f"<li><b>warning</b> {_text(_advice(item))}</li>" for item in warnings)
+        items = "".join(f"<li><b>warning</b> {_with_code(_advice(item))}</li>" for item in warnings)
         pieces.append(f'<ul aria-label="Warnings">{items}</ul>')
     if note:
         pieces.append(f"<div>{_text(note)}</div>")
@@ -34,7 +34,7 @@ def _lines(part: Mapping[str, Any]) -> tuple[list[str], ...]:
     names = ", ".join(part["names"])
     more = part["repositories"] - len(part["names"])
     searched = [
-        f"{part['repositories']:,} repositories",
+        f"{part['repositories']:,} repositor{'y' if part['repositories'] == 1 else 'ies'}",
         f"{names} and {more:,} more" if more > 0 else names,
         f"{part['passing']:,} of {part['files']:,} files",
         f"results: {', '.join(part['types'])}",
@@ -61,6 +61,14 @@ def _cell(lines: Sequence[str]) -> str:
 
 def _advice(item: Mapping[str, Any]) -> str:
     return "; ".join(text for text in (item.get("message", ""), item.get("fix", "")) if text)
+
+
+def _with_code(text: str) -> str:
+    """Text in which words between back quotes are code."""
+    parts = one_line(text, _LONGEST).split("`")
+    if len(parts) % 2 == 0:  # a back quote without its partner
+        return _text(text)
+    return "".join(f"<code>{escape(part)}</code>" if number % 2 else escape(part) for number, part in enumerate(parts))
 
 
 def _text(value: object) -> str:

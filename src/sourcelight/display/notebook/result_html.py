@@ -99,7 +99,7 @@ def _services(shown: ResultFacts) -> str:
 def _marked(row: dict[str, Any], column: str) -> str:
     prefix = "" if column == "line" else "name_"
     starts, ends = row[f"{prefix}start"] or [], row[f"{prefix}end"] or []
-    return highlight(*cut(row[column], starts, ends))
+    return highlight(*cut(row[column].removesuffix("\r"), starts, ends))
 
 
 def _cell(row: dict[str, Any], column: str, places: Places, opened: tuple[Link, ...]) -> str:

@@ -14,8 +14,8 @@ from sourcelight.display.notebook.painter import in_notebook
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
-def display_widget(bundle: Mapping[str, Any], text: str, html: str) -> None:
-    """Display a widget and its page; only `text` where there are no widgets.
+def display_widget(bundle: Mapping[str, Any], text: str, html: str) -> Any:
+    """Display a widget and its page; only `text` where there are no widgets. Returns the handle of the page, if any.
 
     Parameters
     ----------
@@ -30,6 +30,15 @@ def display_widget(bundle: Mapping[str, Any], text: str, html: str) -> None:
 
     if not in_notebook() or _WIDGET not in bundle:
         display({"text/plain": text}, raw=True)
-        return
+        return None
     display({_WIDGET: bundle[_WIDGET], "text/plain": text.partition("\n")[0]}, raw=True)
-    display({"text/html": f'<div class="sl-static">{html}</div>', "text/plain": text}, raw=True)
+    return display(_page(text, html), raw=True, display_id=True)
+
+
+def replace_page(handle: Any, text: str, html: str) -> None:
+    """Show another page in the place of one that is displayed; from any thread."""
+    handle.update(_page(text, html), raw=True)
+
+
+def _page(text: str, html: str) -> dict[str, str]:
+    return {"text/html": f'<div class="sl-static">{html}</div>', "text/plain": text}

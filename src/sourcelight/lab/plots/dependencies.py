@@ -11,6 +11,7 @@ from sourcelight.lab.plots.themes import ThemeName, sheet, short, theme_of
 
 _RADIUS = 1.0
 _LABEL = 30
+_FEW = 2
 
 
 def dependencies(
@@ -51,7 +52,8 @@ def dependencies(
     shown = [(s, t, float(c)) for (s, t), c in pairs.items() if s in set(names) and t in set(names)]
     outer = set(held.loc[held["external"].astype("bool"), "target"].astype("str")) - set(known)
     words = title or "Dependencies between repositories"
-    counted = f"{number(sum(c for _, _, c in shown))} imports in {len(shown):,} pairs of {len(names):,} names"
+    tied = f"{len(shown):,} pair{'' if len(shown) == 1 else 's'}"
+    counted = f"{number(sum(c for _, _, c in shown))} imports in {tied} of {len(names):,} names"
     arrows = "An arrow leads from the importer to what it imports, and is thicker the more imports there are"
     words_alone = "repository" if len(alone) == 1 else "repositories"
     left = sentences(
@@ -64,8 +66,10 @@ def dependencies(
     def draw() -> Any:
         from matplotlib.patches import FancyArrowPatch
 
-        figure, axes = sheet(look, 7.4, words, sentences(counted, arrows), left)
-        place = {name: 2 * math.pi * at / max(len(names), 1) + math.pi / 2 for at, name in enumerate(names)}
+        figure, axes = sheet(look, 2.6 if len(names) <= _FEW else 7.4, words, sentences(counted, arrows), left)
+        # Two names stand beside each other, so that both can be read without turning the head.
+        start = 0.0 if len(names) <= _FEW else math.pi / 2
+        place = {name: 2 * math.pi * at / max(len(names), 1) + start for at, name in enumerate(names)}
         point = {name: (_RADIUS * math.cos(angle), _RADIUS * math.sin(angle)) for name, angle in place.items()}
         most = max((count for _, _, count in shown), default=1.0)
         own = [name for name in order if name not in outer]
@@ -91,7 +95,7 @@ def dependencies(
         if not names:
             axes.text(0, 0, "no repository here imports another", color=look.muted, ha="center")
         axes.set_xlim(-2.3, 2.3)
-        axes.set_ylim(-1.85, 1.85)
+        axes.set_ylim(*((-0.65, 0.65) if len(names) <= _FEW else (-1.85, 1.85)))
         axes.set_aspect("equal")
         axes.set_axis_off()
         return figure

@@ -108,7 +108,7 @@ def _authors(look: Any, whole: Any, unit: str, where: str, drawn: Any, top: int,
         axes.barh(places, [float(whole[name]) for name in names], color=look.series[0], height=0.72)
         for place, name in zip(places, names, strict=True):
             part = float(whole[name])
-            axes.annotate(f"{number(part)}  ({part / total:.0%})", (part, place), xytext=(4, 0),
+            axes.annotate(f"{number(part)}  ({_share(part / total)})", (part, place), xytext=(4, 0),
                           textcoords="offset points", va="center", fontsize=8.5, color=look.muted)  # fmt: skip
         axes.set_yticks(places, [short(name) for name in names], parse_math=False)
         axes.set_ylim(max(len(names), 2) - 0.45, -0.55)
@@ -121,3 +121,8 @@ def _authors(look: Any, whole: Any, unit: str, where: str, drawn: Any, top: int,
 
     first = names[0] if names else "nobody"
     return Figure("ownership", words, f"Bars of {unit} by author: {first} has the most.", draw)
+
+
+def _share(part: float) -> str:
+    """A share in percent; one that is small but there is not shown as nothing."""
+    return "<1%" if 0 < part < 0.005 else f"{part:.0%}"

@@ -5,6 +5,7 @@ Nothing but the page's own program and styles is in the state; rows go by messag
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future
@@ -17,7 +18,7 @@ import anywidget
 from sourcelight.core.markup import one_line, visible
 from sourcelight.display.notebook.explorer.rows import SORTS, Asked, Rows, Selection, facts_of
 from sourcelight.display.notebook.explorer.source import Source
-from sourcelight.display.notebook.static_pages import display_widget
+from sourcelight.display.notebook.static_pages import display_widget, replace_page
 from sourcelight.display.notebook.views.pieces import Piece, pieces
 
 _HERE = Path(__file__).parent
@@ -26,7 +27,7 @@ _PAGE = 400
 _VIEWS = 8
 _AROUND = 500
 _NOTES = 6
-_FIRST_PAGE_S = 0.5
+_FIRST_PAGE_S, _LOOK_S = 0.5, 0.2
 
 
 class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases ship no types
@@ -65,7 +66,16 @@ class Explorer(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's bases 
         until = time.monotonic() + _FIRST_PAGE_S
         while self._source.told().phase == "running" and not self._source.batches() and time.monotonic() < until:
             time.sleep(0.02)  # so that the page of an export has rows
-        display_widget(self._repr_mimebundle_(), self._source.text(), self._source.html())
+        page = display_widget(self._repr_mimebundle_(), self._source.text(), self._source.html())
+        if page is not None and self._source.told().phase == "running":
+            threading.Thread(target=self._finish_page, args=(page,), name="sourcelight-page", daemon=True).start()
+
+    def _finish_page(self, page: Any) -> None:
+        """Replace the page for exports once the search is over: till then it says that it is still running."""
+        while self._source.told().phase == "running":
+            time.sleep(_LOOK_S)
+        with suppress(Exception):  # the kernel may be ending, or its front end be gone
+            replace_page(page, self._source.text(), self._source.html())
 
     @property
     def shown(self) -> Any:

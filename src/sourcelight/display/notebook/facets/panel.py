@@ -106,7 +106,21 @@ class FacetPanel(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget's base
         return "\n".join(lines)
 
     def _ipython_display_(self) -> None:
-        display_widget(self._repr_mimebundle_(), repr(self), f"<pre>{escape(repr(self))}</pre>")
+        display_widget(self._repr_mimebundle_(), repr(self), self._html())
+
+    def _html(self) -> str:
+        """The first filters of each kind as tables, for readers without a kernel."""
+        tables = []
+        for title, filters in self._groups():
+            rows = "".join(
+                f"<tr><td>{one.count:,}{'' if one.exhaustive else '+'}</td><td style='text-align:left'>"
+                f"<code>{escape(one_line(one.value, 80))}</code></td></tr>"
+                for _, one in filters[:_FIRST]
+            )
+            left = f"<div>and {len(filters) - _FIRST:,} more</div>" if len(filters) > _FIRST else ""
+            tables.append(f"<div><b>{escape(title)}</b><table><tbody>{rows}</tbody></table>{left}</div>")
+        query = escape(one_line(self._narrow([]), 100))
+        return f"<div>Suggested filters of <code>{query}</code></div>{''.join(tables)}"
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         made = super()._repr_mimebundle_(**options)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sourcelight.core.markup import escape, highlight, one_line
+from sourcelight.core.markup import escape, highlight, link, one_line
 from sourcelight.display.notebook.views.pieces import cut
 from sourcelight.display.notebook.views.places import Link, Places, anchor
 
@@ -16,6 +16,7 @@ LINE_CHARS, PATH_CHARS, NAME_CHARS, TEXT_CHARS = 96, 40, 28, 80
 _TITLE_CHARS = 500
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _PATHS = frozenset({"path", "old_path", "other_path", "directory"})
+_CODE_TEXTS = frozenset({"chunk", "code", "patch", "context"})
 CODE_COLUMNS = frozenset({"line", "path", "chunk", "signature", "code", "text", "match", "patch", "symbol", "context"})
 
 
@@ -62,11 +63,13 @@ def _plain(value: Any) -> str:
 
 
 def _line(text: str, row: Mapping[str, Any]) -> str:
-    """A line without its indentation; a long one is cut to a window around its first match."""
+    """A line, a match without its indentation; a long one is cut to a window around its first match."""
     starts, ends = _spans(row.get("start")), _spans(row.get("end"))
     if len(starts) != len(ends):
         starts, ends = [], []
-    indent = min([len(text) - len(text.lstrip()), *starts])
+    text = text.removesuffix("\r")
+    # A matched line stands alone; lines of a file or of blame stand under each other, and keep their indentation.
+    indent = min([len(text) - len(text.lstrip()), *starts]) if "start" in row else 0
     starts, ends = [s - indent for s in starts], [e - indent for e in ends]
     return highlight(*cut(text[indent:], starts, ends, LINE_CHARS))
 
@@ -92,6 +95,10 @@ def _text(name: str, value: str, row: Mapping[str, Any], places: Places) -> str:
         address = places.repository(value)
         at = (Link("host", "", address),) if address else ()
         return _linked(tail(value, NAME_CHARS), value, at)
+    if name in _CODE_TEXTS:
+        return _titled(one_line(" ".join(value.split()), LINE_CHARS), value)
+    if value.startswith(("https://", "http://")):
+        return link(one_line(value, TEXT_CHARS), value)
     head, _, more = value.strip("\n").partition("\n")
     shown = one_line(head, TEXT_CHARS)
     return _titled(f"{shown} \u2026" if more and not shown.endswith("\u2026") else shown, value)

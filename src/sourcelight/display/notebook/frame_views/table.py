@@ -88,7 +88,7 @@ def frame_text(frame: Any) -> str:
 
 def _size(frame: Any, names: list[str]) -> str:
     rows, columns = frame.shape
-    size = f"{rows} rows \u00d7 {columns} columns"
+    size = f"{rows} row{'' if rows == 1 else 's'} \u00d7 {columns} columns"
     if len(names) == columns:
         return size
     return f'{size}, {len(names)} shown; pd.set_option("display.max_columns", None) shows all'

@@ -18,6 +18,7 @@ from sourcelight.display.notebook.views.style import STYLE
 FILES = 20
 LINES = 400
 _ALL_OPEN = 5
+_CRLF, _LF = "\r\n", "\n"
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 
 
@@ -118,7 +119,7 @@ def diff_html(shown: DiffFacts) -> str:
         about = (
             f'<div><b>{escape(who)}</b> <span class="sl-dim">{escape(one_line(shown.about["date"], 40))}</span></div>'
             '<div class="sl-message" role="region" tabindex="0" aria-label="Message of the commit">'
-            f"{escape(shown.about['message'].strip()[:5_000])}</div>"
+            f"{escape(shown.about['message'].replace(_CRLF, _LF).strip()[:5_000])}</div>"
         )
     notes = "".join(f'<div class="sl-dim">{escape(one_line(notice, 300))}</div>' for notice in shown.notices)
     files = "".join(_file(file, shown, opened=len(shown.files) <= _ALL_OPEN) for file in shown.files[:FILES])
