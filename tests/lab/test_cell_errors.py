@@ -103,7 +103,12 @@ def test_an_interrupt_names_what_arrived(run: Any) -> None:
 
     backend = ScriptedBackend([batch(0), batch(1), "wait"])
     run.shell.user_ns["mine"] = Client(backend)
-    threading.Thread(target=lambda: backend.waiting.wait(10) and os.kill(os.getpid(), signal.SIGINT)).start()
+
+    def interrupt() -> None:
+        backend.waiting.wait(10)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
     lines = run("mine.search('needle')")
     assert lines[0] == "KeyboardInterrupt: interrupted; the rows so far are in mine.last_result (20 rows)"
     assert lines[-1] == lines[0]

@@ -33,7 +33,8 @@ async def reach(endpoint: Endpoint, timeout_s: float) -> None:
         raise _failed(endpoint, f"no answer within {timeout_s:g} s") from None
     except OSError as exc:
         # asyncio words its own errors with addresses, and joins those of several addresses.
-        reason = os.strerror(exc.errno) if (exc.errno or 0) > 0 else exc.strerror or "no connection"
+        number = exc.errno or 0
+        reason = os.strerror(number) if number > 0 else exc.strerror or "no connection"
         raise _failed(endpoint, reason) from None
     writer.close()
     with suppress(OSError):

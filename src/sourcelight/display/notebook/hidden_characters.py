@@ -56,5 +56,6 @@ def _has_view(frame: Any) -> bool:
     """Whether a frame is of an answer and no other library has taken over how pandas' frames are displayed."""
     import pandas as pd
 
-    own = getattr(pd.DataFrame._repr_html_, "__module__", "") == "pandas.core.frame"  # type: ignore[operator]
+    displayed_by = getattr(pd.DataFrame, "_repr_html_", None)
+    own = getattr(displayed_by, "__module__", "") == "pandas.core.frame"
     return own and isinstance(frame, pd.DataFrame) and is_answer(frame)
