@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from html import unescape
 from pathlib import Path
 
@@ -118,3 +120,31 @@ def test_printed_pages_have_numbers_and_end_with_no_heading(pages: list[Path], t
         whole = "".join(texts)
         assert SCRIPT in whole.replace("\r\n", "")
         assert not {"\x1b", "\u202e"} & set(whole)
+
+
+def test_figures_are_dark_in_a_dark_jupyterlab(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "src" / "demo")
+    repo.commit({"a.py": "one\n"}, "begin")
+    cell = (
+        "import sourcelight as sl\n"
+        f"code = sl.open({str(tmp_path / 'src')!r}, index={str(tmp_path / 'index')!r}, workers=1, prepare=False)\n"
+        "report = sl.reports.contributors(code, progress=False)"
+    )
+    lab.write_notebook(tmp_path / "report.ipynb", [cell, "report", "report.figure('activity')"])
+    environment = {"PYTHONPATH": os.pathsep.join(sys.path), "SOURCELIGHT_HOME": str(tmp_path / "home")}
+    with (
+        lab.jupyter_lab(tmp_path, environment, dark=True) as address,
+        lab.chromium_page(width=1200, height=900) as page,
+    ):
+        lab.open_notebook(page, address, "report.ipynb")
+        for number in range(3):
+            lab.run_cell(page, number)
+            lab.wait_for_cell(page, number)
+        for number in (1, 2):
+            output = page.locator(".jp-CodeCell").nth(number).locator(".jp-OutputArea-output")
+            output.locator("figure svg path").first.wait_for(state="attached")
+            colors = output.locator("figure svg path").evaluate_all("found => found.map(p => getComputedStyle(p).fill)")
+            assert "rgb(21, 24, 28)" in colors
+            assert "rgb(255, 255, 255)" not in colors
+            background = output.locator("figure").first.evaluate("f => getComputedStyle(f).backgroundColor")
+            assert background == "rgb(21, 24, 28)"
