@@ -109,7 +109,7 @@ def test_printed_pages_have_numbers_and_end_with_no_heading(pages: list[Path], t
         texts = [page.get_textpage().get_text_bounded() for page in document]
         assert len(texts) >= 3
         headings = {
-            unescape(re.sub("<[^>]*>", "", text)).strip() for text in re.findall(r"<h[123]>(.*?)</h[123]>", html)
+            unescape(re.sub("<[^>]*>", "", text)).strip() for text in re.findall(r"<h[123][^>]*>(.*?)</h[123]>", html)
         }
         for number, text in enumerate(texts, 1):
             lines = [line.strip() for line in text.splitlines() if line.strip()]

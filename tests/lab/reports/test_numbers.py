@@ -7,10 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import sourcelight as sl
 from sourcelight.lab.reports import Report, changes, contributors
+from sourcelight.lab.reports.contributor_request import Request
+from sourcelight.lab.reports.contributor_sections import ownership_sections
+from sourcelight.lab.reports.paths import PathFilter
 from sourcelight.testing import RepositoryBuilder
 
 BOT = "dependabot[bot] <bot@example.org>"
@@ -140,3 +144,15 @@ def test_a_change_report_shows_what_nobody_wrote_here_apart(code: sl.Client, rep
     assert len(everything.tables["files"]) == 4
     with pytest.raises(sl.CallError, match="apart, with, without"):
         changes(code, "demo", base, "HEAD", other_files="no")  # type: ignore[arg-type]
+
+
+def test_rows_that_are_not_proven_are_marked_only_as_exceptions() -> None:
+    rows = {"repository": "r", "author": "Ada", "author_email": "a@b", "lines": 1, "share": 0.1, "bot": False}
+    date = pd.Timestamp("2024-01-01", tz="UTC")
+    for exact, is_marked in (([True] * 3, False), ([True, True, False], True), ([False, False, True], False)):
+        frame = pd.DataFrame([{**rows, "exact": each, "oldest_date": date, "newest_date": date} for each in exact])
+        which = Request(None, None, None, None, True, "with", PathFilter("contributors", None, None))
+        (section,) = ownership_sections(object(), [("r", frame, None)], which, lambda _column, _row: "")  # type: ignore[arg-type]
+        text = Report("t", (), (), (section,)).to_html()
+        assert (">exact<" in text) == is_marked
+        assert text.count(">no<") == is_marked

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 import sourcelight as sl
@@ -68,6 +70,26 @@ def test_changes_of_a_service_say_what_it_does_not_tell(code: sl.Client, tmp_pat
     assert any("last commits of files" in notice for notice in report.notices)
     assert report.to_html().startswith("<!DOCTYPE html>")
     assert report.save_tables(tmp_path / "tables", "jsonl")
+
+
+def test_cells_lead_to_pages_of_the_service(code: sl.Client) -> None:
+    addresses = set()
+    for report in (changes(code, "demo", "v1", "v2"), contributors(code)):
+        addresses |= set(re.findall(r'<a href="([^"]*)"', report.to_html()))
+    kinds = {address.partition("/-/")[2].partition("/")[0] for address in addresses}
+    assert kinds == {"commit", "blob"}
+    for address in addresses:
+        assert address.startswith(f"{code.backend.name}/demo")
+        page = httpx.get(address, headers={"Authorization": f"token {TOKEN}"}, timeout=20)
+        assert page.status_code == 200, address
+        assert "text/html" in page.headers["content-type"]
+
+
+def test_a_service_that_does_not_tell_files_of_commits_narrows_none(code: sl.Client) -> None:
+    with pytest.raises(sl.CallError, match="which this service does not tell"):
+        contributors(code, exclude="vendor")
+    with pytest.raises(sl.CallError, match="which this service does not tell"):
+        changes(code, "demo", "v1", "v2", only="*.py")
 
 
 def test_a_remote_report_of_what_is_not_there_says_so(code: sl.Client) -> None:

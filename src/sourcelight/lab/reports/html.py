@@ -54,7 +54,7 @@ def _body(report: Report, top: int = 1) -> str:
     numbers = _within("ul", "sl-numbers", "".join(_number(number, notes) for number in report.numbers))
     lacks = _within("p", "sl-limits", escape(incomplete(report, notes)))
     return (
-        f'<article class="sl-report tex2jax_ignore"><h{top}>{escape(report.title)}</h{top}>'
+        f'<article class="sl-report tex2jax_ignore"><h{top} class="sl-title">{escape(report.title)}</h{top}>'
         f"{lead}{lacks}<dl>{asked}</dl>{numbers}{sections}{_notes(report, notes, top + 1)}</article>"
     )
 
@@ -70,7 +70,7 @@ def _notes(report: Report, notes: Footnotes, level: int) -> str:
     counts = "".join(f"<dt>{escape(number.name)}</dt><dd>{escape(number.counted)}</dd>" for number in counted)
     texts = "".join(f"<li>{escape(text)}</li>" for text in notes.texts)
     html = _within("dl", "sl-counts", counts) + _within("ol", "sl-texts", texts)
-    return f'<section class="sl-notes"><h{level}>Notes</h{level}>{html}</section>' if html else ""
+    return f'<section class="sl-notes"><h{level} class="sl-part">Notes</h{level}>{html}</section>' if html else ""
 
 
 def _mark(notes: Footnotes, text: str) -> str:
@@ -91,7 +91,8 @@ def _section(section: Section, level: int, notes: Footnotes) -> str:
     lists = "".join(_list(listing, level + 1) for listing in section.lists)
     tables = "".join(_table(table, level + 1, notes) for table in section.tables)
     text = f'<p class="sl-text">{escape(section.text)}</p>' if section.text else ""
-    return f"<section><h{level}>{escape(section.title)}</h{level}>{text}{lists}{figures}{tables}</section>"
+    heading_html = f'<h{level} class="sl-part">{escape(section.title)}</h{level}>'
+    return f"<section>{heading_html}{text}{lists}{figures}{tables}</section>"
 
 
 def _figure(figure: Figure) -> str:
@@ -102,9 +103,8 @@ def _list(listing: Listing, level: int) -> str:
     items = "".join(map(_item, listing.items[: listing.shown]))
     more = len(listing.items) - listing.shown
     rest = f'<p class="sl-about">and {more:,} more</p>' if more > 0 else ""
-    return (
-        f'<h{level}>{escape(listing.title)} ({len(listing.items):,})</h{level}><ul class="sl-list">{items}</ul>{rest}'
-    )
+    heading_html = f'<h{level} class="sl-name">{escape(listing.title)} ({len(listing.items):,})</h{level}>'
+    return f'{heading_html}<ul class="sl-list">{items}</ul>{rest}'
 
 
 def _item(item: Item) -> str:
@@ -126,7 +126,7 @@ def _table(table: Table, level: int, notes: Footnotes) -> str:
     numeric = {c for c in columns if any(is_number(row[c]) for row in rows)}
     about = " ".join(part for part in (table.counted, how_many(table)) if part)
     above = (
-        f"<h{level}>{escape(table.title)}{_mark(notes, left_out(table.left_out))}</h{level}>"
+        f'<h{level} class="sl-name">{escape(table.title)}{_mark(notes, left_out(table.left_out))}</h{level}>'
         f'<p class="sl-above sl-about">{escape(about)}</p>'
     )
     if not rows:

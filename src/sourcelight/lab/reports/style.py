@@ -9,8 +9,9 @@ from sourcelight.lab.reports.figures import figure_style
 
 _SHARED = """
 .sl-report{--edge:rgba(127,127,127,.35);--soft:rgba(127,127,127,.1);--link:#1565c0;line-height:1.45;max-width:76rem;%s}
-.sl-report h1{font-size:1.6em;margin:.2em 0}.sl-report h2{font-size:1.25em;margin:1.8em 0 .3em}
-.sl-report h3{font-size:1em;margin:1.4em 0 .2em}
+.sl-report .sl-title{font-size:1.6em;font-weight:700;margin:.2em 0}
+.sl-report .sl-part{font-size:1.25em;font-weight:700;margin:1.8em 0 .3em}
+.sl-report .sl-name{font-size:1em;font-weight:700;margin:1.4em 0 .2em}
 .sl-report p{margin:.3em 0 .6em;max-width:56rem}
 .sl-report a{color:var(--link)}
 .sl-report sup{font-size:.7em;font-weight:400;opacity:.8;margin-left:.1em}
@@ -18,7 +19,7 @@ _SHARED = """
 .sl-report .sl-lead li{margin:.25em 0}
 .sl-report .sl-limits{border-left:4px solid #c77700;padding:.3rem .8rem;background:var(--soft)}
 .sl-report dl{display:grid;grid-template-columns:max-content 1fr;gap:.15em 1em;margin:.5em 0}
-.sl-report dt{opacity:.75}.sl-report dd{margin:0;overflow-wrap:anywhere}
+.sl-report dt{opacity:.75;float:none;width:auto;font-weight:400}.sl-report dd{margin:0;overflow-wrap:anywhere}
 .sl-report .sl-numbers{display:grid;grid-template-columns:repeat(auto-fill,minmax(9.5rem,1fr));gap:.6rem;padding:0;
 list-style:none;margin:1em 0}
 .sl-report .sl-numbers li{border:1px solid var(--edge);border-radius:.5rem;padding:.4rem .8rem;margin:0}
@@ -26,7 +27,8 @@ list-style:none;margin:1em 0}
 .sl-report .sl-about{font-size:.85em;opacity:.8}
 .sl-report .sl-list{margin:.2em 0;padding-left:1.3em;max-width:60rem}
 .sl-report .sl-list li{margin:.1em 0;overflow-wrap:break-word}
-.sl-report .sl-notes{font-size:.85em}.sl-report .sl-notes ol{padding-left:1.6em;max-width:60rem}
+.sl-report .sl-notes dl,.sl-report .sl-notes ol{font-size:.85em}
+.sl-report .sl-notes ol{padding-left:2.4em;max-width:60rem}
 .sl-report .sl-wide{overflow-x:auto}
 .sl-report table{border-collapse:collapse;font-size:.9em;margin:.3em 0}
 .sl-report th,.sl-report td{text-align:left;vertical-align:top;padding:.2em .7em;border-bottom:1px solid var(--edge)}
@@ -57,7 +59,8 @@ body{margin:0 auto;padding:1.5rem;max-width:78rem;font-family:system-ui,sans-ser
 .sl-report .sl-numbers{grid-template-columns:repeat(5,1fr);gap:.4rem}.sl-report .sl-numbers li{padding:.2rem .5rem}
 .sl-report table{font-size:.8em}.sl-report th,.sl-report td{padding:.2em .4em}
 .sl-report td,.sl-report td.sl-p{min-width:4em;overflow-wrap:anywhere}.sl-report td.sl-s{overflow-wrap:normal}
-.sl-report h1,.sl-report h2,.sl-report h3,.sl-report .sl-above,.sl-report .sl-text,.sl-report figcaption,
+.sl-report .sl-title,.sl-report .sl-part,.sl-report .sl-name,.sl-report .sl-above,.sl-report .sl-text,
+.sl-report figcaption,
 .sl-report thead,.sl-report tbody tr:nth-child(-n+2):not(:last-child),.sl-report .sl-list li:nth-child(-n+2)
 {break-after:avoid}}
 """
@@ -76,7 +79,9 @@ def page_style(title: str) -> str:
 
 def fragment_style() -> str:
     """The style of a cell's output: dark where the notebook is, as its own switch says."""
-    return f"{_SHARED % figure_style('light')}{','.join(_IN_NOTEBOOKS)}{{{figure_style('dark')}{_DARK}}}"
+    # JupyterLab has rules of its own for tables and lists: a class named twice goes before them.
+    shared = (_SHARED % figure_style("light")).replace(".sl-report ", ".sl-report.sl-report ")
+    return f"{shared}{','.join(_IN_NOTEBOOKS)}{{{figure_style('dark')}{_DARK}}}"
 
 
 def _css_text(text: str) -> str:
