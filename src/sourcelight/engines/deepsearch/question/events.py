@@ -1,0 +1,231 @@
+"""Questions for a person or a date: which event is meant, and of what."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sourcelight.engines.deepsearch.question.marks import Mark, MarkedText
+from sourcelight.engines.deepsearch.question.phrases import (
+    DET,
+    TERMS,
+    take_authors,
+    take_messages,
+    take_paths,
+    terms_of,
+)
+from sourcelight.engines.deepsearch.question.request import Places
+
+WHO = re.compile(
+    r"^\W*(?:(?:list|show|name)\s+)?(?:who\b(?:\s+(?:and|or)\s+when\b)?|by whom\b|whose\b"
+    r"|(?:which|what)\s+(?:author|person|developer|contributor|committer|engineer|people|authors"
+    r"|contributors|developers)\b(?!\s+(?:has|have|had|with|made)\s+(?:the\s+)?(?:most|more|fewest|at least"
+    r"|fewer))"
+    r"|(?:which|what)\s+team\b)",
+    re.IGNORECASE,
+)
+WHEN = re.compile(
+    r"^\W*(?:(?:since )?when\b(?:\s+(?:and|or)\s+(?:by )?who(?:m)?\b)?|(?:at|on|in) (?:what|which) (?:date"
+    r"|day|year|month|commit)\b|(?:which|what) (?:was the )?(?:date|day|year)\b"
+    r"|(?:which|what)\s+commit\b|(?:what|which)\s+(?:is|was)\s+the\s+(?=(?:date of the )?(?:first|last"
+    r"|latest|newest|oldest|initial|most recent)\s+(?:commit|change)\b)"
+    r"|(?:since|in) which commit\b|how long ago\b|how old is\b)",
+    re.IGNORECASE,
+)
+_TAG = re.compile(
+    r"\b(?:is|was|were|did|of)\s+(?:the\s+)?(?:version|release|tag)?\s*(?P<tag>⟨[NPQ]\d+⟩"
+    r"|v?\d+(?:\.\d+)+[\w.-]*|v\d+|[\w.-]+)\s+(?:be\s+)?(?:tagged|released|cut|published|come out|out)\b",
+    re.IGNORECASE,
+)
+_COMMIT = re.compile(
+    r"\b(?P<which>first|initial|oldest|earliest|last|latest|newest|most recent)\s+(?P<noun>commit|change"
+    r"|merge)s?\b(?:\s+(?:made|to|in|of))?",
+    re.IGNORECASE,
+)
+_SUBJECT = rf"{DET}(?P<subject>{TERMS}|⟨P\d+⟩)?"
+_REMOVED = re.compile(
+    r"\b(?:remov(?:e|ed|es)|delet(?:e|ed|es)|dropp?(?:ed|s)?|(?:got|get) rid of|t(?:ake|ook|aken) out)\b", re.IGNORECASE
+)
+_LAST = re.compile(r"\b(?:(?:most )?recently|last|latest|lately)\b", re.IGNORECASE)
+_CHANGED = re.compile(
+    r"\b(?:chang(?:e|ed|es)|modif(?:y|ied)|touch(?:ed)?|edit(?:ed)?|updat(?:e|ed)|committed|worked on|work on)\b",
+    re.IGNORECASE,
+)
+_ADDED = re.compile(
+    r"\b(?:add(?:ed|s)?|introduc(?:e|ed|es)|creat(?:e|ed|es)|wrote|writ(?:e|ten)|implement(?:ed)?"
+    r"|appear(?:ed)?|author(?:ed)?|start(?:ed)? using|came|show(?:ed)? up|born|exist(?:ed|s)?|been (?:there"
+    r"|around|in|here)|is there|available|supported|in use)\b",
+    re.IGNORECASE,
+)
+_MOST = re.compile(
+    r"\b(?:(?P<wrote>wr(?:ote|itten)|own(?:s|ed)?|authored)\s+(?:the\s+)?most(?: of)?(?: (?:the "
+    r")?lines)?(?: (?:of|in))?|most of|main|primary|biggest|principal|(?:the )?most lines(?: (?:of|in))?)\b",
+    re.IGNORECASE,
+)
+_OWNER = re.compile(
+    r"\b(?:owns?|owned|owners?|code ?owners?|maintains?|maintainers?|responsible(?: for)?|in charge(?: of)?)\b",
+    re.IGNORECASE,
+)
+_TOP = re.compile(
+    r"\b(?:(?:has|have|had|made|with|did)\s+(?:made\s+)?(?:the\s+)?(?P<most>most|fewest)\s+(?P<noun>commits"
+    r"|merges|changes)|(?:committed|contributed|commits|contributes)\s+(?:the\s+)?most(?: often)?|most "
+    r"active|top|busiest)\b(?:\s+(?:author|contributor|committer|developer)s?)?",
+    re.IGNORECASE,
+)
+_PEOPLE = re.compile(
+    r"\b(?:(?:has|have|had)\s+(?:ever\s+)?)?(?:contribut(?:e|ed|es)(?: to)?|chang(?:e|ed)|touch(?:ed)?"
+    r"|edit(?:ed)?|modif(?:y|ied)|work(?:s|ed)?(?: (?:on|in))?|commit(?:s|ted)?(?: to)?|made (?:commits"
+    r"|changes)(?: (?:to|in))?|made)\b(?:\s+(?:commits|changes)\b)?",
+    re.IGNORECASE,
+)
+_TOP_PEOPLE = re.compile(
+    r"\b(?:the\s+)?(?:(?:\d+|two|three|five|ten)\s+)?(?:top|biggest|largest|main|leading|most active|busiest)"
+    r"\s+(?:(?:\d+|two|three|five|ten)\s+)?(?:contributors?|committers?|developers?|people)\b(?:\s+(?:of|to|in)\b)?",
+    re.IGNORECASE,
+)
+_WROTE_IT = re.compile(r"[\W·]*(?:wrote|created|authored|develops?|developed|writes)[\W·]*", re.IGNORECASE)
+_ARE_PEOPLE = re.compile(
+    r"\b(?:are|is|were)\s+(?:all\s+)?(?:the\s+)?(?:authors?|contributors?|committers?|developers?"
+    r"|people)\b(?:\s+(?:of|to|in|behind|who (?:changed|touched|worked on|contributed to))\b)?",
+    re.IGNORECASE,
+)
+_MARKER = re.compile(r"(?<![\w⟨])(TODO|FIXME|XXX|HACK)s?\b(?:\s+(?:comments?|notes?|markers?))?")
+_JOINED = re.compile(r"\b(?P<which>first|last)\b", re.IGNORECASE)
+
+
+def read_event(marked: MarkedText, places: Places) -> dict[str, Any] | None:
+    """Read a question for a person or a date; None for another one, or where it is about nothing that is named."""
+    if marked.take(_TOP_PEOPLE) is not None:
+        marked.take(r"^\W*(?:what|which|list|show|name|give me|who)\s+(?:are|is|were)?\s*(?:the\s+)?")
+        return {"kind": "who", "event": "people", "is_top": True, **take_paths(marked, places, of_history=True)}
+    asks = WHO.search(marked.text) or WHEN.search(marked.text)
+    if asks is None:
+        return None
+    before = marked.text
+    kind = "who" if WHO.search(marked.text) else "when"
+    marked.text = marked.text[: asks.start()] + " · " + marked.text[asks.end() :]
+    if "since" in asks[0].lower() and _ADDED.search(marked.text) is None:
+        marked.text += " added"
+    fields = _event(marked, kind, places)
+    if fields is None:
+        marked.text = before
+        return None
+    return {"kind": kind, **fields}
+
+
+def _event(  # noqa: PLR0911 - one for each form of question
+    marked: MarkedText, kind: str, places: Places
+) -> dict[str, Any] | None:
+    marked.text = _MARKER.sub(lambda found: f" {marked.add(Mark('N', found[1].upper(), found[0]))} ", marked.text)
+    if kind == "who" and marked.take(_ARE_PEOPLE) is not None:
+        return {"event": "people", **take_paths(marked, places, of_history=True)}
+    if kind == "who" and _WROTE_IT.fullmatch(marked.text) is not None:
+        marked.text = ""
+        return {"event": "most"}
+    text = marked.text
+    if kind == "when" and (tag := _TAG.search(text)) is not None:
+        name = marked.of_name(tag["tag"]).text if tag["tag"].startswith("⟨") else tag["tag"]
+        if places.is_revision(name):
+            marked.take(_TAG)
+            return {"event": "tag", "head": name}
+    if kind == "who" and (top := _TOP.search(text)) is not None:
+        marked.take(_TOP)
+        fewest = (top["most"] or "").lower() == "fewest"
+        merges = True if (top["noun"] or "").lower() == "merges" else None
+        return {
+            "event": "people",
+            "is_top": True,
+            "is_fewest": fewest,
+            "merges": merges,
+            **take_paths(marked, places, of_history=True),
+        }
+    authors = take_authors(marked) if kind == "when" else ()
+    if authors:
+        which = marked.take(_JOINED)
+        while marked.take(
+            r"\b(?:did|commit(?:ted)?|start(?:ed)?(?: contributing| working)?|join(?:ed)?|contribut(?:e"
+            r"|ed)(?: to)?|make|made|change|touch|work|push|a|the|was|is|of|his|her|their|its)\b"
+        ):
+            pass
+        last = which is not None and which["which"].lower() == "last"
+        return {"event": "commit", "is_last": last, "authors": authors, **_narrowed(marked, places, authors=False)}
+    if (found := _COMMIT.search(text)) is not None:
+        marked.take(_COMMIT)
+        last = found["which"].lower() in {"last", "latest", "newest", "most recent"}
+        merges = True if found["noun"].lower() == "merge" else None
+        marked.take(r"\b(?:made|author(?:ed)?|wrote|did|do)\b")
+        return {"event": "commit", "is_last": last, "merges": merges, **_narrowed(marked, places)}
+    if kind == "who" and _MOST.search(text) is not None:
+        marked.take(_MOST)
+        marked.take(r"\b(?:author|contributor|owner|maintainer|developer)s?\b(?:\s+of\b)?|\bwrote\b|\b(?:lines|code)\b")
+        return {"event": "most", **take_paths(marked, places, of_history=False)}
+    return _of_subject(marked, kind, places)
+
+
+def _narrowed(marked: MarkedText, places: Places, *, authors: bool = True) -> dict[str, Any]:
+    fields: dict[str, Any] = {"authors": take_authors(marked)} if authors else {}
+    fields |= take_paths(marked, places, of_history=True)
+    return fields | {"messages": take_messages(marked)}
+
+
+def _of_subject(marked: MarkedText, kind: str, places: Places) -> dict[str, Any] | None:
+    """Who and when something was added, removed, changed; and whose it is."""
+    text = marked.text
+    event = next(
+        (
+            name
+            for name, pattern in (
+                ("removed", _REMOVED),
+                ("added", _ADDED),
+                ("changed", _CHANGED),
+                ("owner", _OWNER),
+                ("people", _PEOPLE),
+            )
+            if pattern.search(text) is not None
+        ),
+        "",
+    )
+    if event == "added" and re.search(r"\blast\b|\bmost recently\b", text, re.IGNORECASE) and _CHANGED.search(text):
+        event = "changed"
+    last = _LAST.search(text) is not None
+    if event == "changed" and kind == "who" and not last and not re.search(r"\bfirst\b", text, re.IGNORECASE):
+        event = "people"
+    if not event:
+        return None
+    names = re.search(rf"(?P<terms>{TERMS})", text)
+    path = re.search(r"⟨P\d+⟩", text)
+    if event in {"people", "owner"}:
+        scope = take_paths(marked, places, of_history=event == "people")
+        if event == "owner" and not scope.get("paths"):
+            return None
+        marked.take(_OWNER if event == "owner" else _PEOPLE)
+        marked.take(r"\b(?:is|are|to|made|has|have|ever|file|folder|director(?:y|ies))\b")
+        return {"event": event, **scope}
+    if names is None and path is None:
+        if event != "changed" or not last:
+            return None
+        scope = take_paths(marked, places, of_history=True)
+    elif names is not None:
+        terms = terms_of(marked, names["terms"])
+        _take_subject(marked, names["terms"])
+        scope = {"terms": terms, **take_paths(marked, places, of_history=False)}
+    else:
+        scope = take_paths(marked, places, of_history=True)
+    pattern = {"removed": _REMOVED, "added": _ADDED, "changed": _CHANGED}[event]
+    marked.take(pattern)
+    if event == "changed":
+        first = marked.take(r"\bfirst\b") is not None
+        marked.take(_LAST)
+        return {"event": event, "is_last": not first, **scope}
+    marked.take(r"\b(?:first|originally|initially)\b")
+    is_last = marked.take(_LAST) is not None
+    return {"event": event, "is_last": is_last, **scope}
+
+
+def _take_subject(marked: MarkedText, text: str) -> None:
+    """Take names with the nouns around them: "the function `x`", "`x` support"."""
+    marked.take(
+        rf"{DET}{re.escape(text)}(?:\s+(?:function|method|class|type|macro|struct|constant|variable|string"
+        rf"|header|command|option|flag|setting|parameter|argument|keyword|attribute|property|exception|error"
+        rf"|field|enum|interface|decorator|module)\b)?"
+    )

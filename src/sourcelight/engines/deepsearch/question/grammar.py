@@ -1,0 +1,180 @@
+"""Patterns of questions for a number or a list, over a text with marks."""
+
+from __future__ import annotations
+
+import re
+
+from sourcelight.engines.deepsearch.question.phrases import DET, TERMS
+from sourcelight.engines.deepsearch.question.vocabulary import NOUN
+
+POLITE = re.compile(
+    r"^\W*(?:(?:please|so|and|ok(?:ay)?|hi|hey|hello|can you|could you|would you|tell me|i(?:'d| would) like to know"
+    r"|i want to know|do you know|what about)\b[,\s]*)+",
+    re.IGNORECASE,
+)
+MANY = re.compile(
+    r"\bhow many\b|\bhow much\b"
+    r"|\b(?:count|tally)(?: up)?\b(?: how many| (?:the )?(?:total )?number of)?|\bhow (?:often|frequently)\b"
+    r"|\bhow (?:big|large|long)\b"
+    r"|\b(?:total )?(?:number|count|amount|quantity) of\b",
+    re.IGNORECASE,
+)
+TOTAL = re.compile(rf"^\W*(?:the\s+)?(?:total|sum of)\s+(?:the\s+)?(?={NOUN.pattern})", re.IGNORECASE)
+LIST = re.compile(
+    r"\b(?:list|show|find|enumerate|give|name|print)\s+(?:me\s+)?(?:all|every|each)\b(?:\s+of)?|^\W*(?:list"
+    r"|enumerate)\b"
+    r"|^\W*(?:all|every)\s+(?:the\s+)?(?=[\w⟨])|^\W*(?:(?:in|on|of|from|by)\s+)?(?:which|what)\b(?:\s+(?:are"
+    r"|is)\b(?:\s+all)?)?(?:\s+the)?",
+    re.IGNORECASE,
+)
+TODO = re.compile(
+    r"(?<![\w⟨])(?P<word>(?:TODO|FIXME|XXX|HACK)(?:s?\s*(?:,|and|or)\s*(?:TODO|FIXME|XXX|HACK))*)(?P<many>s?)\b(?P<noun>\s+(?:comments?|notes?|markers?|items?|entries))?",
+    re.IGNORECASE,
+)
+CODE_LINES = re.compile(
+    r"\b(?:lines? of (?:source |program )?(?:code|text)\b|lines? of(?=\s+⟨G)|(?:s?loc|code lines|source lines)\b)",
+    re.IGNORECASE,
+)
+FOLLOWED = re.compile(r"\s*(?:⟨|(?!(?:are|is|in|of|to|do|does|there|exist|have|has|was|were|for|by)\b)\w)")
+VERBS = frozenset(
+    {
+        "uses",
+        "calls",
+        "references",
+        "matches",
+        "mentions",
+        "tests",
+        "hits",
+        "call",
+        "use",
+        "match",
+        "reference",
+        "mention",
+    }
+)
+SKIPPED = re.compile(
+    r"\s*(?:·|,|\.|:|of\b|all\b|the\b|these\b|those\b|different\b|distinct\b|unique\b|various\b|total\b"
+    r"|individual\b|separate\b|single\b"
+    r"|in\b|are\b|is\b|there\b|do\b|does\b|has\b|have\b|we\b|i\b|our\b|any\b|each\b|every\b|me\b|external\b"
+    r"|(?:or|and)\b(?=\s*⟨G)|⟨[GRP]\d+⟩)",
+    re.IGNORECASE,
+)
+ADJECTIVE = re.compile(r"\s*[A-Za-z][\w-]*(?:\s+(?=⟨G\d+⟩)⟨G\d+⟩)?(?=\s)")
+HEAD = re.compile(rf"\s*(?P<noun>{NOUN.pattern})", re.IGNORECASE)
+TOGETHER = {
+    ("class", "method"),
+    ("struct", "method"),
+    ("interface", "method"),
+    ("class", "field"),
+    ("struct", "field"),
+    ("repositories", "files"),
+    ("commits", "authors"),
+    ("files", "lines"),
+    ("lines", "lines"),
+    ("files", "files"),
+    ("function", "occurrences"),
+    ("method", "occurrences"),
+    ("repositories", "commits"),
+    ("repositories", "authors"),
+}
+"""Nouns of which the first says nothing that the second does not."""
+
+SAME = re.compile(r"\s*⟨G\d+⟩", re.IGNORECASE)
+NAME = rf"(?P<terms>{TERMS}|[\w.$]*[\w$])"
+STARTS = re.compile(
+    rf"\b(?:(?:whose|with)\s+(?:a\s+)?names?\s+)?(?:that\s+)?(?:start(?:s|ing)?|begin(?:s|ning)?"
+    rf"|prefixed)\s+(?:with|by)\s+{DET}{NAME}",
+    re.IGNORECASE,
+)
+ENDS = re.compile(
+    rf"\b(?:(?:whose|with)\s+(?:a\s+)?names?\s+)?(?:that\s+)?(?:end(?:s|ing)?|suffixed)\s+(?:with|in"
+    rf"|by)\s+{DET}(?P<terms>{TERMS}|\.?[\w.$]*[\w$])",
+    re.IGNORECASE,
+)
+PART = re.compile(rf"\b(?:with|containing|having|contain)\s+{DET}{NAME}\s+in (?:their|its|the) names?", re.IGNORECASE)
+WHOSE = re.compile(rf"\bwhose names? (?:contains?|includes?|has|have)\s+{DET}{NAME}", re.IGNORECASE)
+NAMED = re.compile(
+    rf"\b(?:named|called|with (?:the )?name|by the name of|whose name is)\s+{DET}(?P<terms>{TERMS}|⟨P\d+⟩"
+    rf"|[\w.$]*[\w$])",
+    re.IGNORECASE,
+)
+HAVING = re.compile(
+    r"\b(?:have|has|having|with|contain(?:s|ing)?|include)\s+(?:a\s+|an\s+|the\s+)?(?:file\s+)?(?:called\s+"
+    r"|named\s+)?(?P<terms>⟨P\d+⟩)(?:\s+files?\b)?",
+    re.IGNORECASE,
+)
+INHERIT = re.compile(
+    rf"\b(?:that |which |directly )*(?:inherit(?:s|ing|ed)?(?: from)?|subclass(?:es|ed|ing)?(?: of| from)?"
+    rf"|deriv(?:es?|ed|ing) from"
+    rf"|extend(?:s|ing)?)\s+{DET}(?P<terms>{TERMS}|\w+)|\b(?:of|from) (?P<of>⟨[NQ]\d+⟩|(?-i:[A-Z]\w+))",
+    re.IGNORECASE,
+)
+MEMBER = re.compile(
+    r"\b(?:does|do|of|in|on|has|have)\s+(?:the\s+)?(?:(?:class|struct|interface|type)\s+(?P<first>⟨[NQ]\d+⟩"
+    r"|\w+)|(?P<second>⟨[NQ]\d+⟩|(?-i:[A-Z]\w+))\s+(?:class|struct|interface|type)\b|(?P<third>⟨[NQ]\d+⟩))"
+    r"(?:\s+(?:have|has|define|defines|contain|declare))?",
+    re.IGNORECASE,
+)
+MODULE = rf"(?!(?:up)?on\b|from\b)(?P<terms>{TERMS}|⟨P\d+⟩|[\w./@-]*\w)(?:\s+(?:package|module|library|header|crate))?"
+IMPORT = re.compile(
+    rf"\b(?:that |which )?(?:do |does )?(?:directly )?(?:imports?|importing|imported|depend(?:s|ing|ed)? "
+    rf"(?:up)?on|requir(?:e|es|ing)|pull(?:s|ing)? in)\s+(?:from\s+)?{DET}{MODULE}",
+    re.IGNORECASE,
+)
+USE_REPOSITORY = re.compile(rf"\b(?:that |which )?us(?:e|es|ing)\s+(?:the\s+)?{MODULE}", re.IGNORECASE)
+INCLUDE = re.compile(r"\b#?include[sd]?\s+(?:the\s+)?(?:header\s+)?(?P<terms>⟨P\d+⟩|⟨Q\d+⟩|<[\w./-]+>)", re.IGNORECASE)
+DEPENDENTS = re.compile(rf"\b(?:of|on|to|does|do|has|have)\s+{DET}{MODULE}(?:\s+have\b)?", re.IGNORECASE)
+WHAT_DEPENDS = re.compile(
+    rf"^\W*(?:what|which|who)(?P<noun>\s+\w+)?\s+(?:all\s+)?(?:depends?|relies|rely"
+    rf"|imports?)\s+(?:(?:up)?on\s+)?{DET}{MODULE}",
+    re.IGNORECASE,
+)
+WHAT_DOES = re.compile(
+    r"^\W*what\s+(?:all\s+)?(?:does|do|is|are)\b(?P<rest>.*?)\b(?:depend(?:s|ent)? (?:up)?on|import(?:s)?"
+    r"|requires?)\W*$",
+    re.IGNORECASE,
+)
+CHANGE = re.compile(
+    r"\b(?:(?:has|have|was|were|been|did|that|which|got)\s+)*(?:chang(?:e|ed|es)|modif(?:y|ied)|touch(?:ed"
+    r"|es)?|edit(?:ed)?|updat(?:e|ed)|committed|contribut(?:e|ed|es)(?: to)?|work(?:ed|s)? (?:on|in)"
+    r"|affected|written to)\b",
+    re.IGNORECASE,
+)
+MADE = re.compile(
+    r"\b(?:(?:did|do|does|has|have|had|was|were|been)\s+)?(?:author|made|make|written|wrote|write|pushed|landed"
+    r"|authored|added|there|in total|happened)\b",
+    re.IGNORECASE,
+)
+ADDED_LINES = re.compile(
+    r"\b(?:(?:were|was|did|has|have|been)\s+)*(?P<verb>add(?:ed)?|remov(?:e|ed)|delet(?:e|ed)|chang(?:e|ed)"
+    r"|writ(?:e|ten)|wrote)\b",
+    re.IGNORECASE,
+)
+PACKAGE_WORDS = re.compile(r"\b(?:external|third[- ]party|direct|outside|do|does|have|has|use|uses)\b", re.IGNORECASE)
+DEFINE = re.compile(
+    r"\b(?:(?:is|are|do|does|that|which)\s+)*(?:defin(?:e|es|ed|ing)|declar(?:e|es|ed|ing)|implement(?:s|ed"
+    r"|ing)?|contain(?:s|ed)?|have|has|expose[sd]?)\b",
+    re.IGNORECASE,
+)
+NEGATION = re.compile(
+    r"\b(?:(?:do|does|did)(?:n['\u2019]t|\s+not)|never|without(?:\s+any)?|lack(?:s|ing)?)(?=\s)", re.IGNORECASE
+)
+BOTS = re.compile(r"\b(?:(?:authored|written|made|done)\s+)?by\s+(?:the\s+)?bots?\b", re.IGNORECASE)
+IS_DEFINED = re.compile(
+    rf"\b(?:is|are|was|were)\s+{DET}(?P<terms>{TERMS})\s+(?:defined|declared|implemented)\b", re.IGNORECASE
+)
+DEFINES = re.compile(
+    rf"\b(?:that |which )?(?:defin(?:e|es|ing)|declar(?:e|es|ing))\s+{DET}(?P<terms>{TERMS})", re.IGNORECASE
+)
+_GLUE = """
+a about all also am an and any anyone are as at be been being but by can could did do does doing each either
+ever every exactly exist exists existing for from had has have having here how i if in into is list me
+my of on one or our overall please shall should so some such than that the then there this
+to together total totally up us was we were what whats when where which while who whole whom whose will with
+within would you your show find give tell count number amount altogether currently now today different distinct
+unique various present available ones place places code codebase source entire across anywhere got current actually
+really just print name names enumerate s t there's that's what's who's where's when's i'm let's
+his her their its me
+"""
+GLUE = frozenset(_GLUE.split())
+"""Words that say how a sentence is built; any other word that nothing took is named in the answer."""

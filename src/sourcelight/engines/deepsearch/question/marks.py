@@ -1,0 +1,83 @@
+"""A question whose parts are taken one after another, so that what nothing took can be named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+GAP = " · "
+"""Stands where a part was taken: words on its two sides are no neighbours."""
+
+_MARK = re.compile(r"⟨([A-Z])(\d+)⟩")
+_QUOTED = re.compile(
+    r"``(?P<double>[^\n]+?)``|`(?P<code>[^`\n]+)`|\"(?P<straight>[^\"\n]+)\"|“(?P<curly>[^”\n]+)”"
+    r"|(?<!\w)'(?P<single>[^'\n]+)'(?!\w)|(?<!\w)\u2018(?P<typeset>[^\u2019\n]+)\u2019(?!\w)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A part of a question that stands for one thing: its text, and how it was written."""
+
+    kind: str
+    text: str
+    written: str
+    quoted: bool = False
+
+
+@dataclass(slots=True)
+class MarkedText:
+    """A question with marks such as ``⟨L0⟩`` in place of its names, paths and dates.
+
+    Kinds of marks are one capital letter; `marks` are in the order in which they were made.
+    """
+
+    text: str
+    marks: list[Mark] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, text: str) -> MarkedText:
+        """Mark what is in quotation marks or back quotes."""
+        marked = cls(text.replace("⟨", "<").replace("⟩", ">").replace("·", " "))
+        marked.mark(_QUOTED, "Q", lambda found: next(group for group in found.groups() if group is not None).strip())
+        return marked
+
+    def mark(
+        self, pattern: re.Pattern[str], kind: str, value: Callable[[re.Match[str]], str | None], group: str | int = 0
+    ) -> None:
+        """Put a mark in place of each match (or of a group of it) for which `value` gives a text."""
+
+        def replace(found: re.Match[str]) -> str:
+            text = value(found)
+            if not text or "⟨" in found[group]:
+                return found[0]
+            start, end = found.start(group) - found.start(), found.end(group) - found.start()
+            name = self.add(Mark(kind, text, found[group].strip(), kind == "Q"))
+            return f"{found[0][:start]} {name} {found[0][end:]}"
+
+        self.text = pattern.sub(replace, self.text)
+
+    def add(self, mark: Mark) -> str:
+        """Make a mark and give its name."""
+        self.marks.append(mark)
+        return f"⟨{mark.kind}{len(self.marks) - 1}⟩"
+
+    def take(self, pattern: str | re.Pattern[str]) -> re.Match[str] | None:
+        """Take the first match out of the text; None where there is none."""
+        found = re.search(pattern, self.text, re.IGNORECASE) if isinstance(pattern, str) else pattern.search(self.text)
+        if found is not None:
+            self.text = self.text[: found.start()] + GAP + self.text[found.end() :]
+        return found
+
+    def of_name(self, name: str) -> Mark:
+        """Give the mark of a name such as ``⟨L0⟩``."""
+        return self.of_names(name)[0]
+
+    def of_names(self, text: str) -> list[Mark]:
+        """Give the marks that stand in a piece of the text."""
+        return [self.marks[int(found[2])] for found in _MARK.finditer(text)]
+
+    def written(self) -> str:
+        """Give what is left of the question, as it was written."""
+        return _MARK.sub(lambda found: self.marks[int(found[2])].written, self.text)

@@ -1,0 +1,393 @@
+"""Phrases of questions that narrow what counts: texts, paths, people, messages, spans of revisions, bounds."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.engines.deepsearch.question.marks import MarkedText
+from sourcelight.engines.deepsearch.question.request import PathScope, Places, Term, Threshold
+from sourcelight.engines.deepsearch.question.vocabulary import NOUN, is_path, kind_of_noun
+
+DET = (
+    r"(?:(?:both|either)\s+)?(?:(?:the|a|an|any|some|our|its)\s+)?(?:(?:exact |literal )?(?:words?|strings?"
+    r"|texts?|literals?|terms?|phrases?|functions?"
+    r"|methods?|class|type|macro|struct|keyword|symbol|name|constant|variable|package|module|library|header|identifier"
+    r"|decorator|interface|builtin)\s+)?"
+)
+TERMS = r"(?:⟨[NQ]\d+⟩(?:\s*(?:,\s*(?:and|or)|,|and|or|&)\s*⟨[NQ]\d+⟩)*)"
+_NOUN_AFTER = (
+    r"(?:\s+(?:function|method|class|type|macro|struct|keyword|symbol|string|word|constant|variable|package"
+    r"|module|library|header|identifier|decorator|interface|builtin)s?\b)?"
+)
+
+_VERB = (
+    r"(?:contain(?:s|ed|ing)?|mention(?:s|ed|ing)?|use[sd]?|using|includ(?:e|es|ed|ing)|referenc(?:e|es|ed"
+    r"|ing)|refer(?:s|ring)? to"
+    r"|match(?:es|ing)?|with|hav(?:e|ing)|has|say(?:s|ing)?|hold(?:s|ing)?)"
+)
+_NOUN_OF = r"(?:occurrences?|mentions?|uses?|usages?|references?|instances?|appearances?|matches|hits)\s+(?:of|to|for)"
+_CALL_VERB = (
+    r"(?:calls?(?: (?:of|to|for))?|calling|invokes?|invoking|invocations? of|callers? of|call sites? (?:of|for))"
+)
+_BARE = (
+    r"(?P<bare>(?!(?:the|a|an|any|some|been|to|in|on|at|of|by|we|it|they)\b)[A-Za-z_$][\w$-]*(?:\s+(?!(?:in|on"
+    r"|at|of|by|for|from|since|before|after|and|or|that|which|there|are|is|do|does|per|with|within|across|under"
+    r"|inside|more|less|at|than|files?|lines?|directly|anywhere|somewhere|exactly|as|into|over|to|not|but"
+    r"|without)\b)[\w$-]+){0,3})"
+)
+VERBS_OF_CONTENT = (
+    re.compile(
+        rf"\b(?:that |which |do |does )*(?:{_VERB}|{_NOUN_OF})\s+{DET}(?P<terms>{TERMS}){_NOUN_AFTER}", re.IGNORECASE
+    ),
+    re.compile(
+        rf"(?:\b(?:is|are|was|were|does|do|has|have|where|that|which)\s+)?{DET}(?P<terms>{TERMS}){_NOUN_AFTER}\s+(?:("
+        rf"?:is|are|been|being)\s+)?(?:used|mentioned|referenced|appears?|occurs?|found|present|written|shows? "
+        rf"up|come up)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\b(?:that |which |do |does )*(?:contain(?:s|ed|ing)?|mention(?:s|ed|ing)?|us(?:e|es|ed|ing)|say(?:s"
+        rf"|ing)?|{_NOUN_OF})\s+{DET}{_BARE}",
+        re.IGNORECASE,
+    ),
+)
+CALL = (
+    re.compile(rf"\b(?:that |which |do |does )*{_CALL_VERB}\s+{DET}(?P<terms>{TERMS}){_NOUN_AFTER}", re.IGNORECASE),
+    re.compile(
+        rf"(?:\b(?:is|are|was|were)\s+)?{DET}(?P<terms>{TERMS}){_NOUN_AFTER}\s+(?:(?:is|are|being"
+        rf"|gets?)\s+)?(?:called|invoked)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\b(?:that |which |do |does )*(?:calls? (?:of|to)|calls?|invocations? of|invokes?|invoking"
+        rf"|calling)\s+{DET}(?P<bare>[A-Za-z_$][\w$]*)",
+        re.IGNORECASE,
+    ),
+)
+
+_WORD_PREPOSITION = (
+    r"(?:in|under|inside|below|beneath|within|of|to|from|for|on|at|across|into|throughout|touch(?:ed|es|ing)?"
+    r"|chang(?:e|ed|es|ing)|modif(?:y|ied|ies|ying)|edit(?:ed|s|ing)?|updat(?:e|ed|es|ing)|affect(?:ed|s|ing)?"
+    r"|does|do|has|have|did)"
+)
+_PATH_NOUN = r"(?:files?|folder|directory|subdirectory|dir|path|package|module|subtree|tree|header)"
+_WITHOUT = re.compile(
+    rf"\b(?:(?:outside(?: of)?|except(?: for| in| those in)?|excluding|not (?:in|counting|including|under)"
+    rf"|without(?: counting)?|ignoring|other than|apart from|leaving out)\s+(?:the\s+|any\s+)?"
+    rf"(?:(?P<path>⟨P\d+⟩)(?:\s+{_PATH_NOUN})?|(?P<tests>tests?\b(?:\s+(?:files?|code|folders?|director(?:y|ies)|dirs?|suites?))?)"
+    rf"|(?P<word>[\w.-]+)(?:\s+{_PATH_NOUN}\b)?)|(?P<non>non-test)\b)",
+    re.IGNORECASE,
+)
+_TESTS = re.compile(
+    r"\b(?:(?:in|inside|within|of|across|by|from)\s+)?(?:the\s+|our\s+)?(?:(?:unit\s+)?tests?\s+(?:files?"
+    r"|code|suites?|modules?)|tests)\b|\btest (?=files?|scripts?|⟨G)",
+    re.IGNORECASE,
+)
+_IN_PATH = re.compile(
+    rf"(?:\b{_WORD_PREPOSITION}\s+)?(?:\bthe\s+)?(?:\b{_PATH_NOUN}\s+)?(?P<path>⟨P\d+⟩(?:\s*(?:,|and"
+    rf"|or)\s*⟨P\d+⟩)*)(?:\s+{_PATH_NOUN}\b)?",
+    re.IGNORECASE,
+)
+_IN_FOLDER = re.compile(
+    rf"(?:\b{_WORD_PREPOSITION}\s+)?(?:\bthe\s+)?(?P<word>[\w.-]+|⟨[NQ]\d+⟩)\s+(?:folder|directory"
+    rf"|subdirectory|dir|subtree|package|tree)\b|\b{_WORD_PREPOSITION}\s+(?:the\s+)?(?:folder|directory"
+    rf"|subdirectory|dir|package)\s+(?P<named>[\w.-]+|⟨[NQ]\d+⟩)",
+    re.IGNORECASE,
+)
+_IN_WORD = re.compile(
+    r"\b(?:in|under|inside|below|within|from|of|to|touch(?:ed|es|ing)?)\s+(?:the\s+)?(?P<word>[\w.-]*\w"
+    r"|⟨[NQ]\d+⟩)(?![\w/])",
+    re.IGNORECASE,
+)
+_LANGUAGES = re.compile(
+    r"(?:\b(?:written |implemented |coded? )?(?:in|of|with|use|uses|using)\s+)?(?P<marks>⟨G\d+⟩(?:\s*(?:,"
+    r"|and|or)\s*⟨G\d+⟩)*)(?:\s+(?:source\s+)?(?:code|source|files?)\b)?",
+    re.IGNORECASE,
+)
+
+_PERSON = r"(?P<person>[\w.+\[\]-]+@[\w.-]+\.\w+|⟨[QN]\d+⟩|{name}(?:\s+{name}){{0,3}})"
+_CAPITAL = (
+    r"(?!(?:I|The|A|An|Q[1-4]|January|February|March|April|May|June|July|August|September|October|November"
+    r"|December|Go|Python)\b)[^\W\d_a-z][\w'\u2019.-]*\w"
+)
+_BY = re.compile(
+    rf"\b(?:(?:authored|written|made|done|pushed|contributed|added|committed|introduced|changed|touched"
+    rf"|removed|created) )?by (?:the author |author )?{_PERSON.format(name=_CAPITAL)}(?:['\u2019]s)?"
+)
+_HANDLE = (
+    r"(?!(?:we|i|you|they|it|he|she|the|a|an|this|that|people|anyone|someone|somebody|everyone|there|each|any"
+    r"|last|first|been|ever|who|not|most|its|their|authors?|contributors?|developers?|commits?"
+    r"|files?)\b)[a-z][\w-]{2,}"
+)
+_DID = re.compile(
+    rf"\b(?:did|has|have|does) (?P<person>[\w.+\[\]-]+@[\w.-]+\.\w+|⟨[QN]\d+⟩"
+    rf"|{_CAPITAL}(?:\s+{_CAPITAL}){{0,3}}|{_HANDLE})\s+(?P<adverb>ever\s+|last\s+"
+    rf"|first\s+)?(?P<verb>ma[dk]e|commit(?:ted)?|writ(?:e|ten)|wrote|author(?:ed)?|chang(?:e|ed)"
+    rf"|touch(?:ed)?|contribut(?:e|ed)(?: to)?|edit(?:ed)?|modif(?:y|ied)|work(?:ed)?(?: on)?|push(?:ed)?"
+    rf"|add(?:ed)?|remov(?:e|ed)|delet(?:e|ed)|have|start(?: contributing| working)?|join)\b"
+)
+_POSSESSIVE = re.compile(
+    rf"\b{_PERSON.format(name=_CAPITAL)}['\u2019]s?\s+(?=(?:first |last |latest )?(?:commits?|changes|work"
+    rf"|contributions?))"
+)
+_FROM = re.compile(rf"\b(?:commits?|changes)\s+from {_PERSON.format(name=_CAPITAL)}")
+_MESSAGE = re.compile(
+    rf"\b(?:(?:that |which |whose )*(?:commit )?(?:messages?|subjects?|titles?)?\s*(?:mention(?:s|ed|ing)?"
+    rf"|contain(?:s|ed|ing)?|say(?:s|ing)?|refer(?:s|ring)? to|includ(?:e|es|ing)|with|about|have"
+    rf"|has))\s+{DET}(?P<terms>{TERMS}|(?<=mention )\w+|(?<=mentioning )\w+|(?<=about )\w+|(?<=mentions "
+    rf")\w+)(?:\s+in (?:the(?:ir)?|its)?\s*(?:commit )?(?:messages?|subjects?|titles?))?",
+    re.IGNORECASE,
+)
+_CHANGED_TEXT = re.compile(
+    rf"\b(?:that |which |have |has |did )*(?P<verb>add(?:s|ed|ing)?|introduc(?:e|es|ed|ing)|remov(?:e|es|ed"
+    rf"|ing)|delet(?:e|es|ed|ing)|chang(?:e|es|ed|ing)|touch(?:es|ed|ing)?|modif(?:y|ies|ied"
+    rf"|ying))\s+(?:(?:a |the )?lines? (?:with|containing|of)\s+|(?:a )?(?:use|usage|call)s? "
+    rf"of\s+)?{DET}(?P<terms>{TERMS})",
+    re.IGNORECASE,
+)
+
+_REVISION = (
+    r"(?:(?:the\s+)?(?:version|release|tag|branch|commit)\s+)?(?P<{0}>⟨[PQN]\d+⟩|v?\d+(?:\.\d+)+[\w.+-]*\w|v\d+"
+    r"|[0-9a-f]{{7,40}}|[\w./-]*\w)"
+)
+_SPAN = re.compile(
+    rf"\b(?:between|from)\s+{_REVISION.format('base')}\s+(?:and|to|until|till|\.\.)\s+{_REVISION.format('head')}",
+    re.IGNORECASE,
+)
+_DOTS = re.compile(r"(?P<base>[\w./+-]*?\w)\.\.\.?(?P<head>\w[\w./+-]*)")
+_SINCE = re.compile(rf"\b(?:since|after|behind)\s+{_REVISION.format('base')}", re.IGNORECASE)
+_UNTIL = re.compile(rf"\b(?:before|until|up to|in|at|by)\s+{_REVISION.format('head')}", re.IGNORECASE)
+
+_NOT_IN = re.compile(
+    r"\b(?:(?:that|which)\s+)?(?:(?:are|is)\s+)?(?:not\s+(?:yet\s+)?(?:in|on|behind|part of)|missing (?:from|in))\s+"
+    rf"{_REVISION.format('base')}",
+    re.IGNORECASE,
+)
+_OF_COMMIT = re.compile(
+    r"\b(?:(?:by|in|did|does)\s+)?commit\s+(?P<head>[0-9a-f]{7,40})\b(?:\s+(?=chang|touch|modif|edit|add|remov))?",
+    re.IGNORECASE,
+)
+_SUPERLATIVE = re.compile(
+    r"\b(?:(?P<top>most|highest number of|largest number of|greatest number of|fewest|least|lowest number of)\s+)",
+    re.IGNORECASE,
+)
+_PER = re.compile(
+    r"\b(?:per|by|(?:for|in|of|from) each|(?:grouped|broken down|split) by)\s+"
+    r"(?P<noun>authors?|contributors?|developers?|person"
+    r"|repository|repo|files?|languages?|folders?|director(?:y|ies)|days?|weeks?|months?|years?)\b",
+    re.IGNORECASE,
+)
+_SIZES = "largest|longest|biggest|smallest|shortest"
+_LARGEST = re.compile(
+    rf"\b(?:the\s+)?(?P<before>{_SIZES})\s+(?=(?:⟨G\d+⟩\s+)?(?:source\s+)?files?\b)"
+    rf"|\b(?:is|are)\s+(?:the\s+)?(?P<size>{_SIZES})\b(?=[\W·]*$)",
+    re.IGNORECASE,
+)
+_MOST_CHANGED = re.compile(
+    r"\b(?:the\s+)?most\s+(?:frequently\s+|often\s+)?(?:changed|modified|edited|touched)\s+(?=files?\b)"
+    r"|\b(?:(?:was|were|is|are|has|have|been|get|gets)\s+)*(?:changed|changes?|modified|edited|touched)\s+(?:the\s+)?most"
+    r"(?:\s+(?:often|frequently))?\b",
+    re.IGNORECASE,
+)
+_BOUND = re.compile(
+    r"\b(?:(?:with|have|has|having|made|that|who|which|wrote|authored)\s+)*(?P<how>more than|over|at least"
+    r"|fewer than|less than|under|at most|up to|exactly)\s+(?P<number>\d[\d,]*|one|two|three|ten)\s+",
+    re.IGNORECASE,
+)
+_NUMBERS = {"one": 1, "two": 2, "three": 3, "ten": 10}
+_GROUPS = {"authors", "files", "repositories", "folders", "languages"}
+_MEASURES = {"commits", "lines", "files", "occurrences", "authors", "merges"}
+
+
+def terms_of(marked: MarkedText, text: str) -> tuple[Term, ...]:
+    """Give the texts of marks, or of a bare word: quoted and dotted ones are literals, others whole words."""
+    marks = marked.of_names(text)
+    if marks:
+        return tuple(Term(mark.text, mark.kind == "N" and mark.text.replace("_", "a").isalnum()) for mark in marks)
+    return (Term(text.strip(), is_word=True),)
+
+
+def is_every(text: str) -> bool:
+    """Tell whether texts are joined by "and"."""
+    return bool(re.search(r"⟩\s*(?:,\s*)?(?:and|&)\s*⟨", text)) and not re.search(r"\bor\b", text)
+
+
+def take_group(marked: MarkedText, *, is_list: bool) -> dict[str, Any]:
+    """Take "which author has the most commits" and "authors with more than ten commits"."""
+    fields: dict[str, Any] = {}
+    if is_list and (found := marked.take(_LARGEST)) is not None:
+        small = (found["size"] or found["before"] or "").lower() in {"smallest", "shortest"}
+        marked.take(r"\b(?:source\s+)?files?\b")
+        return {"is_top": True, "is_fewest": small, "group": "files", "kind": "lines"}
+    if is_list and marked.take(_MOST_CHANGED) is not None:
+        marked.take(r"\b(?:source\s+)?files?\b")
+        return {"is_top": True, "group": "files", "kind": "commits"}
+    if (found := marked.take(_PER)) is not None:
+        word = found["noun"].lower().rstrip("s")
+        noun = NOUN.fullmatch(word)
+        return {"group": f"{word}s" if noun is None else kind_of_noun(noun)}
+    for pattern in (_SUPERLATIVE, _BOUND):
+        found = pattern.search(marked.text)
+        if found is None:
+            continue
+        noun = re.compile(rf"\s*(?:⟨[GN]\d+⟩\s*)?(?P<noun>{NOUN.pattern})", re.IGNORECASE).match(
+            marked.text, found.end() - 1
+        )
+        group = NOUN.search(marked.text[: found.start()])
+        if noun is None or group is None:
+            continue
+        measure, of = kind_of_noun(noun), kind_of_noun(group)
+        if measure not in _MEASURES or of not in _GROUPS:
+            continue
+        if pattern is _SUPERLATIVE:
+            if not is_list:
+                continue
+            fields |= {"is_top": True, "is_fewest": found["top"].lower().startswith(("few", "least", "low"))}
+        else:
+            fields["threshold"] = _threshold(found)
+        kept = marked.text[noun.start() : noun.start("noun")]
+        marked.text = (
+            marked.text[: group.start()]
+            + " · "
+            + marked.text[group.end() : found.start()]
+            + " · "
+            + kept
+            + marked.text[noun.end() :]
+        )
+        return fields | {"group": of, "kind": measure}
+    return fields
+
+
+def _threshold(found: re.Match[str]) -> Threshold:
+    number = _NUMBERS.get(found["number"].lower()) or int(found["number"].replace(",", ""))
+    how = found["how"].lower()
+    if how in {"more than", "over"}:
+        return Threshold(number + 1)
+    if how in {"fewer than", "less than", "under"}:
+        return Threshold(None, number - 1)
+    if how == "exactly":
+        return Threshold(number, number)
+    return Threshold(number) if how == "at least" else Threshold(None, number)
+
+
+def take_range(marked: MarkedText, places: Places) -> tuple[str, str]:
+    """Take a span of revisions: "between v1 and v2", "since v1"; empty texts for none."""
+
+    def revision(text: str) -> str:
+        return marked.of_name(text).text if text.startswith("⟨") else text
+
+    for pattern in (_SPAN, _DOTS, _NOT_IN, _OF_COMMIT, _SINCE, _UNTIL):
+        found = pattern.search(marked.text)
+        if found is None:
+            continue
+        names = {name: revision(text) for name, text in found.groupdict().items() if text}
+        if all(places.is_revision(name) for name in names.values()):
+            marked.text = marked.text[: found.start()] + " · " + marked.text[found.end() :]
+            if pattern is _OF_COMMIT:
+                return f"{names['head']}~1", names["head"]
+            return names.get("base", ""), names.get("head", "")
+    return "", ""
+
+
+def take_authors(marked: MarkedText) -> tuple[str, ...]:
+    """Take the people whose commits are meant."""
+    found: list[str] = []
+    for pattern in (_BY, _DID, _POSSESSIVE, _FROM):
+        match = pattern.search(marked.text)
+        if match is None:
+            continue
+        person = match["person"]
+        found.append(marked.of_name(person).text if person.startswith("⟨") else person)
+        end = match.start("verb") if pattern is _DID else match.end()
+        kept = "commits " if pattern is _FROM else f"{match['adverb'] or ''} " if pattern is _DID else ""
+        marked.text = f"{marked.text[: match.start()]} · {kept}{marked.text[end:]}"
+    return tuple(dict.fromkeys(found))
+
+
+def take_messages(marked: MarkedText) -> tuple[Term, ...]:
+    """Take texts that messages of commits hold."""
+    found = marked.take(_MESSAGE)
+    return () if found is None else terms_of(marked, found["terms"])
+
+
+def take_changed_text(marked: MarkedText) -> tuple[tuple[Term, ...], str]:
+    """Take texts that a commit adds or removes, and which of both."""
+    found = marked.take(_CHANGED_TEXT)
+    if found is None:
+        return (), ""
+    verb = found["verb"].lower()
+    side = "added" if verb.startswith(("add", "intro")) else "removed" if verb.startswith(("remov", "delet")) else ""
+    return terms_of(marked, found["terms"]), side
+
+
+def take_paths(marked: MarkedText, places: Places, *, of_history: bool) -> dict[str, Any]:
+    """Take which files count: paths and folders, tests, languages; and which don't.
+
+    A path that no commit searched has counts where history is asked; otherwise it is left in the text.
+    """
+    fields: dict[str, Any] = {}
+    _take_without(marked, places, fields)
+    paths: list[PathScope] = []
+    position = 0
+    while (found := _IN_PATH.search(marked.text, position)) is not None:
+        scopes = [places.find(mark.text) or _absent(mark.text) for mark in marked.of_names(found["path"])]
+        if all(scope.exists or (of_history and is_path(scope.written, strict=True)) for scope in scopes):
+            paths += scopes
+            marked.text = marked.text[: found.start()] + " · " + marked.text[found.end() :]
+        else:
+            position = found.end()
+    for pattern in (_IN_FOLDER, _IN_WORD):
+        position = 0
+        while (found := pattern.search(marked.text, position)) is not None:
+            written = next(group for group in found.groups() if group)
+            word = marked.of_name(written).text if written.startswith("⟨") else written
+            scope = places.find(f"{word}/") if places.is_folder(word) else places.find(word) if "." in word else None
+            if scope is None:
+                position = found.end()
+                continue
+            paths.append(scope)
+            marked.text = marked.text[: found.start()] + " · " + marked.text[found.end() :]
+    if paths:
+        fields["paths"] = tuple(dict.fromkeys(paths))
+    if "tests" not in fields and marked.take(_TESTS) is not None:
+        fields["tests"] = True
+    languages: list[str] = []
+    while (found := marked.take(_LANGUAGES)) is not None:
+        languages += [mark.text for mark in marked.of_names(found["marks"])]
+    if languages:
+        fields["languages"] = tuple(dict.fromkeys(languages))
+    return fields
+
+
+def _take_without(marked: MarkedText, places: Places, fields: dict[str, Any]) -> None:
+    without: list[PathScope] = []
+    position = 0
+    while (found := _WITHOUT.search(marked.text, position)) is not None:
+        scope: PathScope | None = None
+        if found["path"]:
+            scope = places.find(marked.of_name(found["path"]).text)
+        elif found["word"] and places.is_folder(found["word"]):
+            scope = places.find(f"{found['word']}/")
+        if found["tests"] or found["non"]:
+            fields["tests"] = False
+        elif scope is not None:
+            without.append(scope)
+        else:
+            position = found.end()
+            continue
+        marked.text = marked.text[: found.start()] + " · " + marked.text[found.end() :]
+    if without:
+        fields["without"] = tuple(without)
+
+
+def _absent(text: str) -> PathScope:
+    """Files that only history may have."""
+    return PathScope(
+        text,
+        f"^{escape_regexp(text)}{'' if text.endswith('/') else '(/|$)'}",
+        text,
+        not text.endswith("/"),
+        exists=False,
+    )

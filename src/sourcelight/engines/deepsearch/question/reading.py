@@ -1,0 +1,497 @@
+"""From a question in words to a request for facts; what nothing was made of is named in it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from sourcelight.engines.deepsearch.question.events import WHEN, WHO, read_event
+from sourcelight.engines.deepsearch.question.grammar import (
+    ADDED_LINES,
+    ADJECTIVE,
+    BOTS,
+    CHANGE,
+    CODE_LINES,
+    DEFINE,
+    DEFINES,
+    DEPENDENTS,
+    ENDS,
+    FOLLOWED,
+    GLUE,
+    HAVING,
+    HEAD,
+    IMPORT,
+    INCLUDE,
+    INHERIT,
+    IS_DEFINED,
+    LIST,
+    MADE,
+    MANY,
+    MEMBER,
+    NAMED,
+    NEGATION,
+    PACKAGE_WORDS,
+    PART,
+    POLITE,
+    SAME,
+    SKIPPED,
+    STARTS,
+    TODO,
+    TOGETHER,
+    TOTAL,
+    VERBS,
+    WHAT_DEPENDS,
+    WHAT_DOES,
+    WHOSE,
+)
+from sourcelight.engines.deepsearch.question.marks import Mark, MarkedText
+from sourcelight.engines.deepsearch.question.periods import take_period
+from sourcelight.engines.deepsearch.question.phrases import (
+    CALL,
+    DET,
+    TERMS,
+    VERBS_OF_CONTENT,
+    is_every,
+    take_authors,
+    take_changed_text,
+    take_group,
+    take_messages,
+    take_paths,
+    take_range,
+    terms_of,
+)
+from sourcelight.engines.deepsearch.question.request import FactRequest, Places, Term
+from sourcelight.engines.deepsearch.question.vocabulary import (
+    NOUN,
+    SYMBOLS,
+    is_path,
+    kind_of_noun,
+    mark_languages,
+    mark_names,
+    mark_paths,
+)
+
+MAX_CHARACTERS = 1_000
+"""Longer questions hold listings or messages of errors, and ask for no number."""
+
+
+def read_request(text: str, places: Places, now: datetime) -> FactRequest | None:
+    """Read a question, of which names of repositories were taken; None when it asks for no such facts."""
+    if len(text) > MAX_CHARACTERS:
+        return None
+    marked = MarkedText.of(POLITE.sub("", text))
+    mark_paths(marked)
+    _unmark_absent(marked, places)
+    period = take_period(marked, now)
+    base, head = take_range(marked, places)
+    mark_names(marked)
+    mark_languages(marked)
+    shared: dict[str, Any] = {"period": period, "base": base, "head": head}
+    fields = _dependencies(marked)
+    if fields is None:
+        fields = read_event(marked, places)
+    if fields is None:
+        fields = _Counted(marked, places).read()
+    if fields is None:
+        return None
+    return _with_rest(marked, {**shared, **fields}, places)
+
+
+def _unmark_absent(marked: MarkedText, places: Places) -> None:
+    """Read as a text what has a slash and no file's ending, and is no path of what is searched: HTTP/2."""
+    for number, mark in enumerate(marked.marks):
+        if mark.kind != "P" or is_path(mark.text, strict=True) or places.find(mark.text) is not None:
+            continue
+        marked.marks[number] = replace(mark, kind="N")
+        marked.text = marked.text.replace(f"⟨P{number}⟩", f"⟨N{number}⟩")
+
+
+def asks_for_facts(text: str) -> bool:
+    """Tell whether a question has the form of one for a number, a list, a person or a date."""
+    if len(text) > MAX_CHARACTERS:
+        return False
+    text = POLITE.sub("", text)
+    patterns = (MANY, TOTAL, LIST, WHO, WHEN, WHAT_DEPENDS, WHAT_DOES)
+    return any(pattern.search(text) is not None for pattern in patterns)
+
+
+def _with_rest(marked: MarkedText, fields: dict[str, Any], places: Places) -> FactRequest:
+    """Take which files count where nothing did so before, and name what is left."""
+    of_history = fields["kind"] in {"commits", "authors", "who", "when", "changed_lines"}
+    for name, value in take_paths(marked, places, of_history=of_history).items():
+        if isinstance(value, tuple):
+            fields[name] = tuple(dict.fromkeys((*fields.get(name, ()), *value)))
+        else:
+            fields.setdefault(name, value)
+    return FactRequest(**fields, ignored=ignored_words(marked))
+
+
+def ignored_words(marked: MarkedText) -> tuple[str, ...]:
+    """Give the words that are left and say something."""
+    rest = re.sub(
+        r"⟨[A-Z](\d+)⟩", lambda found: f" {marked.marks[int(found[1])].written.replace(' ', chr(160))} ", marked.text
+    )
+    rest = rest.replace("\u2019", "'")
+    words = [word.strip(".,;:!?()[]'\"“”\u2019") for word in re.split(r"[ \n\t·]+", rest)]
+    return tuple(
+        dict.fromkeys(
+            word.replace(chr(160), " ")
+            for word in words
+            if word and word.lower() not in GLUE and re.search(r"\w", word)
+        )
+    )
+
+
+def _dependencies(marked: MarkedText) -> dict[str, Any] | None:
+    """Questions for what depends on something, and what something depends on."""
+    if (found := WHAT_DEPENDS.search(marked.text)) is not None:
+        noun = NOUN.search(found["noun"] or "")
+        kind = kind_of_noun(noun) if noun is not None else "repositories"
+        if (found["noun"] and noun is None) or kind not in {"repositories", "files"}:
+            return None
+        marked.text = marked.text[: found.start()] + " · " + marked.text[found.end() :]
+        return {
+            "kind": kind if noun is not None else "dependents",
+            "relation": "import",
+            "terms": _modules(marked, found["terms"]),
+            "is_list": True,
+        }
+    if (found := WHAT_DOES.search(marked.text)) is not None:
+        marked.text = f" · {found['rest']} · "
+        return {"kind": "dependencies", "is_list": True}
+    return None
+
+
+def _modules(marked: MarkedText, text: str) -> tuple[Term, ...]:
+    if text.startswith("⟨"):
+        return tuple(Term(mark.text) for mark in marked.of_names(text))
+    return (Term(text.strip('<>"')),)
+
+
+class _Counted:
+    """Reads a question for a number or a list."""
+
+    def __init__(self, marked: MarkedText, places: Places) -> None:
+        self.marked = marked
+        self.places = places
+        self.fields: dict[str, Any] = {}
+        self.noun = ""
+
+    def read(self) -> dict[str, Any] | None:
+        marked = self.marked
+        marked.text = CODE_LINES.sub(" lines in ", marked.text)
+        many, listed = MANY.search(marked.text), LIST.search(marked.text)
+        many = many or TOTAL.search(marked.text)
+        trigger = many or listed
+        if trigger is None:
+            return None
+        self.fields["is_list"] = many is None
+        marked.text = TODO.sub(self._todo, marked.text)
+        pattern = LIST if many is None else MANY if MANY.search(marked.text) is not None else TOTAL
+        trigger = pattern.search(marked.text) or trigger
+        marked.text = f"{marked.text[: trigger.start()]} · {marked.text[trigger.end() :]}"
+        kind = self._kind(trigger)
+        if kind is None and trigger[0].lower() == "how much" and "⟨G" in marked.text:
+            kind = "lines"
+        if kind is None and not self.fields["is_list"] and re.search(TERMS, marked.text):
+            kind = "occurrences"
+        if kind is None and not self.fields["is_list"]:
+            return {"kind": "unknown"}
+        if kind is None or (self.fields["is_list"] and kind in {"occurrences", "other"}):
+            return None
+        if kind == "other":
+            return {**self.fields, "kind": "unsupported", "subject": self.noun}
+        self._set_kind(kind)
+        self._relate()
+        return self.fields
+
+    def _todo(self, found: re.Match[str]) -> str:
+        """A TODO is a word to look for; as a thing, in "TODO comments" or "TODOs", it is a line that has it."""
+        words = re.findall(r"TODO|FIXME|XXX|HACK", found["word"].upper())
+        name = " or ".join(self.marked.add(Mark("N", word, word)) for word in words)
+        if not (found["noun"] or found["many"]):
+            return f" {name} "
+        if re.search(
+            r"\b(?:with|contain\w*|have|has|most|mention\w*|more than|at least|than)\s+(?:the\s+|\d+\s+|most\s+)*$",
+            self.marked.text[: found.start()],
+            re.IGNORECASE,
+        ):
+            return (
+                f" {name} "
+                if not re.search(
+                    r"\b(?:most|more than|at least|than)\s+(?:\d+\s+)?$", self.marked.text[: found.start()]
+                )
+                else f" {name} lines "
+            )
+        return f" lines with {name} "
+
+    def _kind(self, trigger: re.Match[str]) -> str | None:
+        said = trigger[0].lower()
+        self.often = said.startswith(("how often", "how freq"))
+        if self.often:
+            return "occurrences"
+        if said.startswith(("how big", "how large", "how long")):
+            return "lines"
+        group = take_group(self.marked, is_list=bool(self.fields["is_list"]))
+        self.fields |= group
+        kind: str | None = group.get("kind") or self._head(trigger.start())
+        return kind
+
+    def _head(self, start: int) -> str | None:
+        """Take the noun that is counted: the last of those that follow one another."""
+        text, position, before = self.marked.text, start, start
+        kind: str | None = None
+        while True:
+            skip = SKIPPED if kind is None else SAME
+            while (skipped := skip.match(text, position)) is not None and skipped.end() > position:
+                position = skipped.end()
+            noun = HEAD.match(text, position)
+            if noun is None and kind is None and (described := ADJECTIVE.match(text, position)) is not None:
+                # "Public functions": the word before the noun stays, and is named as one that was not applied.
+                noun = HEAD.match(text, described.end())
+            if noun is None:
+                break
+            word = noun["noun"].lower()
+            if kind is not None and word in VERBS and FOLLOWED.match(text, noun.end()):
+                break
+            if kind == "lines" and kind_of_noun(noun) == "other":
+                break
+            found = kind_of_noun(noun)
+            position = noun.end()
+            if kind == "tests" and found == "files":
+                self.fields["tests"] = True
+            elif kind in SYMBOLS and found == "definition":
+                found = kind
+            elif kind is not None and (kind, found) not in TOGETHER:
+                text = text[:before] + self.noun + text[before + len(self.noun) :]
+            self.noun, kind = noun["noun"], found
+            before = noun.start("noun")
+            text = text[:before] + " " * (noun.end() - before) + text[noun.end() :]
+        self.marked.text = text
+        return kind
+
+    def _set_kind(self, kind: str) -> None:
+        fields, marked = self.fields, self.marked
+        fields["kind"] = kind
+        if kind == "merges":
+            fields |= {"kind": "commits", "merges": True}
+        elif kind in SYMBOLS:
+            fields |= {"kind": "definitions", "symbol_kinds": () if kind == "definition" else (kind,)}
+            while (
+                more := re.compile(rf"^[\s·]*(?:and|or|,)\s+(?P<noun>{NOUN.pattern})", re.IGNORECASE).match(marked.text)
+            ) is not None:
+                other = kind_of_noun(more)
+                if other not in SYMBOLS:
+                    break
+                fields["symbol_kinds"] = (*fields["symbol_kinds"], other)
+                marked.text = marked.text[more.end() :]
+        if (
+            fields["kind"] in {"commits", "authors"}
+            and marked.take(
+                r"\b(?:not counting|excluding|without|ignoring|except(?: for)?)\s+(?:the\s+)?merges?(?: "
+                r"commits?)?|\bnon-merges?\b"
+            )
+            is not None
+        ):
+            fields["merges"] = False
+
+    def _relate(self) -> None:
+        """Take what belongs to the thing that is counted."""
+        kind = self.fields["kind"]
+        if kind in {"commits", "authors", "changed_lines"}:
+            self._commits()
+        elif kind == "definitions":
+            self._definitions()
+        elif kind in {"dependencies", "dependents"}:
+            self._graph()
+        elif kind == "tests":
+            self._named() or self.marked.take(DEFINE)
+        elif kind in {"files", "repositories", "folders", "languages"}:
+            self._files()
+        elif kind in {"branches", "tags"}:
+            self.marked.take(MADE)
+        elif kind in {"lines", "occurrences"}:
+            self._lines()
+
+    def _use(self, relation: str, found: re.Match[str] | None, text: str | None = None) -> bool:
+        if found is None:
+            return False
+        written = text or found["terms"]
+        self.fields |= {"relation": relation, "terms": terms_of(self.marked, written), "every": is_every(written)}
+        return True
+
+    def _content(self) -> bool:
+        for relation, patterns in (("call", CALL), ("contain", VERBS_OF_CONTENT)):
+            for pattern in patterns:
+                found = pattern.search(self.marked.text)
+                if found is None:
+                    continue
+                groups = found.groupdict()
+                self.marked.take(pattern)
+                return self._use(relation, found, groups.get("terms") or groups.get("bare"))
+        return False
+
+    def _named(self) -> bool:
+        for relation, pattern in (
+            ("prefix", STARTS),
+            ("suffix", ENDS),
+            ("part", PART),
+            ("part", WHOSE),
+            ("name", NAMED),
+        ):
+            if (found := self.marked.take(pattern)) is not None:
+                return self._use(relation, found)
+        return False
+
+    def _import(self, pattern: re.Pattern[str]) -> bool:
+        found = self.marked.take(pattern)
+        if found is None:
+            return False
+        self.fields |= {"relation": "import", "terms": _modules(self.marked, found["terms"])}
+        return True
+
+    def _commits(self) -> None:
+        fields, marked = self.fields, self.marked
+        fields["is_by_bots"] = marked.take(BOTS) is not None
+        fields["authors"] = take_authors(marked)
+        terms, side = take_changed_text(marked)
+        if terms:
+            fields |= {"terms": terms, "side": side, "relation": "change"}
+        fields |= take_paths(marked, self.places, of_history=True)
+        if fields["kind"] == "commits":
+            fields["messages"] = take_messages(marked)
+        marked.take(CHANGE)
+        marked.take(MADE)
+
+    def _definitions(self) -> None:
+        if "class" in self.fields["symbol_kinds"] and (found := INHERIT.search(self.marked.text)) is not None:
+            sub = "sub" in self.noun.lower()
+            if found["terms"] or sub:
+                self.marked.take(INHERIT)
+                self._use("inherit", found, found["terms"] or found["of"])
+                return
+        if self._named():
+            return
+        if (
+            set(self.fields["symbol_kinds"]) & {"method", "field", "constructor"}
+            and (found := MEMBER.search(self.marked.text)) is not None
+        ):
+            self.marked.take(MEMBER)
+            self._use("member", found, found["first"] or found["second"] or found["third"])
+            return
+        call = next((found for pattern in CALL if (found := pattern.search(self.marked.text)) is not None), None)
+        if call is not None:
+            self._content()
+            return
+        self.marked.take(DEFINE)
+
+    def _graph(self) -> None:
+        if self.fields["kind"] == "dependents" and not self._import(DEPENDENTS):
+            self.fields["terms"] = ()
+        while self.marked.take(PACKAGE_WORDS) is not None:
+            pass
+
+    def _files(self) -> None:
+        fields, marked = self.fields, self.marked
+        if self._import(INCLUDE) or self._import(IMPORT):
+            return
+        if fields["kind"] == "repositories" and (found := HAVING.search(marked.text)) is not None:
+            marked.take(HAVING)
+            self._use("name", found, found["terms"])
+            fields["terms"] = tuple(Term(mark.text) for mark in marked.of_names(found["terms"]))
+            return
+        pattern = IS_DEFINED if IS_DEFINED.search(marked.text) is not None else DEFINES
+        if (found := marked.take(pattern)) is not None:
+            self._use("define", found)
+            return
+        if fields["kind"] == "files" and self._named():
+            if fields["relation"] == "name" and fields["terms"][0].text == "":
+                fields.pop("relation")
+            return
+        authors = take_authors(marked)
+        if authors:
+            fields["authors"] = authors
+            marked.take(r"\b(?:commits?|changes)\b")
+        if CHANGE.search(marked.text) is not None and not self._has_terms():
+            marked.take(CHANGE)
+            fields["relation"] = "change"
+            return
+        if fields["kind"] == "languages":
+            marked.take(r"\b(?:used|written|spoken|programmed)\b")
+        negation = NEGATION.search(marked.text)
+        before = marked.text
+        if negation is not None:
+            verb = " contain " if negation[0].lower().startswith(("without", "lack")) else " "
+            marked.text = f"{marked.text[: negation.start()]} · {verb}{marked.text[negation.end() :]}"
+        if self._content():
+            fields["is_negated"] = negation is not None
+            return
+        marked.text = before
+        marked.take(DEFINE)
+
+    def _has_terms(self) -> bool:
+        return re.search(r"⟨[NQ]\d+⟩", self.marked.text) is not None
+
+    def _lines(self) -> None:
+        fields, marked = self.fields, self.marked
+        if self.often and not self._has_terms() and CHANGE.search(marked.text) is not None:
+            marked.take(CHANGE)
+            fields["kind"] = "commits"
+            self._commits()
+            return
+        if (
+            fields["kind"] == "occurrences"
+            and not self.often
+            and re.search(r"\btimes?\b", self.noun)
+            and not self._has_terms()
+            and CHANGE.search(marked.text) is not None
+        ):
+            marked.take(CHANGE)
+            fields["kind"] = "commits"
+            self._commits()
+            return
+        if (
+            self.noun.lower().startswith(("call", "invocation"))
+            and (found := re.search(rf"\s*(?:of|to|for)\s+{DET}(?P<terms>{TERMS}|\w+)", marked.text, re.IGNORECASE))
+            is not None
+        ):
+            marked.text = f"{marked.text[: found.start()]} · {marked.text[found.end() :]}"
+            self._use("call", found)
+            return
+        if (
+            fields["kind"] == "occurrences"
+            and (
+                found := re.search(
+                    rf"\s(?:of|to|for)\s+{DET}(?P<terms>{TERMS}|(?!the\b|a\b)\w+)", marked.text, re.IGNORECASE
+                )
+            )
+            is not None
+        ):
+            marked.text = f"{marked.text[: found.start()]} · {marked.text[found.end() :]}"
+            self._use("contain", found)
+            return
+        if self._content():
+            return
+        if fields["kind"] == "lines":
+            authors = take_authors(marked)
+            changed = ADDED_LINES.search(marked.text)
+            if changed is not None or authors:
+                if changed is not None:
+                    marked.take(ADDED_LINES)
+                verb = "" if changed is None else changed["verb"].lower()
+                side = (
+                    "removed"
+                    if verb.startswith(("remov", "delet"))
+                    else "added"
+                    if verb.startswith(("add", "wr"))
+                    else ""
+                )
+                fields |= {"kind": "changed_lines", "authors": authors, "side": side}
+                return
+            found = re.search(rf"(?P<terms>{TERMS})", marked.text)
+            if found is not None:
+                marked.text = f"{marked.text[: found.start()]} · {marked.text[found.end() :]}"
+                self._use("contain", found)
+            marked.take(r"\blong\b")

@@ -1,0 +1,152 @@
+"""What a question for a number, a list, a person or a date asks for, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from sourcelight.engines.deepsearch.question.periods import Period
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A text to look for, as it is written; `is_word`: not within a longer name."""
+
+    text: str
+    is_word: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PathScope:
+    """Files that a path in a question stands for.
+
+    Attributes
+    ----------
+    written
+        As it stands in the question.
+    pattern
+        A regular expression for ``file:``.
+    glob
+        The same for calls of history: a path, a prefix that ends with a slash, or a glob.
+    is_file
+        Whether it is one file (or files of one name).
+    exists
+        Whether a commit that is searched has it.
+    repositories
+        Those whose commits have it.
+    """
+
+    written: str
+    pattern: str
+    glob: str
+    is_file: bool
+    exists: bool = True
+    repositories: tuple[str, ...] = ()
+
+
+class Places(Protocol):
+    """The paths of the commits that are searched."""
+
+    def find(self, text: str) -> PathScope | None:
+        """Give what a path, or the end of one, stands for."""
+
+    def is_folder(self, text: str) -> bool:
+        """Tell whether a folder has this path or name."""
+
+    def is_revision(self, text: str) -> bool:
+        """Tell whether a repository has this branch, tag or commit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """How much of a measure a group must have: ``least`` or ``most`` so many."""
+
+    least: int | None = None
+    most: int | None = None
+
+    def passes(self, number: int) -> bool:
+        """Tell whether a number is within the bounds."""
+        return (self.least is None or number >= self.least) and (self.most is None or number <= self.most)
+
+    @property
+    def text(self) -> str:
+        """The bounds in words."""
+        return f"at least {self.least:,}" if self.least is not None else f"at most {self.most:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class FactRequest:
+    """A question for facts.
+
+    Attributes
+    ----------
+    kind
+        What is counted: ``lines``, ``occurrences``, ``files``, ``repositories``, ``definitions``, ``tests``,
+        ``commits``, ``authors``, ``branches``, ``tags``, ``dependencies``, ``dependents``, ``folders``,
+        ``languages``, ``changed_lines``; or ``who`` and ``when``, which ask for an event; or ``unsupported``.
+    relation
+        How `terms` belong to it: ``contain``, ``call``, ``inherit``, ``name``, ``prefix``, ``suffix``, ``part``,
+        ``import``, ``member``, ``change``; empty for none.
+    event
+        For ``who`` and ``when``: ``added``, ``removed``, ``changed``, ``most``, ``owner``, ``people``, ``tag``,
+        ``commit``.
+    terms
+        Texts to look for, any of which counts, unless `every`.
+    symbol_kinds
+        Kinds of definitions.
+    languages, paths, without
+        Which files count; `without` are paths that don't.
+    tests
+        Whether only test files count (True), none of them (False), or all (None).
+    period, authors, messages, base, head, merges
+        Which commits count; `base` and `head` are revisions: behind `head` and not behind `base`.
+    group
+        What a superlative or a threshold is about, such as ``authors`` with the most of `kind`.
+    is_list, is_top, is_fewest, threshold
+        Whether the things are asked for and not their number alone; whether the group with the most (or fewest) is.
+    is_negated, is_by_bots
+        Whether what does not hold the texts counts; whether only commits of bots do.
+    subject
+        Of an unsupported kind: its name.
+    ignored
+        Words of the question that nothing was made of.
+    """
+
+    kind: str
+    relation: str = ""
+    event: str = ""
+    terms: tuple[Term, ...] = ()
+    every: bool = False
+    symbol_kinds: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    paths: tuple[PathScope, ...] = ()
+    without: tuple[PathScope, ...] = ()
+    tests: bool | None = None
+    period: Period = field(default_factory=Period)
+    authors: tuple[str, ...] = ()
+    messages: tuple[Term, ...] = ()
+    base: str = ""
+    head: str = ""
+    merges: bool | None = None
+    side: str = ""
+    group: str = ""
+    is_list: bool = False
+    is_top: bool = False
+    is_fewest: bool = False
+    is_last: bool = False
+    is_negated: bool = False
+    is_by_bots: bool = False
+    threshold: Threshold | None = None
+    subject: str = ""
+    ignored: tuple[str, ...] = ()
+
+    @property
+    def is_of_history(self) -> bool:
+        """Whether something is said of commits."""
+        return bool(self.authors or self.messages or self.base or self.head or self.period.text)
+
+
+def any_path(paths: Sequence[PathScope]) -> str:
+    """Write a regular expression for any of some paths."""
+    return "|".join(path.pattern for path in paths)

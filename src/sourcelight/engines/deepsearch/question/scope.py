@@ -1,0 +1,252 @@
+"""Names of repositories, owners and revisions in a question, read as its scope."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sourcelight.core.query import quote_value
+from sourcelight.core.query.regexps import escape_name, exact_name
+from sourcelight.engines.deepsearch.question.marks import GAP, MarkedText
+
+_REPOSITORY = r"(?:repo(?:sitory|sitories|s)?|projects?|code ?bases?)"
+_BEFORE = (
+    r"\b(?:in|of|from|for|within|inside|across|on|at|to|into|throughout|over)\s+"
+    rf"(?:(?:the|our|my|both|all of)\s+)*(?:{_REPOSITORY}\s+)?"
+)
+_AFTER = rf"(?:['\u2019]s?(?!\w))?(?:\s+(?:{_REPOSITORY}|source(?: code)?|history)\b)?"
+_KINDS = (
+    r"(?:files?|commits?|authors?|contributors?|functions?|methods?|class(?:es)?|structs?|interfaces?|tests?|todos?"
+    r"|lines?|branch(?:es)?|tags?|releases?|dependenc(?:y|ies)|history|maintainers?|folders?|director(?:y|ies))"
+)
+_OBJECT = re.compile(
+    r"\b(?:depend(?:s|ed|ing)?\s+(?:up)?on|import(?:s|ed|ing)?(?:\s+from)?|us(?:e|es|ed|ing)|require[sd]?|requiring"
+    r"|dependents?\s+(?:of|on)|(?:users|importers|consumers|callers)\s+of|contain(?:s|ed|ing)?|mention(?:s|ed|ing)?"
+    r"|call(?:s|ed|ing)?|named|includ(?:e|es|ed|ing)|words?|text|string|calls?\s+(?:of|to)|uses?\s+of|references?\s+to"
+    r"|occurrences?\s+of|mentions?\s+of)\s+(?:the\s+|package\s+|module\s+|library\s+)*$",
+    re.IGNORECASE,
+)
+_CREATE = {"wrote", "created", "started", "maintain", "maintains", "develop", "develops"}
+_VERSION = r"v?\d+(?:\.\d+)+[\w.+-]*(?<![.?!])"
+_NAMED_REVISION = re.compile(
+    r"\b(?:at|in|as of|of|on|from|for)\s+(?:the\s+)?(?:version|release|tag|branch|commit|revision|rev)\s+"
+    r"(?P<revision>[\w./-]*[\w]|⟨Q\d+⟩)",
+    re.IGNORECASE,
+)
+_BRANCH = re.compile(r"\b(?:on|in|at|of)\s+(?:the\s+)?(?P<revision>[\w./-]*\w|⟨Q\d+⟩)\s+branch\b", re.IGNORECASE)
+_AT = re.compile(
+    rf"\b(?:(?:at|as of)\s+(?P<any>{_VERSION}|[0-9a-f]{{7,40}}\b|HEAD(?:[~^]\d*)*)"
+    rf"|in\s+(?P<version>v\d+(?:\.\d+)+[\w.+-]*(?<![.?!]))"
+    r"|on\s+(?P<main>main|master|trunk|develop)\b)"
+)
+_CHANGED = re.compile(r"\b(?:chang|touch|modif|edit|add|remov|delet)\w*", re.IGNORECASE)
+_RANGED = re.compile(
+    rf"\b(?:between|since|from|after|before|until|up to)\s+(?:the\s+)?(?:version\s+|release\s+|tag\s+)?(?:{_VERSION})",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A part of a question that became scope: what was written, and what it stands for."""
+
+    kind: str
+    written: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionScope:
+    """What a question says of where to look.
+
+    Attributes
+    ----------
+    filters
+        A query that chooses repositories and revisions; empty for none.
+    taken
+        What was read as such.
+    rest
+        The question without it.
+    notes
+        What could not be taken, a sentence each.
+    """
+
+    filters: str = ""
+    taken: tuple[Taken, ...] = ()
+    rest: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryNames:
+    """Names that a question may use.
+
+    Parameters
+    ----------
+    names
+        Full names of repositories.
+    usual
+        Those that are searched unless others are named: no forks and no archived ones.
+    """
+
+    names: Sequence[str]
+    usual: frozenset[str]
+
+    def called(self, text: str) -> tuple[str, ...]:
+        """Give the repositories of a name, or of the end of one; of several, those that are usually searched."""
+        wanted = text.casefold()
+        names = [name for name in self.names if name.casefold() == wanted]
+        names = names or [name for name in self.names if name.casefold().endswith("/" + wanted)]
+        return tuple([name for name in names if name in self.usual] or names)
+
+    def owned(self, text: str) -> tuple[str, ...]:
+        """Give the repositories of an owner, which is all of a name before its last part, or the end of that."""
+        wanted = text.casefold().strip("/")
+        owners = ((name, name.casefold().rpartition("/")[0]) for name in self.names)
+        names = [name for name, owner in owners if owner == wanted or owner.endswith("/" + wanted)]
+        return tuple([name for name in names if name in self.usual] or names)
+
+    def spellings(self) -> list[str]:
+        """Give all ways to name a repository or an owner, the longest first."""
+        found: set[str] = set()
+        for name in self.names:
+            parts = name.split("/")
+            found.update("/".join(parts[start:]) for start in range(len(parts)))
+            found.update("/".join(parts[start:-1]) for start in range(len(parts) - 1))
+        return sorted(found, key=lambda text: (-len(text), text))
+
+
+def read_scope(text: str, names: RepositoryNames, *, by_word: bool) -> QuestionScope:
+    """Read the scope of a question.
+
+    Parameters
+    ----------
+    text
+        The question, without filters.
+    names
+        Repositories that may be named.
+    by_word
+        Whether the last part of a name counts as a name where its place in the sentence says so. Otherwise only
+        names with an owner do, and those that are called repositories: in prose, `requests` may be any requests.
+    """
+    marked = MarkedText.of(text)
+    taken = _repositories(marked, names, by_word=by_word)
+    revision = _revision(marked) if by_word or taken else None
+    repositories = sorted({name for part in taken for name in part.values})
+    filters = []
+    if repositories:
+        filters.append(repository_filter(repositories))
+    if revision is not None:
+        filters += [*([] if repositories else ["repo:."]), f"rev:{quote_value(revision.values[0])}"]
+        taken.append(revision)
+    return QuestionScope(" ".join(filters), tuple(taken), " ".join(marked.written().split()))
+
+
+def repository_filter(names: Sequence[str]) -> str:
+    """Write a filter of exactly these repositories."""
+    if len(names) == 1:
+        return f"repo:{quote_value(exact_name(names[0]))}"
+    anyone = "|".join(escape_name(name) for name in names)
+    # A fork counts when it is named exactly, which an expression for several names can't show.
+    return f"repo:{quote_value(f'^(?:{anyone})$')} fork:yes archived:yes"
+
+
+def _repositories(marked: MarkedText, names: RepositoryNames, *, by_word: bool) -> list[Taken]:
+    taken: list[Taken] = []
+    spellings = names.spellings()
+    folded = marked.text.casefold()
+    present = [text for text in spellings if text.casefold() in folded]
+    present = [text for text in present if re.search(_word(text), marked.text, re.IGNORECASE)]
+    quoted = [mark for mark in marked.marks if names.called(mark.text)]
+    count = -1
+    while count < len(taken):  # taking a name makes room for the next one of a list
+        count = len(taken)
+        for pattern, spelling in _patterns(present, by_word=by_word):
+            found = _first(pattern, marked.text)
+            part = found and _taken(found["name"], spelling, names, owner="(?P<owner>" in pattern)
+            if found is not None and part is not None:
+                taken.append(part)
+                _cut(marked, found, present)
+    for mark in quoted:
+        name = re.escape(f"⟨Q{marked.marks.index(mark)}⟩")
+        if (found := _first(rf"{_BEFORE}(?P<name>{name}){_AFTER}", marked.text)) is not None:
+            taken.append(Taken("repository", mark.text, names.called(mark.text)))
+            _cut(marked, found, present)
+    return taken
+
+
+def _cut(marked: MarkedText, found: re.Match[str], names: Sequence[str]) -> None:
+    """Take a name out. Another name that follows after "and" is meant in the same way, and gets the same word."""
+    rest = marked.text[found.end() :]
+    following = "|".join(_word(name) for name in names)
+    listed = re.match(rf"\s*(?:,\s*(?:and\s+|or\s+)?|and\s+|or\s+)(?={following})", rest, re.IGNORECASE)
+    verb = re.match(r"\w+\s+", found[0])
+    kept = verb[0] if verb is not None and verb[0].strip().lower() in _CREATE else ""
+    # What follows may be a folder of it: "in the hub docs", "the hub's docs".
+    within = re.match(r"(?:in|of|from|within|inside|across)\b", found[0], re.IGNORECASE) is not None
+    own = within or found[0].endswith(("'s", "\u2019s", "s'")) or listed is not None
+    rest = rest if listed is None else rest[listed.end() :]
+    marked.text = f"{marked.text[: found.start()]}{kept}{GAP}{' in ' if own else ''}{rest}"
+
+
+def _word(text: str) -> str:
+    return rf"(?<![\w./@-]){re.escape(text)}(?![\w@-]|/\w|\.\w)"
+
+
+def _patterns(spellings: Iterable[str], *, by_word: bool) -> Iterable[tuple[str, str]]:
+    for spelling in spellings:
+        name = f"(?P<name>{_word(spelling)})"
+        if "/" in spelling:
+            yield rf"(?:{_BEFORE})?{name}/?{_AFTER}", spelling
+            continue
+        yield rf"(?:{_BEFORE})?\b(?:the\s+)?{_REPOSITORY}\s+(?:called\s+|named\s+)?{name}", spelling
+        yield rf"(?:{_BEFORE})?(?:\bthe\s+)?{name}\s+{_REPOSITORY}\b", spelling
+        yield rf"{_BEFORE}(?:owner|org(?:ani[sz]ation)?|group|team)\s+(?P<owner>)?{name}", spelling
+        if not by_word:
+            continue
+        yield rf"{_BEFORE}{name}{_AFTER}", spelling
+        yield rf"{name}['\u2019]s\b", spelling
+        yield rf"(?:(?<=does\s)|(?<=did\s)|(?<=do\s)|(?<=has\s)|(?<=have\s)){name}", spelling
+        yield rf"\b(?:wrote|created|started|maintains?|develops?)\s+(?:the\s+)?{name}(?=\W*$)", spelling
+        yield rf"(?<=is\s){name}(?=\s+written)", spelling
+        yield (
+            rf"{name}(?=\s+(?:has|have|had|contains?|defines?|declares?|uses?|imports?|depends?|gets?|got)\b)",
+            spelling,
+        )
+        yield rf"{name}(?=\s+{_KINDS}\b)", spelling
+
+
+def _first(pattern: str, text: str) -> re.Match[str] | None:
+    """Find the first match whose name is not what a verb such as "use" or "depend on" is about."""
+    for found in re.finditer(pattern, text, re.IGNORECASE):
+        if not _OBJECT.search(text[: found.start("name")]):
+            return found
+    return None
+
+
+def _taken(written: str, spelling: str, names: RepositoryNames, *, owner: bool) -> Taken | None:
+    repositories = () if owner else names.called(spelling)
+    if repositories:
+        return Taken("repository", written, repositories)
+    owned = names.owned(spelling)
+    return Taken("owner", written, owned) if owned else None
+
+
+def _revision(marked: MarkedText) -> Taken | None:
+    """Take the one revision at which files are asked for; a span between two of them is of history."""
+    if _RANGED.search(marked.text):
+        return None
+    for pattern in (_NAMED_REVISION, _BRANCH, _AT):
+        found = pattern.search(marked.text)
+        if found is None:
+            continue
+        if "commit " in found[0].lower() and _CHANGED.search(marked.text) is not None:
+            continue
+        written = next(group for group in found.groups() if group)
+        value = marked.of_name(written).text if written.startswith("⟨") else written
+        if pattern is _BRANCH and value.lower() in {"the", "a", "each", "every", "this", "that", "which", "default"}:
+            continue
+        marked.text = marked.text[: found.start()] + GAP + marked.text[found.end() :]
+        return Taken("revision", value, (value,))
+    return None

@@ -1,0 +1,180 @@
+"""Words of questions for facts: nouns of what is counted, names of languages, names of code."""
+
+from __future__ import annotations
+
+import re
+
+from sourcelight.core.query.languages import find_language
+from sourcelight.engines.deepsearch.question.marks import MarkedText
+
+NOUNS = {
+    r"lines?": "lines",
+    r"times?|places?|occurrences?|mentions?|matches|appearances?|instances?|hits?": "occurrences",
+    r"call sites?|usages?|uses|references?|calls?|callers?|invocations?": "occurrences",
+    r"(?:source|header) files?|files?|scripts?|documents?|pages?|headers?|notebooks?": "files",
+    r"repositor(?:y|ies)|repos?|projects?|code ?bases?": "repositories",
+    r"functions?|funcs?": "function",
+    r"methods?": "method",
+    r"class(?:es)?|subclass(?:es)?": "class",
+    r"structs?|structures?": "struct",
+    r"interfaces?": "interface",
+    r"enums?|enumerations?": "enum",
+    r"constants?": "constant",
+    r"variables?|globals?": "variable",
+    r"constructors?": "constructor",
+    r"fields?": "field",
+    r"definitions?|symbols?": "definition",
+    r"test cases?|test functions?|test methods?|unit tests?|tests?": "tests",
+    r"commits?|changesets?": "commits",
+    r"merge commits?|merges": "merges",
+    r"authors?|contributors?|people|persons?|developers?|engineers?|committers?|programmers?": "authors",
+    r"branch(?:es)?": "branches",
+    r"tags?|releases?": "tags",
+    r"dependenc(?:y|ies)|third[- ]party (?:packages?|modules?|libraries)|external (?:packages?|modules?"
+    r"|libraries)": "dependencies",
+    r"dependents?|importers?": "dependents",
+    r"folders?|director(?:y|ies)|sub(?:folders?|director(?:y|ies))": "folders",
+    r"(?:programming )?languages?": "languages",
+    r"issues?|pull requests?|prs?|bugs?|stars?|forks?|watchers?|downloads?|users?|vulnerabilit(?:y|ies)"
+    r"|cves?|reviews?|reviewers?|comments?|errors?|warnings?|statements?|branches of code|words?|characters?"
+    r"|bytes?|packages?|modules?|types?|macros?|traits?|imports?": "other",
+}
+"""What each noun counts; ``other`` is what has an answer in words only."""
+
+NOUN = re.compile("|".join(rf"(?P<k{number}>\b(?:{words})\b)" for number, words in enumerate(NOUNS)), re.IGNORECASE)
+SYMBOLS = {
+    "function",
+    "method",
+    "class",
+    "struct",
+    "interface",
+    "enum",
+    "constant",
+    "variable",
+    "constructor",
+    "field",
+    "definition",
+}
+
+_COMMON_TEXT = """
+python go golang rust java javascript typescript ruby php kotlin swift scala shell bash html css sql yaml json
+toml markdown xml cpp c++ c# csharp perl lua haskell elixir erlang tcl protobuf dart groovy julia clojure scss tsx
+jsx js ts py dockerfile makefile restructuredtext rst cmake powershell zig nim ocaml f# vue svelte
+"""
+_COMMON = frozenset(_COMMON_TEXT.split())
+_LANGUAGE_WORD = r"[A-Za-z][\w]*(?:\+\+|#)?(?:\s(?:Script|Notebook))?"
+_LANGUAGE = (
+    re.compile(
+        rf"(?<![\w./⟨-])(?P<name>{_LANGUAGE_WORD})(?=\s+(?:source\s+|code\s+|test\s+|header\s+)?(?:files?"
+        rf"|code|source|scripts?|functions?|funcs?"
+        r"|methods?|class(?:es)?|structs?|interfaces?|enums?|tests?|lines?|modules?|repositor(?:y|ies)"
+        r"|repos?|projects?|packages?|definitions?|constants?)\b)"
+    ),
+    re.compile(
+        rf"\b(?:written in|code in|implemented in|in|of|with|as|and|or|use|uses|using|how "
+        rf"much)\s+(?P<name>{_LANGUAGE_WORD})(?![\w./-])"
+    ),
+    re.compile(rf"(?<![\w./⟨-])(?P<name>{_LANGUAGE_WORD})(?=\s*(?:,|and|or)\s+⟨G)"),
+)
+
+_EXTENSIONS_TEXT = """
+py pyi pyx go rs c h cc cpp cxx hpp hh m mm java kt kts scala js jsx mjs cjs ts tsx rb php cs swift lua pl pm sh
+bash zsh ps1 sql html htm css scss less vue md rst txt adoc json yaml yml toml ini cfg conf xml proto gradle cmake
+mk tcl ex exs erl hs ml jl dart groovy ipynb lock log csv tsv mod sum in am ac bin png svg gradle bat def
+"""
+_EXTENSIONS = frozenset(_EXTENSIONS_TEXT.split())
+_FILE_NAMES_TEXT = """
+Makefile Dockerfile CODEOWNERS LICENSE README CHANGELOG CONTRIBUTING NOTICE AUTHORS Gemfile Rakefile Procfile
+.mailmap .gitignore .gitattributes .editorconfig .clang-format Jenkinsfile Vagrantfile COPYING NEWS
+"""
+_FILE_NAMES = frozenset(_FILE_NAMES_TEXT.split())
+_PATH = re.compile(r"(?<![\w⟨@/.-])(?:\.{0,2}/)?[\w.+@-]*[\w+/-][\w.+@/-]*")
+_ENDING = re.compile(r"(?<![\w/*.`])(?:\*\.|\.(?=\w+\s+(?:files?|scripts?|documents?|extensions?)\b))(\w{1,10})\b")
+_EMAIL = re.compile(r"[\w.+\[\]-]+@[\w.-]+\.\w+")
+_NAME = re.compile(
+    r"(?<![\w⟨./@-])(?:(?:[A-Za-z_$][\w$]*(?:(?:\.|::|->|#)[A-Za-z_$~]\w*)+|[A-Za-z]*_\w*|\w+_\w*|@?[a-z]+[A-Z]\w*"
+    r"|[A-Z][a-z0-9]+[A-Z]\w*|[A-Z]{2,}[a-z]\w*|[A-Z][A-Z0-9]{2,})(?:\(\))?|[A-Za-z]\w*\(\))(?![\w/-])"
+)
+MARKERS = frozenset({"TODO", "FIXME", "XXX", "HACK"})
+_PLAIN_CAPITALS = frozenset(
+    {
+        "API",
+        "HTTP",
+        "HTTPS",
+        "URL",
+        "JSON",
+        "XML",
+        "SQL",
+        "HTML",
+        "CSS",
+        "AND",
+        "NOT",
+        "ALL",
+        "TOML",
+        "YAML",
+        "PHP",
+        "LOC",
+        "CSV",
+        "HEAD",
+        "UTC",
+        "CVE",
+        "PRS",
+        "OR",
+    }
+)
+
+
+def kind_of_noun(found: re.Match[str]) -> str:
+    """Give what a match of `NOUN` counts."""
+    number = next(int(name[1:]) for name, text in found.groupdict().items() if text and name[1:].isdigit())
+    return list(NOUNS.values())[number]
+
+
+def is_path(text: str, *, strict: bool = False) -> bool:
+    """Tell whether a word has the form of a path or of a file's name; `strict`: HTTP/2 has not."""
+    base = text.rpartition("/")[2]
+    if base in _FILE_NAMES:
+        return True
+    stem, dot, ending = base.rpartition(".")
+    return text.endswith("/") or ("/" in text and not strict) or bool(dot and stem and ending.lower() in _EXTENSIONS)
+
+
+def mark_paths(marked: MarkedText) -> None:
+    """Mark paths, names of files, folders that end with a slash, and endings such as ``*.go``."""
+    marked.mark(_ENDING, "P", lambda found: f"*.{found[1]}")
+
+    def path(found: re.Match[str]) -> str | None:
+        text = found[0].rstrip(".")
+        if "://" in text or text in {"and/or", "read/write", "his/her"} or not is_path(text):
+            return None
+        return text.removeprefix("./") if _EMAIL.fullmatch(text) is None else None
+
+    marked.mark(_PATH, "P", path)
+
+
+def mark_names(marked: MarkedText) -> None:
+    """Mark what can only be names of code: parts joined by signs, capitals within, all capitals."""
+
+    def name(found: re.Match[str]) -> str | None:
+        text = found[0]
+        if text in _PLAIN_CAPITALS or text.rstrip("s") in MARKERS or _EMAIL.match(marked.text, found.start()):
+            return None
+        if find_language(text) is not None and text.lower() in _COMMON:
+            return None
+        return text.removesuffix("()")
+
+    marked.mark(_NAME, "N", name)
+
+
+def mark_languages(marked: MarkedText) -> None:
+    """Mark names of languages where their place in the sentence says that they are."""
+
+    def language(found: re.Match[str]) -> str | None:
+        text = found["name"]
+        known = find_language(text)
+        if known is None or not (text.lower() in _COMMON or (text == known and text != "Text")):
+            return None
+        return known
+
+    for pattern in (*_LANGUAGE, *_LANGUAGE):  # twice, since a mark makes room for its neighbour
+        marked.mark(pattern, "G", language, "name")
