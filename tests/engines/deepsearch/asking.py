@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sourcelight.backends.embed import open_engine
-from sourcelight.core.batches import Cancellation
-from sourcelight.engines.deepsearch.citations.pins import pin
 from sourcelight.engines.deepsearch.conversations import Desk
-from sourcelight.engines.deepsearch.researchers import Draft, ExtractiveResearcher, Happening, Inquiry, Previous
+from sourcelight.engines.deepsearch.researchers import Draft, ExtractiveResearcher, Happening, Previous
 from sourcelight.engines.deepsearch.researchers.finish import Finished, finish
+from sourcelight.engines.deepsearch.researchers.scoping import open_inquiry
 from sourcelight.engines.engine import Engine
 from sourcelight.engines.engine.natural import split_filters
 from sourcelight.engines.tools import CallContext
@@ -121,9 +120,8 @@ def research(
     """Ask the extractive researcher."""
     filters, words = split_filters(question)
     context = CallContext(engine, viewer or Viewer.owner())
-    pins = pin(engine, filters, context.viewer, Cancellation())
     happenings: list[Happening] = []
-    inquiry = Inquiry(words, filters, pins, context, previous)
+    inquiry = open_inquiry(words, filters, context, previous)
     draft = ExtractiveResearcher().research(inquiry, None, happenings.append)
     return Researched(draft, finish(draft, inquiry, happenings.append), happenings)
 

@@ -12,7 +12,7 @@ import pytest
 from engines.deepsearch.asking import OPEN, SECRET, research
 from sourcelight.backends.embed import open_engine
 from sourcelight.engines.deepsearch.evidence import FileEvidence
-from sourcelight.engines.deepsearch.question import counted_query, intents_of, leans, with_follow_up
+from sourcelight.engines.deepsearch.question import intents_of, leans, with_follow_up
 from sourcelight.engines.deepsearch.researchers import Budget, Previous
 from sourcelight.engines.engine import Engine
 from sourcelight.engines.search.ranking.question import analyse
@@ -120,14 +120,16 @@ def test_counted_questions_are_exact(engine: Engine, fleet: Fleet, question: str
     assert "count:all" in found.text
     assert found.finished.stats["count"] == total
     assert found.finished.rejected == ()
-    if found.draft.tables[-1].title.startswith("All"):
-        assert len(found.draft.tables[-1].rows) == total
+    listed_tables = [table for table in found.draft.tables if table.title in {"Lines", "Definitions"}]
+    assert all(len(table.rows) == table.total == total for table in listed_tables)
 
 
 def test_counted_questions_name_what_they_ignore(engine: Engine) -> None:
     """A word that the query makes nothing of is said, and never silently dropped."""
     found = research(engine, "how many calls of round_price are there in tests of the frontend?")
-    assert "makes nothing of these words of the question: `tests`, `frontend`" in found.text
+    assert "Not applied: `frontend`." in found.text
+    assert "complete" not in found.text
+    assert not found.finished.stats["complete"]
 
 
 HEIRS = {
@@ -144,8 +146,8 @@ def test_heirs_are_counted_and_not_what_bears_the_name(tmp_path: Path) -> None:
     engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
     for question in ("How many classes inherit from `Node`?", "List all subclasses of Node"):
         found = research(engine, question)
-        assert found.text.startswith("**4** lines")
-        assert "makes nothing of" not in found.text
+        assert found.text.startswith("**4** classes")
+        assert "Not applied" not in found.text
 
 
 def test_history_answers_what_was_asked_of_a_name(tmp_path: Path) -> None:
@@ -184,15 +186,17 @@ def test_a_verb_of_the_question_leads_nowhere(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "question", ["How does the cart work?", "how many functions handle refunds?", "every time it starts, what happens?"]
 )
-def test_other_questions_are_not_counted(question: str) -> None:
-    """What can't be written as a query is no counted question."""
-    assert counted_query(question) is None
+def test_other_questions_are_not_counted(engine: Engine, question: str) -> None:
+    """What nothing counts gets no number; where a number was asked for, the first line says so."""
+    found = research(engine, question)
+    assert "count" not in found.finished.stats
+    assert found.text.startswith("This can't be counted exactly") is ("how many" in question)
 
 
 def test_counts_keep_to_what_the_viewer_sees(engine: Engine) -> None:
     """A private repository adds nothing to the number, and its name is nowhere."""
     found = research(engine, "which repositories contain `checkout_total`?", viewer=Viewer.anonymous())
-    assert found.text.startswith("**1** repository of 1 matches this query")
+    assert found.text.startswith("**1** repository contains `checkout_total`")
     assert SECRET not in found.text
 
 

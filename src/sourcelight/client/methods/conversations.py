@@ -145,7 +145,9 @@ class ConversationMethods:
             self._last_answer = DeepSearchAnswer(
                 {**nothing, **facts}, base_url=base_url, asker=self, turns=state.turns
             )  # fmt: skip
-        if kept is not None and self._last_answer.status == "complete" and (commits is not None or not backend.local):
+        changes = bool(self._last_answer.stats.get("changes"))  # the same commits may give another answer tomorrow
+        whole = self._last_answer.status == "complete" and not changes
+        if kept is not None and whole and (commits is not None or not backend.local):
             kept.store(_answered_of(facts) if commits is None else commits, self._last_answer.to_dict())
         return self._last_answer
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.engines.deepsearch.citations.pins import Pin, Pins
+from sourcelight.engines.deepsearch.question.scope import QuestionScope
 from sourcelight.engines.search import Target
 from sourcelight.repos import Catalog, Viewer
 
@@ -30,6 +31,8 @@ class Asked:
         Evidence to be checked.
     path
         A file to be read.
+    scope
+        As of an `Inquiry`.
     """
 
     question: str = ""
@@ -39,6 +42,7 @@ class Asked:
     previous: Sequence[Previous] = ()
     items: Sequence[Evidence] = ()
     path: str = ""
+    scope: QuestionScope = field(default_factory=QuestionScope)
 
     @classmethod
     def of(cls, pins: Pins, **more: Any) -> Asked:

@@ -23,7 +23,7 @@ def done(step: str, asked: Asked, context: CallContext, emit: Emit) -> Found:
 
 def _inquiry(asked: Asked, context: CallContext) -> Inquiry:
     pins = asked.pinned(context.engine.catalog, context.viewer)
-    return Inquiry(asked.question, asked.filters, pins, context, asked.previous)
+    return Inquiry(asked.question, asked.filters, pins, context, asked.previous, asked.scope)
 
 
 def _pin(asked: Asked, context: CallContext, emit: Emit) -> Any:
@@ -33,6 +33,10 @@ def _pin(asked: Asked, context: CallContext, emit: Emit) -> Any:
 
 def _research(asked: Asked, context: CallContext, emit: Emit) -> Any:
     return ExtractiveResearcher().research(_inquiry(asked, context), None, emit)
+
+
+def _facts(asked: Asked, context: CallContext, emit: Emit) -> Any:
+    return ExtractiveResearcher().facts(_inquiry(asked, context), emit)
 
 
 def _evidence(asked: Asked, context: CallContext, emit: Emit) -> Any:
@@ -53,6 +57,7 @@ def _lines(asked: Asked, context: CallContext, emit: Emit) -> Any:
 STEPS: Mapping[str, Step] = {
     "pin": _pin,
     "research": _research,
+    "facts": _facts,
     "evidence": _evidence,
     "check": _check,
     "lines": _lines,

@@ -11,11 +11,11 @@ from typing import Any
 from sourcelight.core.batches import Cancellation
 from sourcelight.core.batches.answers import CallObserver, CallProgress
 from sourcelight.core.errors import Cancelled, SourcelightError, StateFull, StateUnusable
-from sourcelight.engines.deepsearch.citations.pins import pinned
 from sourcelight.engines.deepsearch.conversations.records import Event
 from sourcelight.engines.deepsearch.conversations.store import ConversationStore
-from sourcelight.engines.deepsearch.researchers import Happening, Inquiry, Previous, Researcher
+from sourcelight.engines.deepsearch.researchers import Happening, Previous, Researcher
 from sourcelight.engines.deepsearch.researchers.finish import finish
+from sourcelight.engines.deepsearch.researchers.scoping import open_inquiry
 from sourcelight.engines.deepsearch.safety import without_text
 from sourcelight.engines.tools import CallContext
 
@@ -93,10 +93,9 @@ class Work:
         context = replace(self.context, observer=self._observe)
         self._tell("question", {"text": self.text})
         context.engine.refresh(self.cancellation)
-        pins = pinned(self.filters, context)
+        inquiry = open_inquiry(self.text, self.filters, context, self.previous)
         self.cancellation.check()
-        self.store.pin(self.question, list(pins))
-        inquiry = Inquiry(self.text, self.filters, pins, context, self.previous)
+        self.store.pin(self.question, list(inquiry.pins))
         draft = self.researcher.research(inquiry, None, self._emit)
         finished = finish(draft, inquiry, self._emit)
         self.cancellation.check()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import AsyncIterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -38,6 +38,8 @@ _DELTA_S = 0.25
 _WATCH_S = 0.05
 _LAST_S = 30.0
 _PACK = 8
+_MOST_FACTS = 8_000
+_FACTS = ("count", "unit", "complete", "not_applied", "changes")
 _SUGGESTED = re.compile(rf"\n*#+\s*{FOLLOW_UPS}\s*\n(.*)\Z", re.DOTALL | re.IGNORECASE)
 _BUDGETS = {
     "cost_limit": "dollars",
@@ -80,6 +82,7 @@ class ModelResearcher:
         began = time.monotonic()
         run = _Run(self.choice, inquiry, budget or self.budget, emit)
         try:
+            run.take_facts(self.fallback.facts(inquiry, emit))
             quotes, commits = self.fallback.evidence(inquiry, emit)
             pack = [run.ledger.add(quote) for quote in quotes[:_PACK]] + [run.ledger.add(one) for one in commits]
             text = anyio.run(run.ask, pack)
@@ -160,12 +163,34 @@ class _Run:
     ledger: Ledger = field(default_factory=Ledger)
     toolbox: Toolbox = field(init=False)
     cut_short: str = ""
+    _facts: Draft | None = None
     _model: Any = None
     _usage: Any = None
     _corrections: int = 0
 
     def __post_init__(self) -> None:
         self.toolbox = Toolbox(self.inquiry, self.ledger, self.budget, self.emit)
+
+    def take_facts(self, facts: Draft | None) -> None:
+        """Take what was counted: the model is told, and the answer shows it as it is."""
+        if facts is None:
+            return
+        names = {f"E{number}": self.ledger.add(item) for number, item in enumerate(facts.ledger.items, 1)}
+
+        def renamed(found: re.Match[str]) -> str:
+            ids = [names.get(name.strip().upper(), "") for name in found[1].split(",")]
+            return f"[{', '.join(name for name in ids if name)}]"
+
+        parts = [
+            replace(part, text=CITED.sub(renamed, part.text)) if isinstance(part, Paragraph) else part
+            for part in facts.parts[:-2]  # the last section says what was searched, as this answer's own does
+        ]
+        self._facts = replace(facts, parts=parts)
+
+    def _facts_text(self) -> str:
+        """What was counted, as text."""
+        parts = self._facts.parts if self._facts is not None else []
+        return "\n\n".join(part.text for part in parts if isinstance(part, Paragraph | Heading))[:_MOST_FACTS]
 
     async def ask(self, pack: list[str]) -> str:
         """Let the model work; when a limit is hit, ask once more for an answer with what it has."""
@@ -174,7 +199,7 @@ class _Run:
         from pydantic_ai.usage import RunUsage
 
         self._usage = RunUsage()
-        message = first_message(self.inquiry, self.ledger, pack, self.toolbox.boundary)
+        message = first_message(self.inquiry, self.ledger, pack, self.toolbox.boundary, self._facts_text())
         token = CancellationToken()
         fault: Exception | None = None
         result: Any = None
@@ -321,6 +346,10 @@ class _Run:
             followups = [inline(line.lstrip("-*0123456789. "), 200) for line in asked if line][:3]
         draft = Draft(ledger=self.ledger, followups=followups, researcher="model", model=self.choice.name)
         draft.parts.append(Paragraph(text))
+        if self._facts is not None:
+            draft.parts += [Heading("Counted by the engine"), *self._facts.parts]
+            draft.tables += self._facts.tables
+            draft.stats |= {name: self._facts.stats[name] for name in _FACTS if name in self._facts.stats}
         draft.parts.append(Heading("Searched"))
         pins = list(self.inquiry.pins)
         shown = ", ".join(f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:10])
@@ -337,6 +366,7 @@ class _Run:
         lines.append(f"- Written by {code(self.choice.name)}; the question and the code it read were sent to {place}.")
         draft.parts.append(Paragraph("\n".join(lines)))
         draft.searches.append(" ".join(self.inquiry.question.split()))
+        draft.searches += self._facts.searches if self._facts is not None else []
         draft.stats |= {**self.stats(), "confident": bool(CITED.search(text))}
         if self.cut_short:
             draft.stats["cut_short"] = self.cut_short

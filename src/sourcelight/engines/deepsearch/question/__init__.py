@@ -1,6 +1,19 @@
-"""What a question wants: its intents, and whether it asks for a count or a list of everything."""
+"""What a question wants: its scope, its intents, and the facts that it asks for."""
 
-from sourcelight.engines.deepsearch.question.exhaustive import CountedQuery, counted_query
 from sourcelight.engines.deepsearch.question.intents import Intents, intents_of, leans, with_follow_up
+from sourcelight.engines.deepsearch.question.reading import asks_for_facts, read_request
+from sourcelight.engines.deepsearch.question.request import FactRequest
+from sourcelight.engines.deepsearch.question.scope import QuestionScope, RepositoryNames, read_scope
 
-__all__ = ["CountedQuery", "Intents", "counted_query", "intents_of", "leans", "with_follow_up"]
+__all__ = [
+    "FactRequest",
+    "Intents",
+    "QuestionScope",
+    "RepositoryNames",
+    "asks_for_facts",
+    "intents_of",
+    "leans",
+    "read_request",
+    "read_scope",
+    "with_follow_up",
+]

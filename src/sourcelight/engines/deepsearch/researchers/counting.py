@@ -1,182 +1,221 @@
-"""Answers to questions for a count or a whole list: a query over everything, its exact count, and every row."""
+"""Facts as an answer: the number with what it counts, how to get it again, and what was not applied."""
 
 from __future__ import annotations
 
-from collections import Counter
-from contextlib import closing
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
-from sourcelight.core.batches import MatchBatch, conform
-from sourcelight.core.completeness import is_limiting
 from sourcelight.core.markup import code
-from sourcelight.core.query import parse, quote_value
-from sourcelight.core.query.narrowing import conjoined
-from sourcelight.core.query.regexps import exact_name
-from sourcelight.core.wire.events import Alert, Done, Progress
-from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.deepsearch.citations.pins import Pin
 from sourcelight.engines.deepsearch.evidence.choose import Texts
-from sourcelight.engines.deepsearch.question import CountedQuery, counted_query
+from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
+from sourcelight.engines.deepsearch.facts.answering import find_facts
+from sourcelight.engines.deepsearch.facts.files import left_out
+from sourcelight.engines.deepsearch.facts.model import Fact, LineOf, Rows
+from sourcelight.engines.deepsearch.question.request import FactRequest
+from sourcelight.engines.deepsearch.question.scope import QuestionScope
 from sourcelight.engines.deepsearch.researchers.markdown import inline
-from sourcelight.engines.deepsearch.researchers.protocol import (
-    Draft,
-    Emit,
-    Happening,
-    Heading,
-    Inquiry,
-    Paragraph,
-    Table,
-)
-
-MOST_ROWS = 10_000
-"""Rows that a table of an answer keeps; what is beyond is said, and the count stays exact."""
+from sourcelight.engines.deepsearch.researchers.protocol import Draft, Emit, Heading, Inquiry, Paragraph, Table
 
 SHOWN_ROWS = 25
 _CITED_ROWS = 20
-_UNITS = {"lines": "line", "files": "file", "definitions": "definition", "repositories": "repository"}
+_NAMED_REPOSITORIES = 10
 
 
-@dataclass(slots=True)
-class _Tally:
-    """What was counted."""
+def count(inquiry: Inquiry, draft: Draft, emit: Emit) -> FactRequest | None:
+    """Answer a question for facts into `draft`; None where it asks for none.
 
-    total: int = 0
-    repositories: Counter[str] = field(default_factory=Counter)
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
-def count(inquiry: Inquiry, draft: Draft, emit: Emit) -> bool:
-    """Answer a counted question into `draft`; False when its query can't be run, so that it is answered otherwise."""
-    counted = counted_query(inquiry.question)
-    if counted is None:
-        return False
-    tally = _Tally(notes=[f"{name}: {why}" for name, why in sorted(inquiry.pins.failed.items())])
-    for pin in inquiry.pins:
-        inquiry.context.cancellation.check()
-        _add(pin, counted, inquiry, tally)
-    query = f"{counted.query} count:all"
-    emit(Happening("turn", {"tool": "keyword_search", "query": query, "result": f"{tally.total:,} {counted.unit}"}))
-    _write(counted, query, tally, inquiry, draft)
-    return True
+    Where the facts it asks for can't be counted, the draft says so in a line, and has no table.
+    """
+    found = find_facts(inquiry, emit)
+    if found is None:
+        return None
+    request, fact = found
+    if fact is None:
+        draft.parts.append(Paragraph(_refusal(request)))
+        return request
+    lay_out(request, fact, inquiry, draft)
+    return request
 
 
-def _add(pin: Pin, counted: CountedQuery, inquiry: Inquiry, tally: _Tally) -> None:
-    context = inquiry.context
-    where = f"repo:{quote_value(exact_name(pin.repository))}"
-    target = inquiry.pins.of(pin.repository, pin.commit)
-    at = f" rev:{pin.commit}" if target is not None and target.revision not in {"", "WORKTREE"} else ""
-    filters = " ".join(f"{where}{at} fork:yes archived:yes {inquiry.filters} count:all".split())
-    request = SearchRequest(conjoined(parse(counted.query, "keyword"), filters), pattern_type="keyword")
-    found: list[Any] = []
-    finished = False
-    matches = 0
-    with closing(context.engine.stream(request, context.viewer, context.cancellation)) as events:  # type: ignore[type-var]
-        for event in events:
-            if isinstance(event, MatchBatch):
-                found.append(event.batch)
-            elif isinstance(event, Progress) and event.done:
-                matches = event.match_count
-                tally.notes += [
-                    " ".join(f"{pin.repository}: {item.message}".split()) for item in event.skipped if is_limiting(item)
-                ]
-            elif isinstance(event, Alert) and event.kind != "info":
-                tally.notes.append(f"{pin.repository}: {event.title}")
-            finished = finished or isinstance(event, Done)
-    context.cancellation.check()
-    if not finished:
-        tally.notes.append(f"{pin.repository}: the search did not end")
-    rows = conform(found).to_pylist() if found else []
-    _note(pin, counted, matches, rows, tally)
-
-
-def _note(pin: Pin, counted: CountedQuery, matches: int, rows: list[dict[str, Any]], tally: _Tally) -> None:
-    if counted.unit == "files":
-        rows = list({row["path"]: row for row in rows}.values())
-    own = matches if counted.unit == "lines" else len(rows)
-    tally.total += bool(rows) if counted.unit == "repositories" else own
-    if rows:
-        tally.repositories[pin.repository] = own
-    for row in rows[: max(0, MOST_ROWS - len(tally.rows))]:
-        row["commit"] = pin.commit
-        tally.rows.append(row)
-
-
-def _write(counted: CountedQuery, query: str, tally: _Tally, inquiry: Inquiry, draft: Draft) -> None:
-    unit = _UNITS[counted.unit]
-    many = "" if tally.total == 1 else "s"
-    plural = "repositories" if unit == "repository" and many else f"{unit}{many}"
-    spread = len(tally.repositories)
-    where = (
-        f" in {spread:,} of {len(inquiry.pins):,} repositories"
-        if counted.unit != "repositories"
-        else (f" of {len(inquiry.pins):,}")
-    )
-    verb = "match" if many else "matches"
-    draft.parts.append(
-        Paragraph(f"**{tally.total:,}** {plural}{where} {verb} this query, all of them counted: {code(query)}")
-    )
-    if counted.calls and tally.total:
-        draft.parts.append(Paragraph("Lines that define the name match this query as calls of it do."))
-    if counted.ignored:
-        words = ", ".join(code(word) for word in counted.ignored)
-        draft.parts.append(Paragraph(f"The query makes nothing of these words of the question: {words}."))
-    per = sorted(tally.repositories.items(), key=lambda pair: (-pair[1], pair[0]))
-    if per:
-        rows = tuple((name, number) for name, number in per)
-        draft.tables.append(Table("By repository", query, ("repository", "matches"), rows, len(rows)))
-        draft.parts.append(Heading("By repository"))
-        draft.parts.append(Paragraph(_table(("repository", "matches"), rows)))
-    if counted.lists and counted.unit != "repositories" and tally.rows:
-        _write_rows(counted, query, tally, inquiry, draft)
-    if tally.notes:
+def lay_out(request: FactRequest, fact: Fact, inquiry: Inquiry, draft: Draft) -> None:
+    """Put a fact in the order of an answer."""
+    unapplied = tuple(dict.fromkeys((*request.ignored, *fact.unapplied)))
+    about = tuple(sorted({*fact.repositories, *(item.repository for item in fact.cited)}))
+    links = "".join(f" [{draft.ledger.add(item)}]" for item in fact.cited[:5])
+    number = "" if fact.number is None else f"**{fact.number:,}** "
+    draft.parts.append(Paragraph(f"{number}{fact.subject}{links}.", about))
+    draft.parts.append(Paragraph(_claim(fact, unapplied), about))
+    if fact.more:
+        draft.parts.append(Paragraph(" ".join(fact.more), about))
+    heading = "Counted" if fact.number is not None else "Looked up"
+    draft.parts.append(Heading(heading))
+    draft.parts.append(Paragraph("\n".join(_how(request, fact, inquiry)), about))
+    _write_repositories(fact, draft, about)
+    for table in fact.tables:
+        is_row = request.is_list or fact.number is None or table.title.startswith(("Authors", "By "))
+        _write_rows(table, fact, inquiry, draft, shown=is_row)
+    if fact.notes:
         draft.parts.append(Heading("Not counted"))
-        draft.parts.append(Paragraph("\n".join(f"- {inline(note)}" for note in dict.fromkeys(tally.notes))))
+        draft.parts.append(Paragraph("\n".join(f"- {inline(note)}" for note in dict.fromkeys(fact.notes))))
     draft.parts.append(Heading("Searched"))
-    pins = list(inquiry.pins)
-    shown = ", ".join(f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:10])
-    more = f" and {len(pins) - 10:,} further repositories" if len(pins) > 10 else ""
-    draft.parts.append(Paragraph(f"- {shown}{more}.\n- No model was asked; nothing left this machine."))
-    draft.searches.append(query)
-    draft.followups = [f"Which repositories have them: {query}"] if counted.unit == "lines" and spread > 1 else []
-    draft.stats |= {"tool_calls": len(pins), "count": tally.total, "unit": counted.unit}
+    draft.parts.append(Paragraph(_searched(inquiry)))
+    draft.searches.append(fact.query)
+    draft.stats |= {
+        "tool_calls": 1,
+        "unit": fact.unit,
+        "changes": _changes(request, inquiry.scope),
+        "complete": not (unapplied or fact.notes),
+        "not_applied": list(unapplied),
+        **({"count": fact.number} if fact.number is not None else {}),
+    }
+    draft.confident = not unapplied
 
 
-def _write_rows(counted: CountedQuery, query: str, tally: _Tally, inquiry: Inquiry, draft: Draft) -> None:
-    texts = Texts(inquiry.context)
-    columns: tuple[str, ...] = ("repository", "path")
-    if counted.unit == "lines":
-        columns = ("repository", "path", "line_number", "line")
-    elif counted.unit == "definitions":
-        columns = ("repository", "path", "line_number", "symbol", "symbol_kind")
-    rows = tuple(tuple(row.get(name) for name in columns) for row in tally.rows)
-    title = f"All {counted.unit}"
-    draft.tables.append(Table(title, query, columns, rows, tally.total))
+def _changes(request: FactRequest, scope: QuestionScope) -> bool:
+    """Tell whether the same question over the same commits may have another answer later, by the date or by refs."""
+    named = request.base or request.head or any(part.kind == "revision" for part in scope.taken)
+    return bool(named) or request.period.moves or request.kind in {"branches", "tags"}
+
+
+def _claim(fact: Fact, unapplied: Sequence[str]) -> str:
+    """Say whether this is the whole answer: a word of the question that was not applied keeps it from being that."""
+    said = []
+    if unapplied:
+        words = ", ".join(code(word) for word in unapplied)
+        many = "these words" if len(unapplied) > 1 else "this word"
+        said.append(
+            f"Not applied: {words}. The question says more than was looked for, since nothing was made of {many}."
+        )
+    if fact.notes:
+        said.append("Something could not be read, see below: there may be more.")
+    if not said:
+        return (
+            "The count is complete for what was searched."
+            if fact.number is not None
+            else "Every word of the question was applied."
+        )
+    return " ".join(said)
+
+
+def _how(request: FactRequest, fact: Fact, inquiry: Inquiry) -> list[str]:
+    """Say what was taken out of the question, what counts, and how to get it again."""
+    lines = [f"- {text}" for text in scope_lines(request, inquiry.scope)]
+    others = (
+        []
+        if inquiry.filters or request.paths or (fact.unit == "repositories" and request.relation == "")
+        else left_out(inquiry)
+    )
+    if others:
+        names = ", ".join(code(name) for name in others[:_NAMED_REPOSITORIES])
+        more = f" and {len(others) - _NAMED_REPOSITORIES:,} more" if len(others) > _NAMED_REPOSITORIES else ""
+        lines.append(
+            f"- Left out, since forks and archived repositories count only where they are named: {names}{more}."
+        )
+    if fact.query:
+        lines.append(f"- To get it again: {code(fact.query)}")
+    if fact.rule:
+        lines.append(f"- {fact.rule.strip()}")
+    return lines
+
+
+def scope_lines(request: FactRequest | None, scope: QuestionScope) -> list[str]:
+    """Say which words of a question became scope."""
     lines = []
-    for at, row in enumerate(tally.rows[:SHOWN_ROWS]):
-        cells = [inline(str("" if row.get(name) is None else row.get(name)), 160) for name in columns]
-        target = inquiry.pins.of(row["repository"], row["commit"])
-        number = row.get("line_number") or 1
-        if at < _CITED_ROWS and target is not None and texts.lines(target, row["path"])[number - 1 : number]:
-            cells.append(f"[{draft.ledger.add(texts.evidence(target, row['path'], number, number, 'read'))}]")
-        else:
-            cells.append("")
+    for part in scope.taken:
+        values = ", ".join(code(value) for value in part.values[:_NAMED_REPOSITORIES])
+        more = f" and {len(part.values) - _NAMED_REPOSITORIES:,} more" if len(part.values) > _NAMED_REPOSITORIES else ""
+        lines.append(f"{code(part.written)} in the question is the {part.kind} {values}{more}.")
+    lines += scope.notes
+    if request is None:
+        return lines
+    for path in (*request.paths, *request.without):
+        where = ", ".join(code(name) for name in path.repositories[:_NAMED_REPOSITORIES])
+        kind = "file" if path.is_file else "folder"
+        lines.append(f"{code(path.written)} is the {kind} {code(path.glob)}{f' of {where}' if where else ''}.")
+    if request.languages:
+        lines.append(f"Files of {', '.join(request.languages)} count.")
+    if request.tests is not None:
+        lines.append("Files of tests count alone." if request.tests else "Files of tests don't count.")
+    if request.period.text:
+        lines.append(f"Committer dates {request.period.text}, UTC.")
+    return lines
+
+
+def _refusal(request: FactRequest) -> str:
+    if request.kind == "unsupported":
+        return (
+            f"{request.subject[:1].upper()}{inline(request.subject[1:])} can't be counted here: neither git nor "
+            f"the indexes know them. The closest code:"
+        )
+    if request.kind == "unknown":
+        return "This can't be counted exactly: the question names nothing that is counted. The closest code:"
+    if request.kind in {"who", "when"}:
+        return "History has no exact answer to this. The closest code and commits:"
+    words = ", ".join(code(word) for word in request.ignored)
+    because = f": nothing that is counted is called {words}" if words else ""
+    return f"This can't be counted exactly{because}. The closest code:"
+
+
+def _write_repositories(fact: Fact, draft: Draft, about: tuple[str, ...]) -> None:
+    per = sorted(fact.repositories.items(), key=lambda pair: (-pair[1], pair[0]))
+    if not per:
+        return
+    columns = ("repository", fact.unit if fact.unit != "repositories" else "matches")
+    draft.tables.append(Table("By repository", fact.query, columns, tuple(per), len(per)))
+    draft.parts.append(Heading("By repository"))
+    shown = [(inline(name, 160), f"{number:,}") for name, number in per[:50]]
+    draft.parts.append(Paragraph(_markup(columns, shown)))
+    if len(per) > len(shown):
+        draft.parts.append(Paragraph(f"The first {len(shown)} of {len(per):,} rows are shown.", about))
+
+
+def _write_rows(table: Rows, fact: Fact, inquiry: Inquiry, draft: Draft, *, shown: bool) -> None:
+    if not table.rows:
+        return
+    draft.tables.append(Table(table.title, fact.query, table.columns, tuple(table.rows), table.total))
+    if not shown:
+        return
+    texts = Texts(inquiry.context)
+    links = any(cited is not None for cited in table.cited)
+    lines = []
+    for at, (row, cited) in enumerate(zip(table.rows[:SHOWN_ROWS], table.cited, strict=False)):
+        cells = [_cell(value) for value in row]
+        if links:
+            cells.append(_cite(cited, inquiry, draft, texts) if at < _CITED_ROWS else "")
         lines.append(tuple(cells))
-    draft.parts.append(Heading(title))
-    draft.parts.append(Paragraph(_markup((*columns, "source"), lines)))
-    if len(rows) > SHOWN_ROWS:
-        kept = "" if len(rows) == tally.total else f" (the table keeps the first {len(rows):,})"
-        draft.parts.append(Paragraph(f"The first {SHOWN_ROWS} of {len(rows):,} rows are shown{kept}."))
+    draft.parts.append(Heading(table.title))
+    draft.parts.append(Paragraph(_markup((*table.columns, "source") if links else table.columns, lines)))
+    if table.total > SHOWN_ROWS:
+        cut = "" if len(table.rows) == table.total else f"; the table keeps the first {len(table.rows):,}"
+        about = tuple(sorted(fact.repositories))
+        draft.parts.append(Paragraph(f"The first {SHOWN_ROWS} of {table.total:,} rows are shown{cut}.", about))
 
 
-def _table(columns: tuple[str, ...], rows: tuple[tuple[Any, ...], ...]) -> str:
-    shown = [
-        tuple(inline(str(cell), 160) if at == 0 else f"{cell:,}" for at, cell in enumerate(row)) for row in rows[:50]
+def _cell(value: Any) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    return inline("" if value is None else str(value), 160)
+
+
+def _cite(cited: LineOf | CommitEvidence | None, inquiry: Inquiry, draft: Draft, texts: Texts) -> str:
+    if isinstance(cited, CommitEvidence):
+        return f"[{draft.ledger.add(cited)}]"
+    target = inquiry.pins.of(cited.repository, cited.commit) if cited is not None else None
+    if cited is None or target is None or not texts.lines(target, cited.path)[cited.line - 1 : cited.line]:
+        return ""
+    return f"[{draft.ledger.add(texts.evidence(target, cited.path, cited.line, cited.line, 'read'))}]"
+
+
+def _searched(inquiry: Inquiry) -> str:
+    pins = list(inquiry.pins)
+    named = ", ".join(f"{code(pin.repository)} at {code(pin.commit[:12])}" for pin in pins[:_NAMED_REPOSITORIES])
+    more = f" and {len(pins) - _NAMED_REPOSITORIES:,} further repositories" if len(pins) > _NAMED_REPOSITORIES else ""
+    failed = [
+        f"- {inline(name)} could not be searched: {inline(why)}." for name, why in sorted(inquiry.pins.failed.items())
     ]
-    return _markup(columns, shown)
+    return "\n".join([f"- {named}{more}.", *failed, "- No model was asked; nothing left this machine."])
 
 
-def _markup(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _markup(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     head = f"| {' | '.join(columns)} |\n|{'|'.join('---' for _ in columns)}|"
     return "\n".join([head, *(f"| {' | '.join(row)} |" for row in rows)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,8 +15,9 @@ from sourcelight.engines.deepsearch.evidence.choose import QUOTES, Chooser, Text
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, FileEvidence, Ledger
 from sourcelight.engines.deepsearch.evidence.past import ASKING, Past
 from sourcelight.engines.deepsearch.evidence.scorers import GraphScorer, HistoryScorer, RepositoryScorer
-from sourcelight.engines.deepsearch.question import Intents, counted_query, intents_of, leans, with_follow_up
-from sourcelight.engines.deepsearch.researchers.counting import count
+from sourcelight.engines.deepsearch.question import Intents, intents_of, leans, with_follow_up
+from sourcelight.engines.deepsearch.question.request import FactRequest
+from sourcelight.engines.deepsearch.researchers.counting import count, scope_lines
 from sourcelight.engines.deepsearch.researchers.followups import followups
 from sourcelight.engines.deepsearch.researchers.markdown import inline
 from sourcelight.engines.deepsearch.researchers.protocol import (
@@ -40,6 +42,7 @@ _RANKED = 400
 _TESTS, _DOCS, _USES, _COMMITS = 2, 2, 5, 3
 _KEPT_LINES = 32
 _QUOTES_BESIDE_HISTORY = 4
+_WHY = re.compile(r"\b(?:why|how)\b", re.IGNORECASE)
 _NO_ANSWER = "No direct answer found; closest code:"
 
 
@@ -72,14 +75,25 @@ class ExtractiveResearcher:
             return given
         began = time.monotonic()
         draft = Draft()
-        counted = count(inquiry, draft, emit) if counted_query(inquiry.question) is not None else False
-        if not counted:
+        request = count(inquiry, draft, emit)
+        answered = "unit" in draft.stats
+        if not answered or (request is not None and request.kind in {"who", "when"} and _wants_code(request, inquiry)):
             findings = self.find(inquiry, budget or self.budget, emit)
-            _lay_out(findings, inquiry, draft)
+            _lay_out(findings, inquiry, draft, lead=request is None, answered=answered)
             draft.followups = followups(findings.ranking, findings.defined, findings.intents)
         draft.stats["time_millis"] = round((time.monotonic() - began) * 1000)
         draft.stats.setdefault("tool_calls", 1)
         return draft
+
+    def facts(self, inquiry: Inquiry, emit: Emit) -> Draft | None:
+        """Count what a question asks for; None where it asks for nothing that can be counted."""
+        elsewhere = away("facts", _asked(inquiry), inquiry.context, emit)
+        if elsewhere is not None:
+            given: Draft | None = elsewhere.value
+            return given
+        draft = Draft()
+        count(inquiry, draft, emit)
+        return draft if "unit" in draft.stats else None
 
     def evidence(self, inquiry: Inquiry, emit: Emit) -> tuple[list[FileEvidence], list[CommitEvidence]]:
         """Find quotes and commits: the first pack that a model is given."""
@@ -137,8 +151,16 @@ class ExtractiveResearcher:
         return findings
 
 
+def _wants_code(request: FactRequest, inquiry: Inquiry) -> bool:
+    """Tell whether an event is better understood with the code and the commits around it."""
+    return bool(request.terms or request.ignored or _WHY.search(inquiry.question))
+
+
 def _asked(inquiry: Inquiry) -> Asked:
-    return Asked.of(inquiry.pins, question=inquiry.question, filters=inquiry.filters, previous=tuple(inquiry.previous))
+    previous = tuple(inquiry.previous)
+    return Asked.of(
+        inquiry.pins, question=inquiry.question, filters=inquiry.filters, previous=previous, scope=inquiry.scope
+    )
 
 
 def _names_before(inquiry: Inquiry) -> tuple[str, ...]:
@@ -204,12 +226,18 @@ def _uses(defined: Defined, inquiry: Inquiry, texts: Texts, emit: Emit) -> list[
     return found
 
 
-def _lay_out(findings: Findings, inquiry: Inquiry, draft: Draft) -> None:
-    """Put what was found in the order of an answer."""
+def _lay_out(findings: Findings, inquiry: Inquiry, draft: Draft, *, lead: bool = True, answered: bool = False) -> None:
+    """Put what was found in the order of an answer.
+
+    Where facts answer it, their last section, which says what was searched, gives way to that of the whole.
+    """
+    if answered:
+        del draft.parts[-2:]
     parts, ledger, ranking = draft.parts, draft.ledger, findings.ranking
-    draft.confident = not findings.weak
+    draft.confident = answered or not findings.weak
     past = findings.past.found if findings.past is not None else []
-    parts.append(Paragraph(_lead(findings, past, ledger)))
+    if lead:
+        parts.append(Paragraph(_lead(findings, past, ledger)))
     if past:
         parts.append(Heading("History"))
         parts.append(Paragraph("\n".join(_commit(item, ledger) for item in past)))
@@ -238,7 +266,7 @@ def _lay_out(findings: Findings, inquiry: Inquiry, draft: Draft) -> None:
         "coverage": round(ranking.coverage, 4),
         "files_searched": ranking.searched_files,
         "files_matched": ranking.matched_files,
-        "confident": not findings.weak,
+        "confident": draft.confident,
     }
 
 
@@ -317,5 +345,6 @@ def _searched(findings: Findings, inquiry: Inquiry) -> list[str]:
     ]
     if findings.past is not None:
         lines += [f"- {note}" for note in findings.past.notes]
+    lines += [f"- {line}" for line in scope_lines(None, inquiry.scope)]
     lines.append("- No model was asked; nothing left this machine.")
     return lines

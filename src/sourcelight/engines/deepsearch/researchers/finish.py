@@ -155,7 +155,7 @@ def _written(draft: Draft, checked: Mapping[str, Citation], inquiry: Inquiry) ->
         elif isinstance(part, Paragraph) and draft.researcher != "extractive":
             # One piece, since none of it can be said to rest on one repository alone.
             shown = markdown.written_by_model(redact(_marked(part.text, checked)), checked, base_url)
-            about = {citation.evidence.repository for citation in checked.values()}
+            about = {citation.evidence.repository for citation in checked.values()} | set(part.about)
             found.append(Segment("block", shown.rstrip("\n"), tuple(sorted(about))))
         elif isinstance(part, Paragraph):
             for kind, piece in _pieces(part.text):
@@ -163,7 +163,7 @@ def _written(draft: Draft, checked: Mapping[str, Citation], inquiry: Inquiry) ->
                     name.strip().upper() for match in markdown.CITED.finditer(piece) for name in match[1].split(",")
                 ]
                 about = {checked[name].evidence.repository for name in cited if name in checked}
-                about |= {name for name in names if name in piece}
+                about |= {name for name in names if name in piece} | set(part.about)
                 shown = markdown.with_citations(piece, checked, base_url)
                 found.append(Segment(kind, shown, tuple(sorted(about))))
         else:

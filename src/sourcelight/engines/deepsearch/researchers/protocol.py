@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeAlias
 
 from sourcelight.engines.deepsearch.citations.pins import Pins
 from sourcelight.engines.deepsearch.evidence.model import Ledger
+from sourcelight.engines.deepsearch.question.scope import QuestionScope
 from sourcelight.engines.tools import CallContext
 
 
@@ -74,6 +75,8 @@ class Inquiry:
         For whom; its permissions hold for every tool.
     previous
         Earlier questions of the conversation, oldest first.
+    scope
+        What was read in the question itself of where to look; its filters are among `filters`.
     """
 
     question: str
@@ -81,6 +84,7 @@ class Inquiry:
     pins: Pins
     context: CallContext
     previous: Sequence[Previous] = ()
+    scope: QuestionScope = field(default_factory=QuestionScope)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +96,10 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Markdown in which ``[E7]`` stands for a citation."""
+    """Markdown in which ``[E7]`` stands for a citation; `about`: repositories that it speaks of without a name."""
 
     text: str
+    about: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,214 @@
+"""From a question to facts: read, counted by the engine that knows it, and laid out with what was not applied."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from sourcelight.core.errors import CallError, QueryError, RepositoryError, UnsupportedCall
+from sourcelight.core.markup import code
+from sourcelight.engines.deepsearch.facts import changes, commits, definitions, files, imports, texts
+from sourcelight.engines.deepsearch.facts.events import event
+from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work
+from sourcelight.engines.deepsearch.facts.paths import PathNames
+from sourcelight.engines.deepsearch.facts.searches import is_readable, plural
+from sourcelight.engines.deepsearch.question.reading import read_request
+from sourcelight.engines.deepsearch.question.request import FactRequest
+from sourcelight.engines.deepsearch.researchers.protocol import Emit, Inquiry
+
+_FILES = frozenset({"languages", "paths", "tests"})
+_HISTORY = frozenset({"period", "authors", "range"})
+_APPLIED: Mapping[Callable[[Work], Fact], frozenset[str]] = {
+    texts.content: _FILES | {"terms"},
+    files.files: _FILES | {"terms"},
+    files.lines: _FILES,
+    files.folders: _FILES,
+    files.languages: _FILES,
+    files.repositories: frozenset(),
+    definitions.definitions: _FILES | {"terms"},
+    definitions.heirs: _FILES | {"terms"},
+    definitions.tests: _FILES | {"terms"},
+    # What a search of commits can't say of files, it says itself.
+    commits.commits: _FILES | _HISTORY | {"terms", "messages"},
+    commits.authors: _FILES | _HISTORY | {"terms", "messages"},
+    changes.changed_files: _FILES | _HISTORY,
+    changes.changed_lines: _FILES | _HISTORY,
+    changes.refs: frozenset(),
+    imports.importing_files: _FILES | {"terms"},
+    imports.dependencies: frozenset(),
+}
+"""What each count takes in of a question; anything else that the question says is named as not applied."""
+
+_CONTENT = {"contain", "call"}
+_NAMED = {"name", "prefix", "suffix", "part"}
+
+
+def find_facts(inquiry: Inquiry, emit: Emit) -> tuple[FactRequest, Fact | None] | None:
+    """Read a question and count what it asks for.
+
+    Returns
+    -------
+    tuple of FactRequest and Fact, or None
+        None for a question that asks for no facts. The fact is None where the question asks for some that can't be
+        counted; its request says what was asked.
+    """
+    paths = PathNames(inquiry)
+    request = read_request(inquiry.scope.rest or inquiry.question, paths, datetime.now(UTC))
+    if request is None:
+        return None
+    work = Work(request, inquiry, emit)
+    try:
+        fact = _fact(work, paths)
+    except (CallError, QueryError, RepositoryError, UnsupportedCall):
+        inquiry.context.cancellation.check()
+        return request, None
+    if fact is not None:
+        fact.notes += paths.notes
+        _grouped(work, fact)
+    return request, fact
+
+
+def _fact(work: Work, paths: PathNames) -> Fact | None:
+    request = work.request
+    if request.kind in {"who", "when"}:
+        return event(work, paths)
+    if request.kind in {"unsupported", "unknown"} or not is_readable(work):
+        return None
+    # "How many functions handle refunds?" says what is counted by words that no index knows.
+    vague = request.kind in {"definitions", "lines", "occurrences", "files", "tests", "repositories"}
+    narrow = request.terms or request.paths or request.languages or request.is_of_history or work.inquiry.scope.taken
+    if request.ignored and vague and not narrow:
+        return None
+    counter = _counter(request)
+    fact = counter(work)
+    fact.unapplied += unapplied_fields(request, _APPLIED[counter])
+    return fact
+
+
+def unapplied_fields(request: FactRequest, applied: frozenset[str]) -> list[str]:
+    """Name what a question says and a count does not take in."""
+    said = {
+        "period": [request.period.text] if request.period.text else [],
+        "authors": list(request.authors),
+        "messages": [term.text for term in request.messages],
+        "range": [text for text in (request.base, request.head) if text],
+        "languages": list(request.languages),
+        "paths": [path.written for path in (*request.paths, *request.without)],
+        "tests": [] if request.tests is None else ["tests"],
+        "terms": [term.text for term in request.terms],
+    }
+    return [text for name, texts_said in said.items() if name not in applied for text in texts_said]
+
+
+def _counter(request: FactRequest) -> Callable[[Work], Fact]:  # noqa: PLR0911 - one for each kind
+    kind, relation = request.kind, request.relation
+    if kind == "commits" and request.group == "files":
+        return changes.changed_files
+    if relation == "import" and kind in {"files", "repositories", "dependents"}:
+        return imports.importing_files
+    if kind in {"files", "repositories"} and (
+        relation == "change" or (request.is_of_history and relation not in _CONTENT)
+    ):
+        return changes.changed_files
+    if kind in {"lines", "occurrences", "files", "repositories"} and relation in _CONTENT:
+        return texts.content
+    if kind in {"files", "repositories"} and relation == "define":
+        return definitions.definitions
+    if kind == "repositories" and not (relation or request.languages or request.paths or request.tests):
+        return files.repositories
+    if kind == "definitions" and relation == "inherit":
+        return definitions.heirs
+    if kind == "definitions" and relation in _CONTENT:
+        return texts.content
+    simple: Mapping[str, Callable[[Work], Fact]] = {
+        "files": files.files,
+        "repositories": files.files,
+        "lines": files.lines,
+        "occurrences": files.lines,
+        "folders": files.folders,
+        "languages": files.languages,
+        "definitions": definitions.definitions,
+        "tests": definitions.tests,
+        "commits": commits.commits,
+        "authors": commits.authors,
+        "branches": changes.refs,
+        "tags": changes.refs,
+        "dependencies": imports.dependencies,
+        "dependents": imports.importing_files,
+        "changed_lines": changes.changed_lines,
+    }
+    return simple[kind]
+
+
+def _grouped(work: Work, fact: Fact) -> None:
+    """Answer for "which author has the most" and "how many authors have more than ten"."""
+    request = work.request
+    if not request.group or request.group in {"days", "weeks", "months", "years"}:
+        if request.group and request.kind != "commits":
+            fact.unapplied.append(f"by {request.group}")
+        return
+    groups = _groups(request.group, fact)
+    if groups is None:
+        fact.unapplied.append(f"by {request.group}")
+        return
+    measure = request.kind
+    table = Rows(f"By {request.group}", (request.group, measure))
+    order = sorted(groups.items(), key=lambda item: (item[1] if request.is_fewest else -item[1], item[0]))
+    if request.threshold is not None:
+        order = [item for item in order if request.threshold.passes(item[1])]
+    for name, number in order:
+        table.add((name, number))
+    fact.tables.insert(0, table)
+    before = f"{fact.number:,} {fact.subject}." if fact.number is not None else ""
+    if request.threshold is not None:
+        fact.number = len(order)
+        fact.subject = (
+            f"{plural(_singular(request.group), len(order))} {'have' if len(order) != 1 else 'has'} "
+            f"{request.threshold.text} {measure}"
+        )
+        fact.repositories = Counter()
+    elif request.is_top and order:
+        best = order[0][1]
+        names = [name for name, number in order if number == best]
+        fact.number = None
+        shown = ", ".join(code(name) for name in names[:5])
+        fact.subject = (
+            f"{shown} {'have' if len(names) > 1 else 'has'} the "
+            f"{'fewest' if request.is_fewest else 'most'} {measure}: {best:,}"
+        )
+    fact.more.insert(0, f"Together: {before}" if before else "")
+    fact.more = [text for text in fact.more if text]
+
+
+def _groups(group: str, fact: Fact) -> Mapping[str, int] | None:
+    if group == "repositories":
+        return fact.repositories
+    wanted = {"authors": "author", "files": "path", "folders": "folder", "languages": "language"}[group]
+    found: Counter[str] = Counter()
+    for table in fact.tables:
+        if table.total > len(table.rows):
+            continue
+        columns: dict[str, Any] = {name: number for number, name in enumerate(table.columns)}
+        if wanted in columns and columns.keys() & {"commits", "lines", "matches", "files"}:
+            value = columns[next(name for name in ("commits", "lines", "matches", "files") if name in columns)]
+            for row in table.rows:
+                name = (
+                    row[columns[wanted]]
+                    if wanted != "author"
+                    else f"{row[columns['author']]} <{row[columns['address']]}>"
+                )
+                found[name if wanted != "path" else f"{row[0]}/{name}"] += row[value]
+            return found
+    return None
+
+
+def _singular(group: str) -> str:
+    return {
+        "authors": "author",
+        "files": "file",
+        "repositories": "repository",
+        "folders": "folder",
+        "languages": "language",
+    }[group]

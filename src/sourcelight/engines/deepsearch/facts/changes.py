@@ -1,0 +1,167 @@
+"""Counts of changed files and lines, of branches and tags."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+from sourcelight.core.errors import RepositoryError
+from sourcelight.core.markup import code
+from sourcelight.core.query.languages import path_regex
+from sourcelight.engines.deepsearch.facts.commits import conditions, dates_of, revisions_of
+from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, lacks, shown_call
+from sourcelight.engines.deepsearch.facts.paths import TEST_FILES
+from sourcelight.engines.deepsearch.facts.searches import plural
+from sourcelight.repos import matching_refs
+
+
+def changed_files(work: Work) -> Fact:
+    """Count files that commits changed."""
+    request = work.request
+    if request.base and not request.authors and not request.period.text:
+        return _compared(work)
+    arguments: dict[str, Any] = {
+        "repos": work.names,
+        "by": ["repository", "path", "author"],
+        **dates_of(work),
+        **revisions_of(work),
+        # A name is looked for as each commit has it, not as the address's most frequent one.
+        **({"joinAddresses": False} if request.authors else {}),
+    }
+    fact = Fact(0, "", shown_call("churn", arguments), unit="files")
+    answer = work.call("churn", arguments)
+    fact.notes += lacks(answer)
+    rows = _narrowed(work, answer.table.to_pylist(), fact)
+    per: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        per[row["repository"], row["path"]] += row["commits"]
+    fact.number = len(per)
+    fact.subject = (
+        f"{plural('file', len(per))} {'were' if len(per) != 1 else 'was'} changed by commits{conditions(work)}"
+    )
+    fact.rule = (
+        "Files count by the name that each commit gave them, removed ones included; merges have no changes of "
+        "their own."
+    )
+    table = Rows("Files", ("repository", "path", "commits"))
+    for (repository, path), number in sorted(per.items(), key=lambda item: (-item[1], item[0])):
+        table.add((repository, path, number))
+    fact.tables = [table]
+    fact.repositories = Counter(name for name, _ in per)
+    if request.kind == "repositories":
+        fact.number, fact.unit = len(fact.repositories), "repositories"
+        fact.subject = (
+            f"{plural('repository', fact.number)} {'have' if fact.number != 1 else 'has'} commits{conditions(work)}"
+        )
+    return fact
+
+
+def _narrowed(work: Work, rows: list[dict[str, Any]], fact: Fact) -> list[dict[str, Any]]:
+    """Keep the rows of ``churn`` that authors, paths, languages and tests leave, which the call can't say."""
+    request = work.request
+    files = [path.pattern for path in request.paths]
+    without = [path.pattern for path in request.without]
+    languages = [path_regex(name) for name in request.languages]
+    people = [name.casefold() for name in request.authors]
+    kept = []
+    for row in rows:
+        path = row["path"] or ""
+        who = f"{row['author']} <{row['author_email']}>".casefold()
+        passes = not people or any(name in who for name in people)
+        passes = passes and (not files or any(re.search(each, path) for each in files))
+        passes = passes and (not languages or any(re.search(each, path) for each in languages))
+        passes = passes and not any(re.search(each, path) for each in without)
+        if request.tests is not None:
+            passes = passes and bool(re.search(TEST_FILES, path)) is request.tests
+        if passes:
+            kept.append(row)
+    if files or without or languages or people or request.tests is not None:
+        fact.more.append("Of the rows of the call, those of the files and authors named count.")
+    return kept
+
+
+def _compared(work: Work) -> Fact:
+    """Count the files that differ between two revisions."""
+    request = work.request
+    fact = Fact(0, "", "", unit="files")
+    table = Rows("Files", ("repository", "path", "status"))
+    files = [path.pattern for path in request.paths] + [path_regex(name) for name in request.languages]
+    queries = []
+    for name in work.names:
+        arguments = {"repo": name, "base": request.base, "head": request.head or work.revision or "HEAD"}
+        try:
+            answer = work.call("compare_revisions", arguments)
+        except RepositoryError as fault:
+            fact.notes.append(f"{name}: {fault}")
+            continue
+        queries.append(shown_call("compare_revisions", arguments))
+        fact.notes += lacks(answer)
+        for row in answer.table.to_pylist():
+            if not files or any(re.search(each, row["path"]) for each in files):
+                table.add((name, row["path"], row["status"]))
+                fact.repositories[name] += 1
+    if files:
+        fact.more.append("Of the rows of the call, those of the files named count.")
+    fact.query = "  +  ".join(queries)
+    fact.number = table.total
+    fact.subject = (
+        f"{plural('file', table.total)} {'differ' if table.total != 1 else 'differs'} "
+        f"between {code(request.base)} and {code(request.head or work.revision or 'HEAD')}"
+    )
+    fact.rule = "Renamed files count once, as `git diff -M --name-only` does."
+    fact.tables = [table]
+    return fact
+
+
+def changed_lines(work: Work) -> Fact:
+    """Count lines that commits added and removed."""
+    request = work.request
+    arguments: dict[str, Any] = {
+        "repos": work.names,
+        "by": ["repository", "path", "author"],
+        **dates_of(work),
+        **revisions_of(work),
+        # A name is looked for as each commit has it, not as the address's most frequent one.
+        **({"joinAddresses": False} if request.authors else {}),
+    }
+    fact = Fact(0, "", shown_call("churn", arguments), unit="lines")
+    answer = work.call("churn", arguments)
+    fact.notes += lacks(answer)
+    rows = _narrowed(work, answer.table.to_pylist(), fact)
+    added, removed = (sum(row[name] for row in rows) for name in ("additions", "deletions"))
+    sides = {"added": ("additions",), "removed": ("deletions",)}.get(request.side, ("additions", "deletions"))
+    fact.number = sum(row[name] for row in rows for name in sides)
+    done = {"added": "added", "removed": "removed"}.get(request.side, "added or removed")
+    fact.subject = (
+        f"{plural('line', fact.number)} {'were' if fact.number != 1 else 'was'} {done} by commits{conditions(work)}"
+    )
+    fact.rule = "As `git log --numstat -M` counts; merges have no changes of their own."
+    fact.more.append(f"They added {added:,} and removed {removed:,}.")
+    for row in rows:
+        fact.repositories[row["repository"]] += sum(row[name] for name in sides)
+    return fact
+
+
+def refs(work: Work) -> Fact:
+    """Count branches or tags."""
+    kind = work.request.kind
+    prefix = "refs/tags/" if kind == "tags" else "refs/heads/"
+    noun = "tag" if kind == "tags" else "branch"
+    fact = Fact(0, "", f"git for-each-ref {prefix}", unit=kind)
+    table = Rows(kind.capitalize(), ("repository", noun, "commit"))
+    for target in {target.repository.key: target for target in work.targets}.values():
+        if target.repository.kind != "git":
+            continue
+        for name, commit in matching_refs(target.repository, lambda name: name.startswith(prefix)):
+            table.add((target.repository.name, name.removeprefix(prefix), commit[:12]))
+            fact.repositories[target.repository.name] += 1
+    fact.number = table.total
+    fact.subject = f"{plural(noun, table.total)} {'are' if table.total != 1 else 'is'} there"
+    fact.rule = (
+        "Tags of commits count; a release of a service without a tag does not."
+        if kind == "tags"
+        else "Branches of the clone count, those known only from its origin too."
+    )
+    fact.tables = [table]
+    return fact

@@ -1,0 +1,266 @@
+"""Counts of commits and of the people behind them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from sourcelight.core.markup import code
+from sourcelight.core.query.languages import path_regex
+from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
+from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, lacks, shown_call
+from sourcelight.engines.deepsearch.facts.paths import TEST_FILES
+from sourcelight.engines.deepsearch.facts.searches import plural
+from sourcelight.engines.deepsearch.question.request import Term
+
+_MERGES_LEFT_OUT = (
+    "Merges have no changes of their own, and are left out where files or lines are asked for, as `git log "
+    "--no-merges --full-history` does."
+)
+
+
+_PERIODS = {
+    "days": ("By day", "%Y-%m-%d"),
+    "weeks": ("By week", "%G-W%V"),
+    "months": ("By month", "%Y-%m"),
+    "years": ("By year", "%Y"),
+}
+
+
+def commit_arguments(work: Work, notes: list[str], unapplied: list[str]) -> dict[str, Any]:
+    """Write the arguments of `commit_search` for a request; what they can't say is added to `unapplied`."""
+    request = work.request
+    arguments: dict[str, Any] = {"repos": work.names}
+    files = [path.pattern for path in request.paths]
+    if request.languages:
+        if files:
+            unapplied += request.languages
+        files = files or [path_regex(name) for name in request.languages]
+    if request.tests is not None:
+        if request.tests and not files:
+            files = [TEST_FILES]
+        else:
+            unapplied.append("tests")
+    if request.without:
+        unapplied += [path.written for path in request.without]
+    if request.authors:
+        arguments["authors"] = [f"(?i){escape_regexp(name)}" for name in request.authors]
+    if request.messages:
+        arguments["messageTerms"] = [message_expression(term) for term in request.messages]
+    if request.terms and request.relation == "change":
+        arguments["contentTerms"] = [line_expression(term) for term in request.terms]
+    if files:
+        arguments["files"] = files
+    arguments |= dates_of(work) | revisions_of(work)
+    if any(name in arguments for name in ("authors", "messageTerms", "contentTerms", "files")):
+        arguments["useRegex"] = True
+    del notes
+    return arguments
+
+
+def dates_of(work: Work) -> dict[str, str]:
+    """Give the bounds of committer dates as arguments."""
+    period = work.request.period
+    found = {"after": period.after, "before": period.before}
+    return {name: value for name, value in found.items() if value}
+
+
+def revisions_of(work: Work) -> dict[str, list[str]]:
+    """Give the revisions whose history counts as arguments."""
+    request = work.request
+    head = request.head or work.revision
+    if not head and not request.base:
+        return {}
+    return {"revisions": [head or "HEAD", *([f"^{request.base}"] if request.base else [])]}
+
+
+def message_expression(term: Term) -> str:
+    """Write a text of a message as RE2, in any case."""
+    return rf"(?i)\b{escape_regexp(term.text)}\b" if term.is_word else f"(?i){escape_regexp(term.text)}"
+
+
+def line_expression(term: Term) -> str:
+    """Write a text of a line as RE2: as it stands, or as a whole word."""
+    escaped = escape_regexp(term.text)
+    left = r"\b" if term.is_word and re.match(r"\w", term.text) else ""
+    right = r"\b" if term.is_word and re.search(r"\w$", term.text) else ""
+    return f"{left}{escaped}{right}"
+
+
+def evidence_of(row: dict[str, Any], note: str = "") -> CommitEvidence:
+    """Make evidence of a row of ``commits`` or ``diff_lines``."""
+    when = row["commit_date"] or row["author_date"]
+    return CommitEvidence(
+        row["repository"],
+        row["commit"],
+        row["subject"],
+        row["author"],
+        when.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "",
+        "history",
+        0.0,
+        note,
+    )
+
+
+def conditions(work: Work) -> str:
+    """Say which commits count."""
+    request = work.request
+    parts = []
+    if request.is_by_bots:
+        parts.append(" by bots")
+    if request.authors:
+        parts.append(f" by {' or '.join(code(name) for name in request.authors)}")
+    if request.messages:
+        parts.append(f" whose messages have {' or '.join(code(term.text) for term in request.messages)}")
+    if request.terms and request.relation == "change":
+        verb = {"added": "add", "removed": "remove"}.get(request.side, "add or remove")
+        parts.append(f" that {verb} a line with {' or '.join(code(term.text) for term in request.terms)}")
+    if request.languages:
+        parts.append(f" that change files of {' or '.join(request.languages)}")
+    if request.paths:
+        parts.append(f" that change {' or '.join(code(path.glob) for path in request.paths)}")
+    if request.tests:
+        parts.append(" that change tests")
+    if request.base or request.head:
+        behind = [f"behind {code(request.head)}"] if request.head else []
+        behind += [f"not behind {code(request.base)}"] if request.base else []
+        parts.append(f" {' and '.join(behind)}")
+    if request.period.text:
+        parts.append(f" {request.period.text}")
+    return "".join(parts)
+
+
+def _found(work: Work, fact: Fact) -> list[dict[str, Any]]:
+    """Find the commits of a request, newest first; merges are left out or alone kept as it says."""
+    request = work.request
+    if request.terms and request.relation == "change" and request.side:
+        rows = _of_side(work, fact)
+    else:
+        arguments = commit_arguments(work, fact.notes, fact.unapplied)
+        fact.query = shown_call("commit_search", arguments)
+        answer = work.call("commit_search", arguments)
+        # What changed lines lack matters only where changes are asked about.
+        of_changes = {"files", "contentTerms"} & arguments.keys()
+        fact.notes += [text for text in lacks(answer) if of_changes or "the changes of" not in text]
+        rows = answer.table.to_pylist()
+    if request.is_by_bots:
+        fact.more.append("Of the rows of the call, those of authors who are bots by their names count.")
+        rows = [row for row in rows if row.get("bot")]
+    merges = [row for row in rows if len(row.get("parents") or ()) > 1]
+    if request.merges is True:
+        fact.more.append("Of the rows of the call, those with two parents or more count.")
+        return merges
+    if request.merges is False:
+        fact.more.append(
+            f"Of the rows of the call, those with one parent or none count: "
+            f"{len(merges):,} {plural('merge', len(merges))} {'are' if len(merges) != 1 else 'is'} left out."
+        )
+        return [row for row in rows if len(row.get("parents") or ()) <= 1]
+    if merges:
+        fact.rule = f"Merges count: they are {len(merges):,}. "
+    if request.paths or request.languages or request.terms or request.tests:
+        fact.rule = f"{_MERGES_LEFT_OUT} "
+    return rows
+
+
+def _of_side(work: Work, fact: Fact) -> list[dict[str, Any]]:
+    arguments: dict[str, Any] = {
+        "pattern": "|".join(line_expression(term) for term in work.request.terms),
+        "repos": work.names,
+        work.request.side: True,
+    }
+    own = commit_arguments(work, fact.notes, fact.unapplied)
+    arguments |= {name: own[name] for name in ("authors", "files", "after", "before", "revisions") if name in own}
+    arguments["useRegex"] = True
+    fact.query = shown_call("diff_search", arguments) + ".drop_duplicates(['repository', 'commit'])"
+    answer = work.call("diff_search", arguments)
+    fact.notes += lacks(answer)
+    return list({(row["repository"], row["commit"]): row for row in answer.table.to_pylist()}.values())
+
+
+def commits(work: Work) -> Fact:
+    """Count commits."""
+    fact = Fact(0, "", "", unit="commits")
+    rows = _found(work, fact)
+    noun = "merge" if work.request.merges else "commit"
+    fact.number = len(rows)
+    fact.subject = f"{plural(noun, len(rows))}{conditions(work)} {'are' if len(rows) != 1 else 'is'} in the history"
+    fact.rule += (
+        "Commits behind the commit that is searched count; spans of time are of committer dates in UTC, and "
+        "days are shown as `git log` shows them."
+    )
+    fact.repositories = Counter(row["repository"] for row in rows)
+    table = Rows("Commits", ("repository", "commit", "date", "author", "subject"))
+    for row in rows:
+        table.add((row["repository"], row["commit"][:12], day_of(row), row["author"], row["subject"]), evidence_of(row))
+    fact.tables = [table, people_table(rows)]
+    if request_period := _PERIODS.get(work.request.group):
+        fact.tables.insert(0, _period_table(rows, *request_period))
+    if not rows and work.request.authors:
+        fact.more.append("No author's name or address holds that.")
+    return fact
+
+
+def _period_table(rows: Sequence[dict[str, Any]], title: str, form: str) -> Rows:
+    """Make the table of months, years or days, by committer date in UTC."""
+    table = Rows(title, (title.removeprefix("By "), "commits"))
+    counts = Counter((row["commit_date"] or row["author_date"]).strftime(form) for row in rows)
+    for name, number in sorted(counts.items()):
+        table.add((name, number))
+    return table
+
+
+def day_of(row: dict[str, Any], *, committed: bool = False) -> str:
+    """Give the day on which a commit was written (or committed), by its author's own clock, as `git log` shows it."""
+    when = row["commit_date"] if committed else row["author_date"]
+    when = when or row["author_date"] or row["commit_date"]
+    offset = row.get("commit_utc_offset" if committed else "author_utc_offset") or 0
+    return str((when + timedelta(minutes=offset)).strftime("%Y-%m-%d"))
+
+
+def people_of(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Give the commits of each person: of each address as the mailmap has it, or name without an address."""
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        found[(row["author_email"] or row["author"]).casefold()].append(row)
+    return found
+
+
+def people_table(rows: Sequence[dict[str, Any]]) -> Rows:
+    """Make the table of people, most commits first."""
+    table = Rows("Authors", ("author", "address", "commits"))
+    people = people_of(rows)
+    for address, own in sorted(people.items(), key=lambda item: (-len(item[1]), item[0])):
+        names = Counter(row["author"] for row in own)
+        table.add((max(names.items(), key=lambda pair: (pair[1], pair[0]))[0], address, len(own)))
+    return table
+
+
+def authors(work: Work) -> Fact:
+    """Count people with commits."""
+    fact = Fact(0, "", "", unit="authors", adds_up=False)
+    rows = _found(work, fact)
+    people = people_of(rows)
+    pairs = {(row["author"], row["author_email"]) for row in rows}
+    fact.number = len(people)
+    fact.subject = f"{plural('author', len(people))} {'have' if len(people) != 1 else 'has'} commits{conditions(work)}"
+    fact.rule += (
+        "An author is an address as the mailmap has it, whatever its case; co-authors without a commit of their own "
+        "don't count."
+    )
+    if len(pairs) != len(people):
+        fact.more.append(f"Under {len(pairs):,} names and addresses, as `git shortlog -sne` lists them.")
+    bots = sum(all(row.get("bot") for row in own) for own in people.values())
+    if bots:
+        fact.more.append(f"{bots:,} of them {'are bots by their names' if bots != 1 else 'is a bot by its name'}.")
+    per: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        per[row["repository"]].add((row["author_email"] or row["author"]).casefold())
+    fact.repositories = Counter({name: len(own) for name, own in per.items()})
+    fact.tables = [people_table(rows)]
+    return fact

@@ -1,0 +1,237 @@
+"""Counts of definitions, of classes that inherit from another one, and of tests."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from sourcelight.core.query import quote_value
+from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.engines.deepsearch.facts.model import Fact, LineOf, Rows, Work
+from sourcelight.engines.deepsearch.facts.searches import (
+    commit_of,
+    kinds_of_files,
+    listing_of,
+    plural,
+    queries_of,
+    run,
+    said_terms,
+    shown,
+)
+
+_HEIR = (
+    r"^[ \t]*((export|default|public|protected|private|internal|abstract|final|sealed|open|data|static)[ \t]+)*"
+    r"(class|interface|struct)[ \t]+\w+[^{{;\n]*[^{{;\n\w](?:{names})\b"
+)
+
+
+def definitions(work: Work) -> Fact:
+    """Count definitions of some kinds, from the index of definitions."""
+    request = work.request
+    names = "|".join(escape_regexp(term.text) for term in request.terms)
+    pattern = {
+        "": "/.*/",
+        "name": f"case:yes /^({names})$/",
+        "define": f"case:yes /^({names})$/",
+        "prefix": f"case:yes /^({names})/",
+        "suffix": f"case:yes /({names})$/",
+        "part": f"/({names})/",
+        "member": "/.*/",
+    }.get(request.relation, "/.*/")
+    notes: list[str] = []
+    kinds = request.symbol_kinds
+    queries = [
+        q
+        for kind in kinds or ("",)
+        for q in queries_of(work, f"type:symbol {pattern}{f' select:symbol.{kind}' if kind else ''}")
+    ]
+    rows = run(work, queries, notes)
+    containers = {term.text for term in request.terms} if request.relation == "member" else None
+    if containers is not None:
+        rows = [row for row in rows if (row["container"] or "").rpartition(".")[2] in containers]
+    per = Counter(row["symbol_kind"] for row in rows)
+    noun = " and ".join(plural(kind, 2) for kind in kinds) if kinds else "definitions"
+    if len(rows) == 1:
+        noun = kinds[0] if kinds else "definition"
+    named = ""
+    if request.relation:
+        how = {
+            "name": "named",
+            "prefix": "with names that start with",
+            "suffix": "with names that end with",
+            "part": "with names that contain",
+            "member": "of",
+        }
+        named = f" {how.get(request.relation, '')} {said_terms(request.terms)}"
+    fact = Fact(
+        len(rows),
+        f"{noun}{kinds_of_files(work)}{named} {'are' if len(rows) != 1 else 'is'} defined",
+        shown(queries),
+        notes=notes,
+        unit="definitions",
+    )
+    fact.rule = (
+        "Definitions count as the index of definitions has them, nested ones included; languages without a "
+        "grammar have none."
+    )
+    if kinds == ("function",) and containers is None:
+        others = run(work, queries_of(work, f"type:symbol {pattern} select:symbol.method"), notes)
+        if others:
+            fact.subject += (
+                f", and {len(others):,} {plural('method', len(others))} beside {'them' if len(rows) != 1 else 'it'}"
+            )
+            fact.more.append("Methods of classes are no functions here: ask for methods to have them listed.")
+    if kinds == ("class",) and not per:
+        others = run(work, queries_of(work, f"type:symbol {pattern} select:symbol.struct"), notes)
+        if others:
+            fact.more.append(f"There are {len(others):,} {plural('struct', len(others))}, which count apart.")
+    if containers is not None:
+        fact.more.append("Of the rows of the query, those with that container count.")
+    fact.repositories = Counter(row["repository"] for row in rows)
+    if request.kind in {"files", "repositories"}:
+        _by_place(work, fact, rows)
+    table = Rows("Definitions", ("repository", "path", "line_number", "symbol", "symbol_kind"))
+    for row in rows:
+        table.add(
+            (row["repository"], row["path"], row["line_number"], row["symbol"], row["symbol_kind"]),
+            LineOf(row["repository"], commit_of(work, row), row["path"], row["line_number"] or 1),
+        )
+    fact.tables = [table]
+    return fact
+
+
+def _by_place(work: Work, fact: Fact, rows: Sequence[dict[str, Any]]) -> None:
+    """Count the files or repositories that define something, in place of the definitions."""
+    places = {(row["repository"], row["path"]) for row in rows}
+    per = Counter(repository for repository, _ in places)
+    of_files = work.request.kind == "files"
+    fact.repositories = per if of_files else Counter(dict.fromkeys(per, 1))
+    fact.number, fact.unit = sum(fact.repositories.values()), work.request.kind
+    noun = plural("file" if of_files else "repository", fact.number)
+    verb = "define" if fact.number != 1 else "defines"
+    fact.subject = f"{noun}{kinds_of_files(work)} {verb} {said_terms(work.request.terms)}"
+    fact.more = [f"They have {len(rows):,} {plural('definition', len(rows))} of it."]
+
+
+def heirs(work: Work) -> Fact:
+    """Count classes whose heads name another one after their own name."""
+    request = work.request
+    names = "|".join(escape_regexp(term.text).replace("/", r"\/") for term in request.terms)
+    queries = queries_of(work, f"case:yes type:file /{_HEIR.format(names=names)}/")
+    notes: list[str] = []
+    rows = run(work, queries, notes)
+    many = len(rows) != 1
+    fact = Fact(
+        len(rows),
+        f"{plural('class', len(rows))}{kinds_of_files(work)} "
+        f"{'name' if many else 'names'} {said_terms(request.terms)} behind {'their' if many else 'its'} own "
+        f"name",
+        shown(queries),
+        notes=notes,
+        unit="definitions",
+    )
+    fact.rule = "Heads of classes on one line count; what inherits from one of these in turn does not."
+    fact.repositories = Counter(row["repository"] for row in rows)
+    table = Rows("Classes", ("repository", "path", "line_number", "line"))
+    for row in rows:
+        table.add(
+            (row["repository"], row["path"], row["line_number"], row["line"]),
+            LineOf(row["repository"], commit_of(work, row), row["path"], row["line_number"] or 1),
+        )
+    fact.tables = [table]
+    return fact
+
+
+_TESTS: tuple[tuple[str, str, str], ...] = (
+    (
+        "Python",
+        r"type:symbol case:yes file:(^|/)(test_[^/]*|[^/]*_tests?|tests?)\.py$ /^test/ select:symbol.function",
+        "functions whose names start with test, in files named as tests",
+    ),
+    (
+        "Python",
+        r"type:symbol case:yes file:(^|/)(test_[^/]*|[^/]*_tests?|tests?)\.py$ /^test/ select:symbol.method",
+        "methods of such names and files",
+    ),
+    (
+        "Go",
+        r"type:symbol case:yes file:_test\.go$ /^Test([^a-z]|$)/ select:symbol.function",
+        "functions named Test…, in files that end in _test.go",
+    ),
+    (
+        "JavaScript",
+        r"type:file case:yes /^[ \t]*(?:it|test)(?:\.\w+)*(?:\([^)]*\))?\(/",
+        "lines that begin with it( or test(",
+    ),
+    (
+        "TypeScript",
+        r"type:file case:yes /^[ \t]*(?:it|test)(?:\.\w+)*(?:\([^)]*\))?\(/",
+        "lines that begin with it( or test(",
+    ),
+    ("TSX", r"type:file case:yes /^[ \t]*(?:it|test)(?:\.\w+)*(?:\([^)]*\))?\(/", "lines that begin with it( or test("),
+    (
+        "Java",
+        r"type:file case:yes /^[ \t]*@(?:Parameterized|Repeated)?Test\b/",
+        "lines that begin with @Test, @ParameterizedTest or @RepeatedTest",
+    ),
+    ("Kotlin", r"type:file case:yes /^[ \t]*@(?:Parameterized|Repeated)?Test\b/", "as for Java"),
+    ("Scala", r"type:file case:yes /^[ \t]*(?:@Test\b|test\()/", "lines that begin with @Test or test("),
+    ("Rust", r"type:file case:yes /^[ \t]*#\[(?:\w+::)*test\b/", "lines with #[test]"),
+    (
+        "Ruby",
+        r"type:file case:yes /^[ \t]*(?:it|specify|test)\s+[\"']|^[ \t]*def\s+test_/",
+        "lines that begin with it, specify, test or def test_",
+    ),
+    ("Tcl", r"type:file case:yes /^[ \t]*test\s+[{\"]/", "lines that begin with test"),
+    ("C", r"type:symbol case:yes /^test_|_test$/ select:symbol.function", "functions named test_… or …_test"),
+    ("C++", r"type:file case:yes /^[ \t]*(?:TEST(?:_[FP])?|TYPED_TEST|TEST_CASE)\s*\(/", "lines that begin with TEST("),
+)
+
+
+def tests(work: Work) -> Fact:
+    """Count tests, by the custom of each language that is there."""
+    notes: list[str] = []
+    there = Counter(row["language"] for row in run(work, listing_of(work), notes) if row["path"])
+    queries: list[str] = []
+    rows: list[dict[str, Any]] = []
+    table = Rows("Tests", ("repository", "path", "line_number", "test"))
+    counts: list[tuple[str, str, int]] = []
+    names = "|".join(escape_regexp(term.text) for term in work.request.terms)
+    for language, text, rule in _TESTS:
+        if not there[language] or (work.request.languages and language not in work.request.languages):
+            continue
+        own = queries_of(work, f"lang:{quote_value(language)} {text}", languages=False)
+        found = run(work, own, notes)
+        if names:
+            found = [row for row in found if re.search(names, row["symbol"] or row["line"] or "")]
+        if found:
+            queries += own
+            counts.append((language, rule, len(found)))
+            rows += found
+    for row in rows:
+        table.add(
+            (row["repository"], row["path"], row["line_number"], row["symbol"] or (row["line"] or "").strip()),
+            LineOf(row["repository"], commit_of(work, row), row["path"], row["line_number"] or 1),
+        )
+    fact = Fact(
+        len(rows),
+        f"{plural('test', len(rows))}{kinds_of_files(work)} {'are' if len(rows) != 1 else 'is'} defined",
+        shown(queries) or shown(listing_of(work)),
+        notes=notes,
+        unit="tests",
+    )
+    fact.rule = (
+        "Tests count as they are written, not as they run with parameters: "
+        + (
+            "; ".join(f"{number:,} {rule} ({language})" for language, rule, number in counts)
+            or "no language there has a custom that is known"
+        )
+        + "."
+    )
+    if names:
+        fact.more.append("Of the rows of the query, those whose names or lines hold the text count.")
+    fact.repositories = Counter(row["repository"] for row in rows)
+    fact.tables = [table]
+    return fact

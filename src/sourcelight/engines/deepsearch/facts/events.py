@@ -1,0 +1,383 @@
+"""Who and when: commits that added, removed and changed something; who owns lines, and who works on what."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import partial
+from typing import Any
+
+from sourcelight.core.errors import RepositoryError, SourcelightError
+from sourcelight.core.markup import code
+from sourcelight.engines.deepsearch.facts.commits import (
+    commit_arguments,
+    commits,
+    conditions,
+    dates_of,
+    day_of,
+    evidence_of,
+    line_expression,
+    revisions_of,
+)
+from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, lacks, shown_call
+from sourcelight.engines.deepsearch.facts.paths import PathNames
+from sourcelight.engines.deepsearch.facts.searches import pattern_of, plural, queries_of, run
+from sourcelight.engines.deepsearch.researchers.markdown import inline
+from sourcelight.engines.engine.results.ownership import Ownership
+from sourcelight.engines.search.missing import lacks_file
+from sourcelight.repos import resolve
+
+_MOST_OWNED = 5
+"""Repositories whose blame is worked out for one question: each may take minutes the first time."""
+
+_NO_MERGES = "Merges have no changes of their own, and are left out."
+
+
+def event(work: Work, paths: PathNames) -> Fact | None:  # noqa: PLR0911 - one for each event
+    """Answer a question for a person or a date; None where it is about nothing that history knows."""
+    request = work.request
+    if request.event == "tag":
+        return _tag(work)
+    if request.event == "commit":
+        return _commit(work)
+    if request.event == "people":
+        return _people(work)
+    if request.event == "owner":
+        return _owners(work, paths) or _most(work, paths)
+    if request.event == "most":
+        return _most(work, paths)
+    if request.terms:
+        return _of_lines(work)
+    if request.paths or request.event == "changed":
+        return _of_paths(work, paths)
+    return None
+
+
+def said(row: dict[str, Any]) -> str:
+    """Say who wrote a commit and when: as `git log` shows it, and when it was committed if that is another day."""
+    written, committed = day_of(row), day_of(row, committed=True)
+    later = f" (committed {committed})" if committed != written else ""
+    return f"{inline(row['author'], 80)} on {written}{later}"
+
+
+def _one(fact: Fact, verb: str, row: dict[str, Any], note: str) -> None:
+    fact.subject = f"{verb} by {said(row)} in “{inline(row['subject'])}”"
+    fact.cited.append(evidence_of(row, note))
+
+
+def _tag(work: Work) -> Fact | None:
+    name = work.request.head
+    arguments: dict[str, Any] = {"repos": work.names, "revisions": [name], "count": len(work.names) * 1}
+    fact = Fact(None, "", "", unit="date")
+    table = Rows("Tags", ("repository", "tag", "date", "author", "subject"))
+    for target in work.targets:
+        if target.repository.kind != "git":
+            continue
+        try:
+            commit = resolve(target.repository, name)
+        except RepositoryError:
+            continue
+        arguments = {"repos": [target.repository.name], "revisions": [commit], "count": 1}
+        for row in work.call("commit_search", arguments).table.to_pylist():
+            fact.query = shown_call("commit_search", {**arguments, "revisions": [name]})
+            table.add(
+                (target.repository.name, name, day_of(row), row["author"], row["subject"]),
+                evidence_of(row, f"commit of {name}"),
+            )
+            fact.cited.append(evidence_of(row, f"commit of `{name}`"))
+            fact.subject = f"The commit of {code(name)} is by {said(row)}"
+    if not table.total:
+        return None
+    if table.total > 1:
+        fact.subject = f"{table.total:,} repositories have {code(name)}"
+    fact.rule = "This is the date of the commit; the tag itself, or the release of a service, may be later."
+    fact.tables = [table]
+    return fact
+
+
+def _commit(work: Work) -> Fact | None:
+    """The first or last commit of a repository, a person, a folder."""
+    request = work.request
+    fact = commits(work)
+    rows = fact.tables[0]
+    if not rows.total:
+        fact.number, fact.subject = None, f"No commit{conditions(work)} is in the history"
+        return fact
+    arguments = commit_arguments(work, [], [])
+    answer = work.call("commit_search", arguments)
+    all_rows = answer.table.to_pylist()
+    if request.merges:
+        all_rows = [row for row in all_rows if len(row["parents"] or ()) > 1]
+    row = all_rows[0 if request.is_last else -1]
+    which = "last" if request.is_last else "first"
+    fact.number = None
+    _one(
+        fact,
+        f"The {which} {'merge' if request.merges else 'commit'}{conditions(work)} is",
+        row,
+        f"{which} of {len(all_rows):,}",
+    )
+    fact.subject += f", {row['commit'][:12]} of {code(row['repository'])}"
+    fact.more = [
+        f"There {'are' if len(all_rows) != 1 else 'is'} {len(all_rows):,} such {plural('commit', len(all_rows))}."
+    ]
+    fact.unit = "date"
+    return fact
+
+
+def _people(work: Work) -> Fact:
+    """Everyone with commits, most commits first."""
+    fact = commits(work)
+    table = fact.tables[1]
+    if not table.rows:
+        fact.number, fact.subject = None, f"Nobody has commits{conditions(work)}"
+        return fact
+    fewest = work.request.is_fewest
+    most = (min if fewest else max)(row[2] for row in table.rows)
+    first = [row[0] for row in table.rows if row[2] == most]
+    names = ", ".join(inline(name, 80) for name in first[:5])
+    merges = "merge" if work.request.merges else "commit"
+    fact.more.insert(
+        0,
+        f"{table.total:,} {plural('author', table.total)} {'have' if table.total != 1 else 'has'} "
+        f"{fact.number:,} {plural(merges, fact.number or 0)}{conditions(work)}.",
+    )
+    fact.number = None
+    fact.subject = (
+        f"{names} {'have' if len(first) > 1 else 'has'} the {'fewest' if fewest else 'most'} "
+        f"{plural(merges, 2)}{conditions(work)}: {most:,}{' each' if len(first) > 1 else ''}"
+    )
+    fact.rule += " An author is an address, as the mailmap has it."
+    fact.tables = [table]
+    fact.unit = "authors"
+    fact.adds_up = False
+    return fact
+
+
+def _owners(work: Work, paths: PathNames) -> Fact | None:
+    """Owners by CODEOWNERS; None where no file of the path has any."""
+    engine = work.inquiry.context.engine
+    ownership = Ownership(engine.store.read, partial(lacks_file, engine.store))
+    counts: Counter[str] = Counter()
+    table = Rows("Owners", ("repository", "path", "owners"))
+    for target in work.targets:
+        rules = ownership.of(target)
+        if rules is None:
+            continue
+        for path in paths.paths.get((target.repository.name, target.commit), ()):
+            if any(re.search(each.pattern, path) for each in work.request.paths):
+                owners = rules.owners(path)
+                counts.update(owners)
+                if owners:
+                    table.add((target.repository.name, path, " ".join(owners)))
+    if not counts:
+        return None
+    first = max(counts.values())
+    names = [name for name, number in sorted(counts.items(), key=lambda item: (-item[1], item[0])) if number == first]
+    fact = Fact(
+        None,
+        f"{', '.join(code(name) for name in names)} {'own' if len(names) > 1 else 'owns'} "
+        f"{' and '.join(code(path.glob) for path in work.request.paths)}",
+        "",
+        unit="owners",
+    )
+    fact.query = queries_of(work, "select:file.owners")[0]
+    fact.notes += [f"{name}: this clone lacks the CODEOWNERS file" for name in sorted(ownership.missing)]
+    fact.rule = f"As CODEOWNERS says; {table.total:,} {plural('file', table.total)} with an owner."
+    fact.tables = [table]
+    return fact
+
+
+def _most(work: Work, paths: PathNames) -> Fact | None:
+    """Whose lines today's text is, by blame."""
+    request = work.request
+    places = _concrete(work, paths) if request.paths else [(name, "") for name in work.names]
+    if not places:
+        return None
+    notes = []
+    if len(places) > _MOST_OWNED:
+        notes.append(
+            f"Lines of the first {_MOST_OWNED} of {len(places):,} places were counted; name a repository or a path."
+        )
+    counts: Counter[tuple[str, str]] = Counter()
+    queries = []
+    proven = True
+    for repository, path in places[:_MOST_OWNED]:
+        arguments: dict[str, Any] = {
+            "repo": repository,
+            **({"path": path} if path else {}),
+            **({"revision": work.revision} if work.revision else {}),
+        }
+        if path:
+            arguments["exact"] = True
+        answer = work.call("ownership", arguments)
+        proven = proven and all(answer.table.column("exact").to_pylist())
+        queries.append(shown_call("ownership", arguments))
+        notes += lacks(answer)
+        for row in answer.table.to_pylist():
+            counts[row["author"], row["author_email"]] += row["lines"]
+    total = sum(counts.values())
+    if not total:
+        return None
+    table = Rows("Lines by author", ("author", "address", "lines", "share"))
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    for (name, address), number in ranked:
+        table.add((name, address, number, f"{100 * number / total:.1f} %"))
+    (name, _), number = ranked[0]
+    where = " and ".join(
+        code(f"{repository}/{path}" if path else repository) for repository, path in places[:_MOST_OWNED]
+    )
+    fact = Fact(
+        None,
+        f"{inline(name, 80)} wrote the most lines of {where}: {number:,} of {total:,} that are there today",
+        "  +  ".join(queries),
+        unit="lines",
+        notes=notes,
+    )
+    fact.rule = "Lines count for who brought them as they are now, as `git blame` says, by address."
+    if not proven:
+        fact.rule += " Not every line is proven to be as git blame has it; `exact=True` proves it."
+    if work.request.event == "owner":
+        fact.more.append("No CODEOWNERS file names an owner; this is who wrote it.")
+    fact.tables = [table]
+    fact.adds_up = False
+    if request.period.text:
+        fact.unapplied.append(request.period.text)
+    fact.unapplied += request.languages
+    return fact
+
+
+def _concrete(work: Work, paths: PathNames) -> list[tuple[str, str]]:
+    """Give repository and path of what the paths of a request stand for."""
+    found: dict[tuple[str, str], None] = {}
+    for scope in work.request.paths:
+        for (repository, _), files in paths.paths.items():
+            for path in files:
+                match = re.search(scope.pattern, path)
+                if match is not None:
+                    found[repository, path if scope.is_file else path[: match.end()].rstrip("/")] = None
+    return list(found)
+
+
+def _of_lines(work: Work) -> Fact | None:
+    """Who first added, or last removed or changed, a line with a text."""
+    request = work.request
+    pattern = "|".join(line_expression(term) for term in request.terms)
+    side = {"added": {"added": True}, "removed": {"removed": True}}.get(request.event, {})
+    arguments: dict[str, Any] = {
+        "pattern": pattern,
+        "repos": work.names,
+        **side,
+        **dates_of(work),
+        **revisions_of(work),
+    }
+    if request.paths:
+        arguments["files"] = [path.pattern for path in request.paths]
+    arguments["useRegex"] = True
+    answer = work.call("diff_search", arguments)
+    rows = answer.table.to_pylist()
+    fact = Fact(None, "", shown_call("diff_search", arguments), unit="date", notes=lacks(answer))
+    fact.rule = (
+        f"Lines of commits with the text count{', with regard to case'}; a line that moved is removed and "
+        f"added. {_NO_MERGES}"
+    )
+    fact.unapplied += [*request.languages, *request.authors]
+    said_texts = " or ".join(code(term.text) for term in request.terms)
+    verb = {"added": "added", "removed": "removed"}.get(request.event, "changed")
+    if not rows:
+        fact.subject = f"No commit {verb} a line with {said_texts}"
+        return fact
+    newest = request.is_last or request.event == "removed"
+    seen: dict[str, dict[str, Any]] = {}
+    for row in rows if newest else reversed(rows):
+        seen.setdefault(row["repository"], row)
+    order = sorted(seen.values(), key=lambda row: row["commit_date"], reverse=newest)
+    row = {**order[0], **_commit_row(work, order[0])}
+    which = "last" if newest else "first"
+    _one(
+        fact,
+        f"A line with {said_texts} was {which} {verb}",
+        row,
+        f"{which} to {verb.removesuffix('d').removesuffix('e') + ('e' if verb != 'added' else '')} a line "
+        f"with `{request.terms[0].text}`",
+    )
+    fact.subject += f", in {code(row['path'])} of {code(row['repository'])}"
+    table = Rows("By repository", ("repository", "commit", "date", "author", "subject", "path"))
+    for each in order:
+        table.add(
+            (each["repository"], each["commit"][:12], day_of(each), each["author"], each["subject"], each["path"]),
+            evidence_of(each),
+        )
+    fact.tables = [table] if len(order) > 1 else []
+    if request.event == "removed":
+        left = [
+            each
+            for each in run(work, queries_of(work, f"case:yes type:file {pattern_of(request.terms)}"), fact.notes)
+            if each["type"] == "content"
+        ]
+        where = Counter(each["repository"] for each in left)
+        if left:
+            fact.more.append(
+                f"It is not gone: {len(left):,} {plural('line', len(left))} "
+                f"of {', '.join(code(name) for name in sorted(where)[:5])} "
+                f"still {'have' if len(left) != 1 else 'has'} it."
+            )
+        else:
+            fact.more.append("No line that is searched has it any more.")
+    return fact
+
+
+def _commit_row(work: Work, row: dict[str, Any]) -> dict[str, Any]:
+    """Give the clocks of a commit's author and committer, which rows of changed lines don't have."""
+    arguments = {"repos": [row["repository"]], "revisions": [row["commit"]], "count": 1}
+    found = work.call("commit_search", arguments).table.to_pylist()
+    return {name: found[0][name] for name in ("author_utc_offset", "commit_utc_offset")} if found else {}
+
+
+def _of_paths(work: Work, paths: PathNames) -> Fact | None:
+    """Who first, last or finally changed a file or folder."""
+    request = work.request
+    try:
+        found = commits(work)
+    except SourcelightError:
+        return None
+    table = found.tables[0]
+    arguments = commit_arguments(work, [], [])
+    rows = work.call("commit_search", arguments).table.to_pylist()
+    where = " and ".join(code(path.glob) for path in request.paths) or "the history"
+    fact = Fact(
+        None,
+        "",
+        found.query,
+        f"Files count under this name; {_NO_MERGES[0].lower()}{_NO_MERGES[1:]}",
+        notes=found.notes,
+        unit="date",
+        unapplied=found.unapplied,
+    )
+    if not request.paths:
+        fact.rule = "Merges count."
+    if not rows:
+        fact.subject = f"No commit changed {where}"
+        return fact
+    exists = bool(_concrete(work, paths))
+    newest = request.is_last or request.event == "removed"
+    row = rows[0 if newest else -1]
+    if request.event == "removed":
+        verb = "was last changed" if exists else "was removed"
+    elif request.event == "added":
+        verb = "was last changed" if request.is_last else "was added"
+    else:
+        verb = "was last changed" if newest else "was first changed"
+    _one(
+        fact,
+        f"{where[0].upper() + where[1:] if where == 'the history' else where} {verb}",
+        row,
+        f"{'last' if newest else 'first'} to change {', '.join(path.written for path in request.paths) or 'anything'}",
+    )
+    fact.subject += f", {row['commit'][:12]} of {code(row['repository'])}"
+    if request.event == "removed" and exists:
+        fact.more.append("It is not gone: the commit that is searched has it.")
+    fact.more.append(f"{len(rows):,} {plural('commit', len(rows))} changed it.")
+    table.title = "Commits"
+    fact.tables = [table]
+    return fact

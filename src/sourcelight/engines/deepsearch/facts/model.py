@@ -1,0 +1,148 @@
+"""Facts that an engine counted, and what they are asked with."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sourcelight.core.batches.answers import Answer
+from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
+from sourcelight.engines.deepsearch.question.request import FactRequest
+from sourcelight.engines.deepsearch.researchers.protocol import Emit, Happening, Inquiry
+from sourcelight.engines.search import Target
+from sourcelight.engines.tools import CallContext, call
+
+MAX_ROWS = 10_000
+"""Rows that a table of an answer keeps; what is beyond is said, and the count stays exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineOf:
+    """A line of a file, to be cited."""
+
+    repository: str
+    commit: str
+    path: str
+    line: int = 1
+
+
+@dataclass(slots=True)
+class Rows:
+    """A table of a fact: its columns, its first rows, how many there are, and what each row cites."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: list[tuple[Any, ...]] = field(default_factory=list)
+    total: int = 0
+    cited: list[LineOf | CommitEvidence | None] = field(default_factory=list)
+
+    def add(self, row: tuple[Any, ...], cited: LineOf | CommitEvidence | None = None) -> None:
+        """Add a row; beyond `MAX_ROWS` it is counted alone."""
+        self.total += 1
+        if len(self.rows) < MAX_ROWS:
+            self.rows.append(row)
+            self.cited.append(cited)
+
+
+@dataclass(slots=True)
+class Fact:
+    """What was counted.
+
+    Attributes
+    ----------
+    number
+        The number; None where the answer is a person or a date.
+    subject
+        What the number counts, such as ``files`` with their conditions; or the whole sentence without a number.
+    query
+        A search, or a call of the client, that gives the same again.
+    rule
+        What counts and what doesn't, a sentence or two.
+    repositories
+        The number of each repository that has some.
+    tables
+        What was counted, one by one.
+    more
+        Further sentences.
+    notes
+        What could not be counted, so that the number may be too small.
+    unapplied
+        Words of the question that this count could not take in.
+    cited
+        Commits that the first sentence rests on.
+    """
+
+    number: int | None
+    subject: str
+    query: str
+    rule: str = ""
+    repositories: Counter[str] = field(default_factory=Counter)
+    tables: list[Rows] = field(default_factory=list)
+    more: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    unapplied: list[str] = field(default_factory=list)
+    cited: list[CommitEvidence] = field(default_factory=list)
+    adds_up: bool = True
+    unit: str = ""
+
+
+@dataclass(slots=True)
+class Work:
+    """One request under way."""
+
+    request: FactRequest
+    inquiry: Inquiry
+    emit: Emit
+
+    @property
+    def context(self) -> CallContext:
+        """As of the inquiry, without limits of a service: what is counted is counted whole."""
+        return replace(self.inquiry.context, served=False)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the repositories, sorted; where the question names paths, of those that have them."""
+        names = {pin.repository for pin in self.inquiry.pins}
+        paths = self.request.paths
+        if paths and all(path.exists for path in paths):
+            names &= {name for path in paths for name in path.repositories}
+        return sorted(names)
+
+    @property
+    def targets(self) -> list[Target]:
+        """The commits of these repositories."""
+        names = set(self.names)
+        return [target for target in self.inquiry.pins.targets if target.repository.name in names]
+
+    @property
+    def revision(self) -> str:
+        """The revision that was asked for; empty for the default branches."""
+        return next((pin.revision for pin in self.inquiry.pins if pin.revision not in {"", "WORKTREE"}), "")
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> Answer:
+        """Call a tool or an analysis, and tell of it. Raises what `sourcelight.engines.tools.call` raises."""
+        answer = call(name, arguments, self.context)
+        told = {"tool": name, "query": shown_call(name, arguments), "result": f"{answer.table.num_rows:,} rows"}
+        self.emit(Happening("turn", told))
+        return answer
+
+
+def lacks(answer: Answer) -> list[str]:
+    """Give the sentences on what an answer lacks; none where it is whole."""
+    return [] if answer.complete else list(answer.notices)
+
+
+_PYTHON = {
+    "joinAddresses": "join_addresses",
+    "useRegex": "use_regex",
+    "contentTerms": "content_terms",
+    "messageTerms": "message_terms",
+}
+
+
+def shown_call(name: str, arguments: Mapping[str, Any]) -> str:
+    """Write a call as it is typed in Python."""
+    given = ", ".join(f"{_PYTHON.get(key, key)}={value!r}" for key, value in arguments.items())
+    return f"code.{name}({given})"

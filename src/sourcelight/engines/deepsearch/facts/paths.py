@@ -1,0 +1,115 @@
+"""Paths of the commits that are searched, looked up by what a question calls them; and which files are tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from sourcelight.core.errors import RepositoryError, SourcelightError
+from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.engines.deepsearch.question.request import PathScope
+from sourcelight.engines.deepsearch.researchers.protocol import Inquiry
+from sourcelight.repos import is_revision, resolve
+
+TEST_FILES = (
+    r"(^|/)(tests?|testing|__tests__|specs?|testdata)/|(^|/)test_[^/]*$|_tests?\.\w+$|[.-](test|spec)\.\w+$"
+    r"|(Test|Tests|IT)\.(java|kt|scala|cs|groovy)$|(^|/)conftest\.py$"
+)
+"""Which files are tests: by folder, by the beginning or the end of the name."""
+
+
+@dataclass
+class PathNames:
+    """Implements `Places` over the pins of an inquiry."""
+
+    inquiry: Inquiry
+    notes: list[str] = field(default_factory=list)
+
+    @cached_property
+    def paths(self) -> dict[tuple[str, str], list[str]]:
+        """The files of each repository at each commit; repositories that can't be read are left out."""
+        engine = self.inquiry.context.engine
+        missing = [target for target in self.inquiry.pins.targets if not engine.store.is_current(target)]
+        if missing:
+            engine.store.update(missing, cancellation=self.inquiry.context.cancellation)
+        found = {}
+        for target in self.inquiry.pins.targets:
+            self.inquiry.context.cancellation.check()
+            try:
+                view = engine.store.open(target)[0].view
+            except (SourcelightError, OSError) as fault:
+                self.notes.append(f"{target.repository.name}: {fault}")
+                continue
+            raw = bytes(view.path_text)
+            found[target.repository.name, target.commit] = (
+                raw.decode(errors="replace").strip("\n").split("\n") if view.files else []
+            )
+        return found
+
+    @cached_property
+    def _files(self) -> dict[str, list[str]]:
+        """The repositories that have each file."""
+        found: dict[str, list[str]] = {}
+        for (repository, _), paths in self.paths.items():
+            for path in paths:
+                found.setdefault(path, []).append(repository)
+        return found
+
+    @cached_property
+    def folders(self) -> dict[str, set[str]]:
+        """The repositories that have each folder; these are without a slash at the end."""
+        found: dict[str, set[str]] = {}
+        for path, repositories in self._files.items():
+            folder = path.rpartition("/")[0]
+            while folder:
+                held = found.setdefault(folder, set())
+                if held.issuperset(repositories):
+                    break
+                held.update(repositories)
+                folder = folder.rpartition("/")[0]
+        return found
+
+    def find(self, text: str) -> PathScope | None:
+        """Give what a path stands for: the file or folder of that path, else those whose paths end with it."""
+        if text.startswith("*."):
+            ending = text[1:]
+            having = [name for each, names in self._files.items() if each.endswith(ending) for name in names]
+            return self._scope(text, f"{escape_regexp(ending)}$", text, having, is_file=True) if having else None
+        path = text.strip("/")
+        if not path:
+            return None
+        escaped = escape_regexp(path)
+        ending = f"/{path}"
+        if path in self._files and not text.endswith("/"):
+            return self._scope(text, f"^{escaped}$", path, self._files[path], is_file=True)
+        if path in self.folders:
+            return self._scope(text, f"^{escaped}/", f"{path}/", self.folders[path], is_file=False)
+        if not text.endswith("/"):
+            having = [name for each, names in self._files.items() if each.endswith(ending) for name in names]
+            if having:
+                return self._scope(text, f"(^|/){escaped}$", f"**/{path}", having, is_file=True)
+        having = [name for each, names in self.folders.items() if each.endswith(ending) for name in names]
+        return self._scope(text, f"(^|/){escaped}/", f"**/{path}/", having, is_file=False) if having else None
+
+    def _scope(self, text: str, pattern: str, glob: str, repositories: Iterable[str], *, is_file: bool) -> PathScope:
+        return PathScope(text, pattern, glob, is_file, repositories=tuple(sorted(set(repositories))))
+
+    def is_folder(self, text: str) -> bool:
+        """Tell whether a folder has this path or name."""
+        path = text.strip("/")
+        return bool(path) and (path in self.folders or any(each.endswith(f"/{path}") for each in self.folders))
+
+    def is_revision(self, text: str) -> bool:
+        """Tell whether a repository has this branch, tag or commit."""
+        if not text or not is_revision(text):
+            return False
+        for target in self.inquiry.pins.targets:
+            if target.repository.kind != "git":
+                continue
+            try:
+                resolve(target.repository, text)
+            except RepositoryError:
+                continue
+            return True
+        return False

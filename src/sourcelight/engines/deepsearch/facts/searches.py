@@ -1,0 +1,169 @@
+"""Searches that anyone can run again: how a request is written as one, run, and put in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Any
+
+from sourcelight.core.batches import MatchBatch, conform
+from sourcelight.core.completeness import is_limiting
+from sourcelight.core.errors import QueryError
+from sourcelight.core.markup import code
+from sourcelight.core.query import parse, quote_value
+from sourcelight.core.query.narrowing import conjoined
+from sourcelight.core.query.regexps import escape_regexp
+from sourcelight.core.wire.events import Alert, Done, Progress
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.deepsearch.facts.model import Work
+from sourcelight.engines.deepsearch.facts.paths import TEST_FILES
+from sourcelight.engines.deepsearch.question.request import Term, any_path
+from sourcelight.engines.deepsearch.question.scope import repository_filter
+from sourcelight.engines.deepsearch.researchers.protocol import Happening
+
+
+def queries_of(work: Work, text: str, *, languages: bool = True) -> list[str]:
+    """Write the searches for a text: one, or one for each of several languages, since filters all have to hold."""
+    names = work.request.languages if languages and len(work.request.languages) > 1 else ("",)
+    own = filters_of(work, languages=languages)
+    found = []
+    for name in names:
+        written = " ".join(part for part in (f"lang:{quote_value(name)}" if name else "", own, text) if part)
+        rest = f"{_repositories_of(work)} {work.inquiry.filters} count:all".strip()
+        found.append(conjoined(parse(written, "standard"), rest))
+    return found
+
+
+def listing_of(work: Work, *, languages: bool = True) -> list[str]:
+    """Write the searches that list files: without any filter of files, a query would list repositories."""
+    bare = not filters_of(work, languages=languages) and not (languages and work.request.languages)
+    return queries_of(work, "type:path file:." if bare else "type:path", languages=languages)
+
+
+def filters_of(work: Work, *, languages: bool = True) -> str:
+    """Write the filters of a request: what the asker gave, repositories of the question, its paths and languages."""
+    request = work.request
+    parts = [f"file:{quote_value(any_path(request.paths))}"] if request.paths else []
+    parts += [f"-file:{quote_value(path.pattern)}" for path in request.without]
+    if request.tests is not None:
+        parts.append(f"{'' if request.tests else '-'}file:{quote_value(TEST_FILES)}")
+    if languages and len(request.languages) == 1:
+        parts.append(f"lang:{quote_value(request.languages[0])}")
+    return " ".join(parts)
+
+
+def _repositories_of(work: Work) -> str:
+    """Keep a search to the repositories that have a path which the question names: others would be read for nothing."""
+    names = work.names
+    if (
+        work.inquiry.filters
+        or not work.request.paths
+        or len(names) == len({pin.repository for pin in work.inquiry.pins})
+    ):
+        return ""
+    return repository_filter(names)
+
+
+def run(work: Work, queries: Sequence[str], notes: list[str], beside: list[str] | None = None) -> list[dict[str, Any]]:
+    """Run searches and give their rows.
+
+    What keeps them from being whole is added to `notes`; to `beside`, that large files are searched by name alone.
+    """
+    rows: list[dict[str, Any]] = []
+    for query in queries:
+        request = SearchRequest(query, pattern_type="standard")
+        batches: list[Any] = []
+        finished = False
+        context = work.inquiry.context
+        with closing(context.engine.stream(request, context.viewer, context.cancellation)) as events:  # type: ignore[type-var]
+            for event in events:
+                if isinstance(event, MatchBatch):
+                    batches.append(event.batch)
+                elif isinstance(event, Progress) and event.done:
+                    notes += [" ".join(item.message.split()) for item in event.skipped if is_limiting(item)]
+                    if beside is not None:
+                        large = [item for item in event.skipped if item.reason.endswith("too-large")]
+                        beside += [" ".join(item.message.split()) for item in large]
+                elif isinstance(event, Alert) and event.kind != "info":
+                    notes.append(event.title)
+                finished = finished or isinstance(event, Done)
+        context.cancellation.check()
+        if not finished:
+            notes.append("The search did not end.")
+        rows += conform(batches).to_pylist() if batches else []
+        work.emit(Happening("turn", {"tool": "keyword_search", "query": query, "result": f"{len(rows):,} rows"}))
+    return rows
+
+
+def shown(queries: Sequence[str]) -> str:
+    """Show searches side by side."""
+    return "  +  ".join(queries)
+
+
+def expression(term: Term, *, called: bool = False) -> str:
+    """Write a text as a regular expression: as it stands, or as a whole word."""
+    escaped = escape_regexp(term.text).replace("/", r"\/").replace("\n", r"\n")
+    left = r"\b" if (term.is_word or called) and re.match(r"\w", term.text) else ""
+    right = r"\b" if (term.is_word or called) and re.search(r"\w$", term.text) else ""
+    return f"{left}{escaped}{right}" + (r"[ \t]*\(" if called else "")
+
+
+def pattern_of(terms: Sequence[Term], *, called: bool = False, every: bool = False) -> str:
+    """Write a pattern of a search for any (or every) one of some texts."""
+    found = [f"/{expression(term, called=called)}/" for term in terms]
+    if len(found) == 1:
+        return found[0]
+    if every:
+        return f"({' and '.join(found)})"
+    return f"/(?:{'|'.join(expression(term, called=called) for term in terms)})/"
+
+
+def said_terms(terms: Sequence[Term], *, every: bool = False) -> str:
+    """Name texts in a sentence."""
+    return (" and " if every else " or ").join(code(term.text) for term in terms)
+
+
+def plural(noun: str, number: int) -> str:
+    """Give the form of a noun that belongs to a number."""
+    if number == 1:
+        return noun
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(("ch", "s", "sh")) else f"{noun}s"
+
+
+def files_noun(work: Work, number: int) -> str:
+    """Say "Go files"."""
+    return f"{' or '.join(work.request.languages)} {plural('file', number)}".strip()
+
+
+def kinds_of_files(work: Work, *, languages: bool = True) -> str:
+    """Say which files a count is restricted to."""
+    request = work.request
+    parts = []
+    if request.languages and languages:
+        parts.append(f" in {' or '.join(request.languages)} files")
+    if request.tests is not None:
+        parts.append(" in tests" if request.tests else " outside of tests")
+    if request.paths:
+        where = "of" if all(path.glob.startswith("*.") for path in request.paths) else "in"
+        parts.append(f" {where} {' or '.join(code(path.glob) for path in request.paths)}")
+    if request.without:
+        parts.append(f" outside of {' and '.join(code(path.glob) for path in request.without)}")
+    return "".join(parts)
+
+
+def commit_of(work: Work, row: dict[str, Any]) -> str:
+    """Give the commit that a row of a search is of."""
+    target = work.inquiry.pins.of(row["repository"])
+    return row.get("commit") or (target.commit if target is not None else "")
+
+
+def is_readable(work: Work) -> bool:
+    """Tell whether the filters of a question can be put into a search."""
+    try:
+        listing_of(work)
+    except QueryError:
+        return False
+    return True

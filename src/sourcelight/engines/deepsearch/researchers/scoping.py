@@ -1,0 +1,82 @@
+"""A question with its scope: what it says of repositories and revisions is pinned before anything is looked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sourcelight.core.errors import CallError, QueryError
+from sourcelight.core.markup import code
+from sourcelight.engines.deepsearch.citations.pins import Pins, pinned
+from sourcelight.engines.deepsearch.question.reading import asks_for_facts
+from sourcelight.engines.deepsearch.question.scope import QuestionScope, RepositoryNames, read_scope
+from sourcelight.engines.deepsearch.researchers.protocol import Inquiry, Previous
+from sourcelight.engines.tools import CallContext
+
+
+def open_inquiry(text: str, filters: str, context: CallContext, previous: Sequence[Previous] = ()) -> Inquiry:
+    """Pin the commits of a question.
+
+    Parameters
+    ----------
+    text
+        The question in words.
+    filters
+        The filters that stood in it, or those of the question before.
+    context
+        For whom.
+    previous
+        Earlier questions of the conversation.
+
+    Raises
+    ------
+    QueryError, CallError
+        As `pinned`.
+    """
+    pins: Pins | None = None
+    try:
+        pins = pinned(filters, context)
+    except CallError:
+        if filters:
+            raise
+    usual = frozenset(pin.repository for pin in pins) if pins is not None else frozenset()
+    visible = sorted(usual) if filters else [each.name for each in context.engine.catalog.visible(context.viewer)]
+    scope = read_scope(text, RepositoryNames(visible, usual), by_word=asks_for_facts(text))
+    if scope.filters:
+        narrowed = _narrowed(filters, scope, context)
+        if narrowed is not None:
+            return Inquiry(
+                text, f"{filters} {narrowed[1].filters}".strip(), narrowed[0], context, previous, narrowed[1]
+            )
+        scope = QuestionScope(
+            notes=("What the question says of repositories could not be put together with its filters.",)
+        )
+    if pins is None:
+        pins = pinned(filters, context)
+    return Inquiry(text, filters, pins, context, previous, scope)
+
+
+def _narrowed(filters: str, scope: QuestionScope, context: CallContext) -> tuple[Pins, QuestionScope] | None:
+    """Pin the scope of a question; without its revision where no repository has that."""
+    try:
+        return pinned(f"{filters} {scope.filters}".strip(), context), scope
+    except (CallError, QueryError):
+        context.cancellation.check()
+    revision = next((part for part in scope.taken if part.kind == "revision"), None)
+    if revision is None:
+        return None
+    rest = tuple(part for part in scope.taken if part is not revision)
+    note = (
+        f"No repository that is searched has the revision {code(revision.written)}: the default branches are searched."
+    )
+    without = replace(
+        scope,
+        filters=scope.filters.rpartition("rev:")[0].strip().removesuffix("repo:.").strip(),
+        taken=rest,
+        rest=f"{scope.rest} {revision.written}",
+        notes=(*scope.notes, note),
+    )
+    try:
+        return pinned(f"{filters} {without.filters}".strip(), context), without
+    except (CallError, QueryError):
+        return None

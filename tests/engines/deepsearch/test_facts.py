@@ -1,0 +1,252 @@
+"""Facts that a question asks for: what becomes scope, what is said of what does not, and what a model gets."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sourcelight
+from engines.deepsearch.asking import OPEN, SECRET, research
+from engines.deepsearch.test_model import ask as ask_model
+from engines.deepsearch.test_model import sent
+from sourcelight.backends.embed import open_engine
+from sourcelight.engines.deepsearch.question import RepositoryNames, read_request, read_scope
+from sourcelight.engines.deepsearch.question.request import PathScope
+from sourcelight.engines.engine import Engine
+from sourcelight.repos import Viewer
+from sourcelight.testing import RepositoryBuilder
+from sourcelight.testing.scripted_model import Say
+
+pytestmark = pytest.mark.timeout(90)
+
+NAMES = (
+    "host.example/blue/express",
+    "host.example/blue/requests",
+    "host.example/red/requests-old",
+    "host.example/red/vault",
+)
+NOW = datetime(2024, 5, 15, 12, tzinfo=UTC)
+
+
+class Tree:
+    """A tree with a few paths, in place of a repository's."""
+
+    def find(self, text: str) -> PathScope | None:
+        known = text.strip("/") in {"docs", "src/app.py", "vault"}
+        return PathScope(text, f"^{text}", text, "." in text) if known else None
+
+    def is_folder(self, text: str) -> bool:
+        return text.strip("/") in {"docs", "vault"}
+
+    def is_revision(self, text: str) -> bool:
+        return bool(re.fullmatch(r"v\d(\.\d)*", text))
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("How many files are in express?", ["host.example/blue/express"]),
+        ("How many Go files does requests have?", ["host.example/blue/requests"]),
+        ("What are the names of requests' tests?", ["host.example/blue/requests"]),
+        ("How many requests commits are there since 2023?", ["host.example/blue/requests"]),
+        (
+            "How many files in express and requests are tests?",
+            ["host.example/blue/express", "host.example/blue/requests"],
+        ),
+        ("How many files have the repositories of red?", ["host.example/red/requests-old", "host.example/red/vault"]),
+        ("Who wrote most of red/vault?", ["host.example/red/vault"]),
+        ("How many requests are retried?", []),
+        ("Which files import requests?", []),
+        ("Which repositories depend on express?", []),
+        ("How many files mention the word vault?", []),
+        ("How many files express doubt?", []),
+    ],
+)
+def test_names_become_scope_where_the_sentence_says_so(question: str, names: list[str]) -> None:
+    """By their place: a word that happens to be a name, and what is imported or mentioned, is no scope."""
+    scope = read_scope(question, RepositoryNames(NAMES, frozenset(NAMES)), by_word=True)
+    assert sorted({name for part in scope.taken for name in part.values}) == names
+
+
+def test_prose_needs_more_than_a_word() -> None:
+    """A question that asks for no fact is narrowed by full names, and by what is called a repository."""
+    names = RepositoryNames(NAMES, frozenset(NAMES))
+    assert read_scope("How are requests retried in express?", names, by_word=False).taken == ()
+    assert read_scope("How does blue/express route?", names, by_word=False).filters
+    assert read_scope("How does the express repository route?", names, by_word=False).filters
+
+
+@pytest.mark.parametrize(
+    ("words", "after", "before"),
+    [
+        ("since 2023", "2022-12-31T23:59:59Z", ""),
+        ("after 2022", "2022-12-31T23:59:59Z", ""),
+        ("before 2023", "", "2023-01-01T00:00:00Z"),
+        ("until 2022", "", "2023-01-01T00:00:00Z"),
+        ("in 2023", "2022-12-31T23:59:59Z", "2024-01-01T00:00:00Z"),
+        ("between 2021 and 2022", "2020-12-31T23:59:59Z", "2023-01-01T00:00:00Z"),
+        ("in March 2023", "2023-02-28T23:59:59Z", "2023-04-01T00:00:00Z"),
+        ("in Q2 2023", "2023-03-31T23:59:59Z", "2023-07-01T00:00:00Z"),
+        ("on 2023-05-01", "2023-04-30T23:59:59Z", "2023-05-02T00:00:00Z"),
+        ("since 1 May 2023", "2023-04-30T23:59:59Z", ""),
+        ("last year", "2022-12-31T23:59:59Z", "2024-01-01T00:00:00Z"),
+        ("this month", "2024-04-30T23:59:59Z", "2024-06-01T00:00:00Z"),
+        ("in the last 30 days", "2024-04-15T11:59:59Z", ""),
+        ("in the past two years", "2022-05-15T11:59:59Z", ""),
+    ],
+)
+def test_spans_of_time_are_read(words: str, after: str, before: str) -> None:
+    """Both ends count, in UTC, and nothing of the words is left."""
+    request = read_request(f"How many commits were made {words}?", Tree(), NOW)
+    assert request is not None
+    assert (request.period.after, request.period.before) == (after, before)
+    assert request.ignored == ()
+    assert request.period.moves is bool(re.search("last|past|this", words))
+
+
+@pytest.mark.parametrize(
+    ("question", "ignored"),
+    [
+        ("How many public functions are in src/app.py?", ("public",)),
+        ("How many files in the frontend mention `x`?", ("frontend",)),
+        ("How many enum constants are there?", ("enum",)),
+        ("How many of them are tests?", ("them",)),
+        ("How many commits in 2023 fix bugs?", ("fix", "bugs")),
+        ("Who changed docs most carefully?", ("most", "carefully")),
+        ("How many files are not tests?", ("not",)),
+    ],
+)
+def test_words_that_were_not_applied_are_named(question: str, ignored: tuple[str, ...]) -> None:
+    request = read_request(question, Tree(), NOW)
+    assert request is not None
+    assert set(ignored) <= set(request.ignored)
+
+
+_WORDS = """
+how many which who when list all count number of files lines commits authors functions tests in of by since not `a.b`
+"x y" docs src/app.py v1.0 2023 between and most last changed added TODO Go the ⟨L0⟩ · ' ` ( |
+"""
+WORDS = st.lists(st.sampled_from(_WORDS.split()), max_size=14)
+
+
+@given(WORDS)
+def test_no_question_is_too_odd_to_be_read(words: list[str]) -> None:
+    """Whatever stands in it, reading ends, and no mark of ours is among the words that are named."""
+    question = " ".join(words)
+    scope = read_scope(question, RepositoryNames(NAMES, frozenset(NAMES)), by_word=True)
+    request = read_request(scope.rest, Tree(), NOW)
+    assert request is None or not any("⟨" in word for word in request.ignored)
+
+
+def test_a_count_tells_its_scope_and_its_query(engine: Engine) -> None:
+    found = research(engine, "How many functions does shop/prices.py define in shop?")
+    assert found.text.startswith("**2** functions in `shop/prices.py` are defined")
+    assert f"`shop` in the question is the repository `{OPEN}`" in found.text
+    assert "To get it again: `repo:^example\\.org/team/shop$" in found.text
+    assert found.finished.stats["complete"] is True
+
+
+def test_negated_questions_count_what_does_not_hold(engine: Engine) -> None:
+    having = research(engine, "How many Python files contain `round`?").finished.stats["count"]
+    lacking = research(engine, "How many Python files don't contain `round`?").finished.stats["count"]
+    whole = research(engine, "How many Python files are there?").finished.stats["count"]
+    assert having + lacking == whole
+    assert having > 0
+    assert lacking > 0
+
+
+@pytest.mark.parametrize(
+    ("question", "line"),
+    [
+        ("How many open issues are there?", "Issues can't be counted here"),
+        (
+            "how many functions handle refunds?",
+            "This can't be counted exactly: nothing that is counted is called `handle`",
+        ),
+        (
+            "How many wonders are in the cart?",
+            "This can't be counted exactly: the question names nothing that is counted.",
+        ),
+    ],
+)
+def test_what_nothing_counts_is_said_in_the_first_line(engine: Engine, question: str, line: str) -> None:
+    found = research(engine, question)
+    assert found.text.startswith(line)
+    assert "count" not in found.finished.stats
+
+
+def test_a_version_that_is_not_there_is_said(engine: Engine) -> None:
+    found = research(engine, "How many Python files did shop have at v9.9.9?")
+    assert "has the revision `v9.9.9`: the default branches are searched" in found.text
+    assert "v9.9.9" in found.finished.stats["not_applied"]
+    assert "The count is complete" not in found.text
+
+
+def test_a_number_tells_nobody_of_repositories_that_it_counted(engine: Engine) -> None:
+    """The sentence with a number is about all repositories that are in it, so that readers of few don't get it."""
+    found = research(engine, "Which repositories contain `checkout_total`?")
+    assert set(found.finished.segments[0].repositories) == {OPEN, SECRET}
+    alone = research(engine, "Which repositories contain `checkout_total`?", viewer=Viewer.anonymous())
+    assert SECRET not in alone.text
+    assert alone.finished.stats["count"] == 1
+
+
+def test_a_model_gets_what_was_counted(engine: Engine) -> None:
+    """In a frame; and the answer shows it, whatever the model makes of it."""
+    question = "How many functions are there in Python files?"
+    truth = research(engine, question).finished.stats["count"]
+    found, server = ask_model(engine, [Say("There are 99 of them [E1].")], question=question)
+    assert f"**{truth}** functions" in sent(server)
+    assert 'origin=\\"facts\\"' in sent(server) or 'origin="facts"' in sent(server)
+    assert found.draft.researcher == "model"
+    assert "## Counted by the engine" in found.text
+    assert f"**{truth}** functions" in found.text
+    assert found.finished.stats["count"] == truth
+    assert found.draft.tables
+    plain, server = ask_model(engine, [Say("It is a sum [E1].")])
+    assert "Counted by the engine" not in plain.text + sent(server)
+
+
+def test_answers_that_may_change_are_not_kept(tmp_path: Path) -> None:
+    """The same commits give another number tomorrow, or after a new tag."""
+    repo = RepositoryBuilder(tmp_path / "tree")
+    repo.commit({"a.py": "def one():\n    pass\n"})
+    with sourcelight.open(tmp_path / "tree", index=tmp_path / "index") as code:
+        for question, kept in (
+            ("How many functions are in a.py?", True),
+            ("How many commits in the last 30 days?", False),
+            ("How many tags are there?", False),
+        ):
+            first = code.deepsearch(question)
+            assert "count" in first.stats
+            assert code.deepsearch(question).cached is kept
+
+
+def test_events_of_names_and_paths_are_looked_up(tmp_path: Path) -> None:
+    """What came, went and came again; what is still there is said to be."""
+    repo = RepositoryBuilder(tmp_path / "tree")
+    repo.commit({"a.py": "def pause():\n    pass\n", "b.py": "x = 1\n"}, "Add pause", author="Ada <ada@example.org>")
+    repo.commit({"a.py": "def wait():\n    pass\n"}, "Rename it", author="Grace <grace@example.org>")
+    repo.commit({"b.py": None}, "Drop b", author="Lin <lin@example.org>")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    lead = {
+        question: research(engine, question).text.split("\n\n## ")[0]
+        for question in (
+            "Who added `pause`?",
+            "Who removed `pause`?",
+            "Who removed `wait`?",
+            "When was b.py deleted?",
+            "Who last changed a.py?",
+        )
+    }
+    assert "first added by Ada" in lead["Who added `pause`?"]
+    assert "last removed by Grace" in lead["Who removed `pause`?"]
+    assert "No line that is searched has it any more" in lead["Who removed `pause`?"]
+    assert lead["Who removed `wait`?"].startswith("No commit removed a line with `wait`")
+    assert "was removed by Lin" in lead["When was b.py deleted?"]
+    assert "last changed by Grace" in lead["Who last changed a.py?"]
