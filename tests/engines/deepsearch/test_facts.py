@@ -180,6 +180,27 @@ def test_what_nothing_counts_is_said_in_the_first_line(engine: Engine, question:
     assert "count" not in found.finished.stats
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How long is the price kept before it is rounded?",
+        "What functions round the prices of a cart?",
+        "Which files take part in the checkout?",
+        "When was the cart last updated by a customer?",
+        "Who worked on the rounding of prices?",
+        "How much does an item cost at checkout?",
+    ],
+)
+def test_prose_is_answered_with_code(engine: Engine, question: str) -> None:
+    """Words such as "how long" and "which files" alone make no question for a number."""
+    found = research(engine, question)
+    assert "count" not in found.finished.stats
+    assert found.text.startswith(
+        ("The closest answer is", "The commit that fits best", "No direct answer", "This can't")
+    )
+    assert "## How it works" in found.text or "## Closest code" in found.text
+
+
 def test_a_version_that_is_not_there_is_said(engine: Engine) -> None:
     found = research(engine, "How many Python files did shop have at v9.9.9?")
     assert "has the revision `v9.9.9`: the default branches are searched" in found.text

@@ -73,13 +73,18 @@ def find_facts(inquiry: Inquiry, emit: Emit) -> tuple[FactRequest, Fact | None] 
 def _fact(work: Work, paths: PathNames) -> Fact | None:
     request = work.request
     if request.kind in {"who", "when"}:
+        named = request.terms or request.paths or request.authors or request.messages or request.head
+        # "Who worked on the retry logic?" is for words of messages, not for everyone with a commit.
+        if request.ignored and not named and not request.is_top and request.event != "commit":
+            return None
         return event(work, paths)
     if request.kind in {"unsupported", "unknown"} or not is_readable(work):
         return None
-    # "How many functions handle refunds?" says what is counted by words that no index knows.
+    # "How many functions handle refunds?" says what is counted by words that no index knows; one word beside what is
+    # known, as in "public functions of a.py", leaves a number that is worth telling.
     vague = request.kind in {"definitions", "lines", "occurrences", "files", "tests", "repositories"}
-    narrow = request.terms or request.paths or request.languages or request.is_of_history or work.inquiry.scope.taken
-    if request.ignored and vague and not narrow:
+    narrow = request.paths or request.languages or request.is_of_history or work.inquiry.scope.taken
+    if request.ignored and vague and not request.terms and (not narrow or len(request.ignored) > 1):
         return None
     counter = _counter(request)
     fact = counter(work)

@@ -15,7 +15,8 @@ POLITE = re.compile(
 MANY = re.compile(
     r"\bhow many\b|\bhow much\b"
     r"|\b(?:count|tally)(?: up)?\b(?: how many| (?:the )?(?:total )?number of)?|\bhow (?:often|frequently)\b"
-    r"|\bhow (?:big|large|long)\b"
+    r"|\bhow (?:big|large|long)(?=\s+(?:is|are|was)\s+(?:the\s+)?(?:⟨P\d+⟩|⟨G\d+⟩|files?\b|code\b|codebase\b"
+    r"|repository\b|project\b|\W*$))"
     r"|\b(?:total )?(?:number|count|amount|quantity) of\b",
     re.IGNORECASE,
 )
@@ -28,7 +29,8 @@ LIST = re.compile(
     re.IGNORECASE,
 )
 TODO = re.compile(
-    r"(?<![\w⟨])(?P<word>(?:TODO|FIXME|XXX|HACK)(?:s?\s*(?:,|and|or)\s*(?:TODO|FIXME|XXX|HACK))*)(?P<many>s?)\b(?P<noun>\s+(?:comments?|notes?|markers?|items?|entries))?",
+    r"(?<![\w⟨])(?P<word>(?:TODO|FIXME|XXX|HACK)(?:s?\s*(?:,|and|or)\s*(?:TODO|FIXME|XXX"
+    r"|HACK))*)(?P<many>s?)\b(?P<noun>\s+(?:comments?|notes?|markers?|items?|entries))?",
     re.IGNORECASE,
 )
 CODE_LINES = re.compile(

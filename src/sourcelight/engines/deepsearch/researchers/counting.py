@@ -31,7 +31,8 @@ def count(inquiry: Inquiry, draft: Draft, emit: Emit) -> FactRequest | None:
         return None
     request, fact = found
     if fact is None:
-        draft.parts.append(Paragraph(_refusal(request)))
+        if not request.is_list and request.kind not in {"who", "when"}:
+            draft.parts.append(Paragraph(_refusal(request)))
         return request
     lay_out(request, fact, inquiry, draft)
     return request
@@ -142,18 +143,15 @@ def scope_lines(request: FactRequest | None, scope: QuestionScope) -> list[str]:
 
 
 def _refusal(request: FactRequest) -> str:
+    """Say that a question for a number gets none, and why."""
     if request.kind == "unsupported":
-        return (
-            f"{request.subject[:1].upper()}{inline(request.subject[1:])} can't be counted here: neither git nor "
-            f"the indexes know them. The closest code:"
-        )
+        subject = inline(request.subject)
+        return f"{subject[:1].upper()}{subject[1:]} can't be counted here: neither git nor the indexes have them."
     if request.kind == "unknown":
-        return "This can't be counted exactly: the question names nothing that is counted. The closest code:"
-    if request.kind in {"who", "when"}:
-        return "History has no exact answer to this. The closest code and commits:"
+        return "This can't be counted exactly: the question names nothing that is counted."
     words = ", ".join(code(word) for word in request.ignored)
     because = f": nothing that is counted is called {words}" if words else ""
-    return f"This can't be counted exactly{because}. The closest code:"
+    return f"This can't be counted exactly{because}."
 
 
 def _write_repositories(fact: Fact, draft: Draft, about: tuple[str, ...]) -> None:

@@ -79,7 +79,7 @@ class ExtractiveResearcher:
         answered = "unit" in draft.stats
         if not answered or (request is not None and request.kind in {"who", "when"} and _wants_code(request, inquiry)):
             findings = self.find(inquiry, budget or self.budget, emit)
-            _lay_out(findings, inquiry, draft, lead=request is None, answered=answered)
+            _lay_out(findings, inquiry, draft, lead=not answered, answered=answered)
             draft.followups = followups(findings.ranking, findings.defined, findings.intents)
         draft.stats["time_millis"] = round((time.monotonic() - began) * 1000)
         draft.stats.setdefault("tool_calls", 1)
