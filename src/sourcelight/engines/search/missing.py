@@ -35,11 +35,11 @@ def lacking_definitions(store: IndexStore, target: Target, below: bytes = b"") -
     if not (view.reason == _MISSING).any():
         return 0
     if not below:
-        return missing(view)
+        return len(missing(view))
     pattern = compile_pattern(
         f"^{re.escape(below.decode(errors='replace'))}(?:/|$)", kind="regexp", case_sensitive=True, whole_text=True
     )
-    return missing(view, snapshot.filtered((FileFilter(pattern),), ()))
+    return len(missing(view, snapshot.filtered((FileFilter(pattern),), ())))
 
 
 def lacks_file(store: IndexStore, target: Target, path: str) -> bool:

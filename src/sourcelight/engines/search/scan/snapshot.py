@@ -14,7 +14,6 @@ from sourcelight.engines.search.model import FileFilter, LanguageFilter
 from sourcelight.engines.search.scan.paths import Mask, Paths
 from sourcelight.engines.search.scan.remembering import Remembering
 
-
 _MISSING = REASONS.index("missing")
 
 
