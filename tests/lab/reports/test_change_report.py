@@ -111,8 +111,8 @@ def test_the_summary_says_the_numbers_in_words(release: Report) -> None:
     )
     assert release.lead[1].startswith("6 files differ: 27 lines more and 1 less, most of them in src/ (86%)")
     assert release.lead[2] == (
-        "By their titles, these are 1 breaking change, 1 feature, 1 fix, 1 change of documentation, 1 change of tests, "
-        "1 change of dependencies and 1 other change."
+        "By their titles, the 7 changes are 1 breaking change, 1 feature, 1 fix, 1 change of documentation, "
+        "1 change of tests, 1 change of dependencies and 1 other change."
     )
     assert release.lead[3] == "11 commits are 2.8 times as many as in the 6 days before v1, which had 4 by 1 person."
 

@@ -114,7 +114,8 @@ def _kinds(log: Frame) -> str:
         return ""
     counts = log["kind"].value_counts()
     parts = [_counted(kind, int(counts.get(kind, 0))) for kind in KINDS if counts.get(kind, 0)]
-    return f"By their titles, these are {listed(parts)}."
+    are = "the change is" if len(log) == 1 else f"the {len(log):,} changes are"
+    return f"By their titles, {are} {listed(parts)}."
 
 
 def _counted(kind: str, count: int) -> str:

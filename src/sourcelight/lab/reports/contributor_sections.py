@@ -10,7 +10,7 @@ from sourcelight.lab.reports.figures import bars
 from sourcelight.lab.reports.history import behind, churn_figure, told_apart
 from sourcelight.lab.reports.model import Frame, LinkOf, Section, Table, ThemedFigure
 from sourcelight.lab.reports.other_files import WRITTEN
-from sourcelight.lab.reports.people import APART, BOTS, CO_AUTHORS, JOINED
+from sourcelight.lab.reports.people import APART, CO_AUTHORS, JOINED
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 _CHURN_COLUMNS = ["additions", "deletions", "changes", "commits", "authors"]
 _OWNERS_SHOWN = 15
 _FIVE = 5
+_BOTS_COUNTED = (
+    "Programs, by their name or address, that wrote one of these commits or that a trailer names. Columns as for "
+    "contributors."
+)
 
 _PEOPLE_COLUMNS = [
     "author", "author_email", "commits", "merges", "co_authored", "additions", "deletions", "files", "first_date",
@@ -41,7 +45,7 @@ def people_section(people: Frame | None, commits: Frame, which: Request, link: L
     for name, heading, chosen, what, without in (
         ("contributors", "Contributors", wrote & ~bot, counted, "bots, and co-authors without a commit."),
         ("co_authors", "Co-authors without a commit", ~wrote & ~bot, CO_AUTHORS, "bots."),
-        ("bots", "Bots", bot, f"{BOTS} Columns as for contributors.", "people."),
+        ("bots", "Bots", bot, _BOTS_COUNTED, "people."),
     ):
         frame = people.loc[chosen, _PEOPLE_COLUMNS].reset_index(drop=True)
         if name == "co_authors":
