@@ -297,7 +297,7 @@ class _Pack:
                 low = middle + 1
             else:
                 high = middle
-        found = []
+        found: list[bytes] = []
         while low < self._fanout[-1] and len(found) < _MAX_NAMES and (name := self._name(low)).hex().startswith(prefix):
             found.append(name)
             low += 1
