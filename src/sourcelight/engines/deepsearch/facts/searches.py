@@ -83,8 +83,7 @@ def run(work: Work, queries: Sequence[str], notes: list[str], beside: list[str] 
                 elif isinstance(event, Progress) and event.done:
                     notes += [" ".join(item.message.split()) for item in event.skipped if is_limiting(item)]
                     if beside is not None:
-                        large = [item for item in event.skipped if item.reason.endswith("too-large")]
-                        beside += [" ".join(item.message.split()) for item in large]
+                        beside += [_large(item.message) for item in event.skipped if item.reason.endswith("too-large")]
                 elif isinstance(event, Alert) and event.kind != "info":
                     notes.append(event.title)
                 finished = finished or isinstance(event, Done)
@@ -94,6 +93,13 @@ def run(work: Work, queries: Sequence[str], notes: list[str], beside: list[str] 
         rows += conform(batches).to_pylist() if batches else []
         work.emit(Happening("turn", {"tool": "keyword_search", "query": query, "result": f"{len(rows):,} rows"}))
     return rows
+
+
+def _large(message: str) -> str:
+    """Write what a search says of large files, a line and a list, as a sentence."""
+    head, *names = message.strip().split("\n")
+    listed = ", ".join(name.strip().removeprefix("- ") for name in names if name.strip())
+    return f"{' '.join(head.split()).rstrip(':').removesuffix(', in')}{f' ({listed})' if listed else ''}."
 
 
 def shown(queries: Sequence[str]) -> str:
