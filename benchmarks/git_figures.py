@@ -279,13 +279,20 @@ class Figures:
         return {person: (row[0], row[4], row[5]) for person, row in self.authors().items()}
 
     def organization(self, domain: str) -> tuple[int, int, int, int]:
-        """People, commits, added and removed lines of addresses of a domain or one below it; no bots."""
+        """People, commits, added and removed lines of addresses of a domain or one below it; no bots.
+
+        Addresses that code hosts give out, such as ``users.noreply.github.com``, are of no organization.
+        """
         people = {c.oid: self.person(c.author) for c in self.commits.values()}
-        own = [oid for oid, (name, email) in people.items() if not is_bot((name, email))
-               and f".{email.rpartition('@')[2].strip().rstrip('.').lower()}".endswith(f".{domain}")]  # fmt: skip
+        own = []
+        for oid, (name, email) in people.items():
+            address = f".{email.rpartition('@')[2].strip().rstrip('.').lower()}"
+            given_out = ".noreply." in address or address in {".users.sf.net", ".users.sourceforge.net"}
+            if address.endswith(f".{domain}") and not given_out and not is_bot((name, email)):
+                own.append(oid)
         lines = self.lines_by_commit()
-        return (len({people[oid] for oid in own}), len(own), sum(lines[oid][0] for oid in own),
-                sum(lines[oid][1] for oid in own))  # fmt: skip
+        added, removed = (sum(lines[oid][side] for oid in own) for side in (0, 1))
+        return len({people[oid] for oid in own}), len(own), added, removed
 
     def lines_by_commit(self) -> Mapping[str, tuple[int, int]]:
         """Added and removed lines of each commit."""

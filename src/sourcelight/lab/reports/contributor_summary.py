@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sourcelight.lab.reports.contributor_request import WRITTEN
 from sourcelight.lab.reports.model import Frame
+from sourcelight.lab.reports.other_files import WRITTEN
 from sourcelight.lab.reports.turnover import Turnover
 from sourcelight.lab.reports.wording import against, count_of, day, length, listed, shares
 
