@@ -139,9 +139,9 @@ def test_a_question_without_an_answer_is_status_1(run: Run, folder: Path) -> Non
 @pytest.mark.parametrize(
     ("more", "rows", "told"),
     [
-        ((), 2, "2 rows for -n 2; 63 matches in all"),
-        (("--format", "jsonl"), 2, "2 rows for -n 2; there are more"),
-        (("--count-by", "path"), 2, "2 rows for -n 2, of 4"),
+        ((), 2, "partial: 2 of 63 matches shown, as -n asks"),
+        (("--format", "jsonl"), 2, "partial: 2 of 63 matches shown, as -n asks"),
+        (("--count-by", "path"), 2, "partial: 2 of 4 groups shown, as -n asks"),
     ],
 )
 def test_a_limit_says_what_it_holds_back(run: Run, folder: Path, more: tuple[str, ...], rows: int, told: str) -> None:

@@ -176,7 +176,7 @@ def _count(client: Client, query: str, columns: list[str], form: str, asked: Ask
     groups = len(frame)
     if asked.limit is not None and groups > asked.limit:
         frame = frame.head(asked.limit)
-        say(f"{_rows(asked.limit)} for -n {asked.limit}, of {groups:,}")
+        say(f"partial: {asked.limit:,} of {groups:,} groups shown, as -n asks")
     if form == "table":
         with _opened(asked.output) as file:
             print_table(list(frame.columns), frame.itertuples(index=False), file)
@@ -198,19 +198,14 @@ def _rows(count: int) -> str:
 
 def _outcome(asked: Asked, status: str, reasons: tuple[str, ...], rows: int, matches: int) -> int:
     """Say on standard error how an answer ended; give the exit status."""
-    if asked.limit is not None:
-        others = tuple(reason for reason in reasons if not reason.endswith(DISPLAY_ASKS))  # -n asked for that one
-        if len(others) < len(reasons):
-            total = f"{matches:,} matches in all" if matches > asked.limit else "there are more"
-            say(f"{_rows(rows)} for -n {asked.limit}; {total}")
-        reasons, status = others, "complete" if status == "partial" and not others else status
     if status != "complete":
-        say(f"{status}: {'; '.join(reasons)}")
+        said = "; ".join(reasons)
+        say(f"{status}: {said.replace(DISPLAY_ASKS, 'as -n asks') if asked.limit is not None else said}")
     if asked.output:
         say(f"wrote {_rows(rows)} to {asked.output}")
     if matches:
         return DONE
-    if status != "complete":
+    if status not in {"complete", "partial"}:
         say("no match in the part that was searched")
         return FAILED
     say("no match")
