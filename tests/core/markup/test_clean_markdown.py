@@ -75,6 +75,6 @@ def test_what_is_harmless_stays() -> None:
     "piece", ["[", "[a](", "![", "`", "``a`", "**a ", "*", "_", "> ", "- ", "|", "<a ", "&", "\\", "~"]
 )
 def test_hostile_texts_take_bounded_time(piece: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     clean_markdown(piece * (60_000 // len(piece)))
-    assert time.perf_counter() - began < 5.0
+    assert time.process_time() - began < 5.0
