@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 _COUNTABLE = tuple(c.name for c in MATCHES if c.shown and c.type in {"dict8", "dict32", "string", "int32"})
 _SHOWN_AFTER_S = 0.5  # most calls are over sooner, and a bar below each cell would say nothing
 _PAGING = ("limit", "first", "count")
+_PAGED = frozenset({"list_repos", "compare_revisions"})  # of which after and before are cursors, and not dates
 
 
 class AsyncClient(ShowsOverview, Methods):
@@ -520,13 +521,13 @@ class AsyncClient(ShowsOverview, Methods):
             except Exception as exc:
                 state.fail(str(exc))
                 raise
-            state.finish(answer, _status(answer, given))
+            state.finish(answer, _status(name, answer, given))
 
         await watch(state, work(), progress, _SHOWN_AFTER_S, client=self)
         if answer is None:
             raise Cancelled(f"{name} was stopped")
         self._known.learn(answer.table)
-        status = _status(answer, given)
+        status = _status(name, answer, given)
         if status == "limited":
             warn(IncompleteAnswer(f"{name}: {'; '.join(answer.notices) or 'there is more than was given'}"), 4)
         told = provenance(
@@ -574,9 +575,11 @@ class AsyncClient(ShowsOverview, Methods):
             self._known.learn_filters(run.state.filters)
 
 
-def _status(answer: Answer, given: Mapping[str, Any]) -> Status:
-    """What an answer comes to: a part that was asked for is no limit."""
+def _status(name: str, answer: Answer, given: Mapping[str, Any]) -> Status:
+    """What an answer comes to: a part that was asked for is no limit, nor is a page."""
     asked = [given[key] for key in _PAGING if isinstance(given.get(key), int)]
+    if name in _PAGED and given.keys() & {"after", "before"}:
+        asked.append(0)
     return call_status(complete=answer.complete, rows=answer.table.num_rows, asked=min(asked, default=None))
 
 
