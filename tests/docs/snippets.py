@@ -202,7 +202,7 @@ class Session:
         with self.placed(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             status = main([self._path(word) for word in words[1:]])
         if line in REFUSED:
-            assert status == 1, where
+            assert status == 2, where
             assert REFUSED[line] in err.getvalue(), where
         else:
             assert status == 0, f"{where}: {line}: {err.getvalue()}"
