@@ -18,8 +18,8 @@ INTRODUCTION = """\
 This page is made by `scripts/docs` from the commands in the code. `sourcelight COMMAND --help` says the same, and
 `sourcelight --install-completion` adds completion to your shell.
 
-Exit statuses are those of grep: 0 for a match and for every command that did its work, 1 when a search has no match (or a
-question no answer), 2 for errors and wrong usage, 130 after an interrupt, which keeps what was written. A search that
+Exit statuses are those of grep: 0 for a match and for every command that did its work, 1 when a search has no match or
+a question no answer, 2 for errors and wrong usage, 130 after an interrupt, which keeps what was written. A search that
 could not look everywhere and has no match exits with 2. Answers go to standard output, all else to standard error.
 [Environment variables](environment.md) have a page of their own.
 """
