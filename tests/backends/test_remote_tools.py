@@ -303,7 +303,7 @@ def test_all_pages_are_fetched_unless_one_is_wanted() -> None:
     assert list(frame["repository"]) == [f"r{k:03}" for k in range(8)]
     assert (frame.attrs["status"], len(service.calls)) == ("complete", 3)
     part = ask(service, "list_repos", limit=3)
-    assert (len(part), part.attrs["status"], part.attrs["end_cursor"]) == (3, "limited", "3")
+    assert (len(part), part.attrs["status"], part.attrs["end_cursor"]) == (3, "partial", "3")
 
 
 def file_of(lines: int, most: int, *, honest: bool = True) -> Any:

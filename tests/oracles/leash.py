@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 import threading
+import time
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import FrameType
@@ -39,7 +40,11 @@ def follow(parent: Connection, base: Path) -> None:
             except psutil.NoSuchProcess:
                 continue
         psutil.wait_procs(started, timeout=10)
-        shutil.rmtree(base, ignore_errors=True)
+        for _ in range(50):  # other threads may still write
+            shutil.rmtree(base, ignore_errors=True)
+            if not base.exists():
+                break
+            time.sleep(0.1)
         os._exit(1)  # the other threads may be in steps that nothing interrupts
 
     threading.Thread(target=watch, daemon=True).start()

@@ -108,8 +108,9 @@ def part_of(result: Any, want: Counter[Row], most: int) -> str:
     expected = min(most, total(want))
     if total(got) != expected:
         return f"{total(got)} matches for {expected} of {total(want)}"
-    capped = any("match-limit" in reason or "display" in reason for reason in result.reasons)
-    if total(want) > most and not (capped and result.status == "limited"):
+    capped = any(reason.endswith(("count: asks", "display asks")) for reason in result.reasons)
+    status = "partial" if len(result.reasons) == 1 else "limited"  # replaced objects are told beside it
+    if total(want) > most and not (capped and result.status == status):
         return f"status {result.status} {result.reasons} with {most} of {total(want)} matches"
     return f"status {result.status} {result.reasons} of a whole answer" if total(want) < most and capped else ""
 

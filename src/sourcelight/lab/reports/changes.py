@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import MINYEAR
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -258,7 +259,10 @@ def _before(code: Client, stages: Stages, repo: str, base: str, started: Any, co
     newest = commits["commit_date"].max() if len(commits) else None
     if started is None or newest is None or not newest > started:
         return None
-    after = (started - (newest - started)).to_pydatetime()
+    after = started - (newest - started)
+    if after.year < MINYEAR:  # a clock was broken
+        return None
+    after = after.to_pydatetime()
     return stages.ask("earlier people", code.commit_search, repos=[repo], revisions=[base], after=after)
 
 

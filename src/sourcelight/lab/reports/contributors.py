@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import MINYEAR, UTC, date, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -296,6 +296,8 @@ def _compared(
         before = earlier[earlier["commit_date"] > start - timedelta(days=YEAR_DAYS)]
         return turnover(commits[commits["commit_date"] > start], before, keys_of(earlier), start, end)
     end = min(time for time in (_instant(found, "before"), newest, datetime.now(UTC)) if time is not None)
+    if (start - (end - start)).year < MINYEAR:  # a clock was broken
+        return None
     times = {"after": (start - (end - start)).to_pydatetime(), "before": (start + timedelta(seconds=1)).to_pydatetime()}
     before = stages.ask("time before", code.commit_search, repos=which.repos, **times)
     if which.paths and len(before):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import MAXYEAR, UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.errors import UnsupportedCall
@@ -110,7 +111,11 @@ class Span:
 
     def cuts(self, start: Any, end: Any) -> bool:
         """Whether a period, `end` excluded, is only partly in the time."""
-        return bool((self.first is not None and start < self.first) or (self.last is not None and end > self.last))
+        import pandas as pd
+
+        # As times of pandas, which know years beyond 9999: a broken clock makes commits of such periods.
+        first, last = (None if time is None else pd.Timestamp(time) for time in (self.first, self.last))
+        return bool((first is not None and start < first) or (last is not None and end > last))
 
 
 def activity(commits: Frame, period: str, span: Span = Span()) -> tuple[Table, Figure]:
@@ -162,10 +167,7 @@ def _over_time(commits: Frame, period: str, span: Span) -> Figure:
             pd.period_range(counts.index.min(), counts.index.max(), freq=PERIODS[period]), fill_value=0
         )
     series = {name: counts[name].tolist() for name in [*names.values(), _REST] if name in counts}
-    steps = [
-        (step.start_time.tz_localize("UTC").to_pydatetime(), (step + 1).start_time.tz_localize("UTC").to_pydatetime())
-        for step in counts.index
-    ]
+    steps = [(_start(step), _start(step + 1)) for step in counts.index]
     partial = [span.cuts(start, end) for start, end in steps]
     hatched = f" Hatched: a {period} that the report holds only a part of." if any(partial) else ""
     return ThemedFigure(
@@ -174,6 +176,14 @@ def _over_time(commits: Frame, period: str, span: Span) -> Figure:
         f"Stacked bars of commits by {period}: the {len(names)} people with the most, and everyone else.{hatched}",
         lambda: over_time(steps, series, "commits", partial, _REST),
     )
+
+
+def _start(step: Any) -> datetime:
+    """When a period of pandas begins, in UTC; beyond the years of Python's times, their end."""
+    if step.year > MAXYEAR:
+        return datetime.max.replace(tzinfo=UTC)
+    start: datetime = step.start_time.tz_localize("UTC").to_pydatetime()
+    return start
 
 
 def clock(commits: Frame) -> tuple[Table, Figure]:
