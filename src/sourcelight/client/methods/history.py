@@ -282,7 +282,8 @@ class HistoryMethods:
     async def commits_behind(self: Caller, frame: DataFrame, row: int, *, progress: ProgressChoice = None) -> DataFrame:
         """List the commits behind a row of a frame that a method of history gave.
 
-        A list may be wider than the count: of commits by name and file, those that only moved a file are in it too.
+        Of `hotspots`, `coupling`, and `churn` by file, folder or kind of file, these are exactly the commits that the
+        row counts, under earlier names of its files too. Lists of other rows hold merges too.
 
         Parameters
         ----------
@@ -308,7 +309,9 @@ class HistoryMethods:
             name, arguments = drill_down({str(key): value for key, value in frame.attrs.items()}, values)
         except KeyError as error:
             raise CallError("this frame does not say what is behind its rows", call="commits_behind") from error
-        return await self._call(name, {"repos": [], **arguments} if name == "commit_search" else arguments, progress)
+        return await self._call(
+            name, {"repos": [], **arguments} if name in {"commit_search", "commits_behind"} else arguments, progress
+        )
 
 
 class BlockingHistoryMethods:

@@ -178,6 +178,7 @@ def identity_suggestions(parts: Parts, arguments: Arguments) -> Joined:
 
 RULES: Mapping[str, Rule] = {
     "commit_search": Rule(commits),
+    "commits_behind": Rule(commits, exclusive=True),
     "diff_search": Rule(diff_lines),
     "get_contributor_repos": Rule(contributor_repositories),
     "keyword_search": Rule(found_chunks),

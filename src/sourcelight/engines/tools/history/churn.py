@@ -23,6 +23,7 @@ from sourcelight.engines.tools.parting import Part, Parted
 CALL = "churn"
 _BREAK = "\0"  # no path has it
 _PLACES = {"directory", "path", "file_kind"}
+_ROW_PLACES = {"directory": "directory", "path": "path", "file_kind": "fileKind"}
 
 
 def _by(arguments: Arguments) -> list[str]:
@@ -81,6 +82,21 @@ def _places(opened: Opened, paths: Any, arguments: Arguments, context: CallConte
     return np.array(of_used or [0], np.int64)[which], list(names) or [_BREAK]
 
 
+def changes_of_row(opened: Opened, arguments: Arguments, dates: Dates, context: CallContext) -> Numbers:
+    """Numbers of the commits whose changes count for a row of `path` or `directory`, and `fileKind`, where given."""
+    layout = opened.layout(context)
+    kept = np.flatnonzero(chosen(opened, *dates)[opened.history.changes.commit])
+    kept = kept[of_kinds(opened, layout, layout.path[kept], arguments, context)]
+    by = [name for name, argument in _ROW_PLACES.items() if arguments.get(argument) is not None]
+    if by:
+        asked = {**arguments, "by": by}
+        place, places = _places(opened, layout.path[kept], asked, context)
+        shown = arguments.get("path", arguments.get("directory", ""))
+        wanted = f"{arguments.get('fileKind', '')}{_BREAK}{shown}"
+        kept = kept[place == (places.index(wanted) if wanted in places else -1)]
+    return np.unique(opened.history.changes.commit[kept])
+
+
 def _of_commits(opened: Opened, of: Numbers, place: Any, places: list[str]) -> tuple[Numbers, list[str]]:
     """Numbers of commits with their places, and their texts: the commit, and the place behind it."""
     numbers = np.zeros(len(of), np.int64) if place is None else place
@@ -120,9 +136,14 @@ def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # 
     notices += [f"{unknown:,} changes are counted without lines, as contents are missing."] if unknown else []
     notices += people.join_notices(found[0].tolist()) if "author" in by else []
     drill = {"authors": "author"} if "author" in by else {}
-    drill |= {"files": "path"} if "path" in by else {"files": "directory"} if "directory" in by else {}
+    drill |= {argument: name for name, argument in _ROW_PLACES.items() if name in by}
     facts = facts_of(arguments, part, people, by, period, drill)
     facts["changed_paths"] = {name: sums.touched for name, sums in part.found.items()}
+    # Services tell commits and not their files: what needs no files is asked of them as a search.
+    if _PLACES & set(by) or arguments.get("fileKinds"):
+        fixed = {name: arguments[name] for name in ("depth", "fileKinds") if arguments.get(name)}
+        facts["drill_down"]["call"] = "commits_behind"
+        facts["drill_down"]["arguments"] |= {"of": CALL, **fixed}
     if "commit" in by:
         del facts["drill_down"]  # the row names its commit
     made = columns.table("churn", table, count).take(pa.array(order))

@@ -63,14 +63,18 @@ def _find(arguments: Arguments, context: CallContext) -> Part:
             context.cancellation.check()
             raise
         found.append((opened, numbers[opened.mask[numbers]]))
+    return histories.part(commit_part(found, arguments, context), echoed)
+
+
+def commit_part(found: Sequence[tuple[Opened, Ints]], arguments: Arguments, context: CallContext) -> dict[str, _Found]:
+    """The newest of the commits of each repository, as many as are asked for; numbers stand newest first."""
     limit = limit_of(arguments, context, DEFAULT_COUNT)
     stamps = [opened.history.commits.commit_time[numbers[:limit]] for opened, numbers in found]
     counts = newest(stamps, limit)
-    rows = {
+    return {
         opened.name: _Found(commit_rows(opened, numbers[:count]), len(numbers), list(opened.commits))
         for (opened, numbers), count in zip(found, counts, strict=True)
     }
-    return histories.part(rows, echoed)
 
 
 def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:

@@ -30,6 +30,7 @@ from sourcelight.repos import ObjectReader, Tree
 
 HOTSPOTS, COUPLING = "hotspots", "coupling"
 _LARGE = 30
+_NARROWING = ("files", "revisions", "fileKinds", "maxFiles")
 _NEVER = -(1 << 62)
 
 
@@ -55,14 +56,7 @@ def _hot_files(opened: Opened, wanted: Files, dates: Dates, arguments: Arguments
     limit: int | None = arguments.get("limit")
     history = opened.history
     changes = history.changes
-    mask = chosen(opened, *dates)[changes.commit]
-    layout = opened.layout(context)
-    newest, tree, places = _today(opened, layout)
-    passing = changes_passing(history, wanted, layout=layout)
-    kept = np.flatnonzero(mask if passing is None else mask & passing)
-    kept = kept[of_kinds(opened, layout, newest[layout.path[kept]], arguments, context)]
-    of = places[newest[layout.path[kept]]]
-    kept, of = kept[of >= 0], of[of >= 0]
+    kept, of, tree = _counted(opened, wanted, dates, arguments, context)
     used, codes = np.unique(of, return_inverse=True)
     count = len(used)
     commit = changes.commit[kept].astype(np.int64)
@@ -93,6 +87,43 @@ def _hot_files(opened: Opened, wanted: Files, dates: Dates, arguments: Arguments
     return _Hot(scores, rows, count)
 
 
+def _counted(
+    opened: Opened, wanted: Files, dates: Dates, arguments: Arguments, context: CallContext
+) -> tuple[Numbers, Numbers, Tree]:
+    """The changes that count, the place of the file of each among today's, and today's files."""
+    mask = chosen(opened, *dates)[opened.history.changes.commit]
+    layout = opened.layout(context)
+    newest, tree, places = _today(opened, layout)
+    passing = changes_passing(opened.history, wanted, layout=layout)
+    kept = np.flatnonzero(mask if passing is None else mask & passing)
+    kept = kept[of_kinds(opened, layout, newest[layout.path[kept]], arguments, context)]
+    of = places[newest[layout.path[kept]]]
+    return kept[of >= 0], of[of >= 0], tree
+
+
+def hot_commits(opened: Opened, arguments: Arguments, dates: Dates, context: CallContext) -> Numbers:
+    """Numbers of the commits that the row of today's file `path` counts."""
+    wanted = files_of(HOTSPOTS, arguments.get("files"), regexp=False)
+    kept, of, tree = _counted(opened, wanted, dates, arguments, context)
+    return np.unique(opened.history.changes.commit[kept[np.isin(of, _named(tree, arguments.get("path")))]])
+
+
+def paired_commits(opened: Opened, arguments: Arguments, dates: Dates, context: CallContext) -> Numbers:
+    """Numbers of the commits that the row of today's files `path` and `otherPath` counts as changing both."""
+    kept, of, tree = _counted(opened, Files(), dates, arguments, context)
+    commit = opened.history.changes.commit[kept]
+    one, other = (np.unique(commit[np.isin(of, _named(tree, arguments.get(name)))]) for name in ("path", "otherPath"))
+    both = np.intersect1d(one, other)
+    sizes = np.diff(opened.history.commits.change_starts)[both]
+    paired: Numbers = both[sizes <= arguments.get("maxFiles", _LARGE)]
+    return paired
+
+
+def _named(tree: Tree, path: str | None) -> list[int]:
+    """Places of the files that are shown under a name."""
+    return [at for at, own in enumerate(tree.paths) if own.decode("utf-8", "replace") == path]
+
+
 def _join_hot(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # noqa: ARG001 - as all of them
     found: list[_Hot] = list(part.found.values())
     table = columns.joined("hotspots", [each.rows for each in found])
@@ -104,7 +135,7 @@ def _join_hot(arguments: Arguments, context: CallContext, part: Part) -> Answer:
     limit = arguments.get("limit")
     notices = [*part.notices, "Merges and files that are gone are left out; renamed files keep their commits."]
     notices += kind_notices(arguments)
-    facts = {**part.echoed, "total": sum(each.total for each in found), "drill_down": _drill(part.echoed)}
+    facts = {**part.echoed, "total": sum(each.total for each in found), "drill_down": _drill(HOTSPOTS, arguments, part)}
     table = table.take(order[:limit] if limit else order)
     return Answer("hotspots", table, facts, part.complete, tuple(notices))
 
@@ -170,7 +201,7 @@ def _join_coupled(arguments: Arguments, context: CallContext, part: Part) -> Ans
         f"{skipped:,} commits with more than {arguments.get('maxFiles', _LARGE)} files count for no pair.",
     ]
     notices += kind_notices(arguments)
-    facts = {**part.echoed, "total": total_rows, "drill_down": _drill(part.echoed)}
+    facts = {**part.echoed, "total": total_rows, "drill_down": _drill(COUPLING, arguments, part)}
     return Answer("coupling", columns.table("coupling", table, len(rows)), facts, part.complete, tuple(notices))
 
 
@@ -178,11 +209,14 @@ coupling = Parted(_coupled, _join_coupled)
 """Pairs of today's files that commits change together."""
 
 
-def _drill(echoed: dict[str, str]) -> dict[str, Any]:
+def _drill(call: str, arguments: Arguments, part: Part) -> dict[str, Any]:
+    fixed = {name: arguments[name] for name in _NARROWING if arguments.get(name)}
+    columns_by_argument = {"repos": "repository", "path": "path"}
+    columns_by_argument |= {"otherPath": "other_path"} if call == COUPLING else {}
     return {
-        "call": "commit_search",
-        "arguments": dict(echoed),
-        "columns": {"repos": "repository", "files": "path"},
+        "call": "commits_behind",
+        "arguments": {"of": call, **fixed, **part.echoed},
+        "columns": columns_by_argument,
     }
 
 

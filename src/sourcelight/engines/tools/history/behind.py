@@ -1,0 +1,46 @@
+"""`commits_behind`: exactly the commits that a row of `hotspots`, `coupling` or `churn` was counted from.
+
+Names of files alone can't say it: a file has earlier names, and these may have been those of other files.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sourcelight.core.patterns.halting import Halted
+from sourcelight.engines.history.search.commits import commits_passing, newest_first
+from sourcelight.engines.history.search.model import Commits
+from sourcelight.engines.tools.history.churn import changes_of_row
+from sourcelight.engines.tools.history.commits import commit_part, search_commits
+from sourcelight.engines.tools.history.counting import chosen
+from sourcelight.engines.tools.history.filters import dates_of, one_of
+from sourcelight.engines.tools.history.hotspots import hot_commits, paired_commits
+from sourcelight.engines.tools.history.opening import open_histories, revisions_of
+from sourcelight.engines.tools.model import Arguments, CallContext
+from sourcelight.engines.tools.parting import Part, Parted
+
+CALL = "commits_behind"
+_ROWS = {"hotspots": hot_commits, "coupling": paired_commits, "churn": changes_of_row}
+
+
+def _find(arguments: Arguments, context: CallContext) -> Part:
+    after, before, echoed = dates_of(CALL, arguments)
+    which = Commits(authors=one_of(CALL, "authors", arguments.get("authors"), regexp=False, one_line=True))
+    histories = open_histories(CALL, context, arguments["repos"], *revisions_of(arguments))
+    found = []
+    for opened in histories.opened:
+        context.cancellation.check()
+        mask: NDArray[np.bool_] = np.zeros(len(opened.history.commits), np.bool_)
+        mask[_ROWS[arguments["of"]](opened, arguments, (after, before), context)] = True
+        try:
+            mask &= commits_passing(opened.history, which, lambda: context.cancellation.cancelled)
+        except Halted:
+            context.cancellation.check()
+            raise
+        found.append((opened, newest_first(opened.history, np.flatnonzero(mask & chosen(opened, after, before)))))
+    return histories.part(commit_part(found, arguments, context), echoed)
+
+
+commits_behind = Parted(_find, search_commits.join)
+"""The commits behind a row, newest first."""

@@ -1,0 +1,82 @@
+"""The commits behind a row are those that it counts, whatever its files were called before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import sourcelight as sl
+from sourcelight.testing import RepositoryBuilder
+
+BO = "Bo Boson <bo@example.org>"
+TEXT = "".join(f"line {number}\n" for number in range(30))
+
+
+@pytest.fixture(scope="module")
+def repo(tmp_path_factory: pytest.TempPathFactory) -> RepositoryBuilder:
+    """Two files that moved together, and an old name that another file has now."""
+    made = RepositoryBuilder(tmp_path_factory.mktemp("behind") / "repo")
+    made.commit({"pkg/models.py": TEXT, "pkg/api.py": "api\n" + TEXT, "top.py": "top\n"}, "begin")
+    made.commit({"pkg/models.py": TEXT + "a\n"}, "models alone")
+    made.commit({"pkg/models.py": TEXT + "b\n", "pkg/api.py": "api 2\n" + TEXT}, "both", author=BO)
+    (made.path / "src").mkdir()
+    made.git("mv", "pkg/models.py", "src/models.py")
+    made.git("mv", "pkg/api.py", "src/interface.py")
+    made.commit({}, "move")
+    made.commit({"src/models.py": TEXT + "c\n", "src/interface.py": "api 3\n" + TEXT}, "both again")
+    made.commit({"pkg/api.py": "quite another\n"}, "another file with an old name", author=BO)
+    made.commit({"pkg/api.py": "quite another one\n", "src/models.py": TEXT + "d\n"}, "models and another")
+    many = {f"many/{number}.py": f"{number}\n" for number in range(30)}
+    made.commit({**many, "src/models.py": TEXT + "e\n", "src/interface.py": "api 4\n" + TEXT}, "too many to pair")
+    return made
+
+
+@pytest.fixture(scope="module", params=["embedded", "federation"])
+def code(
+    request: pytest.FixtureRequest, repo: RepositoryBuilder, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[sl.Client]:
+    here: Any = sl.open(repo.path, index=tmp_path_factory.mktemp("index") / "here")
+    if request.param == "embedded":
+        with here as client:
+            yield client
+        return
+    other = RepositoryBuilder(tmp_path_factory.mktemp("there") / "other")
+    other.commit({"src/models.py": "other\n"}, "other")
+    there = sl.open(other.path, index=tmp_path_factory.mktemp("index") / "there")
+    with here, there, sl.federate({"here": here, "there": there}) as client:
+        yield client
+
+
+@pytest.mark.parametrize("given", [{}, {"files": ["src/"]}, {"revisions": ["HEAD~2"]}, {"file_kinds": ["source"]}])
+def test_hotspots_lead_to_as_many_commits_as_they_count(code: sl.Client, given: dict[str, Any]) -> None:
+    frame = code.hotspots(["repo"], **given)
+    assert len(frame)
+    assert [len(code.commits_behind(frame, row)) for row in range(len(frame))] == frame["commits"].tolist()
+
+
+def test_a_moved_file_leads_to_its_commits_under_all_names(code: sl.Client, repo: RepositoryBuilder) -> None:
+    frame = code.hotspots()
+    frame = frame[(frame["path"] == "src/models.py") & (frame["repository"] == "repo")]
+    log = repo.git("log", "--follow", "--format=%H", "--", "src/models.py").split()
+    assert code.commits_behind(frame, 0)["commit"].tolist() == log
+
+
+def test_coupling_leads_to_the_commits_that_change_both_files(code: sl.Client) -> None:
+    frame = code.coupling(min_commits=1, min_degree=0)
+    assert [len(code.commits_behind(frame, row)) for row in range(len(frame))] == frame["commits_together"].tolist()
+    pair = frame[(frame["path"] == "src/interface.py") & (frame["other_path"] == "src/models.py")]
+    assert code.commits_behind(pair, 0)["subject"].tolist() == ["both again", "move"]
+    # A name that a file has today is that file's for all time.
+    pair = frame[(frame["path"] == "pkg/api.py") & (frame["other_path"] == "src/models.py")]
+    assert code.commits_behind(pair, 0)["subject"].tolist() == ["models and another", "both", "begin"]
+
+
+@pytest.mark.parametrize(
+    "by", [["directory", "year"], ["path", "author"], ["repository", "directory"], ["file_kind"], ["file_kind", "path"]]
+)
+def test_churn_leads_to_as_many_commits_as_it_counts(code: sl.Client, by: list[str]) -> None:
+    for depth in (1, 2):
+        frame = code.churn(by=by, depth=depth)
+        assert [len(code.commits_behind(frame, row)) for row in range(len(frame))] == frame["commits"].tolist()
