@@ -14,3 +14,23 @@ def test_a_refusal_names_its_hint_once(tmp_path: Path, capsys: pytest.CaptureFix
     make_repo(tmp_path / "src" / "one", {"a.txt": "x\n"})
     assert main(["search", "x timeout:5", str(tmp_path / "src")]) == 2
     assert capsys.readouterr().err.count("add a unit") == 1
+
+
+@pytest.mark.parametrize("options", [[], ["--format", "csv"]])
+def test_no_repository_and_what_to_try_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    make_repo(tmp_path / "src" / "click", {"a.txt": "isatty\n"})
+    assert main(["search", "repo:clik isatty", str(tmp_path / "src"), *options]) == 1
+    said = capsys.readouterr().err
+    assert "No repositories found" in said
+    assert "no match" in said
+    assert main(["search", "ISATTY case:yes", str(tmp_path / "src"), *options]) == 1
+    assert "try: " in capsys.readouterr().err
+
+
+def test_a_missing_revision_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make_repo(tmp_path / "src" / "one", {"a.txt": "x\n"})
+    assert main(["search", "repo:one@nope x", str(tmp_path / "src")]) == 2
+    limited = next(line for line in capsys.readouterr().err.splitlines() if "limited" in line)
+    assert "one@nope: there is no such revision" in limited

@@ -7,7 +7,7 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from sourcelight.core.markup import visible
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
+    from sourcelight.core.wire.events import Alert
     from sourcelight.display.notebook.state import Snapshot
 
 _COUNTABLE = ("repository", "language", "path")
@@ -131,6 +132,7 @@ def _table(client: Client, query: str, asked: Asked) -> int:
             line.clear()
     state.finish()
     total = max(state.matches, state.progress[-1].match_count if state.progress else 0)
+    _tell_alerts(state.alerts, state.reasons)
     return _outcome(asked, state.status, state.reasons, printer.rows, total)
 
 
@@ -155,7 +157,19 @@ def _export(client: Client, query: str, form: str, asked: Asked) -> int:
     line.clear()
     if export.status == "failed":
         raise SearchFailed("; ".join(export.reasons))
+    _tell_alerts(export.alerts, export.reasons)
     return _outcome(asked, export.status, export.reasons, export.rows, export.matches)
+
+
+def _tell_alerts(alerts: Iterable[Alert], reasons: Iterable[str]) -> None:
+    """What the reader must know of an answer, and the queries to try instead; faults stand among the reasons."""
+    said = " ".join(reasons)
+    for alert in alerts:
+        text = ": ".join(part for part in (alert.title, alert.description) if part)
+        if text and text not in said:
+            say(text)
+        for proposal in alert.proposed_queries:
+            say(f"try: {proposal.query}" + (f"  ({proposal.description})" if proposal.description else ""))
 
 
 def _tell_partial(client: Client, asked: Asked) -> None:

@@ -321,7 +321,7 @@ class AsyncClient(ShowsOverview, Methods):
             else:
                 path = await unbroken(asyncio.to_thread(end, metadata(run.result().attrs)))
             state = run.state
-            self._last_export = Export(path, writer.rows, state.matches, state.status, state.reasons)
+            self._last_export = Export(path, writer.rows, state.matches, state.status, state.reasons, state.alerts)
         return self._last_export
 
     async def count(

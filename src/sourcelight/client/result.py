@@ -16,6 +16,7 @@ from sourcelight.client.provenance import now, provenance
 from sourcelight.core.batches import MATCHES, SERVICE, Column, RepositoryFacts, ServiceState
 from sourcelight.core.completeness import Status, cut_text
 from sourcelight.core.errors import UnsupportedCall
+from sourcelight.core.wire.events import Alert
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.display.frames import columns_of
 from sourcelight.display.frames import facts as frames
@@ -326,10 +327,14 @@ def metadata(attrs: dict[str, str | int]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A file that a search was written to: `path` (of the partial file when it was stopped), rows, matches, status."""
+    """A file that a search was written to: `path` (of the partial file when it was stopped), rows, matches, status.
+
+    `alerts` are what the reader must know of the answer.
+    """
 
     path: str
     rows: int
     matches: int
     status: Status
     reasons: tuple[str, ...]
+    alerts: tuple[Alert, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sourcelight.core.wire.events import Skipped
 from sourcelight.engines.engine.limits import amount, names
@@ -23,7 +23,11 @@ def not_indexed(failures: Mapping[str, str]) -> Iterator[Skipped]:
 
 def unsearchable(places: Mapping[str, str]) -> Iterator[Skipped]:
     """Repositories or revisions that the query asked for and that are not there, or can't be indexed."""
-    return _told("repository-missing", "missing", "These were asked for and not searched", places)
+    shown = [f"{name}: {why}" for name, why in sorted(places.items())[:_MOST_IN_TITLE]]
+    more = ["…"] if len(places) > len(shown) else []
+    for item in _told("repository-missing", "missing", "These were asked for and not searched", places):
+        title = f"{item.title} ({'; '.join([*shown, *more])})"
+        yield replace(item, title=title if len(title) <= _LONGEST_IN_TITLE else f"{title[:_LONGEST_IN_TITLE]}…")
 
 
 def _told(reason: str, what: str, said: str, of_names: Mapping[str, str]) -> Iterator[Skipped]:
