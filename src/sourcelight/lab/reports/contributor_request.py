@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
+from sourcelight.core.errors import CallError
+from sourcelight.core.query.dates import parse_date
 from sourcelight.lab.reports.model import Frame
 from sourcelight.lab.reports.other_files import WRITTEN, OtherFiles
 from sourcelight.lab.reports.paths import PathFilter
@@ -14,6 +16,22 @@ from sourcelight.lab.reports.paths import PathFilter
 LEFT_OUT = {"apart": "", "with": "", "without": ", vendored, generated and lock files"}
 Owned = tuple[str, Frame, Frame | None]
 """A repository, its owners, and its bus factors."""
+
+
+def check_dates(call: str, **dates: str | date | None) -> None:
+    """Refuse texts that are no dates by the names that the caller gave them.
+
+    Raises
+    ------
+    CallError
+        For the first that is none.
+    """
+    for name, value in dates.items():
+        if isinstance(value, str) and value:
+            try:
+                parse_date(value, datetime.now(UTC))
+            except ValueError as error:
+                raise CallError(f"{call}: {name}: {error}", call=call, argument=name) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.core.errors import CallError, SourcelightError, UnsupportedCall
 from sourcelight.display.notebook import ProgressChoice
 from sourcelight.lab.reports.by_path import bus_factor_of, churn_of, owners_of, people_of, top_directory, with_authors
-from sourcelight.lab.reports.contributor_request import LEFT_OUT, Owned, Places, Request
+from sourcelight.lab.reports.contributor_request import LEFT_OUT, Owned, Places, Request, check_dates
 from sourcelight.lab.reports.contributor_sections import ownership_sections, people_section, places_section
 from sourcelight.lab.reports.contributor_summary import OLD_DAYS, lead, nothing
 from sourcelight.lab.reports.history import (
@@ -118,6 +118,7 @@ def contributors(  # noqa: PLR0913 - what a reader can ask, each by its name
     if by not in PERIODS:
         raise CallError(f"by is {by!r}; it is one of {', '.join(PERIODS)}", call="contributors", argument="by")
     check_other_files("contributors", other_files)
+    check_dates("contributors", since=since, until=until)
     paths = PathFilter("contributors", only, exclude)
     which = Request(repos, since, until, mailmap, join_addresses, other_files, paths)
     stages = Stages("Contributors", tuple(name for name in _STAGES if ownership or name != "ownership"), draw=progress)
