@@ -34,3 +34,14 @@ def test_a_missing_revision_is_named(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["search", "repo:one@nope x", str(tmp_path / "src")]) == 2
     limited = next(line for line in capsys.readouterr().err.splitlines() if "limited" in line)
     assert "one@nope: there is no such revision" in limited
+
+
+@pytest.mark.parametrize("options", [["-o", "o.csv"], ["-o", "o.txt", "--format", "table"],
+                                     ["-o", "o.csv", "--count-by", "repository"]])  # fmt: skip
+def test_a_folder_to_write_to_that_is_not_there_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str]
+) -> None:
+    make_repo(tmp_path / "src" / "one", {"a.txt": "x\n"})
+    target = tmp_path / "nowhere" / options[1]
+    assert main(["search", "x", str(tmp_path / "src"), "-o", str(target), *options[2:]]) == 2
+    assert f"{target.parent}: this folder does not exist" in capsys.readouterr().err

@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import typer
@@ -263,4 +264,8 @@ class _Standard:
 
 
 def _opened(path: str) -> Any:
+    from sourcelight.display.frames.files import check_folder
+
+    if path:
+        check_folder(Path(path))
     return open(path, "w", encoding="utf-8") if path else _Standard()  # noqa: PTH123 - used in a with

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -19,6 +20,18 @@ def write_text(text: str, path: str | os.PathLike[str]) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
+def check_folder(path: Path) -> None:
+    """Refuse a path of which there is no folder: a fault of the temporary file would name that.
+
+    Raises
+    ------
+    FileNotFoundError
+        It names the folder.
+    """
+    if not path.parent.exists():
+        raise FileNotFoundError(errno.ENOENT, "this folder does not exist", str(path.parent))
+
+
 class replacing:  # noqa: N801 - read as a verb in a with
     """A path beside `path` to write to; it takes the place of `path` when the block ends well."""
 
@@ -26,6 +39,7 @@ class replacing:  # noqa: N801 - read as a verb in a with
         self._path = path
 
     def __enter__(self) -> Path:
+        check_folder(self._path)
         handle, name = tempfile.mkstemp(prefix=f".{self._path.name}-", dir=self._path.parent)
         os.close(handle)
         self._temporary = Path(name)

@@ -16,6 +16,7 @@ from typing import IO, Any, Literal, Protocol
 
 from sourcelight.core.batches.schema import SERVICE, Column
 from sourcelight.display.frames.exports import write_csv, write_json_lines
+from sourcelight.display.frames.files import check_folder
 from sourcelight.display.frames.schema import NAME
 from sourcelight.display.frames.tables import SHOWN, pandas_metadata, shown_table
 
@@ -179,6 +180,7 @@ class MatchWriter:
             path = Path(target).expanduser()
             kind = format_of(str(path), format)
             _refuse(spreadsheet and kind != "csv", kind)
+            check_folder(path)
             self._temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
             self._file: IO[bytes] = self._temporary.open("wb")
             self.path = str(path)
