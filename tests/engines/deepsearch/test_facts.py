@@ -43,6 +43,9 @@ class Tree:
     def is_folder(self, text: str) -> bool:
         return text.strip("/") in {"docs", "vault"}
 
+    def was_there(self, text: str) -> bool:
+        return text == "lib/old"
+
     def is_revision(self, text: str) -> bool:
         return bool(re.fullmatch(r"v\d(\.\d)*", text))
 
@@ -271,3 +274,103 @@ def test_events_of_names_and_paths_are_looked_up(tmp_path: Path) -> None:
     assert lead["Who removed `wait`?"].startswith("No commit removed a line with `wait`")
     assert "was removed by Lin" in lead["When was b.py deleted?"]
     assert "last changed by Grace" in lead["Who last changed a.py?"]
+
+
+@pytest.fixture(scope="module")
+def town(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    """A small repository with a folder that went away on one branch while another one changed it."""
+    folder = tmp_path_factory.mktemp("town")
+    repo = RepositoryBuilder(folder / "town")
+    old = "line one\nline two\nline three\nline four\n"
+    repo.commit({"lib/old/one.py": old, "a.py": "import isatty\n"}, "Start", author="Ada <ada@example.org>")
+    repo.commit({"a.py": "import isatty\nx = 1\n", "api.h": "int x;\n"}, "Change a", author="Ada <ada@example.org>")
+    repo.commit({"tests/test_a.py": "import isatty\n" * 4}, "Test", author="Lin <lin@example.org>")
+    repo.commit({"lib/old/one.py": None}, "Drop the old", author="Grace <grace@example.org>")
+    repo.commit({"b.py": "y = 2\n"}, "Add b", author="fixer[bot] <fixer[bot]@example.org>")
+    return open_engine([repo.path], index=folder / "index", workers=1)
+
+
+@pytest.mark.parametrize("question", ["When was lib/old/one.py deleted?", "Who removed lib/old?"])
+def test_a_removal_is_the_commit_that_removes(town: Engine, question: str) -> None:
+    found = research(town, question)
+    assert "was removed by Grace" in found.text.split("\n\n")[0]
+    assert found.finished.stats["not_applied"] == []
+
+
+def test_a_change_on_another_branch_is_no_removal(tmp_path: Path) -> None:
+    """A side branch changes a file after it was removed; the merge keeps the removal."""
+    repo = RepositoryBuilder(tmp_path / "tree")
+    repo.commit({"gone.py": "a = 1\n", "kept.py": "b = 1\n"}, "Start", author="Ada <ada@example.org>")
+    start = repo.git("rev-parse", "HEAD").strip()
+    branch = repo.git("rev-parse", "--abbrev-ref", "HEAD").strip()
+    repo.commit({"gone.py": None}, "Drop it", author="Grace <grace@example.org>")
+    repo.git("checkout", "-q", "-b", "side", start)
+    repo.commit({"gone.py": "a = 2\n"}, "Mend it", author="Lin <lin@example.org>")
+    repo.git("checkout", "-q", branch)
+    repo.git(
+        "-c",
+        "user.name=Ada",
+        "-c",
+        "user.email=ada@example.org",
+        "merge",
+        "-q",
+        "-s",
+        "ours",
+        "-m",
+        "Merge side",
+        "side",
+    )
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    assert "was removed by Grace" in research(engine, "When was gone.py deleted?").text.split("\n\n")[0]
+
+
+def test_blame_says_that_it_reads_no_tests_alone(town: Engine) -> None:
+    found = research(town, "Who wrote the most tests?")
+    assert found.finished.stats["complete"] is False
+    assert "tests" in found.finished.stats["not_applied"]
+    assert "Files of tests count alone" not in found.text
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ("Which authors have exactly one commit?", "have exactly 1 commit"),
+        ("How many authors made exactly one commit?", "have exactly 1 commit"),
+        ("How many authors have at least 2 commits?", "has at least 2 commits"),
+    ],
+)
+def test_exact_bounds_are_read_and_said(town: Engine, question: str, sentence: str) -> None:
+    found = research(town, question)
+    assert sentence in found.text.split("\n\n")[0], found.text
+    assert found.finished.stats["count"] == (3 if "exactly" in question else 1)
+    assert found.finished.stats["not_applied"] == []
+
+
+@pytest.mark.parametrize("who", ["humans", "users", "women", "developers", "people"])
+def test_words_for_groups_are_no_names(town: Engine, who: str) -> None:
+    found = research(town, f"How many commits did {who} make?")
+    assert f"by `{who}`" not in found.text
+    assert found.finished.stats.get("count") in {5, None}
+    if who in {"humans", "users", "women"}:
+        assert found.finished.stats["not_applied"] == [who]
+
+
+def test_bots_are_read_wherever_they_stand(town: Engine) -> None:
+    for question in ("How many commits did bots make?", "How many commits are by bots?"):
+        found = research(town, question)
+        assert found.finished.stats["count"] == 1, found.text
+        assert found.finished.stats["not_applied"] == []
+
+
+def test_the_fewest_stand_first_and_none_is_left_out_silently(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "tree")
+    for number in range(7):
+        repo.commit({"a.py": f"x = {number}\n"}, f"Set {number}", author=f"Dev{number} <dev{number}@example.org>")
+    repo.commit({"a.py": "x = 9\n"}, "Again", author="Dev0 <dev0@example.org>")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    found = research(engine, "Who has the fewest commits?")
+    assert "and 1 more have the fewest commits: 1 each" in found.text.split("\n\n")[0], found.text
+    table = next(table for table in found.draft.tables if table.title == "Authors")
+    assert [row[2] for row in table.rows] == [1, 1, 1, 1, 1, 1, 2]
+    by = next(table for table in found.draft.tables if table.title == "By repository")
+    assert by.columns == ("repository", "commits")

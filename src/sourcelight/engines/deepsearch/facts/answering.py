@@ -13,9 +13,9 @@ from sourcelight.engines.deepsearch.facts import changes, commits, definitions, 
 from sourcelight.engines.deepsearch.facts.events import event
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames
-from sourcelight.engines.deepsearch.facts.searches import is_readable, plural
+from sourcelight.engines.deepsearch.facts.searches import is_readable, named_and_more, plural
 from sourcelight.engines.deepsearch.question.reading import read_request
-from sourcelight.engines.deepsearch.question.request import FactRequest
+from sourcelight.engines.deepsearch.question.request import FactRequest, Threshold
 from sourcelight.engines.deepsearch.researchers.protocol import Emit, Inquiry
 
 _FILES = frozenset({"languages", "paths", "tests"})
@@ -171,17 +171,17 @@ def _grouped(work: Work, fact: Fact) -> None:
         fact.number = len(order)
         fact.subject = (
             f"{plural(_singular(request.group), len(order))} {'have' if len(order) != 1 else 'has'} "
-            f"{request.threshold.text} {measure}"
+            f"{request.threshold.text} {_measured(measure, request.threshold)}"
         )
         fact.repositories = Counter()
     elif request.is_top and order:
         best = order[0][1]
         names = [name for name, number in order if number == best]
         fact.number = None
-        shown = ", ".join(code(name) for name in names[:5])
+        shown = named_and_more([code(name) for name in names])
         fact.subject = (
             f"{shown} {'have' if len(names) > 1 else 'has'} the "
-            f"{'fewest' if request.is_fewest else 'most'} {measure}: {best:,}"
+            f"{'fewest' if request.is_fewest else 'most'} {measure}: {best:,}{' each' if len(names) > 1 else ''}"
         )
     fact.more.insert(0, f"Together: {before}" if before else "")
     fact.more = [text for text in fact.more if text]
@@ -207,6 +207,13 @@ def _groups(group: str, fact: Fact) -> Mapping[str, int] | None:
                 found[name if wanted != "path" else f"{row[0]}/{name}"] += row[value]
             return found
     return None
+
+
+def _measured(measure: str, threshold: Threshold) -> str:
+    """Name what a threshold is of, in the form that its number has: "exactly 1 commit"."""
+    number = threshold.least if threshold.least is not None else threshold.most
+    forms = {"repositories": "repository", "authors": "author", "files": "file", "commits": "commit", "lines": "line"}
+    return forms.get(measure, measure.removesuffix("s")) if number == 1 else measure
 
 
 def _singular(group: str) -> str:

@@ -21,7 +21,8 @@ from sourcelight.engines.deepsearch.facts.commits import (
 )
 from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work, lacks, shown_call
 from sourcelight.engines.deepsearch.facts.paths import PathNames
-from sourcelight.engines.deepsearch.facts.searches import pattern_of, plural, queries_of, run
+from sourcelight.engines.deepsearch.facts.removals import removals_of
+from sourcelight.engines.deepsearch.facts.searches import named_and_more, pattern_of, plural, queries_of, run
 from sourcelight.engines.deepsearch.researchers.markdown import inline
 from sourcelight.engines.engine.results.ownership import Ownership
 from sourcelight.engines.search.missing import lacks_file
@@ -135,7 +136,7 @@ def _people(work: Work) -> Fact:
     fewest = work.request.is_fewest
     most = (min if fewest else max)(row[2] for row in table.rows)
     first = [row[0] for row in table.rows if row[2] == most]
-    names = ", ".join(inline(name, 80) for name in first[:5])
+    names = named_and_more([inline(name, 80) for name in first])
     merges = "merge" if work.request.merges else "commit"
     fact.more.insert(
         0,
@@ -148,8 +149,11 @@ def _people(work: Work) -> Fact:
         f"{plural(merges, 2)}{conditions(work)}: {most:,}{' each' if len(first) > 1 else ''}"
     )
     fact.rule += " An author is an address, as the mailmap has it."
+    if fewest and table.total == len(table.rows):
+        order = sorted(range(len(table.rows)), key=lambda at: (table.rows[at][2], table.rows[at][1]))
+        table.rows, table.cited = [table.rows[at] for at in order], [table.cited[at] for at in order]
     fact.tables = [table]
-    fact.unit = "authors"
+    fact.unit, fact.per = "authors", "commits"
     fact.adds_up = False
     return fact
 
@@ -243,7 +247,10 @@ def _most(work: Work, paths: PathNames) -> Fact | None:
     fact.adds_up = False
     if request.period.text:
         fact.unapplied.append(request.period.text)
-    fact.unapplied += request.languages
+    # Blame is of whole files and folders: what narrows them further is said not to be in the numbers.
+    fact.unapplied += [*request.languages, *(path.written for path in request.without)]
+    if request.tests is not None:
+        fact.unapplied.append("tests")
     return fact
 
 
@@ -281,7 +288,9 @@ def _of_lines(work: Work) -> Fact | None:
         f"Lines of commits with the text count{', with regard to case'}; a line that moved is removed and "
         f"added. {_NO_MERGES}"
     )
-    fact.unapplied += [*request.languages, *request.authors]
+    fact.unapplied += [*request.languages, *request.authors, *(path.written for path in request.without)]
+    if request.tests is not None:
+        fact.unapplied.append("tests")
     said_texts = " or ".join(code(term.text) for term in request.terms)
     verb = {"added": "added", "removed": "removed"}.get(request.event, "changed")
     if not rows:
@@ -361,9 +370,11 @@ def _of_paths(work: Work, paths: PathNames) -> Fact | None:
         return fact
     exists = bool(_concrete(work, paths))
     newest = request.is_last or request.event == "removed"
-    row = rows[0 if newest else -1]
+    removals = removals_of(work, rows) if request.event == "removed" and request.paths and not exists else []
+    row = removals[0] if removals else rows[0 if newest else -1]
     if request.event == "removed":
-        verb = "was last changed" if exists else "was removed"
+        # On another branch, the name may have been changed after it was removed: a later date alone is no removal.
+        verb = "was removed" if removals else "was last changed"
     elif request.event == "added":
         verb = "was last changed" if request.is_last else "was added"
     else:
@@ -372,11 +383,15 @@ def _of_paths(work: Work, paths: PathNames) -> Fact | None:
         fact,
         f"{where[0].upper() + where[1:] if where == 'the history' else where} {verb}",
         row,
-        f"{'last' if newest else 'first'} to change {', '.join(path.written for path in request.paths) or 'anything'}",
+        f"{'last' if newest else 'first'} to {'remove' if removals else 'change'} "
+        f"{', '.join(path.written for path in request.paths) or 'anything'}",
     )
     fact.subject += f", {row['commit'][:12]} of {code(row['repository'])}"
     if request.event == "removed" and exists:
         fact.more.append("It is not gone: the commit that is searched has it.")
+    elif request.event == "removed" and not removals:
+        fact.unapplied.append("removed")
+        fact.more.append("No commit without a merge removed it.")
     fact.more.append(f"{len(rows):,} {plural('commit', len(rows))} changed it.")
     table.title = "Commits"
     fact.tables = [table]

@@ -72,6 +72,8 @@ class Fact:
         Words of the question that this count could not take in.
     cited
         Commits that the first sentence rests on.
+    unit, per
+        What `number` counts, and what `repositories` count where that is something else.
     """
 
     number: int | None
@@ -86,6 +88,7 @@ class Fact:
     cited: list[CommitEvidence] = field(default_factory=list)
     adds_up: bool = True
     unit: str = ""
+    per: str = ""
 
 
 @dataclass(slots=True)

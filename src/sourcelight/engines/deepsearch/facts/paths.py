@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.question.request import PathScope
 from sourcelight.engines.deepsearch.researchers.protocol import Inquiry
+from sourcelight.engines.tools.history import opening
 from sourcelight.repos import is_revision, resolve
 
 TEST_FILES = (
@@ -99,6 +100,23 @@ class PathNames:
         """Tell whether a folder has this path or name."""
         path = text.strip("/")
         return bool(path) and (path in self.folders or any(each.endswith(f"/{path}") for each in self.folders))
+
+    def was_there(self, text: str) -> bool:
+        """Tell whether a commit has changed this path, or a file below it: the folder may be gone today."""
+        path = text.strip("/").encode()
+        return bool(path) and any(each == path or each.startswith(path + b"/") for each in self._past)
+
+    @cached_property
+    def _past(self) -> set[bytes]:
+        """All paths of the histories; a history that can't be opened has none here, and its own note elsewhere."""
+        context = replace(self.inquiry.context, served=False)
+        names = sorted({pin.repository for pin in self.inquiry.pins})
+        try:
+            opened = opening.open_histories("commit_search", context, names).opened if names else []
+        except SourcelightError:
+            context.cancellation.check()
+            return set()
+        return {path for each in opened for path in each.history.paths}
 
     def is_revision(self, text: str) -> bool:
         """Tell whether a repository has this branch, tag or commit."""

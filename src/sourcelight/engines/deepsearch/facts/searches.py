@@ -139,6 +139,12 @@ def plural(noun: str, number: int) -> str:
     return f"{noun}es" if noun.endswith(("ch", "s", "sh")) else f"{noun}s"
 
 
+def named_and_more(names: Sequence[str], most: int = 5) -> str:
+    """Name the first of some, and say how many are left out."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
+
+
 def files_noun(work: Work, number: int) -> str:
     """Say "Go files"."""
     return f"{' or '.join(work.request.languages)} {plural('file', number)}".strip()

@@ -20,7 +20,7 @@ WHO = re.compile(
     r"^\W*(?:(?:list|show|name)\s+)?(?:who\b(?:\s+(?:and|or)\s+when\b)?|by whom\b|whose\b"
     r"|(?:which|what)\s+(?:author|person|developer|contributor|committer|engineer|people|authors"
     r"|contributors|developers)\b(?!\s+(?:has|have|had|with|made)\s+(?:the\s+)?(?:most|more|fewest|at least"
-    r"|fewer))"
+    r"|fewer|exactly|only|just|over|under|less|at most|up to|no)\b)"
     r"|(?:which|what)\s+team\b)",
     re.IGNORECASE,
 )

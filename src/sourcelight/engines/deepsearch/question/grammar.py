@@ -161,7 +161,12 @@ DEFINE = re.compile(
 NEGATION = re.compile(
     r"\b(?:(?:do|does|did)(?:n['\u2019]t|\s+not)|never|without(?:\s+any)?|lack(?:s|ing)?)(?=\s)", re.IGNORECASE
 )
-BOTS = re.compile(r"\b(?:(?:authored|written|made|done)\s+)?by\s+(?:the\s+)?bots?\b", re.IGNORECASE)
+BOTS = re.compile(
+    r"\b(?:(?:authored|written|made|done)\s+)?by\s+(?:the\s+)?bots?\b"
+    r"|\b(?:did|have|do|are)\s+(?:the\s+)?bots?(?:\s+(?:make|made|author|authored|write|written|push|pushed|commit"
+    r"|committed))?\b|\bfrom\s+(?:the\s+)?bots?\b",
+    re.IGNORECASE,
+)
 IS_DEFINED = re.compile(
     rf"\b(?:is|are|was|were)\s+{DET}(?P<terms>{TERMS})\s+(?:defined|declared|implemented)\b", re.IGNORECASE
 )
@@ -170,7 +175,7 @@ DEFINES = re.compile(
 )
 _GLUE = """
 a about all also am an and any anyone are as at be been being but by can could did do does doing each either
-ever every exactly exist exists existing for from had has have having here how i if in into is list me
+ever every exist exists existing for from had has have having here how i if in into is list me
 my of on one or our overall please shall should so some such than that the then there this
 to together total totally up us was we were what whats when where which while who whole whom whose will with
 within would you your show find give tell count number amount altogether currently now today different distinct

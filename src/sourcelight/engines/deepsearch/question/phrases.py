@@ -119,7 +119,14 @@ _BY = re.compile(
 _HANDLE = (
     r"(?!(?:we|i|you|they|it|he|she|the|a|an|this|that|people|anyone|someone|somebody|everyone|there|each|any"
     r"|last|first|been|ever|who|not|most|its|their|authors?|contributors?|developers?|commits?"
-    r"|files?)\b)[a-z][\w-]{2,}"
+    r"|files?|bots?|humans?|users?|persons?|women|men|members?|maintainers?|employees|outsiders|newcomers|volunteers"
+    r"|engineers?|programmers?|committers?|folks|others|anybody|nobody|everybody|both|all|many|some|few|several|one|none"
+    r"|repositor(?:y|ies)|repos?|projects?|teams?|compan(?:y|ies)|tests?|merges?|changes?|releases?)\b)[a-z][\w-]{2,}"
+)
+_BY_HANDLE = re.compile(
+    rf"\b(?:(?:authored|written|made|done|pushed|contributed|committed) )?by (?:the )?(?:user |author |handle )"
+    rf"(?P<person>{_HANDLE})|\b(?:commits?|changes) (?:(?:are|were|made|authored|done|written) )*by "
+    rf"(?P<plain>{_HANDLE})(?=[\W·]*$)"
 )
 _DID = re.compile(
     rf"\b(?:did|has|have|does) (?P<person>[\w.+\[\]-]+@[\w.-]+\.\w+|⟨[QN]\d+⟩"
@@ -192,11 +199,15 @@ _MOST_CHANGED = re.compile(
     re.IGNORECASE,
 )
 _BOUND = re.compile(
-    r"\b(?:(?:with|have|has|having|made|that|who|which|wrote|authored)\s+)*(?P<how>more than|over|at least"
-    r"|fewer than|less than|under|at most|up to|exactly)\s+(?P<number>\d[\d,]*|one|two|three|ten)\s+",
+    r"\b(?:(?:with|have|has|having|made|that|who|which|wrote|authored)\s+)*(?P<how>(?<!no )more than|over|at least"
+    r"|(?<!no )fewer than|(?<!no )less than|under|at most|up to|exactly|only|just|no more than|no fewer than|no less than)"
+    r"\s+(?P<number>\d[\d,]*|one|two|three"
+    r"|four|five|six|seven|eight|nine|ten)\s+",
     re.IGNORECASE,
 )
-_NUMBERS = {"one": 1, "two": 2, "three": 3, "ten": 10}
+_NUMBERS = {
+    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+}  # fmt: skip
 _GROUPS = {"authors", "files", "repositories", "folders", "languages"}
 _MEASURES = {"commits", "lines", "files", "occurrences", "authors", "merges"}
 
@@ -267,9 +278,9 @@ def _threshold(found: re.Match[str]) -> Threshold:
         return Threshold(number + 1)
     if how in {"fewer than", "less than", "under"}:
         return Threshold(None, number - 1)
-    if how == "exactly":
+    if how in {"exactly", "only", "just"}:
         return Threshold(number, number)
-    return Threshold(number) if how == "at least" else Threshold(None, number)
+    return Threshold(number) if how in {"at least", "no fewer than", "no less than"} else Threshold(None, number)
 
 
 def take_range(marked: MarkedText, places: Places) -> tuple[str, str]:
@@ -294,11 +305,12 @@ def take_range(marked: MarkedText, places: Places) -> tuple[str, str]:
 def take_authors(marked: MarkedText) -> tuple[str, ...]:
     """Take the people whose commits are meant."""
     found: list[str] = []
-    for pattern in (_BY, _DID, _POSSESSIVE, _FROM):
+    for pattern in (_BY, _BY_HANDLE, _DID, _POSSESSIVE, _FROM):
         match = pattern.search(marked.text)
         if match is None:
             continue
-        person = match["person"]
+        groups = match.groupdict()
+        person = groups["person"] or groups["plain"]
         found.append(marked.of_name(person).text if person.startswith("⟨") else person)
         end = match.start("verb") if pattern is _DID else match.end()
         kept = "commits " if pattern is _FROM else f"{match['adverb'] or ''} " if pattern is _DID else ""
@@ -333,7 +345,10 @@ def take_paths(marked: MarkedText, places: Places, *, of_history: bool) -> dict[
     position = 0
     while (found := _IN_PATH.search(marked.text, position)) is not None:
         scopes = [places.find(mark.text) or _absent(mark.text) for mark in marked.of_names(found["path"])]
-        if all(scope.exists or (of_history and is_path(scope.written, strict=True)) for scope in scopes):
+        if all(
+            scope.exists or (of_history and (is_path(scope.written, strict=True) or places.was_there(scope.written)))
+            for scope in scopes
+        ):
             paths += scopes
             marked.text = marked.text[: found.start()] + " · " + marked.text[found.end() :]
         else:

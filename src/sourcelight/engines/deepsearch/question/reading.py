@@ -77,6 +77,14 @@ MAX_CHARACTERS = 1_000
 """Longer questions hold listings or messages of errors, and ask for no number."""
 
 
+_OF_PAST = re.compile(
+    r"^\W*(?:who|when|since when|by whom|which (?:commit|author|person))\b"
+    r"|\b(?:commits?|chang|touch|remov|delet|authors?)",
+    re.IGNORECASE,
+)
+"""Questions in which a path may be one that is gone; for others no history is opened."""
+
+
 def read_request(text: str, places: Places, now: datetime) -> FactRequest | None:
     """Read a question, of which names of repositories were taken; None when it asks for no such facts."""
     if len(text) > MAX_CHARACTERS:
@@ -101,8 +109,11 @@ def read_request(text: str, places: Places, now: datetime) -> FactRequest | None
 
 def _unmark_absent(marked: MarkedText, places: Places) -> None:
     """Read as a text what has a slash and no file's ending, and is no path of what is searched: HTTP/2."""
+    of_past = _OF_PAST.search(marked.text) is not None
     for number, mark in enumerate(marked.marks):
         if mark.kind != "P" or is_path(mark.text, strict=True) or places.find(mark.text) is not None:
+            continue
+        if of_past and places.was_there(mark.text):
             continue
         marked.marks[number] = replace(mark, kind="N")
         marked.text = marked.text.replace(f"⟨P{number}⟩", f"⟨N{number}⟩")

@@ -54,6 +54,9 @@ class Places(Protocol):
     def is_folder(self, text: str) -> bool:
         """Tell whether a folder has this path or name."""
 
+    def was_there(self, text: str) -> bool:
+        """Tell whether a commit has changed this path, or a file below it."""
+
     def is_revision(self, text: str) -> bool:
         """Tell whether a repository has this branch, tag or commit."""
 
@@ -72,6 +75,8 @@ class Threshold:
     @property
     def text(self) -> str:
         """The bounds in words."""
+        if self.least is not None and self.least == self.most:
+            return f"exactly {self.least:,}"
         return f"at least {self.least:,}" if self.least is not None else f"at most {self.most:,}"
 
 

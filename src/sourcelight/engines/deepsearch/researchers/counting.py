@@ -50,7 +50,7 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: Inquiry, draft: Draft) ->
         draft.parts.append(Paragraph(" ".join(fact.more), about))
     heading = "Counted" if fact.number is not None else "Looked up"
     draft.parts.append(Heading(heading))
-    draft.parts.append(Paragraph("\n".join(_how(request, fact, inquiry)), about))
+    draft.parts.append(Paragraph("\n".join(_how(request, fact, inquiry, unapplied)), about))
     _write_repositories(fact, draft, about)
     for table in fact.tables:
         is_row = request.is_list or fact.number is None or table.title.startswith(("Authors", "By "))
@@ -98,9 +98,9 @@ def _claim(fact: Fact, unapplied: Sequence[str]) -> str:
     return " ".join(said)
 
 
-def _how(request: FactRequest, fact: Fact, inquiry: Inquiry) -> list[str]:
+def _how(request: FactRequest, fact: Fact, inquiry: Inquiry, unapplied: Sequence[str]) -> list[str]:
     """Say what was taken out of the question, what counts, and how to get it again."""
-    lines = [f"- {text}" for text in scope_lines(request, inquiry.scope)]
+    lines = [f"- {text}" for text in scope_lines(request, inquiry.scope, unapplied)]
     others = (
         []
         if inquiry.filters or request.paths or (fact.unit == "repositories" and request.relation == "")
@@ -119,8 +119,8 @@ def _how(request: FactRequest, fact: Fact, inquiry: Inquiry) -> list[str]:
     return lines
 
 
-def scope_lines(request: FactRequest | None, scope: QuestionScope) -> list[str]:
-    """Say which words of a question became scope."""
+def scope_lines(request: FactRequest | None, scope: QuestionScope, unapplied: Sequence[str] = ()) -> list[str]:
+    """Say which words of a question became scope; `unapplied` are those that the count did not take in."""
     lines = []
     for part in scope.taken:
         values = ", ".join(code(value) for value in part.values[:_NAMED_REPOSITORIES])
@@ -130,14 +130,16 @@ def scope_lines(request: FactRequest | None, scope: QuestionScope) -> list[str]:
     if request is None:
         return lines
     for path in (*request.paths, *request.without):
+        if path.written in unapplied:
+            continue
         where = ", ".join(code(name) for name in path.repositories[:_NAMED_REPOSITORIES])
         kind = "file" if path.is_file else "folder"
         lines.append(f"{code(path.written)} is the {kind} {code(path.glob)}{f' of {where}' if where else ''}.")
-    if request.languages:
+    if request.languages and not set(request.languages) & set(unapplied):
         lines.append(f"Files of {', '.join(request.languages)} count.")
-    if request.tests is not None:
+    if request.tests is not None and "tests" not in unapplied:
         lines.append("Files of tests count alone." if request.tests else "Files of tests don't count.")
-    if request.period.text:
+    if request.period.text and request.period.text not in unapplied:
         lines.append(f"Committer dates {request.period.text}, UTC.")
     return lines
 
@@ -158,7 +160,9 @@ def _write_repositories(fact: Fact, draft: Draft, about: tuple[str, ...]) -> Non
     per = sorted(fact.repositories.items(), key=lambda pair: (-pair[1], pair[0]))
     if not per:
         return
-    columns = ("repository", fact.unit if fact.unit != "repositories" else "matches")
+    # Of a date, what is counted by repository is the commits behind it.
+    unit = {"repositories": "matches", "date": "commits"}.get(fact.per or fact.unit, fact.per or fact.unit)
+    columns = ("repository", unit)
     draft.tables.append(Table("By repository", fact.query, columns, tuple(per), len(per)))
     draft.parts.append(Heading("By repository"))
     shown = [(inline(name, 160), f"{number:,}") for name, number in per[:50]]
