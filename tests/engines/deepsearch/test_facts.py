@@ -374,3 +374,89 @@ def test_the_fewest_stand_first_and_none_is_left_out_silently(tmp_path: Path) ->
     assert [row[2] for row in table.rows] == [1, 1, 1, 1, 1, 1, 2]
     by = next(table for table in found.draft.tables if table.title == "By repository")
     assert by.columns == ("repository", "commits")
+
+
+@pytest.mark.parametrize(
+    ("question", "count"),
+    [
+        ("How many lines mention isatty outside tests?", 1),
+        ("How many lines mention isatty excluding tests?", 1),
+        ("How many lines mention isatty except in tests?", 1),
+        ("How many files mention isatty today?", 2),
+        ("How many files use isatty currently?", 2),
+    ],
+)
+def test_a_bare_name_ends_where_the_sentence_goes_on(town: Engine, question: str, count: int) -> None:
+    found = research(town, question)
+    assert found.finished.stats.get("count") == count, found.text
+    assert found.finished.stats["not_applied"] == []
+
+
+def test_what_follows_a_bare_name_is_named_where_it_is_no_part_of_it(town: Engine) -> None:
+    found = research(town, "How many files mention isatty sometimes?")
+    assert found.finished.stats["count"] == 2
+    assert found.finished.stats["not_applied"] == ["sometimes"]
+    assert "The count is complete" not in found.text
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Which file mentions isatty the most?", "Which files mention isatty most often?", "Which file uses isatty most?"],
+)
+def test_the_file_with_most_mentions_is_named(town: Engine, question: str) -> None:
+    found = research(town, question)
+    assert "tests/test_a.py` has the most occurrences: 4" in found.text.split("\n\n")[0], found.text
+    assert found.finished.stats["not_applied"] == []
+
+
+def test_kinds_of_files_are_no_files_at_large(town: Engine) -> None:
+    assert research(town, "How many headers are there?").finished.stats["count"] == 1
+    assert research(town, "How many notebooks are there?").finished.stats["count"] == 0
+    for word in ("scripts", "pages", "documents", "source files"):
+        found = research(town, f"How many {word} are there?")
+        assert "count" not in found.finished.stats, found.text
+        assert found.text.startswith("This can't be counted exactly")
+    found = research(town, "How many headers are in lib/old/?")
+    assert found.finished.stats.get("complete") is not True
+
+
+@pytest.mark.parametrize(
+    ("question", "word"),
+    [
+        ("How many Python files do not import isatty?", "not"),
+        ("How many Python files don't import isatty?", "don't"),
+    ],
+)
+def test_a_number_of_the_opposite_is_no_answer(town: Engine, question: str, word: str) -> None:
+    found = research(town, question)
+    assert found.text.startswith(f"This can't be counted as asked: `{word}` was not read.")
+    assert "**" not in found.text.split("## ")[0]
+    assert "count" not in found.finished.stats
+    assert found.finished.stats["complete"] is False
+
+
+def test_questions_that_were_not_read_do_not_begin_with_a_commit(town: Engine) -> None:
+    for question in (
+        "Who worked hardest on the old in 2019?",
+        "When did the drop of old things become a plan in 2019?",
+    ):
+        assert not research(town, question).text.startswith("The commit that fits best"), question
+
+
+def test_one_commit_is_said_as_one(town: Engine) -> None:
+    assert "that changes `a.py` is" in research(town, "When was the last commit to a.py?").text
+
+
+def test_a_count_at_a_tag_says_so(tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "tree")
+    repo.commit({"a.py": "x = 1\n"}, "Start")
+    repo.tag("8.0.0")
+    repo.commit({"b.py": "x = 1\n"}, "More")
+    engine = open_engine([repo.path], index=tmp_path / "index", workers=1)
+    found = research(engine, "How many Python files were there at 8.0.0?")
+    assert found.text.startswith("**1** Python file at `8.0.0` exists"), found.text
+
+
+def test_handles_are_read_behind_by(town: Engine) -> None:
+    found = research(town, "How many commits are by fixer?")
+    assert (found.finished.stats["count"], found.finished.stats["not_applied"]) == (1, [])

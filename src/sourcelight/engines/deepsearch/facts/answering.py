@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,7 +16,7 @@ from sourcelight.engines.deepsearch.facts.model import Fact, Rows, Work
 from sourcelight.engines.deepsearch.facts.paths import PathNames
 from sourcelight.engines.deepsearch.facts.searches import is_readable, named_and_more, plural
 from sourcelight.engines.deepsearch.question.reading import read_request
-from sourcelight.engines.deepsearch.question.request import FactRequest, Threshold
+from sourcelight.engines.deepsearch.question.request import FactRequest, Term, Threshold
 from sourcelight.engines.deepsearch.researchers.protocol import Emit, Inquiry
 
 _FILES = frozenset({"languages", "paths", "tests"})
@@ -67,7 +68,7 @@ def find_facts(inquiry: Inquiry, emit: Emit) -> tuple[FactRequest, Fact | None] 
     if fact is not None:
         fact.notes += paths.notes
         _grouped(work, fact)
-    return request, fact
+    return work.request, fact
 
 
 def _fact(work: Work, paths: PathNames) -> Fact | None:
@@ -88,8 +89,26 @@ def _fact(work: Work, paths: PathNames) -> Fact | None:
         return None
     counter = _counter(request)
     fact = counter(work)
+    first = _first_word(work) if counter is texts.content else None
+    if first is not None:
+        work.request = first
+        fact = counter(work)
     fact.unapplied += unapplied_fields(request, _APPLIED[counter])
     return fact
+
+
+def _first_word(work: Work) -> FactRequest | None:
+    """Give the request for the first word alone where several words without quotation marks are nowhere together.
+
+    The rest, such as "sometimes" in "files that mention isatty sometimes", is named as not applied.
+    """
+    request = work.request
+    if len(request.terms) != 1 or not request.terms[0].is_bare or " " not in request.terms[0].text:
+        return None
+    if texts.content(Work(replace(request, is_negated=False), work.inquiry, work.emit)).number:
+        return None
+    first, *rest = request.terms[0].text.split(" ")
+    return replace(request, terms=(Term(first, is_word=True),), ignored=tuple(dict.fromkeys((*request.ignored, *rest))))
 
 
 def unapplied_fields(request: FactRequest, applied: frozenset[str]) -> list[str]:

@@ -107,25 +107,30 @@ def evidence_of(row: dict[str, Any], note: str = "") -> CommitEvidence:
     )
 
 
-def conditions(work: Work) -> str:
-    """Say which commits count."""
+def conditions(work: Work, *, one: bool = False) -> str:
+    """Say which commits count; `one`: of a single commit."""
     request = work.request
+    change = "changes" if one else "change"
     parts = []
     if request.is_by_bots:
         parts.append(" by bots")
     if request.authors:
         parts.append(f" by {' or '.join(code(name) for name in request.authors)}")
     if request.messages:
-        parts.append(f" whose messages have {' or '.join(code(term.text) for term in request.messages)}")
+        parts.append(
+            f" whose {'message has' if one else 'messages have'} "
+            f"{' or '.join(code(term.text) for term in request.messages)}"
+        )
     if request.terms and request.relation == "change":
         verb = {"added": "add", "removed": "remove"}.get(request.side, "add or remove")
+        verb = " or ".join(f"{word}s" for word in verb.split(" or ")) if one else verb
         parts.append(f" that {verb} a line with {' or '.join(code(term.text) for term in request.terms)}")
     if request.languages:
-        parts.append(f" that change files of {' or '.join(request.languages)}")
+        parts.append(f" that {change} files of {' or '.join(request.languages)}")
     if request.paths:
-        parts.append(f" that change {' or '.join(code(path.glob) for path in request.paths)}")
+        parts.append(f" that {change} {' or '.join(code(path.glob) for path in request.paths)}")
     if request.tests:
-        parts.append(" that change tests")
+        parts.append(f" that {change} tests")
     if request.base or request.head:
         behind = [f"behind {code(request.head)}"] if request.head else []
         behind += [f"not behind {code(request.base)}"] if request.base else []

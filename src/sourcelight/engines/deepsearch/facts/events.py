@@ -102,7 +102,7 @@ def _commit(work: Work) -> Fact | None:
     fact = commits(work)
     rows = fact.tables[0]
     if not rows.total:
-        fact.number, fact.subject = None, f"No commit{conditions(work)} is in the history"
+        fact.number, fact.subject = None, f"No commit{conditions(work, one=True)} is in the history"
         return fact
     arguments = commit_arguments(work, [], [])
     answer = work.call("commit_search", arguments)
@@ -114,7 +114,7 @@ def _commit(work: Work) -> Fact | None:
     fact.number = None
     _one(
         fact,
-        f"The {which} {'merge' if request.merges else 'commit'}{conditions(work)} is",
+        f"The {which} {'merge' if request.merges else 'commit'}{conditions(work, one=True)} is",
         row,
         f"{which} of {len(all_rows):,}",
     )

@@ -163,6 +163,8 @@ def kinds_of_files(work: Work, *, languages: bool = True) -> str:
         parts.append(f" {where} {' or '.join(code(path.glob) for path in request.paths)}")
     if request.without:
         parts.append(f" outside of {' and '.join(code(path.glob) for path in request.without)}")
+    if work.revision:
+        parts.append(f" at {code(work.revision)}")
     return "".join(parts)
 
 

@@ -31,11 +31,18 @@ _NOUN_OF = r"(?:occurrences?|mentions?|uses?|usages?|references?|instances?|appe
 _CALL_VERB = (
     r"(?:calls?(?: (?:of|to|for))?|calling|invokes?|invoking|invocations? of|callers? of|call sites? (?:of|for))"
 )
+_BARE_ENDS = (
+    r"in|on|at|of|by|for|from|since|before|after|and|or|that|which|there|are|is|do|does|per|with|within|across|under"
+    r"|inside|more|less|than|files?|lines?|directly|anywhere|somewhere|exactly|as|into|over|to|not|but|without|outside"
+    r"|except|excluding|excludes?|ignoring|besides|beyond|beside|apart|other|the|a|an|any|all|each|every|this|that|these"
+    r"|those|most|least|fewest|often|frequently|today|now|currently|anyway|anymore|still|yet|ever|never|please|overall"
+    r"|altogether|together|total|when|where|if|because|while|during|until|till|between|via|through|throughout|only|also"
+    r"|too|just|twice|once|times?|both|either|here|again|recently|lately|instead|like|versus|vs|using|right|presently"
+    r"|nowadays|actually|really|at all|best|worst|alone|elsewhere|everywhere|non-tests?|tests?"
+)
 _BARE = (
-    r"(?P<bare>(?!(?:the|a|an|any|some|been|to|in|on|at|of|by|we|it|they)\b)[A-Za-z_$][\w$-]*(?:\s+(?!(?:in|on"
-    r"|at|of|by|for|from|since|before|after|and|or|that|which|there|are|is|do|does|per|with|within|across|under"
-    r"|inside|more|less|at|than|files?|lines?|directly|anywhere|somewhere|exactly|as|into|over|to|not|but"
-    r"|without)\b)[\w$-]+){0,3})"
+    r"(?P<bare>(?!(?:the|a|an|any|some|been|to|in|on|at|of|by|we|it|they)\b)[A-Za-z_$][\w$-]*"
+    rf"(?:\s+(?!(?:{_BARE_ENDS})\b)[\w$-]+){{0,3}})"
 )
 VERBS_OF_CONTENT = (
     re.compile(
@@ -125,7 +132,7 @@ _HANDLE = (
 )
 _BY_HANDLE = re.compile(
     rf"\b(?:(?:authored|written|made|done|pushed|contributed|committed) )?by (?:the )?(?:user |author |handle )"
-    rf"(?P<person>{_HANDLE})|\b(?:commits?|changes) (?:(?:are|were|made|authored|done|written) )*by "
+    rf"(?P<person>{_HANDLE})|(?:·|\b(?:commits?|changes|are|were|authored|made|written|pushed|done))\s*\bby "
     rf"(?P<plain>{_HANDLE})(?=[\W·]*$)"
 )
 _DID = re.compile(
@@ -198,10 +205,13 @@ _MOST_CHANGED = re.compile(
     r"(?:\s+(?:often|frequently))?\b",
     re.IGNORECASE,
 )
+_MOST_HOLDING = re.compile(
+    r"\b(?:the\s+)?(?P<top>most|least|fewest)(?:\s+(?:often|frequently|times))?(?=[\W·]*$)", re.IGNORECASE
+)
 _BOUND = re.compile(
     r"\b(?:(?:with|have|has|having|made|that|who|which|wrote|authored)\s+)*(?P<how>(?<!no )more than|over|at least"
-    r"|(?<!no )fewer than|(?<!no )less than|under|at most|up to|exactly|only|just|no more than|no fewer than|no less than)"
-    r"\s+(?P<number>\d[\d,]*|one|two|three"
+    r"|(?<!no )fewer than|(?<!no )less than|under|at most|up to|exactly|only|just|no more than"
+    r"|no fewer than|no less than)\s+(?P<number>\d[\d,]*|one|two|three"
     r"|four|five|six|seven|eight|nine|ten)\s+",
     re.IGNORECASE,
 )
@@ -217,7 +227,7 @@ def terms_of(marked: MarkedText, text: str) -> tuple[Term, ...]:
     marks = marked.of_names(text)
     if marks:
         return tuple(Term(mark.text, mark.kind == "N" and mark.text.replace("_", "a").isalnum()) for mark in marks)
-    return (Term(text.strip(), is_word=True),)
+    return (Term(" ".join(text.split()), is_word=True, is_bare=True),)
 
 
 def is_every(text: str) -> bool:
@@ -228,6 +238,13 @@ def is_every(text: str) -> bool:
 def take_group(marked: MarkedText, *, is_list: bool) -> dict[str, Any]:
     """Take "which author has the most commits" and "authors with more than ten commits"."""
     fields: dict[str, Any] = {}
+    if is_list and _MOST_HOLDING.search(marked.text) is not None:
+        group = NOUN.match(marked.text, len(marked.text) - len(marked.text.lstrip(" ·")))
+        if group is not None and kind_of_noun(group) in {"files", "repositories"}:
+            few = marked.take(_MOST_HOLDING)
+            marked.text = f" · {_left_of_group(group)}{marked.text[group.end() :]}"
+            is_fewest = few is not None and few["top"].lower() != "most"
+            return {"is_top": True, "is_fewest": is_fewest, "group": kind_of_noun(group), "kind": "occurrences"}
     if is_list and (found := marked.take(_LARGEST)) is not None:
         small = (found["size"] or found["before"] or "").lower() in {"smallest", "shortest"}
         marked.take(r"\b(?:source\s+)?files?\b")
@@ -261,7 +278,7 @@ def take_group(marked: MarkedText, *, is_list: bool) -> dict[str, Any]:
         kept = marked.text[noun.start() : noun.start("noun")]
         marked.text = (
             marked.text[: group.start()]
-            + " · "
+            + f" · {_left_of_group(group)}"
             + marked.text[group.end() : found.start()]
             + " · "
             + kept
@@ -269,6 +286,12 @@ def take_group(marked: MarkedText, *, is_list: bool) -> dict[str, Any]:
         )
         return fields | {"group": of, "kind": measure}
     return fields
+
+
+def _left_of_group(group: re.Match[str]) -> str:
+    """Keep "headers" in the text, so that it is named: as a group it would stand for all files."""
+    is_plain = kind_of_noun(group) != "files" or re.fullmatch(r"files?", group[0], re.IGNORECASE) is not None
+    return "" if is_plain else f"{group[0]} · "
 
 
 def _threshold(found: re.Match[str]) -> Threshold:

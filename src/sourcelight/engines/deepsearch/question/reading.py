@@ -62,7 +62,7 @@ from sourcelight.engines.deepsearch.question.phrases import (
     take_range,
     terms_of,
 )
-from sourcelight.engines.deepsearch.question.request import FactRequest, Places, Term
+from sourcelight.engines.deepsearch.question.request import FactRequest, PathScope, Places, Term
 from sourcelight.engines.deepsearch.question.vocabulary import (
     NOUN,
     SYMBOLS,
@@ -181,6 +181,14 @@ def _modules(marked: MarkedText, text: str) -> tuple[Term, ...]:
     return (Term(text.strip('<>"')),)
 
 
+HEADERS = r"\.(?:h|hh|hpp|hxx)$"
+
+
+def _kind_of(noun: str) -> str:
+    found = NOUN.fullmatch(noun)
+    return kind_of_noun(found) if found is not None else ""
+
+
 class _Counted:
     """Reads a question for a number or a list."""
 
@@ -210,12 +218,33 @@ class _Counted:
             kind = "occurrences"
         if kind is None and not self.fields["is_list"]:
             return {"kind": "unknown"}
-        if kind is None or (self.fields["is_list"] and kind in {"occurrences", "other"}):
+        if kind is None or (self.fields["is_list"] and kind in {"occurrences", "other"} and "group" not in self.fields):
             return None
         if kind == "other":
             return {**self.fields, "kind": "unsupported", "subject": self.noun}
         self._set_kind(kind)
         self._relate()
+        if self.fields.get("group") and self.fields["kind"] == "occurrences" and not self.fields.get("terms"):
+            return None
+        return self._of_file_kind()
+
+    def _of_file_kind(self) -> dict[str, Any]:
+        """Narrow what is counted to headers or notebooks; scripts, documents and pages are named as not applied."""
+        word = self.noun.lower()
+        if _kind_of(word) != "files" or word in {"file", "files"}:
+            return self.fields
+        rest = take_paths(
+            self.marked, self.places, of_history=self.fields["kind"] in {"commits", "authors", "changed_lines"}
+        )
+        for name, value in rest.items():
+            self.fields[name] = (*self.fields.get(name, ()), *value) if isinstance(value, tuple) else value
+        if "header" in word and not self.fields.get("paths"):
+            self.fields["paths"] = (PathScope(self.noun, HEADERS, "*.{h,hh,hpp,hxx}", is_file=True, exists=False),)
+        elif "notebook" in word and not self.fields.get("languages"):
+            self.fields["languages"] = ("Jupyter Notebook",)
+        elif "header" in word or not self.fields.get("languages"):
+            # Paths are alternatives to one another, so "headers in src" can't be both.
+            self.marked.text += f" · {self.marked.add(Mark('N', word, self.noun))} "
         return self.fields
 
     def _todo(self, found: re.Match[str]) -> str:

@@ -11,10 +11,21 @@ from sourcelight.engines.deepsearch.question.periods import Period
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A text to look for, as it is written; `is_word`: not within a longer name."""
+    """A text to look for, as it is written.
+
+    Attributes
+    ----------
+    text
+        The text.
+    is_word
+        Whether it counts only where it is not within a longer name.
+    is_bare
+        Whether nothing in the question says where it ends: neither quotation marks nor its form.
+    """
 
     text: str
     is_word: bool = False
+    is_bare: bool = False
 
 
 @dataclass(frozen=True, slots=True)

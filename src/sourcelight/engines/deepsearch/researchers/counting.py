@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -43,8 +44,16 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: Inquiry, draft: Draft) ->
     unapplied = tuple(dict.fromkeys((*request.ignored, *fact.unapplied)))
     about = tuple(sorted({*fact.repositories, *(item.repository for item in fact.cited)}))
     links = "".join(f" [{draft.ledger.add(item)}]" for item in fact.cited[:5])
-    number = "" if fact.number is None else f"**{fact.number:,}** "
-    draft.parts.append(Paragraph(f"{number}{fact.subject}{links}.", about))
+    turned = [] if fact.number is None else [word for word in unapplied if _turns(word, request)]
+    if turned:
+        # Without such a word, the number is of something else, often of the opposite: it is no answer.
+        words = ", ".join(code(word) for word in turned)
+        was = "was" if len(turned) == 1 else "were"
+        draft.parts.append(Paragraph(f"This can't be counted as asked: {words} {was} not read.", about))
+        draft.parts.append(Paragraph(f"Without that: {fact.number:,} {fact.subject}{links}.", about))
+    else:
+        number = "" if fact.number is None else f"**{fact.number:,}** "
+        draft.parts.append(Paragraph(f"{number}{fact.subject}{links}.", about))
     draft.parts.append(Paragraph(_claim(fact, unapplied), about))
     if fact.more:
         draft.parts.append(Paragraph(" ".join(fact.more), about))
@@ -67,9 +76,20 @@ def lay_out(request: FactRequest, fact: Fact, inquiry: Inquiry, draft: Draft) ->
         "changes": _changes(request, inquiry.scope),
         "complete": not (unapplied or fact.notes),
         "not_applied": list(unapplied),
-        **({"count": fact.number} if fact.number is not None else {}),
+        **({"count": fact.number} if fact.number is not None and not turned else {}),
     }
     draft.confident = not unapplied
+
+
+_TURNING = re.compile(
+    r"(?:not|no|never|neither|nor|without|except|excluding|besides|outside|lack\w*|\w+n['\u2019]t|(?:19|20)\d\d)",
+    re.IGNORECASE,
+)
+
+
+def _turns(word: str, request: FactRequest) -> bool:
+    """Tell whether a word of a question, when it is left out, makes another question of it: a "not", a year."""
+    return _TURNING.fullmatch(word) is not None or word == request.period.text
 
 
 def _changes(request: FactRequest, scope: QuestionScope) -> bool:

@@ -16,6 +16,7 @@ from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, FileEv
 from sourcelight.engines.deepsearch.evidence.past import ASKING, Past
 from sourcelight.engines.deepsearch.evidence.scorers import GraphScorer, HistoryScorer, RepositoryScorer
 from sourcelight.engines.deepsearch.question import Intents, intents_of, leans, with_follow_up
+from sourcelight.engines.deepsearch.question.events import WHEN, WHO
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.researchers.counting import count, scope_lines
 from sourcelight.engines.deepsearch.researchers.followups import followups
@@ -79,7 +80,8 @@ class ExtractiveResearcher:
         answered = "unit" in draft.stats
         if not answered or (request is not None and request.kind in {"who", "when"} and _wants_code(request, inquiry)):
             findings = self.find(inquiry, budget or self.budget, emit)
-            _lay_out(findings, inquiry, draft, lead=not answered, answered=answered)
+            unread = _unread(request, inquiry)
+            _lay_out(findings, inquiry, draft, lead=not answered, answered=answered, unread=unread)
             draft.followups = followups(findings.ranking, findings.defined, findings.intents)
         draft.stats["time_millis"] = round((time.monotonic() - began) * 1000)
         draft.stats.setdefault("tool_calls", 1)
@@ -226,7 +228,15 @@ def _uses(defined: Defined, inquiry: Inquiry, texts: Texts, emit: Emit) -> list[
     return found
 
 
-def _lay_out(findings: Findings, inquiry: Inquiry, draft: Draft, *, lead: bool = True, answered: bool = False) -> None:
+def _lay_out(
+    findings: Findings,
+    inquiry: Inquiry,
+    draft: Draft,
+    *,
+    lead: bool = True,
+    answered: bool = False,
+    unread: Sequence[str] | None = None,
+) -> None:
     """Put what was found in the order of an answer.
 
     Where facts answer it, their last section, which says what was searched, gives way to that of the whole.
@@ -237,7 +247,7 @@ def _lay_out(findings: Findings, inquiry: Inquiry, draft: Draft, *, lead: bool =
     draft.confident = answered or not findings.weak
     past = findings.past.found if findings.past is not None else []
     if lead:
-        parts.append(Paragraph(_lead(findings, past, ledger)))
+        parts.append(Paragraph(_lead(findings, past, ledger, unread)))
     if past:
         parts.append(Heading("History"))
         parts.append(Paragraph("\n".join(_commit(item, ledger) for item in past)))
@@ -275,12 +285,28 @@ def _commit(item: CommitEvidence, ledger: Ledger) -> str:
     return f"- {item.date[:10]}, {inline(item.author, 80)}: “{inline(item.subject)}”{why} [{ledger.add(item)}]"
 
 
-def _lead(findings: Findings, past: Sequence[CommitEvidence], ledger: Ledger) -> str:
+def _unread(request: FactRequest | None, inquiry: Inquiry) -> Sequence[str] | None:
+    """Give the words that kept a question for a person, a date or a list from being read; None for another question."""
+    if request is None:
+        return () if WHO.search(inquiry.question) or WHEN.search(inquiry.question) else None
+    if request.kind not in {"who", "when"} and not request.is_list:
+        return None
+    return tuple(dict.fromkeys((*request.ignored, *([request.period.text] if request.period.text else []))))
+
+
+def _lead(
+    findings: Findings, past: Sequence[CommitEvidence], ledger: Ledger, unread: Sequence[str] | None = None
+) -> str:
     ranking = findings.ranking
     if past and not findings.weak:
         commit = past[0]
         who = inline(commit.author, 80)
-        return f"The commit that fits best is of {commit.date[:10]}, by {who} [{ledger.add(commit)}]."
+        best = f"commit that fits best is of {commit.date[:10]}, by {who} [{ledger.add(commit)}]."
+        if unread is None:
+            return f"The {best}"
+        words = ", ".join(code(word) for word in unread) or "what it asks about"
+        were = "were" if len(unread) > 1 else "was"
+        return f"This can't be answered as asked: {words} {were} not read. By words, the {best}"
     if not findings.quotes and not findings.defined:
         return "No direct answer found: no file searched shares a word with the question."
     if findings.weak:
