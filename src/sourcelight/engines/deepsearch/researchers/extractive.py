@@ -17,6 +17,8 @@ from sourcelight.engines.deepsearch.evidence.past import ASKING, Past
 from sourcelight.engines.deepsearch.evidence.scorers import GraphScorer, HistoryScorer, RepositoryScorer
 from sourcelight.engines.deepsearch.question import Intents, intents_of, leans, with_follow_up
 from sourcelight.engines.deepsearch.question.events import WHEN, WHO
+from sourcelight.engines.deepsearch.question.marks import MarkedText
+from sourcelight.engines.deepsearch.question.reading import ignored_words
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.researchers.counting import count, scope_lines
 from sourcelight.engines.deepsearch.researchers.followups import followups
@@ -288,7 +290,8 @@ def _commit(item: CommitEvidence, ledger: Ledger) -> str:
 def _unread(request: FactRequest | None, inquiry: Inquiry) -> Sequence[str] | None:
     """Give the words that kept a question for a person, a date or a list from being read; None for another question."""
     if request is None:
-        return () if WHO.search(inquiry.question) or WHEN.search(inquiry.question) else None
+        asks = WHO.search(inquiry.question) or WHEN.search(inquiry.question)
+        return ignored_words(MarkedText.of(inquiry.question)) if asks is not None else None
     if request.kind not in {"who", "when"} and not request.is_list:
         return None
     return tuple(dict.fromkeys((*request.ignored, *([request.period.text] if request.period.text else []))))
@@ -301,12 +304,12 @@ def _lead(
     if past and not findings.weak:
         commit = past[0]
         who = inline(commit.author, 80)
-        best = f"commit that fits best is of {commit.date[:10]}, by {who} [{ledger.add(commit)}]."
+        fits = f"commit that fits best is of {commit.date[:10]}, by {who} [{ledger.add(commit)}]."
         if unread is None:
-            return f"The {best}"
+            return f"The {fits}"
         words = ", ".join(code(word) for word in unread) or "what it asks about"
         were = "were" if len(unread) > 1 else "was"
-        return f"This can't be answered as asked: {words} {were} not read. By words, the {best}"
+        return f"This can't be answered as asked: {words} {were} not read. By words, the {fits}"
     if not findings.quotes and not findings.defined:
         return "No direct answer found: no file searched shares a word with the question."
     if findings.weak:
