@@ -168,6 +168,14 @@ NUMBERS: dict[str, Truth] = {
     "How many authors have more than 5 commits in hub?": lambda git: sum(
         n > 5 for n in Counter(git.log("hub", "%aE")).values()
     ),
+    "How many authors made exactly one commit in hub?": lambda git: sum(
+        n == 1 for n in Counter(git.log("hub", "%aE")).values()
+    ),
+    "How many lines mention frame outside tests in gauge?": lambda git: len(
+        [line for line in git.grep("gauge", "-w", "frame") if not line.startswith("HEAD:tests/")]
+    ),
+    "How many files mention tide today?": lambda git: every(lambda r: len(git.grep(r, "-lw", "tide"))),
+    "How many headers are in gauge?": lambda git: ending(git, "gauge", r"\.(h|hh|hpp|hxx)$"),
     "How many tags does hub have?": lambda git: len(git.lines("hub", "tag")),
     "how many branches are in gauge?": lambda git: len(git.lines("gauge", "for-each-ref", "refs/heads")),
     "How many classes are in pytide?": lambda git: len(git.grep("pytide", "-hE", r"^\s*class ", "--", "*.py")),
@@ -210,6 +218,7 @@ BESIDE_A_LARGE_FILE = {
     "Which repositories use fmt.Errorf?",
     "How many TODO comments are there?",
     'How many files contain "harbour"?',
+    "How many files mention tide today?",
 }
 """The handbook has a table that is too large for the index: where texts are searched, the answer says so."""
 
@@ -224,6 +233,12 @@ PEOPLE_AND_DATES: dict[str, Truth] = {
     "When was the latest commit in hub?": lambda git: git.last("hub"),
     "Who last changed api/levels.go?": lambda git: git.last("hub", *HISTORY, "--", "api/levels.go"),
     "When was api/legacy.go deleted?": lambda git: git.last("hub", *HISTORY, "--diff-filter=D", "--", "api/legacy.go"),
+    "Who removed api/legacy.go in hub?": lambda git: git.last(
+        "hub", *HISTORY, "--diff-filter=D", "--", "api/legacy.go"
+    ),
+    "Which file in hub mentions return the most?": lambda git: most(
+        [line.split(":")[1] for line in git.grep("hub", "-ow", "return")]
+    ),
     "Who created store/sqlite.go in hub?": lambda git: git.first(
         "hub", *HISTORY, "--diff-filter=A", "--", "store/sqlite.go"
     ),
