@@ -28,12 +28,11 @@ from sourcelight.engines.engine.running import Search
 from sourcelight.engines.engine.scopes.contexts import Scoped, scoped
 from sourcelight.engines.engine.scopes.repository_predicates import check_dates
 from sourcelight.engines.engine.scopes.scope import Scoper
-from sourcelight.engines.engine.standing import Kept, Standing, summary_of
+from sourcelight.engines.engine.standing import Kept, Standing
 from sourcelight.engines.engine.words import WordsUpdate
 from sourcelight.engines.history import HistoryStore
 from sourcelight.engines.history.store.local import LocalHistoryStore
 from sourcelight.engines.search import IndexProgress, IndexReport, IndexStore, Target
-from sourcelight.engines.search.missing import lacks_contents
 from sourcelight.engines.search.model import GroupBy, SearchPart
 from sourcelight.engines.search.ranking.terms_files import TermsStore
 from sourcelight.repos import Catalog, Repository, Viewer, resolve
@@ -237,26 +236,15 @@ class Engine:
         if len(scopes) != 1 or scoper.unsearchable or scoper.undecided or scoper.invalid or scoper.missing:
             return None
         plan = make_plan(scopes[0])
+        search = self.searches(self, query, scoped_query, request, viewer, cancellation, time.monotonic())
+        if plan.repository_hits or search.lacks(plan, scoper):
+            return None
+        parts: list[SearchPart] = []
         try:
-            if plan.repository_hits or self._lacks(plan, viewer):
-                return None
-            parts: list[SearchPart] = []
             table = self._counted(plan, by, cancellation, parts.append)
         except IndexFault:
             return None  # the stream names the repository that can't be searched
-        if table is None:
-            return None
-        search = self.searches(self, query, scoped_query, request, viewer, cancellation, time.monotonic())
-        return None if search.lacks(plan, scoper, parts) else table  # the stream says what is missing
-
-    def _lacks(self, plan: Plan, viewer: Viewer) -> bool:
-        """Whether a search would say that its answer lacks something, as far as that is known before it is made."""
-        if viewer.sees_private and (self.gone or any(one.reason != "empty" for one in self.catalog.skipped)):
-            return True
-        if summary_of([plan]).replaced:
-            return True
-        query = plan.symbols or plan.text
-        return query is not None and query.tree is not None and lacks_contents(self.store, plan.targets, query)
+        return None if table is None or search.lacks(plan, scoper, parts) else table  # the stream says what is missing
 
     def _counted(
         self,

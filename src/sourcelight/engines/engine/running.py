@@ -310,10 +310,11 @@ class Search:
         histories = {place.repository.name for p in plans for place in p.places}
         return sorted(late | histories.difference(self.histories.done, self.histories.failed))
 
-    def lacks(self, plan: Plan, scoper: Scoper, parts: Sequence[SearchPart]) -> tuple[str, ...]:
+    def lacks(self, plan: Plan, scoper: Scoper, parts: Sequence[SearchPart] = ()) -> tuple[str, ...]:
         """Why a count by one plan, which told these parts beside its numbers, is not of all there is; empty if it is.
 
-        What a stream would say of the same search decides, so that both have one status.
+        What a stream would say of the same search decides, so that both have one status. Without parts: what is known
+        before anything is counted.
         """
         self.summary = summary_of([plan])
         for part in parts:

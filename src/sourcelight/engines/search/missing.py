@@ -3,29 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-
-import numpy as np
 
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.search.index.view import REASONS
-from sourcelight.engines.search.model import FileFilter, Target, TextQuery
+from sourcelight.engines.search.model import FileFilter, Target
 from sourcelight.engines.search.store import IndexStore
 from sourcelight.engines.search.symbol_files import missing
 
 _MISSING = REASONS.index("missing")
-
-
-def lacks_contents(store: IndexStore, targets: Sequence[Target], query: TextQuery) -> bool:
-    """Whether any file that passes the filters of `query` has no content. Raises as `IndexStore.open`."""
-    for target in targets:
-        snapshot, _ = store.open(target)
-        lacking = snapshot.view.reason == _MISSING
-        if lacking.any():
-            mask = snapshot.filtered(query.files, query.languages)
-            if mask is None or bool(np.any(lacking & mask)):
-                return True
-    return False
 
 
 def lacking_definitions(store: IndexStore, target: Target, below: bytes = b"") -> int:
