@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from pathlib import Path
 
@@ -17,6 +16,19 @@ from sourcelight.repos import Catalog
 from sourcelight.testing import RepositoryBuilder
 
 pytestmark = pytest.mark.timeout(120)
+
+
+_STOPS_BEFORE_THE_LAST = """
+import glob, pathlib, sys, time
+def stop(event, arguments):
+    if event != "os.rename" or not str(arguments[1]).startswith({notes!r}):
+        return
+    if len(glob.glob({notes!r} + "/*.json")) == {most}:
+        pathlib.Path({waiting!r}).touch()
+        time.sleep(600)
+sys.addaudithook(stop)
+"""
+"""A build that waits when it is about to write the note of its last shard."""
 
 
 def test_a_shard_that_was_built_of_the_same_state_is_not_built_again(tmp_path: Path) -> None:
@@ -34,7 +46,6 @@ def test_a_shard_that_was_built_of_the_same_state_is_not_built_again(tmp_path: P
     assert build_shard(repository, storage, tmp_path / "work", max_file_size=DEFAULT_MAX_FILE_SIZE) == first
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="holds a build up by a pipe")
 def test_a_killed_build_changes_nothing_and_the_next_one_goes_on_where_it_was(tmp_path: Path) -> None:
     names = ("a", "b", "z")
     builders = {name: RepositoryBuilder(tmp_path / "src" / name) for name in names}
@@ -44,13 +55,12 @@ def test_a_killed_build_changes_nothing_and_the_next_one_goes_on_where_it_was(tm
     former = build_generation(Catalog.open(tmp_path / "src"), storage).generation
     for builder in builders.values():
         builder.commit({"b.txt": "tide\n"})
-    pipe = tmp_path / "src" / "z" / ".git" / "objects" / "pack" / "pack-held.pack"
-    pipe.parent.mkdir(exist_ok=True)
-    os.mkfifo(pipe)  # whoever reads it waits
     notes = tmp_path / "storage" / "built"
-    process = start(["-c", CLI, "index", str(tmp_path / "src"), "--storage", str(tmp_path / "storage")])
+    waiting = tmp_path / "waiting"
+    program = _STOPS_BEFORE_THE_LAST.format(notes=str(notes), most=len(names) + 2, waiting=str(waiting)) + CLI
+    process = start(["-c", program, "index", str(tmp_path / "src"), "--storage", str(tmp_path / "storage")])
     try:
-        wait_until(lambda: len(list(notes.glob("*.json"))) == len(names) + 2, "all but one are built")
+        wait_until(waiting.exists, "all but one are built")
         process.send_signal(signal.SIGKILL)
     finally:
         process.kill()
@@ -60,7 +70,6 @@ def test_a_killed_build_changes_nothing_and_the_next_one_goes_on_where_it_was(tm
     assert current is not None
     assert current.id == former.id
     kept = {path: path.stat().st_mtime_ns for path in notes.glob("*.json")}
-    pipe.unlink()
     report = build_generation(Catalog.open(tmp_path / "src"), storage)
     assert len(report.built) == len(names)
     assert not report.failures
