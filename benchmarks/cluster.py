@@ -44,7 +44,8 @@ from sourcelight.backends.cluster.storage.generation import Generation, ShardEnt
 from sourcelight.backends.cluster.storage.objects import Storage
 from sourcelight.backends.cluster.worker.cache import ShardCache
 from sourcelight.backends.cluster.worker.engines import Engines
-from sourcelight.core.batches import Cancellation, MatchBatch, RepositoryFacts
+from sourcelight.core.batches import MatchBatch, RepositoryFacts
+from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.errors import WorkersUnreachable
 from sourcelight.core.wire.events import Progress
 from sourcelight.core.wire.request import SearchRequest

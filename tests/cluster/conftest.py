@@ -10,7 +10,8 @@ import pytest
 import sourcelight as sl
 from cluster.processes import Cell, wait_until
 from cluster.questions import QUERY, Line, lines
-from sourcelight.core.batches import Cancellation, MatchBatch
+from sourcelight.core.batches import MatchBatch
+from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.repos import Viewer
 

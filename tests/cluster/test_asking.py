@@ -23,8 +23,9 @@ from sourcelight.backends.cluster.messages import fault_to_plain
 from sourcelight.backends.cluster.search import ClusterSearch
 from sourcelight.backends.cluster.storage import Storage
 from sourcelight.backends.cluster.worker.outbox import BEAT_S
-from sourcelight.backends.cluster.worker.search import FILES, Piece
-from sourcelight.core.batches import Cancellation
+from sourcelight.backends.cluster.worker.search import FILES
+from sourcelight.backends.cluster.worker.search__pieces import Piece
+from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.errors import ClusterError, StorageError
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines import tools

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from sourcelight.backends.cluster.asking.slots import Slots
 from sourcelight.backends.cluster.joining import LARGE_ROWS, Gathered, joined
-from sourcelight.backends.cluster.worker.search import COMMITS, FILES, SYMBOLS, Phases, Piece
+from sourcelight.backends.cluster.worker.search import COMMITS, FILES, SYMBOLS, Phases
+from sourcelight.backends.cluster.worker.search__pieces import Piece
 from sourcelight.core.errors import ClusterError
 
 

@@ -16,7 +16,8 @@ import pytest
 import sourcelight as sl
 from core.wire.strict_decoder import read_strictly
 from server.running_service import ScriptedEngine, Service
-from sourcelight.core.batches import Cancellation, Event, MatchBatch, RepositoryFacts
+from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
+from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.within import Late, within
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.wire.events import Done, Progress

@@ -11,7 +11,8 @@ from typing import Any
 import httpx
 from starlette.applications import Starlette
 
-from sourcelight.core.batches import Cancellation, Event
+from sourcelight.core.batches import Event
+from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.tools import Conversations
 from sourcelight.repos import Viewer

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from sourcelight.core.batches import Cancellation, RepositoryFacts
+from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.repos.boundary import Boundary, object_sources
 from sourcelight.repos.discovery import Found
 from sourcelight.repos.handles import Unusable, open_handle

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query import PATTERN_TYPES, And, Filter, Node, Or, Pattern, Predicate, build, canonical, parse
-from sourcelight.core.query.printer import quote_pattern, quote_value, slash_regexp, to_text
+from sourcelight.core.query.printer import to_text
+from sourcelight.core.query.printer__quoting import quote_pattern, quote_value, slash_regexp
 from sourcelight.core.query.rewrite import combine
 
 HOSTILE = st.lists(

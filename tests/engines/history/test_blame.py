@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engines.history.histories import build_many_kinds
-from sourcelight.core.batches import Cancellation
+from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.quoted_names import unquote_name
 from sourcelight.core.errors import Cancelled, GitFailed
 from sourcelight.engines.history import LocalHistoryStore
@@ -102,7 +102,7 @@ def test_another_process_reads_what_was_replayed_from_disk(grown: RepositoryBuil
     LocalHistoryStore(tmp_path, workers=1).update([repository])
     code = (
         "import sys\n"
-        "from sourcelight.core.batches import Cancellation\n"
+        "from sourcelight.core.batches.events__cancellation import Cancellation\n"
         "from sourcelight.engines.history import LocalHistoryStore\n"
         "from sourcelight.engines.history.blame import own\n"
         "from sourcelight.repos import Catalog\n"

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sourcelight.core.batches import Cancellation, RepositoryFacts
+from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.patterns.compiled import CompiledPattern, compile_pattern
 from sourcelight.core.query.languages import languages_of_path
 from sourcelight.engines.search import (

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engines.search.naive import MemorySource, build_memory, naive_rows, open_memory, rows_of
-from sourcelight.core.batches import Cancellation, RepositoryFacts
+from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.errors import IndexFault
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.patterns.buffers import Buffers

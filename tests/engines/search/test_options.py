@@ -18,7 +18,8 @@ from engines.search.naive import (
     rows_of,
     search_memory,
 )
-from sourcelight.core.batches import Cancellation, conform
+from sourcelight.core.batches import conform
+from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.patterns.compiled import CompiledPattern

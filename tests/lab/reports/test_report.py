@@ -12,7 +12,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from sourcelight.lab.reports import Figure, Item, Listing, Number, Report, Section, Table
+from sourcelight.lab.plots.figure import Figure
+from sourcelight.lab.reports import Item, Listing, Number, Report, Section, Table
 from sourcelight.lab.reports.figures import bars, over_time, punch_card, sizes
 from sourcelight.lab.reports.pdf import find_browser
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.backends.embed.homes import data_home, index_folder
-from sourcelight.core.batches import Cancellation, Event, RepositoryFacts
+from sourcelight.core.batches import Event, RepositoryFacts
 from sourcelight.core.batches.answers import REPOSITORIES_COUNTED, Answer, CallObserver
+from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.overview import RepositoryOverview
 from sourcelight.core.batches.unmade import UnmadeBatch
 from sourcelight.core.completeness import is_limiting

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from sourcelight.core.batches.events import Cancellation
+from sourcelight.core.batches.events__cancellation import Cancellation
 
 GRACE_S = 0.1
 """How long work may go on after its time limit to come to its end, or its next check, by itself."""

@@ -11,7 +11,7 @@ from sourcelight.core.query.fields import ALIASES
 from sourcelight.core.query.nodes import Alternative, And, Filter, Node, Or, Pattern, Query
 from sourcelight.core.query.parse import PATTERN_TYPES, parse, read_tree
 from sourcelight.core.query.plan import alternatives
-from sourcelight.core.query.printer import quote_value
+from sourcelight.core.query.printer__quoting import quote_value
 from sourcelight.core.query.rewrite import combine
 
 _MOST_PLACES = 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from sourcelight.core.query.nodes import And, Filter, Node, Or, Pattern, Predicate
-from sourcelight.core.query.printer import quote_value
+from sourcelight.core.query.printer__quoting import quote_value
 
 
 def tree_text(node: Node | None, indent: str = "") -> str:

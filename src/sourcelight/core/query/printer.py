@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import product
 from typing import Any
 
 from sourcelight.core.errors import QueryError
-from sourcelight.core.query.lexer import RawFilter, RawPattern
+from sourcelight.core.query.lexer import RawFilter
 from sourcelight.core.query.nodes import And, Filter, Node, Or, Pattern, Predicate
 from sourcelight.core.query.parse import PATTERN_TYPES, check_text, effective_pattern_type, effective_type, read_tree
-from sourcelight.core.query.parser import MAX_DEPTH, Group, Raw, parse_tree
+from sourcelight.core.query.parser import MAX_DEPTH
 from sourcelight.core.query.predicates import predicate
+from sourcelight.core.query.printer__quoting import (
+    _alone,
+    _in_quotes,
+    _is_plain_value,
+    _second,
+    quote_pattern,
+    quote_value,
+    slash_regexp,
+)
 from sourcelight.core.query.rewrite import escape_bare_parens
 
-_CONTROLS = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
-_SLASHED = re.compile(r"\\(?=[\\/nrt]|\Z)|/")
-_LEAN_QUOTED = re.compile(r"""\\(?=[\\"nrt]|\Z)|\"""")  # other escapes inside a pattern's quotes stay as they are
-_OPEN_MARK = re.compile(r"""(["'/])(?:(?!\1)[^\\]|\\.)*\\?""", re.DOTALL)  # a later term may close it
 _EMPTY_FILTER = "file:"
-_SAFE_VALUE = re.compile(r"(?:[\w./^$@:*+|-]|\\[.\w+-])+", re.ASCII)
 _META_PLAIN = re.compile(r"[\w.@+*-][\w.@+* -]*(?<! )")
 
 
@@ -119,31 +122,6 @@ def _comparable(node: Node) -> Any:
     if isinstance(node, Filter):
         return ("Filter", node.name, node.value, node.negated, node.revs)
     return ("Pattern", node.value, node.kind, node.negated, node.content)
-
-
-def quote_value(value: str) -> str:
-    r"""Return `value` as it must stand behind a filter's colon: as it is, or in double quotes with escapes.
-
-    Examples
-    --------
-    >>> quote_value(r"^github\.com/a/b$")
-    '^github\\.com/a/b$'
-    >>> quote_value("5 days ago")
-    '"5 days ago"'
-    """
-    # Predicates are known to three fields; other fields read the rest alike.
-    is_plain = value and all(_is_plain_value(field, value) for field in ("repo", "file", "rev"))
-    return value if is_plain else _in_quotes(value)
-
-
-def quote_pattern(text: str) -> str:
-    """Return `text` as one literal of keyword search: as it is when that is safe anywhere, else in double quotes."""
-    return text if text and _alone(text, "keyword") == text else _in_quotes(text)
-
-
-def slash_regexp(regexp: str) -> str:
-    """Return the regular expression between slashes, as keyword, standard and regexp search read it."""
-    return f"/{_SLASHED.sub(lambda found: chr(92) + found.group(), regexp)}/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,61 +292,3 @@ def _meta(text: str, *, is_regexp: bool) -> str:
     if _META_PLAIN.fullmatch(text):
         return text
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _in_quotes(text: str, *, lean: bool = False) -> str:
-    """Return `text` in double quotes; `lean`, for patterns only, escapes no more than it must."""
-    if lean:
-        escaped = _LEAN_QUOTED.sub(lambda found: "\\" + found.group(), text)
-    else:
-        escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    for char, written in _CONTROLS.items():
-        escaped = escaped.replace(char, written)
-    return f'"{escaped}"'
-
-
-@lru_cache(maxsize=1 << 12)
-def _is_plain_value(field: str, value: str) -> bool:
-    """Tell whether `value` unquoted is read whole, wherever a filter with it stands."""
-    if _SAFE_VALUE.fullmatch(value):  # spares six parses for each repository of a large answer
-        return True
-    return _value_between(f"{field}:{value}") == value
-
-
-def _value_between(text: str) -> str | None:
-    value = None
-    for around, terms in ((f"(x {text} x)", 3), (f"(x {text})", 2)):
-        read = _second(around, "keyword", terms=terms)
-        if not isinstance(read, RawFilter) or read.quoted or read.predicate is not None:
-            return None
-        value = read.value
-    return value
-
-
-def _alone(text: str, pattern_type: str) -> str | None:
-    """Return what a term `text` between any two others is read as, None when it is not one plain positive term."""
-    value = None
-    for around, terms in ((f"(x and {text} and x)", 3), (f"(x and {text})", 2)):
-        read = _second(around, pattern_type, terms=terms)
-        if not isinstance(read, RawPattern) or read.quoted or read.slashed or read.negated:
-            return None
-        value = read.value
-    return None if _OPEN_MARK.fullmatch(text) else value
-
-
-def _second(text: str, pattern_type: str, *, terms: int) -> Raw | None:
-    """Return the second of the `terms` terms of `text`, None when it holds another number of them."""
-    try:
-        tree = parse_tree(text, pattern_type)
-    except QueryError:
-        return None
-    found = sorted(_flat([tree]), key=lambda term: term.start) if tree is not None else []
-    return found[1] if len(found) == terms else None
-
-
-def _flat(trees: Iterable[Raw]) -> Iterable[RawFilter | RawPattern]:
-    for tree in trees:
-        if isinstance(tree, Group):
-            yield from _flat(tree.args)
-        else:
-            yield tree

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
-from sourcelight.core.batches import Cancellation
+from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.within import AMPLE_S, GRACE_S
 
 _Part = TypeVar("_Part")

@@ -9,7 +9,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.core.batches import Cancellation, Event
+from sourcelight.core.batches import Event
+from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.within import Late, within
 from sourcelight.core.errors import IndexFault, QueryError, RepositoryError
 from sourcelight.core.query import Query, parse
@@ -34,7 +35,7 @@ from sourcelight.engines.history import HistoryStore
 from sourcelight.engines.history.store.local import LocalHistoryStore
 from sourcelight.engines.search import IndexProgress, IndexReport, IndexStore, Target
 from sourcelight.engines.search.model import GroupBy, SearchPart
-from sourcelight.engines.search.ranking.terms_files import TermsStore
+from sourcelight.engines.search.ranking.terms_files__store import TermsStore
 from sourcelight.repos import Catalog, Repository, Viewer, resolve
 
 if TYPE_CHECKING:

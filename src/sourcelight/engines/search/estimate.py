@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sourcelight.core.batches.events import Cancellation
+from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.patterns.halting import Halted
 from sourcelight.engines.search.model import Target, TextQuery

@@ -17,8 +17,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from sourcelight.core.batches import Cancellation, MatchBatch, RepositoryFacts
 from sourcelight.core.batches import Event as EngineEvent
+from sourcelight.core.batches import MatchBatch, RepositoryFacts
+from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.within import AMPLE_S, Late, within
 from sourcelight.core.errors import BadParameter, Cancelled, PatternError, QueryError
 from sourcelight.core.wire.events import SEARCH_FAILED, Alert, Done, ErrorEvent, Event, Progress

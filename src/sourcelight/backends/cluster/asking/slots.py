@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sourcelight.backends.cluster.joining import Gathered
-from sourcelight.backends.cluster.worker.search import COMMITS, FILES, REPOSITORIES, SYMBOLS, Piece
+from sourcelight.backends.cluster.worker.search import COMMITS, FILES, REPOSITORIES, SYMBOLS
+from sourcelight.backends.cluster.worker.search__pieces import Piece
 from sourcelight.core.errors import ClusterError
 
 PHASES = (REPOSITORIES, COMMITS, SYMBOLS, FILES)

@@ -19,7 +19,8 @@ from sourcelight.backends.cluster.placement import REPLICAS, ranking
 from sourcelight.backends.cluster.storage.generation import Generation
 from sourcelight.backends.cluster.wiring.exchanges import Exchange
 from sourcelight.backends.cluster.worker.outbox import BEAT_S
-from sourcelight.backends.cluster.worker.search import Failed, Outcome, Passed
+from sourcelight.backends.cluster.worker.search import Outcome
+from sourcelight.backends.cluster.worker.search__pieces import Failed, Passed
 
 SILENCE_S = 2.0
 """Seconds without a message after which a worker is taken for dead: it sends one every `outbox.BEAT_S`."""

@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sourcelight.backends.cluster.worker.search import Failed, Passed, Piece
+from sourcelight.backends.cluster.worker.search__pieces import Failed, Passed, Piece
 
 _SMALL_BYTES = 1 << 16
 """Bytes of a batch up to which a copy costs less than a frame of its own."""

@@ -11,8 +11,9 @@ from typing import Any
 
 from sourcelight.backends.cluster.joining import Cut, joined
 from sourcelight.backends.cluster.messages import Order
-from sourcelight.core.batches import Cancellation
+from sourcelight.backends.cluster.worker.search__pieces import Failed, Passed, Piece
 from sourcelight.core.batches.cut import match_count
+from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.rows import Rows, boundaries
 from sourcelight.core.errors import Cancelled, ClusterError
 from sourcelight.engines.engine import Engine
@@ -31,34 +32,6 @@ REPOSITORIES, COMMITS, SYMBOLS, FILES = range(4)
 
 Definitions have one of their own where they come before the files of all repositories, and not with each file.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Rows of some repositories in one phase, in the order of their names; `ends` says where those of each end."""
-
-    phase: int
-    repositories: tuple[str, ...]
-    ends: tuple[int, ...]
-    batch: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Passed:
-    """The files of these repositories are all told."""
-
-    repositories: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """These repositories can't be told by this worker, and why: said before what comes after them in the order.
-
-    `unfit`: it has no shard of them that it can read, and another may have; else its engine failed at them.
-    """
-
-    reasons: dict[str, str]
-    unfit: bool = False
 
 
 @dataclass(slots=True)

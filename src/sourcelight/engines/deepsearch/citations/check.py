@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
 from sourcelight.core.errors import SourcelightError
+from sourcelight.engines.deepsearch.citations.check__lines import lines_of
 from sourcelight.engines.deepsearch.citations.pins import Pins
 from sourcelight.engines.deepsearch.evidence.model import MOST_LINES, CommitEvidence, Evidence, FileEvidence
 from sourcelight.repos import Catalog, ObjectReader, Repository, Viewer, find_entry, is_ancestor
@@ -154,14 +155,6 @@ def read_path(reader: ObjectReader, commit: str, path: str) -> bytes | None:
         return reader.read(tree.blob_id(tree.paths.index(path.encode())), _MAX_FILE_BYTES)
     except (SourcelightError, ValueError):
         return None
-
-
-def lines_of(data: bytes) -> list[str]:
-    """Give the lines of a file as text, invalid UTF-8 as U+FFFD, without carriage returns at their ends."""
-    lines = [line.removesuffix(b"\r").decode("utf-8", "replace") for line in data.split(b"\n")]
-    if lines and not lines[-1]:
-        lines.pop()
-    return lines
 
 
 def _bare(lines: list[str]) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sourcelight.engines.deepsearch.away import Asked, away
-from sourcelight.engines.deepsearch.citations.check import lines_of
+from sourcelight.engines.deepsearch.citations.check__lines import lines_of
 from sourcelight.engines.deepsearch.citations.pins import Pins
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
 from sourcelight.engines.deepsearch.evidence.windows import best_window

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sourcelight.core.batches import Cancellation
+from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.patterns.halting import Halted
 from sourcelight.engines.engine.commits.asked import Asked

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sourcelight.core.batches import Cancellation
+from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.patterns.halting import Halted
 from sourcelight.core.query import Predicate

@@ -16,7 +16,7 @@ from sourcelight.core.query.languages import find_language
 from sourcelight.core.query.narrowing import in_pattern_type, with_choice, with_pattern
 from sourcelight.core.query.parse import effective_type
 from sourcelight.core.query.plan import patterns_of
-from sourcelight.core.query.printer import quote_value, slash_regexp
+from sourcelight.core.query.printer__quoting import quote_value, slash_regexp
 from sourcelight.core.query.rewrite import combine
 from sourcelight.engines.engine.commits.asked import keeps_no_commits
 from sourcelight.engines.engine.notices.parentheses import cut_filters

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from sourcelight.core.batches import Cancellation, RepositoryFacts
+from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.errors import QueryError
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.query import Alternative, Predicate

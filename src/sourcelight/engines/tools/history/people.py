@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.batches import Cancellation
+from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.persons import Pair, person_key, shown_pair
 from sourcelight.core.errors import CallError
 from sourcelight.engines.history.identity import BOT_RULE, Mailmap, check_mailmap, co_authors, is_bot, parse_mailmap
