@@ -42,4 +42,4 @@ def __getattr__(name: str) -> object:
         from sourcelight.core.patterns import compiled
 
         return getattr(compiled, name)
-    raise AttributeError(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

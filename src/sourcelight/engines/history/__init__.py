@@ -34,17 +34,18 @@ __all__ = [
     "LocalHistoryStore",
 ]
 
-_HOMES = {
-    "model": ("ALL_REFS", "HEAD_ONLY", "HistoryProgress", "HistoryReport", "HistoryStore"),
-    "snapshot": ("Blocks", "Changes", "Commits", "History", "Identities"),
-    "store.local": ("LocalHistoryStore",),
-}
-
 
 def __getattr__(name: str) -> object:
-    from importlib import import_module
+    if name in {"ALL_REFS", "HEAD_ONLY", "HistoryProgress", "HistoryReport", "HistoryStore"}:
+        from sourcelight.engines.history import model
 
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{home}"), name)
-    raise AttributeError(name)
+        return getattr(model, name)
+    if name in {"Blocks", "Changes", "Commits", "History", "Identities"}:
+        from sourcelight.engines.history import snapshot
+
+        return getattr(snapshot, name)
+    if name == "LocalHistoryStore":
+        from sourcelight.engines.history.store import local
+
+        return getattr(local, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

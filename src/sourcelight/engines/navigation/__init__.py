@@ -29,8 +29,20 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(name)
-    from sourcelight.engines.navigation import model, project, resolver, workspace
+    if name in {"Document", "Found", "How", "Occurrence"}:
+        from sourcelight.engines.navigation import model
 
-    return next(getattr(home, name) for home in (model, project, resolver, workspace) if hasattr(home, name))
+        return getattr(model, name)
+    if name == "Project":
+        from sourcelight.engines.navigation import project
+
+        return getattr(project, name)
+    if name == "Resolver":
+        from sourcelight.engines.navigation import resolver
+
+        return getattr(resolver, name)
+    if name in {"Budget", "Navigator", "Workspace"}:
+        from sourcelight.engines.navigation import workspace
+
+        return getattr(workspace, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

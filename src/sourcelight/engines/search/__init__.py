@@ -45,12 +45,27 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name == "IndexStore":
-        from sourcelight.engines.search import store
-
-        return store.IndexStore
-    if name in __all__:
+    if name in {
+        "All",
+        "AnyOf",
+        "Atom",
+        "FileFilter",
+        "IndexProgress",
+        "IndexReport",
+        "IndexStatus",
+        "LanguageFilter",
+        "Not",
+        "SearchOptions",
+        "SearchPart",
+        "Searcher",
+        "Target",
+        "TextQuery",
+    }:
         from sourcelight.engines.search import model
 
         return getattr(model, name)
-    raise AttributeError(name)
+    if name == "IndexStore":
+        from sourcelight.engines.search import store
+
+        return getattr(store, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -31,15 +31,20 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(name)
-    from sourcelight.engines.symbols import grammars, importing, parse, table
+    if name in {"LANGUAGES", "version"}:
+        from sourcelight.engines.symbols import grammars
 
-    homes = {
-        "Import": importing,
-        "LANGUAGES": grammars,
-        "version": grammars,
-        "SymbolTable": table,
-        "TableBuilder": table,
-    }
-    return getattr(homes.get(name, parse), name)
+        return getattr(grammars, name)
+    if name == "Import":
+        from sourcelight.engines.symbols import importing
+
+        return getattr(importing, name)
+    if name in {"Definition", "Definitions", "definitions", "imports", "parse_tree"}:
+        from sourcelight.engines.symbols import parse
+
+        return getattr(parse, name)
+    if name in {"SymbolTable", "TableBuilder"}:
+        from sourcelight.engines.symbols import table
+
+        return getattr(table, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

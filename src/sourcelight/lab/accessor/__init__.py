@@ -18,11 +18,11 @@ __all__ = ["CodeAccessor", "compare_results", "register"]
 
 def __getattr__(name: str) -> Any:
     if name == "CodeAccessor":
-        from sourcelight.lab.accessor.code import CodeAccessor
+        from sourcelight.lab.accessor import code
 
-        return CodeAccessor
+        return getattr(code, name)
     if name == "compare_results":
-        from sourcelight.lab.accessor.comparing import compare_results
+        from sourcelight.lab.accessor import comparing
 
-        return compare_results
+        return getattr(comparing, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -18,11 +18,11 @@ __all__ = ["Settings", "create_app", "load_settings"]
 
 def __getattr__(name: str) -> Any:
     if name == "create_app":
-        from sourcelight.server.service.app import create_app
+        from sourcelight.server.service import app
 
-        return create_app
-    if name in __all__:
+        return getattr(app, name)
+    if name in {"Settings", "load_settings"}:
         from sourcelight.server.service import settings
 
         return getattr(settings, name)
-    raise AttributeError(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

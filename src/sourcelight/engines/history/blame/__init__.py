@@ -14,8 +14,12 @@ __all__ = ["BlameCommit", "FileBlame", "OwnedFile", "Ownership", "blame_file", "
 
 
 def __getattr__(name: str) -> object:
-    if name in {"OwnedFile", "Ownership", "own"}:
-        from sourcelight.engines.history.blame import model, ownership
+    if name in {"OwnedFile", "Ownership"}:
+        from sourcelight.engines.history.blame import model
 
-        return getattr(ownership if name == "own" else model, name)
-    raise AttributeError(name)
+        return getattr(model, name)
+    if name == "own":
+        from sourcelight.engines.history.blame import ownership
+
+        return getattr(ownership, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
