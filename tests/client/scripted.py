@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from display.batches_for_tests import lines
 from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
-from sourcelight.core.batches.answers import Answer, CallObserver, CallProgress
+from sourcelight.core.batches.results import Answer, CallObserver, CallProgress
 from sourcelight.core.errors import QueryError, UnsupportedCall
 from sourcelight.core.wire.events import Alert, Done, Filter, Filters, Progress, Skipped, Suggested
 from sourcelight.core.wire.request import SearchRequest

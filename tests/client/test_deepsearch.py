@@ -13,7 +13,7 @@ from sourcelight.client import AsyncClient, Client, DeepSearchAnswer
 from sourcelight.client.answer_cache import AnswerCache
 from sourcelight.client.methods import conversations
 from sourcelight.core.batches import RepositoryFacts
-from sourcelight.core.batches.answers import Answer, CallProgress
+from sourcelight.core.batches.results import Answer, CallProgress
 from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.errors import CallError, ConnectFailed
 from sourcelight.display.frames.files import write_text

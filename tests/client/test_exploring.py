@@ -15,7 +15,7 @@ import pytest
 import sourcelight as sl
 from client.scripted import COMPLETE, FAILED, ScriptedBackend, batch, run
 from sourcelight.client import AsyncClient, Client
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer
 from sourcelight.display import notebook
 from sourcelight.display.notebook.explorer.widget import Explorer
 from sourcelight.testing import RepositoryBuilder

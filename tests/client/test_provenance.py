@@ -17,7 +17,7 @@ import sourcelight as sl
 from client.scripted import COMPLETE, LIMITED, ScriptedBackend
 from sourcelight.client.methods import BlockingMethods
 from sourcelight.client.provenance import backend_of, mark_of
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer
 from sourcelight.core.batches.tables import TABLES
 from sourcelight.display.frames import table_schema
 

@@ -27,7 +27,7 @@ from sourcelight.client.run import Run
 from sourcelight.client.steps import consume, settled, unbroken
 from sourcelight.client.watching import watch
 from sourcelight.core.batches import MATCHES, SERVICE, Event, MatchBatch
-from sourcelight.core.batches.answers import REPOSITORIES_COUNTED, Answer
+from sourcelight.core.batches.results import REPOSITORIES_COUNTED, Answer
 from sourcelight.core.completeness import Status, call_status
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.wire.limits import CLIENT_MATCHES

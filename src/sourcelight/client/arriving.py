@@ -10,7 +10,7 @@ from typing import Any
 
 from sourcelight.client.backend import Backend
 from sourcelight.client.painting import painting
-from sourcelight.core.batches.answers import Answer, CallProgress
+from sourcelight.core.batches.results import Answer, CallProgress
 from sourcelight.display.notebook import CallState, ProgressChoice
 
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Protocol
 
 from sourcelight.core.batches import Event, RepositoryFacts
-from sourcelight.core.batches.answers import Answer, CallObserver
+from sourcelight.core.batches.results import Answer, CallObserver
 from sourcelight.core.wire.request import SearchRequest
 
 

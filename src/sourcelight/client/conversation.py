@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from sourcelight.client.portal import call
 from sourcelight.client.provenance import now, provenance
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer
 from sourcelight.core.batches.tables import TABLES
 from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.errors import CallError

@@ -256,7 +256,7 @@ class _Work:
         """Batches of an answer without files that were given before."""
         import pyarrow as pa
 
-        from sourcelight.core.batches.cut import match_count
+        from sourcelight.core.batches.rows import match_count
 
         new: set[tuple[Any, ...]] = set()
         facts = [item for item in answer.facts if item.name not in self._known_facts]
@@ -303,7 +303,7 @@ class _Work:
 
 
 def _note(answer: _Answer, event: Event) -> None:
-    from sourcelight.core.batches.cut import match_count
+    from sourcelight.core.batches.rows import match_count
 
     if isinstance(event, MatchBatch):
         answer.batches.append(event.batch)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.client.backend import Backend
 from sourcelight.client.painting import painting
-from sourcelight.core.batches.answers import Answer, CallObserver, CallProgress
+from sourcelight.core.batches.results import Answer, CallObserver, CallProgress
 from sourcelight.core.errors import CallError, RepositoryError, UnsupportedCall
 from sourcelight.display.frames.answers import answer_frame
 from sourcelight.display.notebook import CallState, ProgressChoice

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from sourcelight.core.batches import arrow_type
-from sourcelight.core.batches.cut import first_matches, match_count
+from sourcelight.core.batches.rows import first_matches, match_count
 
 
 def lines(*spans: list[tuple[int, int]], counts: list[int] | None = None) -> Any:

@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sourcelight.core.batches.diffs import DiffLine, read_diff, unfenced, write_diff
-from sourcelight.core.batches.quoted_names import is_odd, quote_name, unquote_name
+from sourcelight.core.batches.diff_text import (
+    DiffLine,
+    is_odd,
+    quote_name,
+    read_diff,
+    unfenced,
+    unquote_name,
+    write_diff,
+)
 
 ODD = st.text(alphabet=st.sampled_from('-+ @"\\\n\t\r`/ab1,\x01é\ufffd#:,'), min_size=1, max_size=8)
 TEXTS = st.text(alphabet=st.sampled_from('-+ @"\\`\t\rab1,é'), max_size=10) | st.sampled_from(

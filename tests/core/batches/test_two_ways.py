@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from core.batches.generated import Row, batch_of, chunked, facts_of, files
-from sourcelight.core.batches import MatchBatch, line_json
+from sourcelight.core.batches import MatchBatch, encode_files
 from sourcelight.core.batches.encode import encode_matches
 
 
@@ -19,7 +19,7 @@ def test_both_ways_write_the_same(lines: list[Row], paths: list[Row]) -> None:
     written = []
     with pytest.MonkeyPatch.context() as patch:
         for few in (0, 1 << 30):
-            patch.setattr(line_json, "_FEW", few)
-            patch.setattr(line_json, "_LONG_BYTES", 1 << 30)
+            patch.setattr(encode_files, "_FEW", few)
+            patch.setattr(encode_files, "_LONG_BYTES", 1 << 30)
             written.append(list(encode_matches(MatchBatch(batch), facts_of(rows))))
     assert written[0] == written[1]

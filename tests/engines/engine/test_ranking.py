@@ -11,7 +11,7 @@ import pytest
 from display.batches_for_tests import record_batch
 from engines.engine.running_queries import rows, run
 from sourcelight.backends.embed import open_engine
-from sourcelight.core.batches.cut import first_matches, match_count
+from sourcelight.core.batches.rows import first_matches, match_count
 from sourcelight.engines.engine import Engine
 from sourcelight.engines.engine.results.ranking import Ranking
 from sourcelight.testing.repositories import RepositoryBuilder

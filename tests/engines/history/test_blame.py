@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from engines.history.histories import build_many_kinds
+from sourcelight.core.batches.diff_text import unquote_name
 from sourcelight.core.batches.events__cancellation import Cancellation
-from sourcelight.core.batches.quoted_names import unquote_name
 from sourcelight.core.errors import Cancelled, GitFailed
 from sourcelight.engines.history import LocalHistoryStore
 from sourcelight.engines.history.blame import FileBlame, Ownership, blame_file, own

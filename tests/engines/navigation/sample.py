@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer
 from sourcelight.engines import tools
 from sourcelight.engines.engine import Engine
 from sourcelight.engines.search import IndexStore

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from engines.navigation.sample import call, make_engine, open_engine, rows
-from sourcelight.core.batches.answers import CallProgress
+from sourcelight.core.batches.results import CallProgress
 from sourcelight.engines import tools
 from sourcelight.engines.engine import Engine
 from sourcelight.engines.navigation.kept import Kept, KeptAnswers

@@ -15,7 +15,7 @@ from engines.search.naive import TARGET, MemorySource, build_memory, open_memory
 from sourcelight.core.batches import MatchBatch, RepositoryFacts
 from sourcelight.core.batches.encode import encode_matches
 from sourcelight.core.batches.events__cancellation import Cancellation
-from sourcelight.core.batches.unmade import FoundLines, UnmadeBatch
+from sourcelight.core.batches.raw_matches import FoundLines, UnmadeBatch
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.engine.results.tally import Tally
 from sourcelight.engines.search import Atom, Not, SearchOptions, TextQuery
@@ -113,7 +113,7 @@ def test_much_text_is_written_in_several_portions_of_whole_files(
     many: list[FoundLines], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = [match for found in many for match in matches_of(UnmadeBatch(found))]
-    monkeypatch.setattr("sourcelight.core.batches.unmade_json._TEXT_PER_EVENT", 9_000)
+    monkeypatch.setattr("sourcelight.core.batches.raw_matches._TEXT_PER_EVENT", 9_000)
     payloads = [json.loads(payload) for found in many for payload in encode_matches(UnmadeBatch(found), FACTS)]
     assert len(payloads) > 3
     assert [match for payload in payloads for match in payload] == whole

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sourcelight.backends.embed import open_engine
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer
 from sourcelight.core.batches.tables import TABLES
 from sourcelight.core.errors import CallError, PathNotFound, RepositoryNotFound, RevisionNotFound, UnsupportedCall
 from sourcelight.engines.engine import Engine

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from engines.tools.past import BO, Past, renamed_in_merge
-from sourcelight.core.batches.drilling import drill_down
+from sourcelight.core.batches.results import drill_down
 from sourcelight.core.batches.tables import TABLES
 from sourcelight.core.errors import CallError, PathNotFound
 from sourcelight.engines.tools.history.grouping import periods

@@ -14,7 +14,7 @@ import sourcelight as sl
 from client.scripted import COMPLETE, ScriptedBackend
 from sourcelight.client import Client
 from sourcelight.client.methods import conversations
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer
 from sourcelight.core.batches.tables.building import table_of
 from sourcelight.lab.magics.magic import SourcelightMagics
 

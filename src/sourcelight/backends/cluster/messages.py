@@ -10,7 +10,7 @@ from typing import Any
 
 import sourcelight
 from sourcelight.core import errors
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer
 from sourcelight.core.errors import ClusterError, SourcelightError, WorkersUnreachable
 from sourcelight.core.wire.request import SearchRequest
 

@@ -17,8 +17,8 @@ from sourcelight.backends.remote.patience import Patience
 from sourcelight.backends.remote.reaching import reach
 from sourcelight.backends.remote.recording import tape
 from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
-from sourcelight.core.batches.answers import Answer, CallObserver
 from sourcelight.core.batches.decode import MatchDecoder
+from sourcelight.core.batches.results import Answer, CallObserver
 from sourcelight.core.errors import (
     ProtocolError,
     QueryError,

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from sourcelight.backends.remote.connection import Connection
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer
 from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.errors import CallError, NotFound, ServiceError
 

@@ -15,7 +15,7 @@ from sourcelight.client.federation.searching.merging import Merge
 from sourcelight.client.federation.service import Service
 from sourcelight.client.provenance import FEDERATION
 from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts, Services
-from sourcelight.core.batches.answers import Answer, CallObserver
+from sourcelight.core.batches.results import Answer, CallObserver
 from sourcelight.core.wire.request import SearchRequest
 
 SILENCE_S = 30.0

@@ -14,7 +14,7 @@ from sourcelight.client.conversation import DeepSearchAnswer, conversation_facts
 from sourcelight.client.methods.calling import Caller, Texts, texts
 from sourcelight.client.twins import blocking
 from sourcelight.client.watching import watch
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer
 from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.errors import CallError, TransportError
 from sourcelight.display.notebook import AskState, ProgressChoice

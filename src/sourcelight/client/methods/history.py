@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.client.methods.calling import Caller, Date, Texts, date_text, spelled, texts
 from sourcelight.client.twins import blocking
-from sourcelight.core.batches.drilling import drill_down
+from sourcelight.core.batches.results import drill_down
 from sourcelight.core.errors import CallError
 from sourcelight.display.notebook import ProgressChoice
 

@@ -1,15 +1,22 @@
-"""Small builders of Arrow columns from Python lists, in the types of the match schema."""
+"""Small builders of Arrow columns from Python lists, in the types of the match schema.
+
+The columns that say where matches are: collected once for each match object, then repeated for its rows.
+
+Code points and bytes of many texts at once, which lie one after the other in one buffer.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
 from itertools import chain
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+
+from sourcelight.core.batches.records import Extent, Record
 
 Array = Any
 Numbers = NDArray[Any]
@@ -107,3 +114,102 @@ def int32(values: Any) -> Array:
 def strings(values: Sequence[str | None]) -> Array:
     """A column of text."""
     return pa.array(values, _STRING)
+
+
+Columns = dict[str, Any]
+
+_Key = tuple[str, int | None, str, str | None, str | None]
+
+
+class Files:
+    """The repository and file of each of a growing number of records."""
+
+    def __init__(self) -> None:
+        # A stream holds few repositories and languages: each combination is looked up once.
+        self._known: dict[_Key, int] = {}
+        self._codes: list[int] = []
+        self._paths: list[str] = []
+        self._path_matches: list[Sequence[Extent] | None] = []
+
+    @classmethod
+    def of(cls, records: Sequence[Record]) -> Self:
+        """The files of `records`."""
+        files = cls()
+        files.add(records)
+        return files
+
+    def add(self, records: Sequence[Record]) -> None:
+        """Go on with `records`."""
+        known, add = self._known, self._known.setdefault
+        self._codes += [
+            add((r.repository, r.repository_id, b[0] if (b := r.branches) else "", r.commit, r.language), len(known))
+            for r in records
+        ]
+        self._paths += [r.path or "" for r in records]
+        self._path_matches += [r.path_matches for r in records]
+
+    def repository_columns(self, kind: str, take: Numbers) -> Columns:
+        """The columns of the repository of each record, at the positions `take`."""
+        rows = np.array(self._codes, np.int32)[take]
+        names, ids, revisions, _, _ = zip(*self._known, strict=True)
+        return {
+            "type": constant(kind, len(rows)),
+            "repository": distinct(names, rows),
+            "repository_id": int32(np.array([number or 0 for number in ids], np.int32)[rows]),
+            "revision": dictionary(revisions, rows),
+        }
+
+    def columns(self, kind: str, take: Numbers) -> Columns:
+        """The columns of the file of each record, at the positions `take`."""
+        rows = np.array(self._codes, np.int32)[take]
+        _, _, _, commits, languages = zip(*self._known, strict=True)
+        return self.repository_columns(kind, take) | {
+            "commit": distinct([commit or None for commit in commits], rows),
+            "path": distinct(self._paths, take),
+            "language": dictionary([language or None for language in languages], rows),
+        }
+
+    def name_columns(self, take: Numbers) -> Columns:
+        """The matches in the path of each record, at the positions `take`."""
+        return name_columns(self._path_matches, take)
+
+
+def name_columns(found: Sequence[Sequence[Extent] | None], take: Numbers) -> Columns:
+    """Matches in names, one list of them for each record, at the positions `take`."""
+    rows = [[(x.start.column, x.end.column) for x in spans] if spans else () for spans in found] if any(found) else ()
+    start, end = span_lists(rows, take)
+    return {"name_start": start, "name_end": end}
+
+
+PointNumbers = NDArray[np.int64]
+
+
+def text_of(column: Any) -> tuple[PointNumbers, NDArray[np.uint8]]:
+    """Where each text of a column without nulls starts (and the last one ends), and the UTF-8 of all."""
+    bounds = np.frombuffer(column.buffers()[1], np.int32)[: len(column) + 1].astype(np.int64)
+    data = column.buffers()[2]
+    return bounds, np.frombuffer(data, np.uint8)[: bounds[-1]] if data is not None else np.zeros(0, np.uint8)
+
+
+class Points:
+    """Conversion between places in UTF-8 counted in bytes and in code points, both from the start of the buffer.
+
+    It costs little where text is mostly ASCII: only the bytes that go on a code point are held.
+    """
+
+    def __init__(self, text: NDArray[np.uint8]) -> None:
+        self._inner = np.flatnonzero(text.view(np.int8) < -64)
+        self._reached = self._inner - np.arange(len(self._inner))
+
+    @property
+    def ascii(self) -> bool:
+        """Whether bytes and code points are the same."""
+        return not len(self._inner)
+
+    def before(self, byte: PointNumbers) -> PointNumbers:
+        """How many code points start before each of the places `byte`."""
+        return byte if self.ascii else byte - np.searchsorted(self._inner, byte)
+
+    def byte(self, point: PointNumbers) -> PointNumbers:
+        """The byte at which each of the code points `point` starts; the inverse of `before`."""
+        return point if self.ascii else point + np.searchsorted(self._reached, point, side="right")

@@ -19,12 +19,20 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from sourcelight.core.batches import diffs
-from sourcelight.core.batches.chunks import ChunkRows
-from sourcelight.core.batches.columns import Numbers, dictionary, int32, repeats, span_lists, strings
+from sourcelight.core.batches import diff_text
+from sourcelight.core.batches.columns import (
+    Columns,
+    Files,
+    Numbers,
+    dictionary,
+    int32,
+    name_columns,
+    repeats,
+    span_lists,
+    strings,
+)
+from sourcelight.core.batches.decode_lines import ChunkRows, LineRows
 from sourcelight.core.batches.events import MatchBatch, RepositoryFacts
-from sourcelight.core.batches.files import Columns, Files, name_columns
-from sourcelight.core.batches.lines import LineRows
 from sourcelight.core.batches.records import DECODER, Record, Symbol
 from sourcelight.core.batches.schema import conform
 from sourcelight.core.errors import ProtocolError
@@ -208,7 +216,7 @@ def _by_kind(records: list[Record], seen: int) -> dict[str, tuple[list[Record], 
 
 def _kind(record: Record) -> str:
     if record.type in {"commit", "diff"}:
-        return "diff" if record.type == "diff" or diffs.is_diff(record.content or "") else "commit"
+        return "diff" if record.type == "diff" or diff_text.is_diff(record.content or "") else "commit"
     return record.type
 
 
@@ -270,7 +278,7 @@ def _spans_by_line(record: Record) -> dict[int, list[tuple[int, int]]]:
 
 
 def _message_rows(record: Record) -> list[_CommitRow]:
-    text = diffs.unfenced(record.content or "")
+    text = diff_text.unfenced(record.content or "")
     rows: list[_CommitRow] = [
         (None, position, text[position], spans, len(spans), None)
         for position, spans in _spans_by_line(record).items()
@@ -280,7 +288,7 @@ def _message_rows(record: Record) -> list[_CommitRow]:
 
 
 def _diff_rows(record: Record) -> list[_CommitRow]:
-    known = diffs.read_diff(diffs.unfenced(record.content or ""), by_line := _spans_by_line(record))
+    known = diff_text.read_diff(diff_text.unfenced(record.content or ""), by_line := _spans_by_line(record))
     rows: list[_CommitRow] = []
     for position, spans in by_line.items():
         line = known.get(position)

@@ -11,12 +11,11 @@ from typing import Literal
 
 import numpy as np
 
-from sourcelight.core.batches import render
+from sourcelight.core.batches import encode_objects
+from sourcelight.core.batches.encode_files import FilesJson, file_payloads
 from sourcelight.core.batches.events import MatchBatch, RepositoryFacts
-from sourcelight.core.batches.line_json import FilesJson, file_payloads
+from sourcelight.core.batches.raw_matches import UnmadeBatch, found_payloads, writes_well
 from sourcelight.core.batches.rows import Rows, boundaries
-from sourcelight.core.batches.unmade import UnmadeBatch
-from sourcelight.core.batches.unmade_json import found_payloads, writes_well
 from sourcelight.core.wire.encode import MAX_EVENT_BYTES, ChunkText, dump, encode_match
 
 #: Bytes of text after which an event is closed at the next file: small enough to flow, large enough to be cheap.
@@ -65,14 +64,14 @@ def encode_matches(
     batch = match_batch.batch
     if not batch.num_rows:
         return
-    options = render.Options(chunk_text, chunk_matches, diff_type)
+    options = encode_objects.Options(chunk_text, chunk_matches, diff_type)
     rows = Rows(batch)
     kinds = rows.codes("type")
     for start, stop in boundaries(len(kinds), [kinds]):
         yield from _of_one_kind(rows.slice(start, stop), facts, options)
 
 
-def _of_one_kind(rows: Rows, facts: Mapping[str, RepositoryFacts], options: render.Options) -> Iterator[bytes]:
+def _of_one_kind(rows: Rows, facts: Mapping[str, RepositoryFacts], options: encode_objects.Options) -> Iterator[bytes]:
     kind = rows.first("type")
     groups = _groups(rows, rows.files())
     if kind in _OF_FILES and not options.chunk_matches and rows.spans() <= _MANY_SPANS:
@@ -92,7 +91,7 @@ def _of_one_kind(rows: Rows, facts: Mapping[str, RepositoryFacts], options: rend
         elif kind in _OF_FILES:
             (data,) = file_payloads(part, [(0, len(part))], facts)
         else:
-            found = render.matches(part, kind, facts, options)
+            found = encode_objects.matches(part, kind, facts, options)
             data = b"[" + b",".join(dump(encode_match(m, chunk_text=options.chunk_text)) for m in found) + b"]"
         if len(data) <= _MOST:
             yield data
@@ -100,7 +99,7 @@ def _of_one_kind(rows: Rows, facts: Mapping[str, RepositoryFacts], options: rend
             yield from _in_halves(part, facts, options)
 
 
-def _in_halves(part: Rows, facts: Mapping[str, RepositoryFacts], options: render.Options) -> Iterator[bytes]:
+def _in_halves(part: Rows, facts: Mapping[str, RepositoryFacts], options: encode_objects.Options) -> Iterator[bytes]:
     if len(part) > 1:
         # Halve, at the border of a file where there is one.
         middle = next((a for a, _ in part.files() if a >= len(part) // 2), 0) or len(part) // 2
@@ -128,14 +127,14 @@ def _groups(rows: Rows, files: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return groups
 
 
-def _shortened(rows: Rows, options: render.Options) -> Rows:
+def _shortened(rows: Rows, options: encode_objects.Options) -> Rows:
     """A single row whose texts are cut so that even fully escaped they fit twice into one event."""
     return rows.shortened(_MOST // (6 * (3 if options.chunk_matches else 2)))
 
 
-def _chunk_payload(rows: Rows, facts: Mapping[str, RepositoryFacts], options: render.Options) -> bytes:
+def _chunk_payload(rows: Rows, facts: Mapping[str, RepositoryFacts], options: encode_objects.Options) -> bytes:
     keys = ("context", "content") if options.chunk_text == "both" else (options.chunk_text,)
-    found = render.chunks(rows)
+    found = encode_objects.chunks(rows)
     out = []
     position = 0
     files = FilesJson(rows, facts)

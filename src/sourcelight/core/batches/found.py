@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.batches.addresses import file_url
+from sourcelight.core.batches.results import file_url
 from sourcelight.core.batches.rows import Rows, boundaries
 from sourcelight.core.batches.schema import arrow_type
 from sourcelight.core.batches.tables import TABLES

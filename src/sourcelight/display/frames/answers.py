@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer
 from sourcelight.core.batches.schema import SERVICE
 from sourcelight.core.batches.tables import TABLES
 from sourcelight.core.completeness import Status, call_status

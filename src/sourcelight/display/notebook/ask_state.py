@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from sourcelight.core.batches.answers import CallProgress
+from sourcelight.core.batches.results import CallProgress
 from sourcelight.core.markup import one_line
 from sourcelight.display.notebook.call_state import CallState
 from sourcelight.display.notebook.state import Snapshot

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from sourcelight.core.batches.answers import Answer, CallProgress
+from sourcelight.core.batches.results import Answer, CallProgress
 from sourcelight.core.completeness import Status
 from sourcelight.display.notebook.state import Phase, Snapshot
 

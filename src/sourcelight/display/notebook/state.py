@@ -112,7 +112,7 @@ class SearchState:
             self.done = True
 
     def _count(self, event: MatchBatch) -> None:
-        from sourcelight.core.batches.cut import match_count
+        from sourcelight.core.batches.rows import match_count
 
         self.rows += event.batch.num_rows
         self.matches += match_count(event.batch)

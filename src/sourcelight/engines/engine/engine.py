@@ -39,7 +39,7 @@ from sourcelight.engines.search.ranking.terms_files__store import TermsStore
 from sourcelight.repos import Catalog, Repository, Viewer, resolve
 
 if TYPE_CHECKING:
-    from sourcelight.core.batches.answers import Answer
+    from sourcelight.core.batches.results import Answer
     from sourcelight.engines.navigation import Navigator
 
 WORKTREE = "WORKTREE"

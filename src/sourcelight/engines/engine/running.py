@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
-from sourcelight.core.batches.cut import first_matches, match_count
 from sourcelight.core.batches.events__cancellation import Cancellation
-from sourcelight.core.batches.unmade import FoundLines, UnmadeBatch
+from sourcelight.core.batches.raw_matches import FoundLines, UnmadeBatch
+from sourcelight.core.batches.rows import first_matches, match_count
 from sourcelight.core.batches.within import Late, within
 from sourcelight.core.completeness import limits
 from sourcelight.core.errors import Cancelled

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer
 from sourcelight.core.errors import UnsupportedCall
 from sourcelight.engines.tools import (
     deepsearch_tools,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer
 from sourcelight.core.errors import UnsupportedCall
 from sourcelight.core.markup import code
 from sourcelight.engines.tools.model import Analysis, Arguments, CallContext, Conversations, Tool

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sourcelight.core.batches.addresses import file_url
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer, file_url
 from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.errors import CallError, PathNotFound
 from sourcelight.engines.tools import repository_tools

@@ -1,7 +1,7 @@
 """Analyses of history: what clients offer beside the service's tools.
 
 The work stands in `sourcelight.engines.tools.history`, which loads with the first call. Every answer names, in its
-attribute ``drill_down``, the call that lists the commits behind a row; `sourcelight.core.batches.drilling` reads it.
+attribute ``drill_down``, the call that lists the commits behind a row; `sourcelight.core.batches.results` reads it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer
 from sourcelight.core.query.file_kinds import FILE_KINDS
 from sourcelight.engines.tools.model import Analysis, Arguments, CallContext
 from sourcelight.engines.tools.parting import Parted

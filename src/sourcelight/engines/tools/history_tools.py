@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer
 from sourcelight.core.errors import CallError
 from sourcelight.engines.tools.model import Arguments, CallContext, Tool
 from sourcelight.engines.tools.parting import Part, Parted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer
 from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.engine.notices.left_out import unreadable
 from sourcelight.engines.search import Target

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.core.batches.answers import Answer, CallProgress
+from sourcelight.core.batches.results import Answer, CallProgress
 from sourcelight.core.errors import CallError
 from sourcelight.engines.symbols import KINDS, kind_code
 from sourcelight.engines.tools.model import Analysis, Arguments, CallContext

@@ -9,8 +9,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.core.batches.addresses import file_url
-from sourcelight.core.batches.answers import Answer, CallProgress
+from sourcelight.core.batches.results import Answer, CallProgress, file_url
 from sourcelight.core.errors import CallError, PathNotFound
 from sourcelight.engines.navigation import Budget, Document, Workspace
 from sourcelight.engines.tools.model import Arguments, CallContext, Tool

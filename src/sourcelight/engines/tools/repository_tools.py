@@ -8,8 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from typing import Any
 
-from sourcelight.core.batches.addresses import repository_url
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer, repository_url
 from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.errors import CallError
 from sourcelight.engines.tools.model import Arguments, CallContext, Tool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer
 from sourcelight.engines.tools.found import keyword_answer, render_found
 from sourcelight.engines.tools.model import Arguments, CallContext, Tool
 

@@ -10,7 +10,7 @@ from sourcelight.client import Client as BlockingClient
 from sourcelight.client.painting import painting
 from sourcelight.client.portal import call
 from sourcelight.client.provenance import backend_of
-from sourcelight.core.batches.answers import Answer, CallObserver
+from sourcelight.core.batches.results import Answer, CallObserver
 from sourcelight.display.notebook import CallState, ProgressChoice
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from sourcelight.backends.embed import open_engine
-from sourcelight.core.batches.answers import CallProgress
 from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.batches.results import CallProgress
 from sourcelight.core.errors import Cancelled, QueryError
 from sourcelight.engines.engine import Engine
 from sourcelight.engines.engine.natural import RankRequest, prepare, rank, split_filters, text_of

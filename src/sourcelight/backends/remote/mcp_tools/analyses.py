@@ -13,9 +13,9 @@ from typing import Any
 
 from sourcelight.backends.remote.mcp_tools import history
 from sourcelight.backends.remote.mcp_tools.asking import Asked
-from sourcelight.core.batches.answers import Answer
 from sourcelight.core.batches.ordering import tie_key
 from sourcelight.core.batches.persons import Pair, person_key, shown_pair
+from sourcelight.core.batches.results import Answer
 from sourcelight.core.batches.tables import TABLES
 from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.errors import CallError, UnsupportedCall

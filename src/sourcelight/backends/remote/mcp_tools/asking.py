@@ -12,7 +12,7 @@ from sourcelight.backends.remote.mcp_tools.payload import Payload
 from sourcelight.backends.remote.mcp_tools.session import ServerTool
 from sourcelight.backends.remote.mcp_tools.text_forms import Blob, blob
 from sourcelight.core.batches import Event
-from sourcelight.core.batches.answers import CallObserver, CallProgress
+from sourcelight.core.batches.results import CallObserver, CallProgress
 from sourcelight.core.wire.request import SearchRequest
 
 Stream = Callable[[SearchRequest], AsyncGenerator[Event, None]]

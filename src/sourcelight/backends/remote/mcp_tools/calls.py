@@ -12,7 +12,7 @@ from sourcelight.backends.remote.mcp_tools.asking import Asked, Stream
 from sourcelight.backends.remote.mcp_tools.payload import Payload
 from sourcelight.backends.remote.mcp_tools.session import ServerTool, ToolEndpoint
 from sourcelight.backends.remote.patience import Patience
-from sourcelight.core.batches.answers import Answer, CallObserver
+from sourcelight.core.batches.results import Answer, CallObserver
 from sourcelight.core.errors import NotFound, UnsupportedCall
 
 _PATHS = ("/.api/mcp", "/.api/mcp/all", "/.api/mcp/v1")

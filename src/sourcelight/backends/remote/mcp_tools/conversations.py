@@ -8,7 +8,7 @@ from typing import Any
 
 from sourcelight.backends.remote.mcp_tools.asking import Asked
 from sourcelight.backends.remote.mcp_tools.payload import notices
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer
 from sourcelight.core.batches.tables import TABLES
 from sourcelight.core.batches.tables.building import table_of
 

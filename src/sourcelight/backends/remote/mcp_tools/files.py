@@ -11,8 +11,7 @@ from sourcelight.backends.remote.mcp_tools.fitting import bounds, taken
 from sourcelight.backends.remote.mcp_tools.payload import is_cut, notices
 from sourcelight.backends.remote.mcp_tools.text_forms import NOTHING, notes, numbered_chunks, repositories
 from sourcelight.backends.remote.mcp_tools.tool_errors import is_too_large
-from sourcelight.core.batches.addresses import repository_url
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer, repository_url
 from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.errors import CallError, ProtocolError
 

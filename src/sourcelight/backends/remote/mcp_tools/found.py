@@ -15,9 +15,8 @@ from sourcelight.backends.remote.mcp_tools.asking import Asked
 from sourcelight.backends.remote.mcp_tools.payload import is_cut, notices
 from sourcelight.backends.remote.mcp_tools.text_forms import TextChunk, files, notes, numbered_chunks
 from sourcelight.core.batches import MatchBatch
-from sourcelight.core.batches.addresses import file_url
-from sourcelight.core.batches.answers import Answer
 from sourcelight.core.batches.found import found_table
+from sourcelight.core.batches.results import Answer, file_url
 from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.completeness import is_limiting
 from sourcelight.core.errors import Forbidden, NotFound, SearchFailed, Unauthorized

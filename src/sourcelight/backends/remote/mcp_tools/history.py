@@ -12,7 +12,7 @@ from sourcelight.backends.remote.mcp_tools.changed_lines import LineFilter, hunk
 from sourcelight.backends.remote.mcp_tools.dated import Entry, Found, everything, instant
 from sourcelight.backends.remote.mcp_tools.fitting import bounds, taken
 from sourcelight.backends.remote.mcp_tools.payload import is_cut, notices
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer
 from sourcelight.core.batches.tables import TABLES
 from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.errors import CallError, ProtocolError, RepositoryError, RevisionNotFound

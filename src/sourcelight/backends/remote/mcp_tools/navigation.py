@@ -10,7 +10,7 @@ from sourcelight.backends.remote.mcp_tools.asking import Asked
 from sourcelight.backends.remote.mcp_tools.fitting import bounds, taken
 from sourcelight.backends.remote.mcp_tools.payload import is_cut, notices
 from sourcelight.backends.remote.mcp_tools.text_forms import TextChunk, files, notes, numbered_chunks
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer
 from sourcelight.core.batches.tables import TABLES
 from sourcelight.core.batches.tables.building import table_of
 

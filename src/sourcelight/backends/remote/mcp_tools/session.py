@@ -19,7 +19,7 @@ from sourcelight.backends.remote.mcp_tools.tool_errors import tool_error
 from sourcelight.backends.remote.patience import Patience
 from sourcelight.backends.remote.recording import Tape, tape
 from sourcelight.backends.remote.refusals import refused
-from sourcelight.core.batches.answers import CallObserver, CallProgress
+from sourcelight.core.batches.results import CallObserver, CallProgress
 from sourcelight.core.errors import CallError, ConnectFailed, ServiceError, SourcelightError
 
 CALL_SILENCE_S = 300.0

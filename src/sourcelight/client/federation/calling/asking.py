@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from sourcelight.client.federation.service import Service
 from sourcelight.core.batches import MatchBatch
-from sourcelight.core.batches.answers import Answer, CallObserver, CallProgress
+from sourcelight.core.batches.results import Answer, CallObserver, CallProgress
 from sourcelight.core.errors import SearchFailed, SourcelightError, TimedOut
 from sourcelight.core.query.printer__quoting import quote_value
 from sourcelight.core.query.regexps import escape_name

@@ -24,8 +24,8 @@ from sourcelight.client.federation.calling.pages import page_of
 from sourcelight.client.federation.calling.rules import Rule
 from sourcelight.client.federation.calling.sums import RULES
 from sourcelight.client.federation.service import Service, served
-from sourcelight.core.batches.answers import Answer, CallObserver, CallProgress
 from sourcelight.core.batches.persons import Pair, person_key
+from sourcelight.core.batches.results import Answer, CallObserver, CallProgress
 from sourcelight.core.errors import (
     CallError,
     PathNotFound,

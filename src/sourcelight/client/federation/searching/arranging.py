@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from sourcelight.client.federation.searching.duplicates import Duplicates, files_of
 from sourcelight.core.batches import SERVICE, arrow_type, conform
-from sourcelight.core.batches.cut import first_matches, match_count
-from sourcelight.core.batches.rows import Rows
+from sourcelight.core.batches.rows import Rows, first_matches, match_count
 
 _SECTIONS = {"repo": 0, "commit": 1, "diff": 1}
 _FILES = 2

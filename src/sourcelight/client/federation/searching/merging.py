@@ -19,7 +19,7 @@ from sourcelight.client.federation.searching.part import Part, services_of
 from sourcelight.client.federation.searching.summing import alerts_of, filters_of
 from sourcelight.client.federation.service import Service, served
 from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts, Services
-from sourcelight.core.batches.cut import first_matches, match_count
+from sourcelight.core.batches.rows import first_matches, match_count
 from sourcelight.core.errors import QueryError, SourcelightError, StreamBroken, TimedOut
 from sourcelight.core.query import parse
 from sourcelight.core.wire.events import Done, Filters, Progress, Skipped

@@ -1,6 +1,6 @@
 """Columns of the tables that tools and analyses answer with; one module a domain. Pure data.
 
-`TABLES` has them by name: the `columns` of an `sourcelight.core.batches.answers.Answer`.
+`TABLES` has them by name: the `columns` of an `sourcelight.core.batches.results.Answer`.
 """
 
 from collections.abc import Mapping

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 from urllib.parse import quote, urlsplit
 
-from sourcelight.core.batches.addresses import file_url, repository_url
+from sourcelight.core.batches.results import file_url, repository_url
 from sourcelight.core.markup import escape, link, own_address
 from sourcelight.display.notebook.views.jupyter import lab_path, relative_to_notebook
 

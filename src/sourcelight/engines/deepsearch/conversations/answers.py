@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer
 from sourcelight.core.batches.tables.building import table_of
 from sourcelight.engines.deepsearch.conversations.records import Conversation, KeptSource, Shown
 

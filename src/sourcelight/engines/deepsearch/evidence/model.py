@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from sourcelight.core.batches.addresses import file_url, repository_url
+from sourcelight.core.batches.results import file_url, repository_url
 
 MOST_LINES = 60
 """Lines that one piece may have, at most."""

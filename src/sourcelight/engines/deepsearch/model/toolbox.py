@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer
 from sourcelight.core.errors import Cancelled, QueryError, SourcelightError
 from sourcelight.core.query import parse
 from sourcelight.core.query.narrowing import conjoined

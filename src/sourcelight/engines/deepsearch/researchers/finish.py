@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote as percent
 
-from sourcelight.core.batches.addresses import repository_url
+from sourcelight.core.batches.results import repository_url
 from sourcelight.engines.deepsearch.citations import Citation, check
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
 from sourcelight.engines.deepsearch.researchers import markdown

@@ -11,9 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from sourcelight.core.batches import arrow_type
-from sourcelight.core.batches.cut import first_matches, match_count
 from sourcelight.core.batches.events__cancellation import Cancellation
-from sourcelight.core.batches.rows import Rows, boundaries
+from sourcelight.core.batches.rows import Rows, boundaries, first_matches, match_count
 from sourcelight.core.query import Alternative, Pattern
 from sourcelight.core.query.fields import COUNT_ALL
 from sourcelight.core.query.plan import patterns_of

@@ -28,8 +28,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sourcelight.core.batches.cut import match_count
-from sourcelight.core.batches.rows import Rows
+from sourcelight.core.batches.rows import Rows, match_count
 from sourcelight.core.batches.schema import matches_schema
 from sourcelight.engines.search.definition_places import DefinitionPlaces
 from sourcelight.engines.symbols import KINDS

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sourcelight.core.batches.quoted_names import is_odd, quote_name
+from sourcelight.core.batches.diff_text import is_odd, quote_name
 from sourcelight.engines.history.commands import MAX_BLOB_BYTES
 from sourcelight.engines.history.compare.changes import NO_MODE, SUBMODULE, FileChange
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.batches.quoted_names import unquote_name
+from sourcelight.core.batches.diff_text import unquote_name
 from sourcelight.engines.processes.sections import Array
 
 COMMIT_MARK = b"\x01"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.batches import unmade
+from sourcelight.core.batches import raw_matches
 from sourcelight.engines.search.model import Target
 from sourcelight.engines.search.scan.evaluate import FleetSearch, runs
 from sourcelight.engines.search.scan.fleet import Fleet
@@ -51,10 +51,10 @@ class Source:
         return self.search.fleet
 
     @functools.cached_property
-    def places(self) -> list[unmade.Place]:
+    def places(self) -> list[raw_matches.Place]:
         """Where the files of each member are."""
         return [
-            unmade.Place(target.repository.facts.name, target.repository.facts.id, target.revision, commit)
+            raw_matches.Place(target.repository.facts.name, target.repository.facts.id, target.revision, commit)
             for target, commit in zip(self.targets, self.commits, strict=True)
         ]
 

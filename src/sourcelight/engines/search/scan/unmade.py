@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.batches.unmade import FoundLines
+from sourcelight.core.batches.raw_matches import FoundLines
 from sourcelight.engines.search.scan.fleet import LONG, Fleet
 from sourcelight.engines.search.scan.render import Place, in_code_points
 from sourcelight.engines.search.scan.rows import Rows

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sourcelight.core.batches.answers import Answer
 from sourcelight.core.batches.ordering import group_order
+from sourcelight.core.batches.results import Answer
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.counting import Sums, chosen, facts_of, key_columns, keyed, together
 from sourcelight.engines.tools.history.file_kinds import kind_notices, kinds_of, of_kinds

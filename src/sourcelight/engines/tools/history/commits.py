@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sourcelight.core.batches.addresses import repository_url
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer, repository_url
 from sourcelight.core.patterns.halting import Halted
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.commits import find_commits

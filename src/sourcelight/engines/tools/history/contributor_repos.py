@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer
 from sourcelight.core.errors import CallError
 from sourcelight.engines.history.search.commits import people_passing
 from sourcelight.engines.tools.history import columns

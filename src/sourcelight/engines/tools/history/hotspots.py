@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sourcelight.core.batches.answers import Answer
 from sourcelight.core.batches.ordering import columns_of, group_order
+from sourcelight.core.batches.results import Answer
 from sourcelight.engines.history import History
 from sourcelight.engines.history.blame.mixing import is_binary, line_count
 from sourcelight.engines.history.search.commits import changes_passing

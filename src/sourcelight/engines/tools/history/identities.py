@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer
 from sourcelight.engines.history.identity import BOT_RULE, Usage, is_bot, suggest
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.filters import Dates

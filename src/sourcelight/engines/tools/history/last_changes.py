@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.opening import open_histories
 from sourcelight.engines.tools.model import Arguments, CallContext

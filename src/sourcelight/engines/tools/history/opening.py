@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sourcelight.core.batches.answers import CallProgress
+from sourcelight.core.batches.results import CallProgress
 from sourcelight.core.errors import CallError, IndexFault, RevisionNotFound
 from sourcelight.engines.history import History, HistoryProgress, HistoryStore
 from sourcelight.engines.history.snapshot import Mask

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from sourcelight.core.batches.answers import Answer
 from sourcelight.core.batches.ordering import group_order
+from sourcelight.core.batches.results import Answer
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.core.patterns.halting import Halted
 from sourcelight.engines.history.search.commits import changes_passing

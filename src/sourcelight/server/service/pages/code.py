@@ -9,8 +9,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from sourcelight.core.batches.addresses import file_url, repository_url
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer, file_url, repository_url
 from sourcelight.core.markup import escape, one_line
 from sourcelight.server.service.pages.frame import page
 

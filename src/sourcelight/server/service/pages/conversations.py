@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from sourcelight.core.batches.answers import Answer
+from sourcelight.core.batches.results import Answer
 from sourcelight.core.markup import escape, one_line, own_address, to_html
 from sourcelight.server.service.pages.frame import page
 

@@ -1,4 +1,7 @@
-"""Chunks of the wire cut into rows: one for each line that holds a part of a match, all chunks at once."""
+"""Chunks of the wire cut into rows: one for each line that holds a part of a match, all chunks at once.
+
+Matched lines of the wire as columns, one list of them at a time and no object per row.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +16,25 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sourcelight.core.batches.columns import distinct, int32, lists, repeats, strings
-from sourcelight.core.batches.files import Columns, Files
-from sourcelight.core.batches.points import Points, text_of
-from sourcelight.core.batches.records import Extent, Record
+from sourcelight.core.batches.columns import (
+    Columns,
+    Files,
+    Numbers,
+    Points,
+    distinct,
+    int32,
+    lists,
+    repeats,
+    strings,
+    text_of,
+)
+from sourcelight.core.batches.records import Extent, Line, Record
 from sourcelight.core.errors import ProtocolError
 
 #: Parts of matches in one decoding beyond one for each line; ranges of real matches don't lie over each other.
 MOST_OVERLAPS = 1 << 23
 
-Numbers = NDArray[np.int64]
+ChunkNumbers = NDArray[np.int64]
 
 _FIRST_LINE = attrgetter("content_start.line")
 
@@ -63,7 +75,7 @@ class ChunkRows:
             places[1].fromlist([p.column for p in ends])
             places[2].fromlist([p.offset for p in ends])
 
-    def columns(self) -> tuple[Columns, Numbers] | None:
+    def columns(self) -> tuple[Columns, ChunkNumbers] | None:
         """The columns of all lines with matches, and the record of each; None if there are none.
 
         Raises
@@ -114,10 +126,10 @@ class _Lines:
 
     data: Any
     points: Points
-    start: Numbers
-    end: Numbers
-    first: Numbers
-    count: Numbers
+    start: ChunkNumbers
+    end: ChunkNumbers
+    first: ChunkNumbers
+    count: ChunkNumbers
 
     @classmethod
     def of(cls, texts: Any) -> _Lines:
@@ -130,7 +142,7 @@ class _Lines:
         first, count = passed[:-1] + np.arange(len(texts)), passed[1:] - passed[:-1] + 1
         return cls(texts.buffers()[2], Points(text), start, end, first, count)
 
-    def texts(self, line: Numbers) -> Any:
+    def texts(self, line: ChunkNumbers) -> Any:
         """The text of the lines `line`, which are in order and none of them twice."""
         # Every other text of this array is what lies between two of the lines.
         bounds = np.empty(2 * len(line), np.int32)
@@ -138,15 +150,15 @@ class _Lines:
         texts = pa.StringArray.from_buffers(len(bounds) - 1, pa.py_buffer(bounds), self.data)
         return texts.take(pa.array(np.arange(0, len(bounds), 2)))
 
-    def length(self, line: Numbers) -> Numbers:
+    def length(self, line: ChunkNumbers) -> ChunkNumbers:
         """Code points of each line."""
         return self.points.before(self.end[line]) - self.points.before(self.start[line])
 
-    def size(self, line: Numbers) -> Numbers:
+    def size(self, line: ChunkNumbers) -> ChunkNumbers:
         """Bytes of each line."""
         return self.end[line] - self.start[line]
 
-    def byte(self, line: Numbers, point: Numbers) -> Numbers:
+    def byte(self, line: ChunkNumbers, point: ChunkNumbers) -> ChunkNumbers:
         """Code points into each line as bytes."""
         if self.points.ascii:
             return point
@@ -157,7 +169,9 @@ class _Lines:
 class _Parts:
     """The parts of ranges that lie in one line each, ordered by line; lines that were not sent are left out."""
 
-    def __init__(self, chunk: NDArray[np.int32], places: list[Numbers], first: Numbers, lines: _Lines) -> None:
+    def __init__(
+        self, chunk: NDArray[np.int32], places: list[ChunkNumbers], first: ChunkNumbers, lines: _Lines
+    ) -> None:
         begins, begin_column, begin_offset, stops, stop_column, stop_offset = places
         back = (begins[1:] < begins[:-1]) | (begins[1:] == begins[:-1]) & (begin_column[1:] < begin_column[:-1])
         if (back & (chunk[1:] == chunk[:-1])).any():
@@ -190,17 +204,17 @@ class _Parts:
         # The part of a match that goes on ends after the newline.
         self.end = np.where(self._is_last, np.minimum(self._stop_column, length), length + 1)
 
-    def line_offset(self, top: Numbers, lines: _Lines) -> Numbers:
+    def line_offset(self, top: ChunkNumbers, lines: _Lines) -> ChunkNumbers:
         """Bytes in the file before the line of each row, whose first part is at `top`."""
         line = self.line[top]
         inside = lines.byte(line, np.maximum(self.start[top], 0))
         offset = self._begin_offset[top] - inside
         # A row that starts with the end of a match follows the row of the line before it.
-        known: Numbers = np.maximum.accumulate(np.where(self._is_head[top], np.arange(len(top)), 0))
-        line_offset: Numbers = offset[known] + lines.start[line] - lines.start[line[known]]
+        known: ChunkNumbers = np.maximum.accumulate(np.where(self._is_head[top], np.arange(len(top)), 0))
+        line_offset: ChunkNumbers = offset[known] + lines.start[line] - lines.start[line[known]]
         return line_offset
 
-    def in_bytes(self, line_offset: Numbers, lines: _Lines) -> tuple[Numbers, Numbers]:
+    def in_bytes(self, line_offset: ChunkNumbers, lines: _Lines) -> tuple[ChunkNumbers, ChunkNumbers]:
         """Start and end of each part in bytes of its line, which is at `line_offset` of the file.
 
         Offsets of the wire count what the file holds, even where the text shows a replacement for it.
@@ -209,3 +223,66 @@ class _Parts:
         start = np.where(self.start == self._begin_column, self._begin_offset - line_offset, size)
         end = np.where(self._is_last & (self.end == self._stop_column), self._stop_offset - line_offset, size)
         return np.where(self.is_first, start, 0), end + ~self._is_last
+
+
+class LineRows:
+    """Collects the matched lines of records; these can be dropped after `add`, which keeps numbers and text only."""
+
+    def __init__(self) -> None:
+        self._files = Files()
+        self._sizes = array("i")
+        self._numbers = array("i")
+        self._texts: list[str] = []
+        self._counts = array("i")
+        self._spans = array("i")
+
+    def add(self, records: Sequence[Record]) -> None:
+        """Go on with `records`."""
+        self._files.add(records)
+        groups = [r.line_matches or () for r in records]
+        found: list[Line] = list(chain.from_iterable(groups))
+        pairs = [x.offset_and_lengths for x in found]
+        self._sizes.fromlist(list(map(len, groups)))
+        self._numbers.fromlist([x.line_number for x in found])
+        self._texts += [x.line for x in found]
+        self._counts.fromlist(list(map(len, pairs)))
+        self._spans.fromlist(list(chain.from_iterable(chain.from_iterable(pairs))))
+
+    def columns(self) -> tuple[Columns, Numbers] | None:
+        """The columns of all rows, and the record of each; None if there are none."""
+        if not self._texts:
+            return None
+        take, texts = repeats(np.asarray(self._sizes)), self._texts
+        numbers, counts, flat = np.asarray(self._numbers), np.asarray(self._counts), np.asarray(self._spans)
+        starts, ends = flat[0::2], flat[0::2] + flat[1::2]
+        if ((numbers[1:] < numbers[:-1]) & (take[1:] == take[:-1])).any():
+            order = np.lexsort((numbers, take))
+            span_order = np.argsort(np.argsort(order)[repeats(counts)], kind="stable")
+            numbers, counts, texts = numbers[order], counts[order], [texts[i] for i in order.tolist()]
+            starts, ends = starts[span_order], ends[span_order]
+        line = strings(texts)
+        start, end = lists(counts, starts, ends)
+        byte_start, byte_end = _in_bytes(line, counts, starts, ends) or (start, end)
+        columns = self._files.columns("content", take) | {
+            "line_number": int32(numbers + np.int32(1)),
+            "line": line,
+            "start": start,
+            "end": end,
+            "match_count": int32(counts),
+            **self._files.name_columns(take),
+            "byte_start": byte_start,
+            "byte_end": byte_end,
+        }
+        return columns, take
+
+
+def _in_bytes(line: Any, counts: Numbers, *found: NDArray[np.int32]) -> tuple[Any, ...]:
+    """Columns of code point offsets (of each line as many as `counts` says) as byte offsets; empty if all is ASCII."""
+    bounds, text = text_of(line)
+    points = Points(text)
+    if points.ascii:
+        return ()
+    first = points.before(bounds)
+    begin, least, most = (np.repeat(x, counts) for x in (bounds[:-1], first[:-1], first[1:]))
+    places = (points.byte(np.minimum(least + np.maximum(at, 0), most)) - begin for at in found)
+    return lists(counts, *(at.astype(np.int32) for at in places))

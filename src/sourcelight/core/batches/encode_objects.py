@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sourcelight.core.batches import diffs
+from sourcelight.core.batches import diff_text
 from sourcelight.core.batches.events import RepositoryFacts
 from sourcelight.core.batches.rows import Rows, boundaries
 from sourcelight.core.wire.encode import ChunkText, dump
@@ -283,17 +283,17 @@ def _spans(rows: Rows, row: int) -> list[tuple[int, int]]:
 
 def _message_content(rows: Rows, message: str) -> tuple[str, _Triples]:
     numbers = rows.numbers("line_number").tolist()
-    found = (diffs.triples(numbers[row], _spans(rows, row), 0) for row in range(len(rows)))
-    return diffs.write_message(message), tuple(t for of_row in found for t in of_row)
+    found = (diff_text.triples(numbers[row], _spans(rows, row), 0) for row in range(len(rows)))
+    return diff_text.write_message(message), tuple(t for of_row in found for t in of_row)
 
 
 def _diff_content(rows: Rows) -> tuple[str, _Triples]:
     numbers = rows.numbers("line_number").tolist()
     shown = [row for row in range(len(rows)) if rows.text("side", row)]
     lines = [
-        diffs.DiffLine(rows.text("path", row), rows.text("side", row), numbers[row], rows.text("line", row), 1)
+        diff_text.DiffLine(rows.text("path", row), rows.text("side", row), numbers[row], rows.text("line", row), 1)
         for row in shown
     ]
-    content, positions = diffs.write_diff(lines)
-    found = (diffs.triples(at, _spans(rows, row), 1) for row, at in zip(shown, positions, strict=True))
+    content, positions = diff_text.write_diff(lines)
+    found = (diff_text.triples(at, _spans(rows, row), 1) for row, at in zip(shown, positions, strict=True))
     return content, tuple(t for of_row in found for t in of_row)
