@@ -4,9 +4,8 @@ Every cell of a result may have been written by an attacker. What leaves this ro
 Pure: no I/O, no state.
 """
 
-from sourcelight.core.markup.addresses import own_address
 from sourcelight.core.markup.clean_markdown import clean_markdown, join_inline, literal
-from sourcelight.core.markup.escaping import code, escape, highlight, link, one_line, visible
+from sourcelight.core.markup.escaping import code, escape, highlight, link, one_line, own_address, visible
 from sourcelight.core.markup.markdown import to_html
 
 __all__ = [

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sourcelight.core.markup import escape, highlight, one_line, visible
-from sourcelight.core.markup.code_html import Token, highlight_code, line_tokens
+from sourcelight.core.markup.markdown import Token, highlight_code, line_tokens
 from sourcelight.core.query.languages import language_of
 from sourcelight.display.notebook.views.pieces import cut
 from sourcelight.display.notebook.views.places import Link, Places, anchor
