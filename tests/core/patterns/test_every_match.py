@@ -17,8 +17,8 @@ import re2
 
 from sourcelight.core.errors import PatternError
 from sourcelight.core.patterns import bulk, compile_pattern, compiled, texts
-from sourcelight.core.patterns.buffers import Buffers
 from sourcelight.core.patterns.compiled import CompiledPattern
+from sourcelight.core.patterns.ranges import Buffers
 from sourcelight.core.patterns.relaxed import weaker
 
 PINNED = [

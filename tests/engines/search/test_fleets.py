@@ -16,8 +16,8 @@ from sourcelight.core.batches import RepositoryFacts
 from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.errors import IndexFault
 from sourcelight.core.patterns import compile_pattern
-from sourcelight.core.patterns.buffers import Buffers
 from sourcelight.core.patterns.compiled import CompiledPattern
+from sourcelight.core.patterns.ranges import Buffers
 from sourcelight.engines.search import (
     All,
     Atom,

@@ -18,9 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sourcelight.core.patterns.buffers import Buffers, Offsets
 from sourcelight.core.patterns.halting import Stopped, check
-from sourcelight.core.patterns.ranges import cut_at_lines, glued
+from sourcelight.core.patterns.ranges import Buffers, Offsets, cut_at_lines, glued
 
 BLOCK = 4096
 """Bytes of lines that RE2 is asked about together."""

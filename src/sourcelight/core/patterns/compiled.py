@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.errors import PatternError
-from sourcelight.core.patterns.buffers import Buffers, Offsets
 from sourcelight.core.patterns.bulk import NEWLINE, BulkMatcher
-from sourcelight.core.patterns.exact import ExactMatcher, compile_re2, quote
+from sourcelight.core.patterns.exact import ExactMatcher, class_runs, compile_re2, quote
 from sourcelight.core.patterns.formula import FOLD_HAZARDS, Formula, Needs, fold
 from sourcelight.core.patterns.halting import Stopped, check, never
 from sourcelight.core.patterns.ranges import (
+    Buffers,
+    Offsets,
     as_ranges,
     bridged,
     count_texts,
@@ -30,7 +31,6 @@ from sourcelight.core.patterns.ranges import (
 )
 from sourcelight.core.patterns.relaxed import weaker
 from sourcelight.core.patterns.required import drops_hazards, required_texts
-from sourcelight.core.patterns.runs import class_runs
 from sourcelight.core.patterns.syntax import (
     Syntax,
     Unknown,

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import stringzilla
 
-from sourcelight.core.patterns.buffers import Buffers, Offsets
 from sourcelight.core.patterns.formula import FOLD_HAZARDS, Formula, Needs, NeedsAll
-from sourcelight.core.patterns.ranges import DENSE, find_in_all, find_texts
+from sourcelight.core.patterns.ranges import DENSE, Buffers, Offsets, find_in_all, find_texts
 from sourcelight.core.patterns.required import drops_hazards, required_texts
 from sourcelight.core.patterns.syntax import Node
 

@@ -14,10 +14,9 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.patterns.buffers import Buffers
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.core.patterns.halting import Stopped
-from sourcelight.core.patterns.ranges import RANGE_COST
+from sourcelight.core.patterns.ranges import RANGE_COST, Buffers
 from sourcelight.engines.search.index.shard import LONG_LINE, Shard
 from sourcelight.engines.search.index.view import MISSING, NO_SHARD, REASONS, Placement
 from sourcelight.engines.search.model import FileFilter, LanguageFilter
