@@ -11,7 +11,7 @@ import pytest
 
 import sourcelight as sl
 from sourcelight.core.query import parse
-from sourcelight.core.query.unsupported import refuse_unsupported
+from sourcelight.core.query.parse import refuse_unsupported
 from sourcelight.engines.engine.plan import SUPPORTED
 
 ROOT = Path(__file__).resolve().parent.parent.parent

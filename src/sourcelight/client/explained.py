@@ -7,7 +7,7 @@ from typing import Any
 
 from sourcelight.core.markup import visible
 from sourcelight.core.query import parse
-from sourcelight.core.query.outline import tree_text
+from sourcelight.core.query.nodes import tree_text
 from sourcelight.core.wire.request import SearchRequest
 
 _UNTOLD = "{name} does not tell which repositories and files this comes down to; this is the query as it is read here."

@@ -14,7 +14,7 @@ from typing import Any
 from sourcelight.client.asking import narrowed
 from sourcelight.core.query import Query
 from sourcelight.core.query.languages import find_language
-from sourcelight.core.query.printer__quoting import quote_value
+from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_name, escape_regexp
 
 _PIECES = 16

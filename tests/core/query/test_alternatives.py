@@ -4,7 +4,7 @@ import pytest
 
 from sourcelight.core.errors import UnsupportedQuery
 from sourcelight.core.query import Alternative, parse
-from sourcelight.core.query.unsupported import TEXT_SEARCH, refuse_unsupported
+from sourcelight.core.query.parse import TEXT_SEARCH, refuse_unsupported
 
 
 def only(text: str) -> Alternative:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query import Or, Query, canonical, parse
-from sourcelight.core.query.plan import MAX_ALTERNATIVES
+from sourcelight.core.query.alternatives import MAX_ALTERNATIVES
 
 TYPES = ("keyword", "standard", "regexp", "literal")
 SIZE = 100_000

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query import PATTERN_TYPES, And, Filter, Node, Or, Pattern, Predicate, build, canonical, parse
+from sourcelight.core.query.normalize import combine
 from sourcelight.core.query.printer import to_text
-from sourcelight.core.query.printer__quoting import quote_pattern, quote_value, slash_regexp
-from sourcelight.core.query.rewrite import combine
+from sourcelight.core.query.quoting import quote_pattern, quote_value, slash_regexp
 
 HOSTILE = st.lists(
     st.sampled_from(

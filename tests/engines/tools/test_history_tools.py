@@ -11,7 +11,7 @@ import re2
 
 from engines.tools.past import Past
 from sourcelight.core.errors import CallError, RepositoryNotFound, RevisionNotFound
-from sourcelight.core.query.globs import file_pattern
+from sourcelight.core.query.regexps import file_pattern
 from sourcelight.repos import Viewer
 
 

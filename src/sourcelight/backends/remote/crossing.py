@@ -12,9 +12,9 @@ from dataclasses import replace
 from sourcelight.core.batches import Event, MatchBatch
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query import parse
+from sourcelight.core.query.alternatives import patterns_of
 from sourcelight.core.query.narrowing import with_timeout
 from sourcelight.core.query.parse import effective_pattern_type
-from sourcelight.core.query.plan import patterns_of
 from sourcelight.core.wire.request import SearchRequest
 
 # What of a regular expression may match a newline; more than does is no harm.

@@ -4,10 +4,9 @@ Kept light: the language table, dates and the regular expression library load wh
 """
 
 from sourcelight.core.query.nodes import Alternative, And, Filter, Node, Or, Pattern, Predicate, Query, canonical
-from sourcelight.core.query.parse import PATTERN_TYPES, parse
+from sourcelight.core.query.parse import PATTERN_TYPES, TEXT_SEARCH, parse, refuse_unsupported
 from sourcelight.core.query.printer import to_text
-from sourcelight.core.query.printer__quoting import quote_value
-from sourcelight.core.query.unsupported import TEXT_SEARCH, refuse_unsupported
+from sourcelight.core.query.quoting import quote_value
 
 __all__ = [
     "PATTERN_TYPES",

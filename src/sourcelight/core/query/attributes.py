@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from sourcelight.core.query.globs import glob_regexp
+from sourcelight.core.query.regexps import glob_regexp
 
 MAX_LINE_BYTES = 2048
 """Bytes of a line above which git passes over it, too."""

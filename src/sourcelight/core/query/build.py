@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query.fields import ALIASES, COUNT_ALL, FIELDS
 from sourcelight.core.query.nodes import And, Filter, Node, Or, Pattern, Predicate, Query
+from sourcelight.core.query.normalize import combine
 from sourcelight.core.query.parse import parse
 from sourcelight.core.query.predicates import NOT_NEGATABLE
 from sourcelight.core.query.printer import check_depth, to_text
 from sourcelight.core.query.regexps import escape_regexp, exact_name
-from sourcelight.core.query.rewrite import combine
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from sourcelight.core.errors import CallError
 from sourcelight.core.query.build import Expression
 from sourcelight.core.query.fields import COUNT_ALL
 from sourcelight.core.query.nodes import Filter, Query
+from sourcelight.core.query.normalize import combine
 from sourcelight.core.query.parse import parse
-from sourcelight.core.query.rewrite import combine
 
 
 def files_query(text: str, *, everything: bool) -> str:

@@ -6,13 +6,13 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 
 from sourcelight.core.errors import QueryError
+from sourcelight.core.query.alternatives import alternatives
 from sourcelight.core.query.build import Expression
 from sourcelight.core.query.fields import ALIASES
 from sourcelight.core.query.nodes import Alternative, And, Filter, Node, Or, Pattern, Query
+from sourcelight.core.query.normalize import combine
 from sourcelight.core.query.parse import PATTERN_TYPES, parse, read_tree
-from sourcelight.core.query.plan import alternatives
-from sourcelight.core.query.printer__quoting import quote_value
-from sourcelight.core.query.rewrite import combine
+from sourcelight.core.query.quoting import quote_value
 
 _MOST_PLACES = 20
 """Occurrences of a text in a query that are tried."""

@@ -1,12 +1,17 @@
-"""The nodes of a query tree, its alternatives with typed access, and the canonical JSON form."""
+"""The nodes of a query tree, its alternatives with typed access, and the canonical JSON form.
+
+A query tree as indented text to be read: one line for each node.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from sourcelight.core.query.fields import COUNT_ALL, boolean, duration_s, yes_no_only
+from sourcelight.core.query.quoting import quote_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +151,6 @@ class Query:
 
     def __repr__(self) -> str:
         # The printer is made of nodes, so it can only be imported once they are there.
-        from sourcelight.core.query.outline import tree_text
 
         return f"Query({self.text!r}, {self.pattern_type})\n{tree_text(self.root, '  ')}"
 
@@ -173,3 +177,34 @@ def canonical(node: Node | None) -> Any:
         form = {"pattern": node.value, "kind": node.kind}
     form.update({flag: True for flag in ("negated", "quoted", "content") if getattr(node, flag, False)})
     return form
+
+
+def tree_text(node: Node | None, indent: str = "") -> str:
+    """The tree with a line for each node, arguments below their operator.
+
+    Examples
+    --------
+    >>> print(tree_text(And((Filter("repo", "redis"), Pattern("foo bar")))))
+    AND
+      repo:redis
+      "foo bar"
+    """
+    if node is None:
+        return f"{indent}(empty)"
+    if isinstance(node, And | Or):
+        head = "AND" if isinstance(node, And) else "OR"
+        return "\n".join([f"{indent}{head}", *(tree_text(arg, f"{indent}  ") for arg in node.args)])
+    if isinstance(node, Pattern):
+        sign = "NOT " if node.negated else ""
+        text = f"/{node.value}/" if node.kind == "regexp" else json.dumps(node.value, ensure_ascii=False)
+        return f"{indent}{sign}{text}{' in content' if node.content else ''}"
+    return f"{indent}{filter_text(node)}"
+
+
+def filter_text(item: Filter | Predicate) -> str:
+    """A filter as it would be typed."""
+    dash = "-" if item.negated else ""
+    if isinstance(item, Predicate):
+        return f"{dash}{item.on}:{item.name}({' '.join(str(value) for value in item.args.values())})"
+    value = item.value if not item.revs or item.name == "rev" else f"{item.value}@{':'.join(item.revs)}"
+    return f"{dash}{item.name}:{quote_value(value)}"

@@ -12,19 +12,19 @@ from typing import Any
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query.lexer import RawFilter
 from sourcelight.core.query.nodes import And, Filter, Node, Or, Pattern, Predicate
+from sourcelight.core.query.normalize import escape_bare_parens
 from sourcelight.core.query.parse import PATTERN_TYPES, check_text, effective_pattern_type, effective_type, read_tree
 from sourcelight.core.query.parser import MAX_DEPTH
 from sourcelight.core.query.predicates import predicate
-from sourcelight.core.query.printer__quoting import (
-    _alone,
-    _in_quotes,
+from sourcelight.core.query.quoting import (
     _is_plain_value,
     _second,
+    in_quotes,
     quote_pattern,
     quote_value,
+    read_alone,
     slash_regexp,
 )
-from sourcelight.core.query.rewrite import escape_bare_parens
 
 _EMPTY_FILTER = "file:"
 _META_PLAIN = re.compile(r"[\w.@+*-][\w.@+* -]*(?<! )")
@@ -222,13 +222,13 @@ class _Printer:
             first, space, rest = node.value.partition(" ")
             return f"{_apart(first)}{space}{rest}" if self._style.within else node.value
         if node.quoted or self._type == "regexp":
-            return _in_quotes(node.value, lean=self._style.lean)
+            return in_quotes(node.value, lean=self._style.lean)
         text = quote_pattern(node.value)
-        return text if text == node.value else _in_quotes(node.value, lean=self._style.lean)
+        return text if text == node.value else in_quotes(node.value, lean=self._style.lean)
 
     def _regexp(self, value: str) -> str:
         is_bare = self._type == "regexp" and not self._style.explicit and escape_bare_parens(value) == value
-        if is_bare and _alone(value, "regexp") == value:
+        if is_bare and read_alone(value, "regexp") == value:
             return value
         if not value:
             raise QueryError("an empty regular expression can't be written between slashes", stage="parse")
@@ -240,7 +240,7 @@ class _Printer:
                 message = f"content:{node.value} as a regular expression can't be written in {self._type} type"
                 raise QueryError(message, hint="leave content: out and add type:file", stage="parse")
             return node.value
-        return _in_quotes(node.value) if node.quoted or self._type == "regexp" else _value("content", node.value)
+        return in_quotes(node.value) if node.quoted or self._type == "regexp" else _value("content", node.value)
 
 
 def _apart(word: str) -> str:
@@ -253,11 +253,11 @@ def _filter(node: Filter) -> str:
     if node.name == "repo" and node.revs is not None:
         value = f"{value}@{':'.join(node.revs)}"
     name = "patternType" if node.name == "patterntype" else node.name
-    return f"{'-' if node.negated else ''}{name}:{_in_quotes(value) if node.quoted else _value(node.name, value)}"
+    return f"{'-' if node.negated else ''}{name}:{in_quotes(value) if node.quoted else _value(node.name, value)}"
 
 
 def _value(field: str, value: str) -> str:
-    return value if not value or _is_plain_value(field, value) else _in_quotes(value)
+    return value if not value or _is_plain_value(field, value) else in_quotes(value)
 
 
 def _predicate(node: Predicate) -> str:

@@ -15,7 +15,7 @@ from sourcelight.core.batches.within import Late, within
 from sourcelight.core.errors import IndexFault, QueryError, RepositoryError
 from sourcelight.core.query import Query, parse
 from sourcelight.core.query.fields import duration_s
-from sourcelight.core.query.unsupported import refuse_unsupported
+from sourcelight.core.query.parse import refuse_unsupported
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine.changes import WorktreeChanges
 from sourcelight.engines.engine.commits.asked import asked_of

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.patterns.formula import Formula, Needs, NeedsAll
 from sourcelight.core.query import Alternative, Predicate, Query, canonical
-from sourcelight.core.query.outline import filter_text, tree_text
+from sourcelight.core.query.nodes import filter_text, tree_text
 from sourcelight.core.query.parse import effective_type
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine.notices.advice import Advice, advise

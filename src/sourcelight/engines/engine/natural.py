@@ -18,7 +18,7 @@ from sourcelight.core.batches.results import CallObserver, CallProgress
 from sourcelight.core.errors import QueryError, SourcelightError
 from sourcelight.core.query import Query, parse
 from sourcelight.core.query.narrowing import conjoined
-from sourcelight.core.query.unsupported import refuse_unsupported
+from sourcelight.core.query.parse import refuse_unsupported
 from sourcelight.engines.engine.plan import SUPPORTED, make_plan
 from sourcelight.engines.engine.scopes.contexts import scoped
 from sourcelight.engines.engine.scopes.scope import Scoper

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern
+from sourcelight.core.query.alternatives import patterns_of
 from sourcelight.core.query.languages import find_language
-from sourcelight.core.query.plan import patterns_of
 from sourcelight.engines.engine.commits.answers import Place, places_of
 from sourcelight.engines.engine.commits.asked import Asked, asked_of
 from sourcelight.engines.engine.scopes.scope import Scope

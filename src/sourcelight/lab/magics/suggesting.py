@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sourcelight.core.query import PATTERN_TYPES
 from sourcelight.core.query.fields import ALIASES, FIELDS, PREDICATE_NAMES, RESULT_TYPES
-from sourcelight.core.query.printer__quoting import quote_value
+from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_name
 
 _OTHERS = {

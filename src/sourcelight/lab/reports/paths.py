@@ -8,7 +8,7 @@ from typing import Any
 
 from sourcelight.core.errors import CallError, PatternError, UnsupportedCall
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
-from sourcelight.core.query.globs import file_pattern
+from sourcelight.core.query.regexps import file_pattern
 
 PathPatterns = str | Sequence[str] | None
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from sourcelight.core.errors import CallError, PatternError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
-from sourcelight.core.query.globs import file_pattern
+from sourcelight.core.query.regexps import file_pattern
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 

@@ -13,7 +13,7 @@ from sourcelight.client.federation.service import Service
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.batches.results import Answer, CallObserver, CallProgress
 from sourcelight.core.errors import SearchFailed, SourcelightError, TimedOut
-from sourcelight.core.query.printer__quoting import quote_value
+from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_name
 from sourcelight.core.wire.events import ErrorEvent
 from sourcelight.core.wire.request import SearchRequest

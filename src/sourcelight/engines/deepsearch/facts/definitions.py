@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from sourcelight.core.query.printer__quoting import quote_value
+from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.facts.model import Fact, LineOf, Rows, Work
 from sourcelight.engines.deepsearch.facts.searches import (

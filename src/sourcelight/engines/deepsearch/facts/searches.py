@@ -13,7 +13,7 @@ from sourcelight.core.errors import QueryError
 from sourcelight.core.markup import code
 from sourcelight.core.query import parse
 from sourcelight.core.query.narrowing import conjoined
-from sourcelight.core.query.printer__quoting import quote_value
+from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.wire.events import Alert, Done, Progress
 from sourcelight.core.wire.request import SearchRequest

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sourcelight.core.query.printer__quoting import quote_value
+from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_name, exact_name
 from sourcelight.engines.deepsearch.question.marks import GAP, MarkedText
 

@@ -11,13 +11,13 @@ from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.patterns.formula import ANYTHING, NOTHING
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern, Query, canonical, parse
+from sourcelight.core.query.alternatives import patterns_of
 from sourcelight.core.query.fields import ALIASES, PREDICATE_NAMES, RESULT_TYPES
 from sourcelight.core.query.languages import find_language
 from sourcelight.core.query.narrowing import in_pattern_type, with_choice, with_pattern
+from sourcelight.core.query.normalize import combine
 from sourcelight.core.query.parse import effective_type
-from sourcelight.core.query.plan import patterns_of
-from sourcelight.core.query.printer__quoting import quote_value, slash_regexp
-from sourcelight.core.query.rewrite import combine
+from sourcelight.core.query.quoting import quote_value, slash_regexp
 from sourcelight.engines.engine.commits.asked import keeps_no_commits
 from sourcelight.engines.engine.notices.parentheses import cut_filters
 

@@ -15,7 +15,7 @@ from sourcelight.core.batches.ordering import most_frequent
 from sourcelight.core.batches.rows import Rows
 from sourcelight.core.query.dates import parse_date
 from sourcelight.core.query.fields import present
-from sourcelight.core.query.printer__quoting import quote_value
+from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.core.wire.events import Filter
 

@@ -14,8 +14,8 @@ from sourcelight.core.batches import arrow_type
 from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.rows import Rows, boundaries, first_matches, match_count
 from sourcelight.core.query import Alternative, Pattern
+from sourcelight.core.query.alternatives import patterns_of
 from sourcelight.core.query.fields import COUNT_ALL
-from sourcelight.core.query.plan import patterns_of
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine.background import Worker, on_time
 from sourcelight.engines.engine.commits.answers import HistoryAnswers

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from sourcelight.core.batches.ordering import most_frequent
 from sourcelight.core.batches.raw_matches import FoundLines
-from sourcelight.core.query.printer__quoting import quote_value
+from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import exact_name
 from sourcelight.core.wire.events import Filter
 from sourcelight.engines.engine.results.commit_counts import CommitCounts

@@ -10,7 +10,7 @@ from sourcelight.core.errors import CallError, PatternError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.patterns.compiled import PatternKind
 from sourcelight.core.query.dates import parse_date
-from sourcelight.core.query.globs import file_pattern
+from sourcelight.core.query.regexps import file_pattern
 from sourcelight.engines.history.search.model import Files, OneOf
 from sourcelight.engines.history.search.one_line import fits_a_line
 from sourcelight.engines.tools.model import Arguments

@@ -29,12 +29,12 @@ def quote_value(value: str) -> str:
     """
     # Predicates are known to three fields; other fields read the rest alike.
     is_plain = value and all(_is_plain_value(field, value) for field in ("repo", "file", "rev"))
-    return value if is_plain else _in_quotes(value)
+    return value if is_plain else in_quotes(value)
 
 
 def quote_pattern(text: str) -> str:
     """Return `text` as one literal of keyword search: as it is when that is safe anywhere, else in double quotes."""
-    return text if text and _alone(text, "keyword") == text else _in_quotes(text)
+    return text if text and read_alone(text, "keyword") == text else in_quotes(text)
 
 
 def slash_regexp(regexp: str) -> str:
@@ -42,7 +42,7 @@ def slash_regexp(regexp: str) -> str:
     return f"/{_SLASHED.sub(lambda found: chr(92) + found.group(), regexp)}/"
 
 
-def _in_quotes(text: str, *, lean: bool = False) -> str:
+def in_quotes(text: str, *, lean: bool = False) -> str:
     """Return `text` in double quotes; `lean`, for patterns only, escapes no more than it must."""
     if lean:
         escaped = _LEAN_QUOTED.sub(lambda found: "\\" + found.group(), text)
@@ -71,7 +71,7 @@ def _value_between(text: str) -> str | None:
     return value
 
 
-def _alone(text: str, pattern_type: str) -> str | None:
+def read_alone(text: str, pattern_type: str) -> str | None:
     """Return what a term `text` between any two others is read as, None when it is not one plain positive term."""
     value = None
     for around, terms in ((f"(x and {text} and x)", 3), (f"(x and {text})", 2)):
