@@ -10,8 +10,7 @@ import pytest
 
 import sourcelight as sl
 from server.served import serving
-from sourcelight.core.wire.limits import CLIENT_MATCHES
-from sourcelight.core.wire.request import SearchRequest
+from sourcelight.core.wire.request import CLIENT_MATCHES, SearchRequest
 from sourcelight.testing import RepositoryBuilder
 
 LINES = 10_300

@@ -30,8 +30,7 @@ from sourcelight.core.batches import MATCHES, SERVICE, Event, MatchBatch
 from sourcelight.core.batches.results import REPOSITORIES_COUNTED, Answer
 from sourcelight.core.completeness import Status, call_status
 from sourcelight.core.errors import Cancelled
-from sourcelight.core.wire.limits import CLIENT_MATCHES
-from sourcelight.core.wire.request import SearchRequest
+from sourcelight.core.wire.request import CLIENT_MATCHES, SearchRequest
 from sourcelight.display.notebook import CallState, ProgressChoice
 
 if TYPE_CHECKING:

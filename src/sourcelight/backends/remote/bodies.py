@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from sourcelight.core.errors import ProtocolError, StreamBroken
-from sourcelight.core.wire.framing import MAX_EVENT_BYTES
+from sourcelight.core.wire.sse import MAX_EVENT_BYTES
 
 MAX_BODY_BYTES = 64 << 20
 """Unpacked bytes of an answer that is no stream, and of each event of one that is."""

@@ -38,7 +38,7 @@ from sourcelight.core.wire.events import (
     UnknownEvent,
     UnknownMatch,
 )
-from sourcelight.core.wire.framing import RawEvent
+from sourcelight.core.wire.sse import RawEvent
 
 _EXCERPT_CHARACTERS = 120
 

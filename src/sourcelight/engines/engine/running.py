@@ -21,8 +21,7 @@ from sourcelight.core.completeness import limits
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.query import Query
 from sourcelight.core.wire.events import Alert, Done, Filters, Progress, Skipped
-from sourcelight.core.wire.limits import display_limit, match_limit
-from sourcelight.core.wire.request import SearchRequest
+from sourcelight.core.wire.request import SearchRequest, display_limit, match_limit
 from sourcelight.engines.engine import limits as limit_items
 from sourcelight.engines.engine.background import watched
 from sourcelight.engines.engine.commits.answers import HistoryAnswers, history_of

@@ -23,8 +23,7 @@ from sourcelight.core.batches.rows import first_matches, match_count
 from sourcelight.core.errors import QueryError, SourcelightError, StreamBroken, TimedOut
 from sourcelight.core.query import parse
 from sourcelight.core.wire.events import Done, Filters, Progress, Skipped
-from sourcelight.core.wire.limits import display_limit, match_limit
-from sourcelight.core.wire.request import SearchRequest
+from sourcelight.core.wire.request import SearchRequest, display_limit, match_limit
 
 _AHEAD = 8  # events that services may be ahead of whoever takes them; each holds a batch
 _TELL_S = 0.1
