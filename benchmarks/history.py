@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sourcelight.core.batches.tables import TABLES
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
+from sourcelight.core.tools.catalog import TABLES
 from sourcelight.display.frames.tables import to_pandas
 from sourcelight.engines.history import History, LocalHistoryStore
 from sourcelight.engines.history.blame import blame_file, own

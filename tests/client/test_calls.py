@@ -19,8 +19,8 @@ from client.scripted import ScriptedBackend, run
 from sourcelight.client import AsyncClient, Client
 from sourcelight.client.methods.calling import date_text, spelled, texts
 from sourcelight.core.batches.results import Answer
-from sourcelight.core.batches.tables import TABLES
 from sourcelight.core.errors import CallError, UnsupportedCall
+from sourcelight.core.tools.catalog import TABLES
 from sourcelight.display.frames import table_schema
 from sourcelight.display.notebook import Snapshot
 

@@ -14,8 +14,8 @@ from sourcelight.client.answer_cache import AnswerCache
 from sourcelight.client.methods import conversations
 from sourcelight.core.batches import RepositoryFacts
 from sourcelight.core.batches.results import Answer, CallProgress
-from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.errors import CallError, ConnectFailed
+from sourcelight.core.tools.catalog import table_of
 from sourcelight.display.frames.files import write_text
 from sourcelight.display.notebook import AskState
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from client.scripted import COMPLETE, ScriptedBackend, batch
 from sourcelight.client import AsyncClient, Client
 from sourcelight.core.batches.results import CallProgress
-from sourcelight.core.batches.tables.building import table_of
+from sourcelight.core.tools.catalog import table_of
 from sourcelight.testing import RepositoryBuilder
 
 sent = [0.0]

@@ -18,7 +18,7 @@ from client.scripted import COMPLETE, LIMITED, ScriptedBackend
 from sourcelight.client.methods import BlockingMethods
 from sourcelight.client.provenance import backend_of, mark_of
 from sourcelight.core.batches.results import Answer
-from sourcelight.core.batches.tables import TABLES
+from sourcelight.core.tools.catalog import TABLES
 from sourcelight.display.frames import table_schema
 
 ALWAYS = {"endpoint", "client", "status", "limit_hit", "asked_at", "version"}

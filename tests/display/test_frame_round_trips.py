@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sourcelight.core.batches.schema import Column, arrow_type
-from sourcelight.core.batches.tables import TABLES
+from sourcelight.core.tools.catalog import TABLES
 from sourcelight.display.frames import columns_of, pandas_dtype
 from sourcelight.display.frames.schema import _FRAMES, table_schema
 from sourcelight.display.frames.tables import to_pandas

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import sourcelight as sl
-from sourcelight.core.batches.tables.history import TABLES
+from sourcelight.core.tools.analyses import TABLES
 
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 

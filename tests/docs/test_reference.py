@@ -15,7 +15,7 @@ import pytest
 
 import sourcelight as sl
 from sourcelight.client.methods import BlockingMethods
-from sourcelight.core.batches.tables import TABLES
+from sourcelight.core.tools.catalog import TABLES
 from sourcelight.display.frames import schema
 from sourcelight.engines.tools import TOOLS
 from sourcelight.server.service import settings

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from sourcelight.client.portal import call
 from sourcelight.client.provenance import now, provenance
 from sourcelight.core.batches.results import Answer
-from sourcelight.core.batches.tables import TABLES
-from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.errors import CallError
+from sourcelight.core.tools.catalog import TABLES, table_of
 from sourcelight.display.notebook.answer_html import AnswerFacts, answer_html, answer_markdown, answer_page, answer_text
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import pytest
 
 from engines.history.histories import literal, oids, opened
 from engines.history.hostile import build_hostile, raw_commit
-from sourcelight.core.batches.tables import TABLES
+from sourcelight.core.tools.catalog import TABLES
 from sourcelight.engines.history import History, LocalHistoryStore
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.commits import find_commits

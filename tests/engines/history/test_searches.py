@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from engines.history.histories import HUNDRED_YEARS, build_many_kinds, git_log, literal, oids, opened, regexp
-from sourcelight.core.batches.tables import TABLES
+from sourcelight.core.tools.catalog import TABLES
 from sourcelight.engines.history import History, LocalHistoryStore
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.commits import find_commits

@@ -9,8 +9,8 @@ import pytest
 
 from sourcelight.backends.embed import open_engine
 from sourcelight.core.batches.results import Answer
-from sourcelight.core.batches.tables import TABLES
 from sourcelight.core.errors import CallError, PathNotFound, RepositoryNotFound, RevisionNotFound, UnsupportedCall
+from sourcelight.core.tools.catalog import TABLES
 from sourcelight.engines.engine import Engine
 from sourcelight.engines.tools import TOOLS, CallContext, call
 from sourcelight.repos import Viewer

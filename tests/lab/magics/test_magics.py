@@ -15,7 +15,7 @@ from client.scripted import COMPLETE, ScriptedBackend
 from sourcelight.client import Client
 from sourcelight.client.methods import conversations
 from sourcelight.core.batches.results import Answer
-from sourcelight.core.batches.tables.building import table_of
+from sourcelight.core.tools.catalog import table_of
 from sourcelight.lab.magics.magic import SourcelightMagics
 
 pytestmark = pytest.mark.filterwarnings("default")  # of the shell's own making

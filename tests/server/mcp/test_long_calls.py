@@ -25,8 +25,8 @@ from server.mcp.test_endpoints import MESSAGE
 from server.running_service import BOUND_S, TOKEN, Serve, running
 from sourcelight.backends.embed import open_engine
 from sourcelight.core.batches.results import Answer, CallProgress
-from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.errors import Cancelled
+from sourcelight.core.tools.catalog import table_of
 from sourcelight.engines.engine import Engine
 from sourcelight.engines.tools import CallContext, Tool
 from sourcelight.repos import Viewer

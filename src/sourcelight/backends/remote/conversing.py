@@ -9,8 +9,8 @@ from typing import Any
 
 from sourcelight.backends.remote.connection import Connection
 from sourcelight.core.batches.results import Answer
-from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.errors import CallError, NotFound, ServiceError
+from sourcelight.core.tools.catalog import table_of
 
 PATH = "/.api/deepsearch/v1"
 _IDENTIFIER = re.compile(

@@ -15,8 +15,8 @@ from sourcelight.client.methods.calling import Caller, Texts, texts
 from sourcelight.client.twins import blocking
 from sourcelight.client.watching import watch
 from sourcelight.core.batches.results import Answer
-from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.errors import CallError, TransportError
+from sourcelight.core.tools.catalog import table_of
 from sourcelight.display.notebook import AskState, ProgressChoice
 
 if TYPE_CHECKING:

@@ -73,7 +73,7 @@ class Answer:
     Attributes
     ----------
     columns
-        Name of the table's columns in `sourcelight.core.batches.tables.TABLES`.
+        Name of the table's columns in `sourcelight.core.tools.catalog.TABLES`.
     table
         Arrow table with exactly these columns, in order; the same for an empty answer.
     attributes

@@ -7,8 +7,8 @@ from typing import Any
 
 from sourcelight.core.batches.results import Answer
 from sourcelight.core.batches.schema import SERVICE
-from sourcelight.core.batches.tables import TABLES
 from sourcelight.core.completeness import Status, call_status
+from sourcelight.core.tools.catalog import TABLES
 from sourcelight.display.frames.tables import to_pandas
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from sourcelight.core.batches.schema import MATCHES, Column, arrow_type
-from sourcelight.core.batches.tables import TABLES
+from sourcelight.core.tools.catalog import TABLES
 
 PROGRESS: tuple[Column, ...] = (
     Column("done", "bool", "whether this is the final statement"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.core.batches.tables.building import table_of
+from sourcelight.core.tools.catalog import table_of
 from sourcelight.engines.navigation.model import Document, Found
 from sourcelight.engines.navigation.named import enclosing, outline_of
 from sourcelight.engines.navigation.places import (

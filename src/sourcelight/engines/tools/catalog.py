@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sourcelight.core.batches.results import Answer
 from sourcelight.core.errors import UnsupportedCall
+from sourcelight.core.tools.tool import check_arguments
 from sourcelight.engines.tools import (
     deepsearch_tools,
     file_tools,
@@ -16,7 +17,6 @@ from sourcelight.engines.tools import (
     navigation_tools,
     search_tools,
 )
-from sourcelight.engines.tools.arguments import check_arguments
 from sourcelight.engines.tools.missing_contents import missing_contents
 from sourcelight.engines.tools.model import Analysis, Arguments, CallContext, Tool
 from sourcelight.engines.tools.parting import Part, Parted

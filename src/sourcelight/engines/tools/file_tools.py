@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from sourcelight.core.batches.results import Answer, file_url
-from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.errors import CallError, PathNotFound
+from sourcelight.core.tools.catalog import table_of
 from sourcelight.engines.tools import repository_tools
 from sourcelight.engines.tools.line_ranges import MAX_RANGE_BYTES, read_lines
 from sourcelight.engines.tools.model import Arguments, CallContext, Tool

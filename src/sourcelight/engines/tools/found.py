@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.batches import MatchBatch
-from sourcelight.core.batches.found import chunk_heads, found_schema, found_table
 from sourcelight.core.batches.results import Answer, CallProgress, file_url
 from sourcelight.core.batches.rows import Rows
 from sourcelight.core.completeness import is_limiting
 from sourcelight.core.query.files_query import files_query
+from sourcelight.core.tools.chunk_table import chunk_heads, found_schema, found_table
 from sourcelight.core.wire.events import Alert, Progress, Skipped
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.tools.model import CallContext

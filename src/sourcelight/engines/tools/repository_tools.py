@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from sourcelight.core.batches.results import Answer, repository_url
-from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.errors import CallError
+from sourcelight.core.tools.catalog import table_of
 from sourcelight.engines.tools.model import Arguments, CallContext, Tool
 from sourcelight.engines.tools.rendering import NOTHING, tail
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.core.batches.tables import NOT_SUMMABLE
+from sourcelight.core.tools.catalog import NOT_SUMMABLE
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series

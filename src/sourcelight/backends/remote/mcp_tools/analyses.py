@@ -16,9 +16,8 @@ from sourcelight.backends.remote.mcp_tools.asking import Asked
 from sourcelight.core.batches.ordering import tie_key
 from sourcelight.core.batches.persons import Pair, person_key, shown_pair
 from sourcelight.core.batches.results import Answer
-from sourcelight.core.batches.tables import TABLES
-from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.errors import CallError, UnsupportedCall
+from sourcelight.core.tools.catalog import TABLES, table_of
 
 _PERIODS = {"day": 0, "week": 0, "month": 1, "quarter": 3, "year": 12}
 _PASSED_ON = ("repos", "revisions", "after", "before")

@@ -9,8 +9,7 @@ from typing import Any
 from sourcelight.backends.remote.mcp_tools.asking import Asked
 from sourcelight.backends.remote.mcp_tools.payload import notices
 from sourcelight.core.batches.results import Answer
-from sourcelight.core.batches.tables import TABLES
-from sourcelight.core.batches.tables.building import table_of
+from sourcelight.core.tools.catalog import TABLES, table_of
 
 _LINK = re.compile(r"^Link: (\S+)", re.MULTILINE)
 _FRONT = re.compile(r"---\n(.*?)\n---\n", re.DOTALL)

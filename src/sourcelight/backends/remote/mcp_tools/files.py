@@ -12,8 +12,8 @@ from sourcelight.backends.remote.mcp_tools.payload import is_cut, notices
 from sourcelight.backends.remote.mcp_tools.text_forms import NOTHING, notes, numbered_chunks, repositories
 from sourcelight.backends.remote.mcp_tools.tool_errors import is_too_large
 from sourcelight.core.batches.results import Answer, repository_url
-from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.errors import CallError, ProtocolError
+from sourcelight.core.tools.catalog import table_of
 
 _FIRST_PART, _LARGEST_PART = 1_000, 16_000
 _PAGE = 1_000

@@ -15,12 +15,12 @@ from sourcelight.backends.remote.mcp_tools.asking import Asked
 from sourcelight.backends.remote.mcp_tools.payload import is_cut, notices
 from sourcelight.backends.remote.mcp_tools.text_forms import TextChunk, files, notes, numbered_chunks
 from sourcelight.core.batches import MatchBatch
-from sourcelight.core.batches.found import found_table
 from sourcelight.core.batches.results import Answer, file_url
-from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.completeness import is_limiting
 from sourcelight.core.errors import Forbidden, NotFound, SearchFailed, Unauthorized
 from sourcelight.core.query.files_query import files_query
+from sourcelight.core.tools.catalog import table_of
+from sourcelight.core.tools.chunk_table import found_table
 from sourcelight.core.wire.events import Alert, ErrorEvent, Progress
 from sourcelight.core.wire.request import SearchRequest
 

@@ -13,9 +13,8 @@ from sourcelight.backends.remote.mcp_tools.dated import Entry, Found, everything
 from sourcelight.backends.remote.mcp_tools.fitting import bounds, taken
 from sourcelight.backends.remote.mcp_tools.payload import is_cut, notices
 from sourcelight.core.batches.results import Answer
-from sourcelight.core.batches.tables import TABLES
-from sourcelight.core.batches.tables.building import table_of
 from sourcelight.core.errors import CallError, ProtocolError, RepositoryError, RevisionNotFound
+from sourcelight.core.tools.catalog import TABLES, table_of
 
 _MOST_PAGES = 10_000
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git's name for a tree without files

@@ -11,8 +11,7 @@ from sourcelight.backends.remote.mcp_tools.fitting import bounds, taken
 from sourcelight.backends.remote.mcp_tools.payload import is_cut, notices
 from sourcelight.backends.remote.mcp_tools.text_forms import TextChunk, files, notes, numbered_chunks
 from sourcelight.core.batches.results import Answer
-from sourcelight.core.batches.tables import TABLES
-from sourcelight.core.batches.tables.building import table_of
+from sourcelight.core.tools.catalog import TABLES, table_of
 
 _HEX = re.compile(r"[0-9a-f]{40}")
 _MOST_REFERENCES = 10_000

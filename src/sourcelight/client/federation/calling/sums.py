@@ -24,7 +24,7 @@ from sourcelight.client.federation.calling.rules import (
 from sourcelight.core.batches import SERVICE
 from sourcelight.core.batches.ordering import tie_key
 from sourcelight.core.batches.persons import Pair, person_key, shown_pair
-from sourcelight.core.batches.tables import TABLES
+from sourcelight.core.tools.catalog import TABLES
 from sourcelight.display.frames.tables import rows_table
 
 _PERIODS = frozenset({"day", "week", "month", "quarter", "year"})

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from sourcelight.core.batches.schema import MATCHES, SERVICE
-from sourcelight.core.batches.tables import TABLES
+from sourcelight.core.tools.catalog import TABLES
 from sourcelight.display.frames.schema import COMPARISON, NAME, REPOSITORIES, SPANS
 
 _FIRST: Mapping[str, tuple[str, ...]] = {

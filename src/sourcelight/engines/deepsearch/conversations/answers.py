@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sourcelight.core.batches.results import Answer
-from sourcelight.core.batches.tables.building import table_of
+from sourcelight.core.tools.catalog import table_of
 from sourcelight.engines.deepsearch.conversations.records import Conversation, KeptSource, Shown
 
 LEGACY = {"pending": "processing", "canceled": "error"}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.batches import Column
 from sourcelight.core.batches.schema import arrow_type
-from sourcelight.core.batches.tables import TABLES
+from sourcelight.core.tools.catalog import TABLES
 from sourcelight.engines.history import History
 from sourcelight.engines.history.identity import is_bot
 from sourcelight.engines.history.search import tables

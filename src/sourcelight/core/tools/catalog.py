@@ -1,11 +1,32 @@
-"""Arrow tables made from Python values."""
+"""Arrow tables made from Python values.
+
+Columns of the tables that tools and analyses answer with; one module a domain. Pure data.
+
+`TABLES` has them by name: the `columns` of an `sourcelight.core.batches.results.Answer`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from sourcelight.core.batches.schema import arrow_type
-from sourcelight.core.batches.tables import TABLES
+from sourcelight.core.batches.schema import MATCHES, Column, arrow_type
+from sourcelight.core.tools import analyses, conversations, files, navigation
+
+__all__ = ["NOT_SUMMABLE", "TABLES"]
+
+
+TABLES: Mapping[str, tuple[Column, ...]] = {
+    **files.TABLES,
+    **analyses.TABLES,
+    **navigation.TABLES,
+    **conversations.TABLES,
+}
+
+NOT_SUMMABLE: Mapping[str, Column] = {
+    column.name: column for table in (MATCHES, *TABLES.values()) for column in table if not column.summable
+}
+"""Numbers whose sum over rows means nothing, by name; a name means the same in every table."""
 
 
 def table_of(name: str, rows: int, **values: Any) -> Any:

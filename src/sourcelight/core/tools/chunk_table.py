@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sourcelight.core.batches.results import file_url
 from sourcelight.core.batches.rows import Rows, boundaries
 from sourcelight.core.batches.schema import arrow_type
-from sourcelight.core.batches.tables import TABLES
+from sourcelight.core.tools.catalog import TABLES
 
 _PLACE = ("repository", "revision", "commit", "path")
 Places = NDArray[np.int64]
