@@ -45,7 +45,7 @@ from sourcelight.backends.cluster.storage.objects import Storage
 from sourcelight.backends.cluster.worker.cache import ShardCache
 from sourcelight.backends.cluster.worker.engines import Engines
 from sourcelight.core.batches import MatchBatch, RepositoryFacts
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import WorkersUnreachable
 from sourcelight.core.wire.events import Progress
 from sourcelight.core.wire.request import SearchRequest

@@ -34,7 +34,7 @@ import numpy as np
 from corpus import Corpus, machine, markdown
 from numpy.typing import NDArray
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.deepsearch.evidence.commits import CommitRanker
 from sourcelight.engines.deepsearch.evidence.scorers import GraphScorer, HistoryScorer

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from corpus import Corpus, machine, markdown
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.deepsearch.citations.pins import pin
 from sourcelight.engines.deepsearch.researchers import ExtractiveResearcher, Inquiry

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.display.frames.tables import matches_table, to_pandas
 from sourcelight.engines.search import Atom, IndexStore, SearchOptions, SearchPart, Target, TextQuery

@@ -24,7 +24,7 @@ import pytest
 from server.running_service import BOUND_S, TOKEN, ScriptedEngine, running
 from sourcelight.cli import main
 from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.events import Done, Progress
 from sourcelight.testing.repositories import RepositoryBuilder
 

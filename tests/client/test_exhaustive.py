@@ -17,7 +17,7 @@ from sourcelight.backends.embed import open_engine
 from sourcelight.client.exhaustive import Exhaustive
 from sourcelight.client.parts import Part, Seen
 from sourcelight.core.batches import Event, MatchBatch
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.query import parse
 from sourcelight.core.wire.events import Done, Progress, Skipped
 from sourcelight.core.wire.request import SearchRequest

@@ -11,7 +11,7 @@ import sourcelight as sl
 from cluster.processes import Cell, wait_until
 from cluster.questions import QUERY, Line, lines
 from sourcelight.core.batches import MatchBatch
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.repos import Viewer
 

@@ -7,7 +7,7 @@ from typing import Any
 from sourcelight.backends.cluster.engine import ClusterEngine
 from sourcelight.backends.cluster.search import ClusterSearch
 from sourcelight.core.batches import MatchBatch
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.repos import Viewer
 

@@ -17,7 +17,7 @@ from server.served import serving
 from sourcelight.backends.cluster.fleet import Fleet
 from sourcelight.backends.cluster.search import ClusterSearch
 from sourcelight.core.batches import MatchBatch
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.repos import Viewer
 from sourcelight.server.service.settings import load_settings

@@ -25,7 +25,7 @@ from sourcelight.backends.cluster.storage import Storage
 from sourcelight.backends.cluster.worker.outbox import BEAT_S
 from sourcelight.backends.cluster.worker.search import FILES
 from sourcelight.backends.cluster.worker.search__pieces import Piece
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ClusterError, StorageError
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines import tools

@@ -13,7 +13,7 @@ from cluster.test_calls import CALLS, HANDBOOK, HUB, PYTIDE, ids
 from sourcelight.backends.cluster.messages import KEEP
 from sourcelight.backends.cluster.wiring.connections import Connections
 from sourcelight.backends.cluster.wiring.exchanges import Exchange
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines import tools
 from sourcelight.engines.deepsearch.conversations import Desk

@@ -8,7 +8,7 @@ from sourcelight.backends.cluster.storage import Storage
 from sourcelight.backends.cluster.storage.generation import current_id, read_current
 from sourcelight.backends.cluster.worker.cache import ShardCache
 from sourcelight.backends.cluster.worker.engines import Engines
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.engine import Engine
 
 

@@ -23,7 +23,7 @@ from sourcelight.backends.cluster.storage.shard import ShardFiles
 from sourcelight.backends.cluster.worker.cache import ShardCache
 from sourcelight.backends.cluster.worker.engines import Engines, formats
 from sourcelight.backends.cluster.worker.search import shard_search
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.request import SearchRequest
 
 pytestmark = pytest.mark.timeout(120)

@@ -7,7 +7,7 @@ import threading
 from typing import Any
 
 from sourcelight.backends.cluster.worker.outbox import FIRST_BYTES, Outbox
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 
 
 async def _taken(pieces: int) -> list[tuple[list[Any], bool]]:

@@ -17,7 +17,7 @@ from sourcelight.backends.cluster.worker.cache import ShardCache, key_of_shard
 from sourcelight.backends.cluster.worker.engines import Engines
 from sourcelight.backends.cluster.worker.search import shard_search
 from sourcelight.backends.cluster.worker.search__pieces import Piece
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError, ConfigurationError, ShardDamaged, StorageError
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.repos import Catalog

@@ -17,13 +17,11 @@ import sourcelight as sl
 from core.wire.strict_decoder import read_strictly
 from server.running_service import ScriptedEngine, Service
 from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
-from sourcelight.core.batches.events__cancellation import Cancellation
-from sourcelight.core.batches.within import Late, within
+from sourcelight.core.cancellation import Cancellation, Late, on_time, within
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.wire.events import Done, Progress
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine import Engine
-from sourcelight.engines.engine.background import on_time
 from sourcelight.repos import Viewer
 from sourcelight.server.service.pacing import EncodedMatches
 from sourcelight.server.service.producer import Producer

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, NoRepositories, RepositoryNotFound
 from sourcelight.repos import Catalog, ObjectReader, Viewer, resolve, worktree_status
 from sourcelight.testing import RepositoryBuilder, make_repo

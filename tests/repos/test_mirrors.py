@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, GitFailed, RepositoryError
 from sourcelight.repos import Catalog, CloneProgress, clone, update_mirror
 from sourcelight.repos.discovery import PARTIAL_PREFIX

@@ -12,7 +12,7 @@ import httpx
 from starlette.applications import Starlette
 
 from sourcelight.core.batches import Event
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.tools import Conversations
 from sourcelight.repos import Viewer

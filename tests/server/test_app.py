@@ -14,7 +14,7 @@ import pytest
 from core.wire.strict_decoder import read_strictly
 from server.running_service import BOUND_S, TOKEN, ScriptedEngine, Serve, Service
 from sourcelight.core.batches import Event
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError, UnsupportedQuery
 from sourcelight.core.wire.events import Alert, Done, Filter, Filters, Progress
 from sourcelight.core.wire.request import SearchRequest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.server.service.threads import SearchThreads
 
 BOUND_S = 5.0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sourcelight.cli.outcomes import DONE, FAILED, say, tell
 from sourcelight.cli.printing import StatusLine, print_table
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.markup.sizes import size_text
 
 if TYPE_CHECKING:

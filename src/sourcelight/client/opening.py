@@ -14,7 +14,7 @@ from sourcelight.client.opened import closed
 from sourcelight.client.painting import painting
 from sourcelight.client.portal import call
 from sourcelight.client.saying import say
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ConfigurationError
 from sourcelight.display.notebook import IndexState, ProgressChoice
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryNotFound
 from sourcelight.repos.handles import Unusable, open_handle
 from sourcelight.repos.raw_commits import ancestors_by_time

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from sourcelight.core.batches import RepositoryFacts
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.repos.boundary import Boundary, object_sources
 from sourcelight.repos.discovery import Found
 from sourcelight.repos.handles import Unusable, open_handle

@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.repos.boundary import Boundary
 from sourcelight.repos.repository import SkippedRepository, common_dir, git_dir_of_file
 from sourcelight.repos.tracked_entries import TrackedEntries, enclosing_work_trees, git_dir_of

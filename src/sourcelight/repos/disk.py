@@ -14,7 +14,7 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryError, RepositoryNotFound
 from sourcelight.repos.discovery import CACHE_FOLDERS
 from sourcelight.repos.handles import open_handle

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryError, RepositoryNotFound
 from sourcelight.repos.boundary import Boundary
 from sourcelight.repos.describe import (

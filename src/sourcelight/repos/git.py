@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import IO
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, GitFailed
 from sourcelight.repos.process_limits import limit_process
 

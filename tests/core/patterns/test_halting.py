@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sourcelight.core.cancellation import Halted
 from sourcelight.core.patterns import compile_pattern
-from sourcelight.core.patterns.halting import Halted
 
 LONG = b"ab cd, " * 30_000 + "é ".encode() + b"xyz x" * 20_000
 CLASSES = st.sampled_from([".", r"\w", r"\s", "[^a]", "a", "[ab]", "é", "[^b\\n]", "(?:a)", "(?s).", r"\W", "(?i)k"])

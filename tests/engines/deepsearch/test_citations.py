@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from engines.deepsearch.asking import CART, OPEN, SECRET
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.deepsearch.citations import Checker
 from sourcelight.engines.deepsearch.citations.pins import pin
 from sourcelight.engines.deepsearch.evidence import CommitEvidence, FileEvidence, Ledger

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 
 from core.markup.rendered_harm import ATTACKS, RENDERERS, TEXTS, harm
 from engines.deepsearch.asking import OPEN, SECRET, Researched, desk_context
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ConfigurationError, MissingExtra
 from sourcelight.engines.deepsearch.citations.pins import pin
 from sourcelight.engines.deepsearch.conversations import Desk

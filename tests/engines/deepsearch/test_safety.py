@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engines.deepsearch.asking import engine_of, research
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.researchers.markdown import fenced, inline
 from sourcelight.engines.deepsearch.safety import framed, is_hidden_file, new_boundary, redact

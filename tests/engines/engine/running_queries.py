@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sourcelight.core.batches import MatchBatch, conform
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.events import Alert, Progress
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine import Engine

@@ -10,7 +10,7 @@ import pytest
 
 from sourcelight.backends.embed import open_engine
 from sourcelight.core.batches import MatchBatch, conform
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.events import Alert, Done, Filters, Progress
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine import Engine

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import sourcelight as sl
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.engine import definitions
 from sourcelight.engines.engine.disk import KINDS, disk_usage, prune
 from sourcelight.engines.search import IndexStore

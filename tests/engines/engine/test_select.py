@@ -13,7 +13,7 @@ from engines.engine.running_queries import alert, final, rows, run
 from sourcelight.backends.embed import open_engine
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.batches.encode import encode_matches
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine import Engine
 from sourcelight.repos import Viewer

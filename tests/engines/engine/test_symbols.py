@@ -9,7 +9,7 @@ import pytest
 
 from engines.engine.running_queries import alert, final, rows, run
 from sourcelight.backends.embed import open_engine
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.events import Filters
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine import Engine

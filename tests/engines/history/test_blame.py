@@ -11,7 +11,7 @@ import pytest
 
 from engines.history.histories import build_many_kinds
 from sourcelight.core.batches.diff_text import unquote_name
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, GitFailed
 from sourcelight.engines.history import LocalHistoryStore
 from sourcelight.engines.history.blame import FileBlame, Ownership, blame_file, own
@@ -102,7 +102,7 @@ def test_another_process_reads_what_was_replayed_from_disk(grown: RepositoryBuil
     LocalHistoryStore(tmp_path, workers=1).update([repository])
     code = (
         "import sys\n"
-        "from sourcelight.core.batches.events__cancellation import Cancellation\n"
+        "from sourcelight.core.cancellation import Cancellation\n"
         "from sourcelight.engines.history import LocalHistoryStore\n"
         "from sourcelight.engines.history.blame import own\n"
         "from sourcelight.repos import Catalog\n"

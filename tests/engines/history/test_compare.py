@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import CallError, Cancelled, RevisionNotFound
 from sourcelight.engines.history.compare import Comparison, compare, read_cursor, write_cursor
 from sourcelight.engines.history.compare import comparison as module

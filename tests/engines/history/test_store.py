@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from engines.history.histories import build_many_kinds, git_log, literal, oids, opened, repository_of
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, IndexDamaged, IndexFault
 from sourcelight.engines.history import ALL_REFS, History, HistoryProgress, LocalHistoryStore
 from sourcelight.engines.history.search.commits import find_commits

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engines.navigation.sample import DRAWING, SHAPES, call, line_with, make_engine, open_engine, rows
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import CallError, Cancelled, PathNotFound, RepositoryNotFound, RevisionNotFound
 from sourcelight.engines import tools
 from sourcelight.engines.engine import Engine

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sourcelight.core.batches import RepositoryFacts
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns.compiled import CompiledPattern, compile_pattern
 from sourcelight.core.query.languages import languages_of_path
 from sourcelight.engines.search import (

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engines.search.naive import naive_rows, rows_of
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.search import Atom, IndexReport, IndexStore, SearchOptions, Target, TextQuery
 from sourcelight.repos import Catalog
@@ -34,7 +34,7 @@ print(report.built, report.current, dict(report.failures))
 """
 SEARCHER = """
 import sys
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.search import *
 from sourcelight.repos import Catalog

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from engines.search.naive import TARGET, MemorySource, build_memory, open_memory
-from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.rows import match_count
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.search import All, Atom, SearchOptions, TextQuery
 from sourcelight.engines.search.searcher import Fleets, search

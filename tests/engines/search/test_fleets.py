@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engines.search.naive import MemorySource, build_memory, naive_rows, open_memory, rows_of
 from sourcelight.core.batches import RepositoryFacts
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexFault
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.patterns.compiled import CompiledPattern

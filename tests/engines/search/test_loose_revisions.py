@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexFault
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.search import Atom, IndexStore, SearchOptions, Target, TextQuery

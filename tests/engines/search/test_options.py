@@ -19,7 +19,7 @@ from engines.search.naive import (
     search_memory,
 )
 from sourcelight.core.batches import conform
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.patterns.compiled import CompiledPattern

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engines.search.naive import TARGET, MemorySource, build_memory, open_memory, rows_of
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.search import Atom, SearchOptions, TextQuery
 from sourcelight.engines.search.searcher import search

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engines.search.naive import TARGET, MemorySource, build_memory, naive_rows, open_memory, rows_of
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.search import All, Atom, Not, SearchOptions, TextQuery

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from engines.search.naive import naive_rows, rows_of
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexDamaged, IndexFault
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.search import (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import re2
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.search import Atom, IndexStore, SearchOptions, Target, TextQuery
 from sourcelight.repos import Catalog

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from engines.search.naive import TARGET, MemorySource, build_memory, open_memory
 from sourcelight.core.batches import MatchBatch, RepositoryFacts
 from sourcelight.core.batches.encode import encode_matches
-from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.raw_matches import FoundLines, UnmadeBatch
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.engine.results.tally import Tally
 from sourcelight.engines.search import Atom, Not, SearchOptions, TextQuery

@@ -16,7 +16,7 @@ import pytest
 
 from server.running_service import BOUND_S, TOKEN, ScriptedEngine, Service, running
 from sourcelight.core.batches import Event
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.events import Alert, Done, Progress
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.deepsearch.conversations.fair_executor import FairExecutor

@@ -13,8 +13,8 @@ from sourcelight.backends.cluster.asking.calls import NoAnswer, ask_one
 from sourcelight.backends.cluster.asking.members import Member
 from sourcelight.backends.cluster.messages import CALL, REST, SEARCH, Order, answer_from_plain
 from sourcelight.backends.cluster.parts import Call, accounted, in_parts, left_out, ranked, waited
-from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.results import Answer
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ClusterError
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.repos import Repository, Viewer

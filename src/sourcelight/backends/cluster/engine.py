@@ -14,8 +14,8 @@ from sourcelight.backends.cluster.fleet import Fleet
 from sourcelight.backends.cluster.planning import Plannings, catalog_of
 from sourcelight.backends.cluster.search import ClusterSearch
 from sourcelight.backends.cluster.view import ClusterView
-from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.results import Answer
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine import Engine, Limits
 from sourcelight.engines.engine.explain import Explanation

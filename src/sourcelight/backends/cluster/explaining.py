@@ -11,7 +11,7 @@ from sourcelight.backends.cluster.asking.turns import Turns
 from sourcelight.backends.cluster.messages import EXPLAIN, Order
 from sourcelight.backends.cluster.parts import sentence, waited
 from sourcelight.backends.cluster.planning import planned
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine.explain import Explanation, explained
 from sourcelight.engines.engine.notices.advice import Advice

@@ -12,8 +12,8 @@ from sourcelight.backends.cluster.asking.tried import Tried, reasons
 from sourcelight.backends.cluster.asking.turns import Turns
 from sourcelight.backends.cluster.messages import PART, RANK, Order
 from sourcelight.backends.cluster.planning import planned
-from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.results import Answer, CallProgress
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled
 from sourcelight.engines.engine.scopes.contexts import scoped
 from sourcelight.repos import Repository, Viewer

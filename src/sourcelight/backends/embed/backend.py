@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.backends.embed.homes import data_home, index_folder
 from sourcelight.core.batches import Event, RepositoryFacts
-from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.overview import RepositoryOverview
 from sourcelight.core.batches.raw_matches import UnmadeBatch
 from sourcelight.core.batches.results import REPOSITORIES_COUNTED, Answer, CallObserver
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.completeness import is_limiting
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.engine import Engine, Limits

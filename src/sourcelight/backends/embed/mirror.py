@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sourcelight.backends.embed.homes import mirrors_folder
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.repos.mirrors import clone
 
 

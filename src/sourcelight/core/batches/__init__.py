@@ -4,8 +4,8 @@ Pure: no I/O. pyarrow is loaded on first use.
 """
 
 from sourcelight.core.batches.events import Event, MatchBatch, RepositoryFacts, Services, ServiceState
-from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.schema import MATCHES, SERVICE, Column, arrow_type, conform, matches_schema
+from sourcelight.core.cancellation import Cancellation
 
 __all__ = [
     "MATCHES",

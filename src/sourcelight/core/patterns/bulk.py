@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sourcelight.core.patterns.halting import Stopped, check
+from sourcelight.core.cancellation import Stopped, check
 from sourcelight.core.patterns.ranges import Buffers, Offsets, cut_at_lines, glued
 
 BLOCK = 4096

@@ -8,11 +8,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.cancellation import Stopped, check, never
 from sourcelight.core.errors import PatternError
 from sourcelight.core.patterns.bulk import NEWLINE, BulkMatcher
 from sourcelight.core.patterns.exact import ExactMatcher, class_runs, compile_re2, quote
 from sourcelight.core.patterns.formula import FOLD_HAZARDS, Formula, Needs, fold
-from sourcelight.core.patterns.halting import Stopped, check, never
 from sourcelight.core.patterns.ranges import (
     Buffers,
     Offsets,

@@ -21,9 +21,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from re2 import _re2  # the wrapper above it builds a Python object for each match, at five times the cost
 
+from sourcelight.core.cancellation import Stopped, check, never
 from sourcelight.core.errors import PatternError
 from sourcelight.core.patterns.bulk import mask_of, paced
-from sourcelight.core.patterns.halting import Stopped, check, never
 from sourcelight.core.patterns.ranges import Offsets
 from sourcelight.core.patterns.syntax import Chars, Concat, Node, Repeat
 

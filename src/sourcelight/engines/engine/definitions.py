@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.events import Skipped
 from sourcelight.engines.engine.limits import amount
 from sourcelight.engines.search import IndexStore, Target

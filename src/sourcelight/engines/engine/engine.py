@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.batches import Event
-from sourcelight.core.batches.events__cancellation import Cancellation
-from sourcelight.core.batches.within import Late, within
+from sourcelight.core.cancellation import Cancellation, Late, within
 from sourcelight.core.errors import IndexFault, QueryError, RepositoryError
 from sourcelight.core.query import Query, parse
 from sourcelight.core.query.fields import duration_s

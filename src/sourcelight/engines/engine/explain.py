@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns.formula import Formula, Needs, NeedsAll
 from sourcelight.core.query import Alternative, Predicate, Query, canonical
 from sourcelight.core.query.nodes import filter_text, tree_text

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.results import CallObserver, CallProgress
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError, SourcelightError
 from sourcelight.core.query import Query, parse
 from sourcelight.core.query.narrowing import conjoined

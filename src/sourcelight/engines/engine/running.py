@@ -13,17 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
-from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.raw_matches import FoundLines, UnmadeBatch
 from sourcelight.core.batches.rows import first_matches, match_count
-from sourcelight.core.batches.within import Late, within
+from sourcelight.core.cancellation import Cancellation, Late, watched, within
 from sourcelight.core.completeness import limits
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.query import Query
 from sourcelight.core.wire.events import Alert, Done, Filters, Progress, Skipped
 from sourcelight.core.wire.request import SearchRequest, display_limit, match_limit
 from sourcelight.engines.engine import limits as limit_items
-from sourcelight.engines.engine.background import watched
 from sourcelight.engines.engine.commits.answers import HistoryAnswers, history_of
 from sourcelight.engines.engine.definitions import WAIT_S, under_way
 from sourcelight.engines.engine.notices import alerts, hints, left_out

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.engine import natural
 from sourcelight.engines.search import Target
 

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Generator, Iterable, Sequence
 from typing import IO
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError
 from sourcelight.repos.git import DEVNULL, PIPE, end_process, reading_environment, start_git
 from sourcelight.repos.isolation import isolated_directory

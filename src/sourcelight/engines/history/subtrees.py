@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryError, RevisionNotFound
 from sourcelight.engines.history.snapshot import History, Ints, Mask
 from sourcelight.repos import ObjectReader, Repository

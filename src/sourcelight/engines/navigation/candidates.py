@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from sourcelight.core.cancellation import Halted
 from sourcelight.core.patterns.compiled import compile_pattern
-from sourcelight.core.patterns.halting import Halted
 from sourcelight.engines.navigation.model import Document, Occurrence
 from sourcelight.engines.search.model import All, Atom, TextQuery
 from sourcelight.engines.search.scan.evaluate import FleetSearch, Pace

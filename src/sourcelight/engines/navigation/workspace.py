@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexFault
 from sourcelight.engines.navigation.kept import KeptAnswers
 from sourcelight.engines.navigation.model import Document

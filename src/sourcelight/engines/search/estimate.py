@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation, Halted
 from sourcelight.core.errors import SourcelightError
-from sourcelight.core.patterns.halting import Halted
 from sourcelight.engines.search.model import Target, TextQuery
 from sourcelight.engines.search.scan.evaluate import FleetSearch
 from sourcelight.engines.search.scan.fleet import Fleet

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation, Halted
 from sourcelight.core.errors import Cancelled, IndexFault, SourcelightError
-from sourcelight.core.patterns.halting import Halted
 from sourcelight.engines.search.model import GroupBy, SearchOptions, SearchPart, Target, TextQuery, add_most
 from sourcelight.engines.search.scan.collect import Collector
 from sourcelight.engines.search.scan.evaluate import FleetSearch, Found, Pace

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexDamaged, IndexFault, SourcelightError
 from sourcelight.engines.processes import pool
 from sourcelight.engines.processes.sections import FORMAT

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.caching import Remembering
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.scan.fleet import Fleet
-from sourcelight.engines.search.scan.remembering import Remembering
 from sourcelight.engines.symbols import SymbolTable
 from sourcelight.engines.symbols.table import names_with
 

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation, Halted, Stopped, check
 from sourcelight.core.errors import Cancelled, SourcelightError
-from sourcelight.core.patterns.halting import Halted, Stopped, check
 from sourcelight.engines.search.model import (
     All,
     AnyOf,

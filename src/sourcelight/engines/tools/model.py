@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.results import Answer, CallObserver
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.engine import Engine
 from sourcelight.repos import Viewer
 

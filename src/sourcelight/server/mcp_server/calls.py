@@ -14,8 +14,8 @@ import anyio
 import anyio.to_thread
 import orjson
 
-from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.results import CallProgress
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import (
     CallError,
     Cancelled,

@@ -19,8 +19,7 @@ from typing import Any, Protocol
 
 from sourcelight.core.batches import Event as EngineEvent
 from sourcelight.core.batches import MatchBatch, RepositoryFacts
-from sourcelight.core.batches.events__cancellation import Cancellation
-from sourcelight.core.batches.within import AMPLE_S, Late, within
+from sourcelight.core.cancellation import AMPLE_S, Cancellation, Late, within
 from sourcelight.core.errors import BadParameter, Cancelled, PatternError, QueryError
 from sourcelight.core.wire.events import SEARCH_FAILED, Alert, Done, ErrorEvent, Event, Progress
 from sourcelight.core.wire.request import SearchRequest

@@ -149,7 +149,7 @@ def warm_up(engine: SearchEngine) -> None:
     What is there by then stays. No collection of garbage looks through it any more: one that did stopped all threads
     for 60 ms over 95,000 objects.
     """
-    from sourcelight.core.batches.events__cancellation import Cancellation
+    from sourcelight.core.cancellation import Cancellation
     from sourcelight.core.wire.request import SearchRequest
     from sourcelight.repos import Viewer
 

@@ -23,7 +23,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from sourcelight.core.batches import MatchBatch, RepositoryFacts
 from sourcelight.core.batches.encode import encode_matches
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError
 from sourcelight.core.wire.events import SEARCH_ENDED_EARLY, SERVICE_STOPPING, Event
 from sourcelight.core.wire.request import SearchRequest

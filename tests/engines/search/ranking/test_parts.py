@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sourcelight.backends.embed import open_engine
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.engine.natural import prepare
 from sourcelight.engines.search.ranking import Ranking
 from sourcelight.engines.search.ranking.exchange import joined

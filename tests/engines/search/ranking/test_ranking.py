@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from sourcelight.backends.embed import open_engine
-from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.results import CallProgress
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, QueryError
 from sourcelight.engines.engine import Engine
 from sourcelight.engines.engine.natural import RankRequest, prepare, rank, split_filters, text_of
@@ -361,7 +361,7 @@ def test_first_use_tells_how_far_it_is_and_can_be_stopped(builder: RepositoryBui
 SCRIPT = """
 import sys
 from sourcelight.backends.embed import open_engine
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.engine.natural import RankRequest, rank
 from sourcelight.repos import Viewer
 engine = open_engine([sys.argv[1]], index=sys.argv[2], workers=1)

@@ -20,7 +20,7 @@ from sourcelight.backends.cluster.storage.generation import (
 )
 from sourcelight.backends.cluster.storage.objects import Storage
 from sourcelight.backends.cluster.wiring.addresses import dask_client
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError, SourcelightError
 from sourcelight.engines.search.model import DEFAULT_MAX_FILE_SIZE
 from sourcelight.repos import Catalog, Repository

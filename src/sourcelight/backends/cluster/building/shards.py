@@ -14,7 +14,7 @@ from sourcelight.backends.cluster.storage.generation import ShardEntry, built_be
 from sourcelight.backends.cluster.storage.objects import Storage
 from sourcelight.backends.cluster.storage.shard import HISTORY, INDEX, ShardFiles, fetch, publish
 from sourcelight.backends.cluster.worker.engines import formats
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ClusterError, IndexFault, RepositoryError
 from sourcelight.engines.engine import Engine
 from sourcelight.engines.history.store.local import LocalHistoryStore

@@ -11,8 +11,8 @@ from sourcelight.backends.cluster.messages import EXPLAIN, PART, RANK, RESEARCH,
 from sourcelight.backends.cluster.worker.exchanging import Meeting, Posts
 from sourcelight.backends.cluster.worker.outbox import Outbox
 from sourcelight.backends.cluster.worker.search import viewer_of
-from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.results import Answer, CallProgress
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError, IndexFault
 from sourcelight.engines.engine import Engine
 

@@ -28,7 +28,7 @@ from sourcelight.backends.cluster.worker.exchanging import Posts
 from sourcelight.backends.cluster.worker.outbox import Outbox
 from sourcelight.backends.cluster.worker.search import shard_search, viewer_of
 from sourcelight.backends.cluster.worker.search__pieces import Failed, Passed, Piece
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError, SourcelightError
 
 Message = dict[str, Any]

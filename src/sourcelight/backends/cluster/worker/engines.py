@@ -13,7 +13,7 @@ from typing import Any
 from sourcelight.backends.cluster.storage.generation import Generation, ShardEntry, read_generation
 from sourcelight.backends.cluster.storage.objects import Storage
 from sourcelight.backends.cluster.worker.cache import ShardCache
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ClusterError
 from sourcelight.engines.engine import Engine, Limits
 from sourcelight.engines.history.store.local import LocalHistoryStore

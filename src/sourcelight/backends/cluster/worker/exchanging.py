@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sourcelight.backends.cluster.messages import ADD, MOST
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ClusterError
 
 WAIT_S = 30.0

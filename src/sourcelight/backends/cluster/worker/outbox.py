@@ -6,7 +6,7 @@ import asyncio
 import threading
 from typing import Any
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 
 MOST_BYTES = 16 * 1024 * 1024
 """Bytes that may wait for the socket; then the search waits."""

@@ -12,8 +12,8 @@ from typing import Any
 from sourcelight.backends.cluster.joining import Cut, joined
 from sourcelight.backends.cluster.messages import Order
 from sourcelight.backends.cluster.worker.search__pieces import Failed, Passed, Piece
-from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.rows import Rows, boundaries, match_count
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError
 from sourcelight.engines.engine import Engine
 from sourcelight.engines.engine.commits.answers import history_of

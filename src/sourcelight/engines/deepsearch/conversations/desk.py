@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.results import Answer
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import CallError, StateFull
 from sourcelight.engines.deepsearch.conversations import answers, boots, tokens
 from sourcelight.engines.deepsearch.conversations.fair_executor import FairExecutor

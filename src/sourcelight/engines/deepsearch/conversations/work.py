@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.results import CallObserver, CallProgress
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, SourcelightError, StateFull, StateUnusable
 from sourcelight.engines.deepsearch.conversations.records import Event
 from sourcelight.engines.deepsearch.conversations.store import ConversationStore

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.results import CallObserver, CallProgress
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexFault, SourcelightError
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.deepsearch.citations.pins import Pins

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.search.ranking import FileSpace
 from sourcelight.engines.search.ranking.model import Scores
 from sourcelight.engines.search.ranking.words import TOKEN

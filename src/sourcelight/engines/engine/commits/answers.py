@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation, Halted
 from sourcelight.core.errors import RepositoryError, SourcelightError
-from sourcelight.core.patterns.halting import Halted
 from sourcelight.engines.engine.commits.asked import Asked
 from sourcelight.engines.engine.commits.changed_files import ChangedFiles
 from sourcelight.engines.engine.commits.histories import Wanted

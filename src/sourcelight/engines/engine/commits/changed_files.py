@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation, Halted
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
-from sourcelight.core.patterns.halting import Halted
 from sourcelight.core.query import Predicate
 from sourcelight.engines.engine.results.codeowners import PLACES, CodeOwners, owned_by
 from sourcelight.engines.history import History

@@ -11,13 +11,12 @@ from typing import Any
 import pyarrow as pa
 
 from sourcelight.core.batches import arrow_type
-from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.rows import Rows, boundaries, first_matches, match_count
+from sourcelight.core.cancellation import Cancellation, Worker, on_time
 from sourcelight.core.query import Alternative, Pattern
 from sourcelight.core.query.alternatives import patterns_of
 from sourcelight.core.query.fields import COUNT_ALL
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.engine.background import Worker, on_time
 from sourcelight.engines.engine.commits.answers import HistoryAnswers
 from sourcelight.engines.engine.commits.contributors import Contributors
 from sourcelight.engines.engine.plan import Plan, required_content

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from sourcelight.core.batches import RepositoryFacts
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.query import Alternative, Predicate

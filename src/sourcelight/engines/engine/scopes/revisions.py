@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryError
 from sourcelight.core.query import Alternative, Filter, Predicate
 from sourcelight.core.query.dates import parse_date

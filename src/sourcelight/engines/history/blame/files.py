@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from sourcelight.core.batches.diff_text import unquote_name
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed
 from sourcelight.engines.history.commands import git_bytes, git_chunks, mailmap_setting
 from sourcelight.repos import Repository

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.history.blame.synthetic import SyntheticTrees
 from sourcelight.engines.history.commands import git_bytes
 from sourcelight.repos import Repository

@@ -9,7 +9,7 @@ from zlib import crc32
 
 import numpy as np
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError
 from sourcelight.engines.history.blame.merges import MergeChange, merge_changes
 from sourcelight.engines.history.blame.model import Step

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed
 from sourcelight.engines.history.blame.hunks import Hunks, Pair, present, read_hunks
 from sourcelight.engines.history.blame.lineage import EDITED, MIXED, MOVED, NEW, Lineage

@@ -10,7 +10,7 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.history.blame.keeping import load, newest, save
 from sourcelight.engines.history.blame.lineage import MIXED, Lineage, trace
 from sourcelight.engines.history.blame.mixing import MAX_FILE_BYTES, Evaluation, is_binary, line_count

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.history.commands import PATCH_DATA_BYTES, git_chunks
 from sourcelight.repos import Repository
 from sourcelight.repos.repository import common_dir

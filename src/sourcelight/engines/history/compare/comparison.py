@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError, RepositoryNotFound, RevisionNotFound
 from sourcelight.engines.history.commands import MAX_BLOB_BYTES
 from sourcelight.engines.history.compare.changes import FileChange, TooManyChanges, list_changes

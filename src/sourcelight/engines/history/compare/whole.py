@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterator, Sequence
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.history.commands import git_chunks
 from sourcelight.engines.history.compare.changes import OPTIONS, FileChange
 from sourcelight.engines.history.compare.patches import FileDiff, joined

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sourcelight.core.patterns.halting import Stopped, never
+from sourcelight.core.cancellation import Stopped, never
 from sourcelight.engines.history.search import texts
 from sourcelight.engines.history.search.lines import changes_with
 from sourcelight.engines.history.search.model import AllOf, CommitQuery, Commits, Files, Not, OneOf, Term, Tree

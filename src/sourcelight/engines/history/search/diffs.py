@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
+from sourcelight.core.cancellation import Stopped, never
 from sourcelight.core.patterns import CompiledPattern
-from sourcelight.core.patterns.halting import Stopped, never
 from sourcelight.engines.history.search.commits import changes_passing, commits_passing, newest_first
 from sourcelight.engines.history.search.lines import (
     BOTH,

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.cancellation import Stopped, never
 from sourcelight.core.patterns import CompiledPattern
-from sourcelight.core.patterns.halting import Stopped, never
 from sourcelight.engines.history.search.model import Side
 from sourcelight.engines.history.search.texts import counted_in, found_in
 from sourcelight.engines.history.snapshot import History, Ints, Mask

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.batches import RepositoryFacts, arrow_type
+from sourcelight.core.cancellation import Stopped, never
 from sourcelight.core.patterns import CompiledPattern
-from sourcelight.core.patterns.halting import Stopped, never
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.diffs import DiffHits, removed_rows
 from sourcelight.engines.history.search.model import Not, Term, Tree

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sourcelight.core.batches import arrow_type
+from sourcelight.core.cancellation import Stopped, never
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
-from sourcelight.core.patterns.halting import Stopped, never
 from sourcelight.engines.history.identity import co_authors
 from sourcelight.engines.history.search.diffs import DiffHits, removed_rows
 from sourcelight.engines.history.search.texts import found_in

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.cancellation import Stopped, never
 from sourcelight.core.patterns import CompiledPattern
-from sourcelight.core.patterns.halting import Stopped, never
 from sourcelight.engines.history.snapshot import Ints, Mask
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed
 from sourcelight.engines.history.commands import MAX_BLOB_BYTES, PATCH_DATA_BYTES, git_chunks
 from sourcelight.engines.history.snapshot import UNKNOWN

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, IndexDamaged, IndexFault, SourcelightError
 from sourcelight.engines.history.model import HEAD_ONLY, HistoryProgress, HistoryReport
 from sourcelight.engines.history.snapshot import History

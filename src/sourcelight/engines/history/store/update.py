@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexDamaged, IndexFault, RepositoryError
 from sourcelight.engines.history.commands import SETTINGS
 from sourcelight.engines.history.snapshot import History, Mask

@@ -15,7 +15,7 @@ from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.history.store.allowance import Account, Cost, Effort
 from sourcelight.engines.history.store.extract import extract
 from sourcelight.engines.processes.faults import reason_of

@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.search.model import Target
 from sourcelight.engines.search.ranking.question import Question
 from sourcelight.engines.search.scan.snapshot import Snapshot

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.search.ranking.bm25 import Floats, Weights, WordScores, held_by, score, starts
 from sourcelight.engines.search.ranking.exchange import ALONE, COVERING, coverage
 from sourcelight.engines.search.ranking.file_scores import (

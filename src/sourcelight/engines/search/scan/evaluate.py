@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.cancellation import Stopped, check
 from sourcelight.core.patterns.compiled import CompiledPattern
-from sourcelight.core.patterns.halting import Stopped, check
 from sourcelight.engines.search.index.shard import UNIT_BYTES
 from sourcelight.engines.search.scan.candidates import candidate_units
 from sourcelight.engines.search.scan.fleet import Fleet, Selection

@@ -14,14 +14,14 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.caching import Remembering
+from sourcelight.core.cancellation import Stopped
 from sourcelight.core.patterns.compiled import CompiledPattern
-from sourcelight.core.patterns.halting import Stopped
 from sourcelight.core.patterns.ranges import RANGE_COST, Buffers
 from sourcelight.engines.search.index.shard import LONG_LINE, Shard
 from sourcelight.engines.search.index.view import MISSING, NO_SHARD, REASONS, Placement
 from sourcelight.engines.search.model import FileFilter, LanguageFilter
 from sourcelight.engines.search.scan.paths import Mask, PathHits, Paths, unique_sorted
-from sourcelight.engines.search.scan.remembering import Remembering
 from sourcelight.engines.search.scan.snapshot import Snapshot, narrowed, of_language
 
 Places = NDArray[np.int64]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.cancellation import Stopped, check
 from sourcelight.core.patterns.compiled import CompiledPattern
-from sourcelight.core.patterns.halting import Stopped, check
 from sourcelight.engines.search.scan.fleet import Fleet
 from sourcelight.engines.search.scan.paths import unique_sorted
 

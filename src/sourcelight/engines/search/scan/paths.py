@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.cancellation import Stopped
 from sourcelight.core.patterns import FOLD_HAZARDS, Formula, Needs, NeedsAll
 from sourcelight.core.patterns.compiled import CompiledPattern, compile_pattern
-from sourcelight.core.patterns.halting import Stopped
 from sourcelight.core.patterns.ranges import find_texts
 
 Mask = NDArray[np.bool_]

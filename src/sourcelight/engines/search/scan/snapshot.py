@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.core.caching import Remembering
 from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.index.view import MISSING, NO_SHARD, REASONS, Placement, View
 from sourcelight.engines.search.model import FileFilter, LanguageFilter
 from sourcelight.engines.search.scan.paths import Mask, Paths
-from sourcelight.engines.search.scan.remembering import Remembering
 
 _MISSING = REASONS.index("missing")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.patterns.halting import Halted
+from sourcelight.core.cancellation import Halted
 from sourcelight.engines.history.search.commits import commits_passing, newest_first
 from sourcelight.engines.history.search.model import Commits
 from sourcelight.engines.tools.history.churn import changes_of_row

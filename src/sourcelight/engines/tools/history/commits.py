@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.batches.results import Answer, repository_url
-from sourcelight.core.patterns.halting import Halted
+from sourcelight.core.cancellation import Halted
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.commits import find_commits
 from sourcelight.engines.history.search.model import CommitQuery, Commits

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute
 
 from sourcelight.core.batches.results import Answer
+from sourcelight.core.cancellation import Halted
 from sourcelight.core.patterns import CompiledPattern
-from sourcelight.core.patterns.halting import Halted
 from sourcelight.engines.history import History
 from sourcelight.engines.history.compare import FileChange
 from sourcelight.engines.history.compare.patches import make_patch

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.query.attributes import Attributes
 from sourcelight.core.query.file_kinds import ATTRIBUTES, FILE_KINDS, SOURCE, kind_of_content, kind_of_path
 from sourcelight.engines.history.subtrees import Layout

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.batches.events__cancellation import Cancellation
 from sourcelight.core.batches.persons import Pair, person_key, shown_pair
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import CallError
 from sourcelight.engines.history.identity import BOT_RULE, Mailmap, check_mailmap, co_authors, is_bot, parse_mailmap
 from sourcelight.engines.history.search.tables import commits_with_co_authors

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from sourcelight.core.batches.ordering import group_order
 from sourcelight.core.batches.results import Answer
+from sourcelight.core.cancellation import Halted
 from sourcelight.core.patterns import CompiledPattern
-from sourcelight.core.patterns.halting import Halted
 from sourcelight.engines.history.search.commits import changes_passing
 from sourcelight.engines.history.search.lines import changes_of, rows_with
 from sourcelight.engines.history.search.model import Files

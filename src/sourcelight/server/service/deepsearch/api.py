@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from sourcelight.core.batches.events__cancellation import Cancellation
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import CallError
 from sourcelight.engines.deepsearch.conversations import Event
 from sourcelight.server.service.deepsearch.asking import Asking, Door, Refused, apart, body_of, given, text_in

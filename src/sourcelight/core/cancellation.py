@@ -1,0 +1,229 @@
+"""Work that takes a while, in a thread of its own, while its caller tells how far it is or keeps to its time.
+
+One piece of work that looks at no clock, held to the time limit of what it belongs to.
+
+Stopping a scan in the middle.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any, TypeAlias, TypeVar
+
+from sourcelight.core.errors import Cancelled
+
+
+class Cancellation:
+    """A request to stop, shared by the one who asks and the work that is asked.
+
+    Parameters
+    ----------
+    timeout_s
+        Seconds from now after which `expired` is True; None: never.
+
+    Attributes
+    ----------
+    untold
+        Repositories of which matches were found that whoever takes them could not pass on in time.
+    """
+
+    def __init__(self, timeout_s: float | None = None) -> None:
+        self._event = threading.Event()
+        self._deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        self.untold: set[str] = set()
+
+    def limit(self, timeout_s: float | None) -> None:
+        """Let the work `expire` no later than `timeout_s` seconds from now; an earlier limit stays. None: no change."""
+        if timeout_s is not None:
+            deadline = time.monotonic() + timeout_s
+            self._deadline = deadline if self._deadline is None else min(self._deadline, deadline)
+
+    def cancel(self) -> None:
+        """Ask the work to stop at its next check."""
+        self._event.set()
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether someone asked to stop."""
+        return self._event.is_set()
+
+    @property
+    def remaining_s(self) -> float | None:
+        """Seconds until the time limit, negative when it has passed; None without a limit."""
+        return None if self._deadline is None else self._deadline - time.monotonic()
+
+    @property
+    def expired(self) -> bool:
+        """Whether the time limit has passed."""
+        return self._deadline is not None and time.monotonic() >= self._deadline
+
+    @property
+    def stopped(self) -> bool:
+        """Whether to stop, for either reason. Cheap: call it between units of work of some milliseconds."""
+        return self._event.is_set() or self.expired
+
+    def check(self) -> None:
+        """Raise `Cancelled` if someone asked to stop (a passed time limit alone does not raise)."""
+        if self._event.is_set():
+            raise Cancelled("stopped on request")
+
+
+GRACE_S = 0.1
+"""How long work may go on after its time limit to come to its end, or its next check, by itself."""
+
+AMPLE_S = 30.0
+"""Time to the limit that no single step takes up, so that none needs to be left behind, or a thread of its own."""
+
+_Result = TypeVar("_Result")
+
+
+class Late(Exception):
+    """Raised when work was not done by the end of its time."""
+
+
+def within(work: Callable[[], _Result], cancellation: Cancellation, grace_s: float = GRACE_S) -> _Result:
+    """Give what `work` gives, done in a thread of its own; in this one where there is no time limit.
+
+    Work that is late is left behind: what it gives, or raises, is dropped when it ends.
+
+    Raises
+    ------
+    Late
+        `grace_s` seconds after the limit.
+    """
+    remaining_s = cancellation.remaining_s
+    if remaining_s is None:
+        return work()
+    if remaining_s + grace_s <= 0:
+        raise Late
+    done = threading.Event()
+    results: list[_Result] = []
+    faults: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as fault:  # noqa: BLE001 - raised again in the caller's thread
+            faults.append(fault)
+        finally:
+            done.set()
+
+    threading.Thread(target=run, name="sourcelight-within", daemon=True).start()
+    if not done.wait(remaining_s + grace_s):
+        raise Late
+    if faults:
+        raise faults[0]
+    return results[0]
+
+
+_Part = TypeVar("_Part")
+
+
+class Worker:
+    """A thread for steps that may be left behind; started for the first one."""
+
+    def __init__(self) -> None:
+        self._pool: ThreadPoolExecutor | None = None
+
+    def submit(self, work: Callable[..., Any], *given: Any) -> Future[Any]:
+        """Do `work` there."""
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(1, "sourcelight-timed")
+        return self._pool.submit(work, *given)
+
+    def shutdown(self) -> None:
+        """Take no more work; what runs is not waited for."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False)
+
+
+def on_time(
+    parts: Generator[_Part, None, None],
+    cancellation: Cancellation,
+    worker: ThreadPoolExecutor | Worker,
+    *,
+    brief: bool = False,
+) -> Generator[_Part, None, None]:
+    """Give `parts`, and end soon after the time limit even in the middle of one.
+
+    One step can be a call into a library that nothing stops: an expensive regular expression over a line of a megabyte
+    takes a second. Steps run in `worker`, one when it is asked for; the one that is late is left behind and ends at
+    its next check. Without a time limit, while it is `AMPLE_S` away, or where steps are `brief` or look at the time
+    themselves, `worker` rests.
+    """
+    if brief or cancellation.remaining_s is None:
+        yield from parts
+        return
+    end = object()
+    left = False
+    try:
+        while True:
+            allowed_s = cancellation.remaining_s
+            if allowed_s is None or allowed_s > AMPLE_S:
+                part = next(parts, end)
+                if part is end:
+                    return
+                yield part  # type: ignore[misc]  # anything but the end is a part
+                continue
+            step = worker.submit(next, parts, end)
+            wait([step], None if allowed_s is None else max(allowed_s, 0.0) + GRACE_S)
+            left = not step.done()
+            part = end if left else step.result()
+            if part is end:
+                return
+            yield part  # type: ignore[misc]  # anything but the end is a part
+    finally:
+        if not left:
+            parts.close()
+
+
+def watched(work: Callable[[Cancellation], None], cancellation: Cancellation, every_s: float) -> Iterator[None]:
+    """Do `work` in a thread; yield at once and then every `every_s` seconds until it is done.
+
+    When `cancellation` stops, or the caller loses interest, the work is asked to end and waited for. What it raises is
+    raised here.
+    """
+    inner = Cancellation()
+    faults: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work(inner)
+        except BaseException as fault:  # noqa: BLE001 - raised again in the caller's thread
+            faults.append(fault)
+
+    thread = threading.Thread(target=run, name="sourcelight-index", daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            yield
+            thread.join(every_s)
+            if cancellation.stopped:
+                inner.cancel()
+    finally:
+        inner.cancel()
+        thread.join()
+    if faults:
+        raise faults[0]
+
+
+Stopped: TypeAlias = Callable[[], bool]
+"""Asked about every 10 ms of scanning whether to stop; once True it stays True."""
+
+
+class Halted(Exception):
+    """Raised out of a scan whose caller wants it to stop: what was found so far is not all there is, and not given."""
+
+
+def never() -> bool:
+    """Let a scan run to its end."""
+    return False
+
+
+def check(stopped: Stopped) -> None:
+    """Raise `Halted` when it is time to stop."""
+    if stopped():
+        raise Halted
