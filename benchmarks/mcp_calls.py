@@ -35,7 +35,7 @@ from mcp.client.streamable_http import streamable_http_client
 from sourcelight.engines import tools
 from sourcelight.engines.tools import TOOLS, CallContext
 from sourcelight.repos import Viewer
-from sourcelight.repos.permissions import visible
+from sourcelight.repos.repository import visible
 from sourcelight.server.mcp_server.calls import Caller, Calls
 from sourcelight.server.mcp_server.protocol import make_server
 

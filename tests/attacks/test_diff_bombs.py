@@ -15,7 +15,7 @@ from sourcelight.engines.history.store import allowance
 from sourcelight.engines.history.store.allowance import Account, Cost, commits_of, split_large
 from sourcelight.engines.history.store.worker import Order, carry_out
 from sourcelight.repos import Catalog
-from sourcelight.repos.packs import store_size
+from sourcelight.repos.objects import store_size
 from sourcelight.testing import make_repo
 
 MOST = 300 << 20

@@ -15,7 +15,7 @@ from attacks.memory import peak_bytes
 from sourcelight.core.errors import RepositoryError
 from sourcelight.engines.history.identity import check_mailmap
 from sourcelight.repos import Catalog, ObjectReader, worktree_status
-from sourcelight.repos.mailmaps import mailmap_blob
+from sourcelight.repos.handles import mailmap_blob
 from sourcelight.testing import RepositoryBuilder, make_repo
 
 MOST = 300 << 20

@@ -14,7 +14,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, GitFailed, RepositoryError
 from sourcelight.repos import Catalog, CloneProgress, clone, update_mirror
 from sourcelight.repos.discovery import PARTIAL_PREFIX
-from sourcelight.repos.git import parse_version, redact, require_git
+from sourcelight.repos.git_command import parse_version, redact, require_git
 from sourcelight.repos.mirrors import _checked, _credentials, _same
 from sourcelight.testing import RepositoryBuilder, make_repo
 

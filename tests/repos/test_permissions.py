@@ -6,7 +6,7 @@ import time
 
 from sourcelight.core.batches import RepositoryFacts
 from sourcelight.repos import Repository, Viewer
-from sourcelight.repos.permissions import visible
+from sourcelight.repos.repository import visible
 
 
 def _repositories(count: int) -> tuple[Repository, ...]:

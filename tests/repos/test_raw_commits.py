@@ -7,7 +7,7 @@ import pytest
 from engines.history.hostile import ADA, raw_commit
 from sourcelight.engines.history.compare import compare
 from sourcelight.repos import Catalog, Repository, matching_refs, resolve
-from sourcelight.repos.ancestry import has_commit_after, is_ancestor, newest_before
+from sourcelight.repos.revisions import has_commit_after, is_ancestor, newest_before
 from sourcelight.testing import RepositoryBuilder
 
 BROKEN = b"No Address 1700000000 +0000"

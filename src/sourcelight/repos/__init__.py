@@ -4,20 +4,22 @@ pygit2 reads; git is spawned for mirrors alone. Nothing here knows of queries, i
 repository's own configuration asks to run is never run: repositories are data here, and may be hostile.
 """
 
-from sourcelight.repos.ancestry import has_commit_after, is_ancestor, newest_before
 from sourcelight.repos.catalog import Catalog
-from sourcelight.repos.disk import worktree_tree
-from sourcelight.repos.enclosing import place_at
-from sourcelight.repos.folders import Entry, find_entry, list_folder
+from sourcelight.repos.discovery import place_at
 from sourcelight.repos.mirrors import CloneProgress, clone, update_mirror
-from sourcelight.repos.objects import ObjectReader, Tree
-from sourcelight.repos.packs import packed_objects
-from sourcelight.repos.permissions import Viewer
-from sourcelight.repos.policy import ServicePolicy
-from sourcelight.repos.refs import matching_refs
-from sourcelight.repos.repository import Repository, SkippedRepository
-from sourcelight.repos.revisions import WORKTREE, is_revision, resolve
-from sourcelight.repos.worktrees import WorktreeStatus, worktree_status
+from sourcelight.repos.objects import Entry, ObjectReader, Tree, find_entry, list_folder, packed_objects
+from sourcelight.repos.repository import Repository, SkippedRepository, Viewer
+from sourcelight.repos.revisions import (
+    WORKTREE,
+    has_commit_after,
+    is_ancestor,
+    is_revision,
+    matching_refs,
+    newest_before,
+    resolve,
+)
+from sourcelight.repos.visibility import ServicePolicy
+from sourcelight.repos.worktrees import WorktreeStatus, worktree_status, worktree_tree
 
 __all__ = [
     "WORKTREE",

@@ -3,6 +3,8 @@
 Objects can stand elsewhere than in the git directory: ``objects/info/alternates`` (gitrepository-layout), the
 ``commondir`` of a linked work tree, and links in place of directories or files. Whose objects these are matters as
 soon as some are private.
+
+Reading the small files of git directories, which may be anything that a file system can hold.
 """
 
 from __future__ import annotations
@@ -14,10 +16,33 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sourcelight.repos.small_files import read_small_file
-
 if TYPE_CHECKING:
     from sourcelight.repos.discovery import Found
+
+
+MAX_SMALL_FILE_BYTES = 1 << 20
+
+
+def read_small_file(path: str, max_bytes: int = MAX_SMALL_FILE_BYTES, *, follow: bool = True) -> bytes:
+    """Read the first `max_bytes` of a regular file.
+
+    A pipe or a device is refused without waiting for it. With ``follow=False`` a link is refused, too: what is shown
+    to readers never comes from a file that a link chose.
+
+    Raises
+    ------
+    OSError
+        If it can't be read, or is no regular file.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    if not follow:
+        flags |= getattr(os, "O_NOFOLLOW", 0)
+    descriptor = os.open(path, flags)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(f"{path} is no regular file")
+        return file.read(max_bytes)
+
 
 _MAX_ALTERNATES_DEPTH = 5  # as git itself
 _MAX_ALTERNATES_BYTES = 1 << 16

@@ -15,19 +15,15 @@ from sourcelight.core.errors import (
     RepositoryNotFound,
 )
 from sourcelight.repos.boundary import TRUSTED_PATHS, Boundary
-from sourcelight.repos.describe import stamp_files
-from sourcelight.repos.discovery import Discovery, Found
-from sourcelight.repos.enclosing import enclosing_repository, holds_files
-from sourcelight.repos.entries import CatalogEntry
+from sourcelight.repos.catalog_entries import CatalogEntry, PlaceMemory
+from sourcelight.repos.description import stamp_files
+from sourcelight.repos.discovery import Discovery, Found, enclosing_repository, holds_files
 from sourcelight.repos.naming import Memory, arrange
 from sourcelight.repos.near_names import near_names
-from sourcelight.repos.permissions import Viewer, visible
-from sourcelight.repos.place_memory import PlaceMemory
-from sourcelight.repos.policy import ServicePolicy
-from sourcelight.repos.repository import Repository, SkippedRepository
+from sourcelight.repos.repository import Repository, SkippedRepository, Viewer, visible
 from sourcelight.repos.settings_files import SettingsFiles
 from sourcelight.repos.state import RepositoryRegister
-from sourcelight.repos.visibility import Root
+from sourcelight.repos.visibility import Root, ServicePolicy
 
 _log = logging.getLogger("sourcelight.repos")
 _MAX_LISTED = 5

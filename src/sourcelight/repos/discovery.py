@@ -5,6 +5,8 @@ name): a folder that merely looks like one is content, and so is a link that a r
 not followed. Other links to folders are followed, each folder once. The walk never enters a git directory, and leaves
 out folders that hold tools' caches: what is in `CACHE_FOLDERS` never holds work, and may hold a hundred thousand
 folders. A cache folder that is itself the given path is walked.
+
+What a given folder means that has no repository below it: part of one, or a snapshot.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from dataclasses import dataclass, field, replace
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.repos.boundary import Boundary
-from sourcelight.repos.repository import SkippedRepository, common_dir, git_dir_of_file
+from sourcelight.repos.handles import Unusable, open_handle
+from sourcelight.repos.repository import SkippedRepository, common_dir, git_dir_of_file, place_of
 from sourcelight.repos.tracked_entries import TrackedEntries, enclosing_work_trees, git_dir_of
 
 CACHE_FOLDERS = frozenset(
@@ -273,3 +276,43 @@ def _is_git_dir(folder: str, names: set[str]) -> bool:
         and os.path.isfile(os.path.join(folder, "HEAD"))
         and os.path.isdir(os.path.join(folder, "objects"))
     ) or ("commondir" in names and "HEAD" in names and "gitdir" in names)
+
+
+def enclosing_repository(path: str) -> Found | None:
+    """The repository around `path`, if its last commit holds this folder; else None.
+
+    A folder that the repository does not track, such as an environment with installed packages, is not part of it.
+    """
+    import pygit2
+
+    real = os.path.realpath(path)
+    above = os.path.dirname(real)
+    while above != os.path.dirname(above):
+        if os.path.lexists(os.path.join(above, ".git")):
+            found = Discovery().work_tree(above)
+            if found is None:
+                return None
+            inside = os.path.relpath(real, above).replace(os.sep, "/")
+            try:
+                entry = open_handle(found.git_dir).revparse_single("HEAD").peel(pygit2.Tree)[inside]
+            except (Unusable, KeyError, ValueError, pygit2.GitError):
+                return None
+            return found if isinstance(entry, pygit2.Tree) else None
+        above = os.path.dirname(above)
+    return None
+
+
+def place_at(path: str) -> str:
+    """The place of the repository that stands, or stood, at `path`: a work tree, a git directory or a snapshot."""
+    folder = os.path.abspath(os.path.expanduser(path))
+    found = Discovery().work_tree(folder) if os.path.lexists(os.path.join(folder, ".git")) else None
+    return place_of(folder if found is None else found.shared)
+
+
+def holds_files(path: str) -> bool:
+    """Whether there is any file below a folder, tools' caches left out."""
+    for _, folders, files in os.walk(path):
+        if files:
+            return True
+        folders[:] = [folder for folder in folders if folder not in CACHE_FOLDERS]
+    return False

@@ -3,23 +3,112 @@
 Reading is safe even in a folder that someone else owns, so libgit2's ownership check is lifted while a repository is
 opened: that check protects from *running* what a foreign configuration names (hooks, fsmonitor, filters, pagers), and
 libgit2 runs none of these. It does not fetch missing objects either.
+
+Looking at the files of a git directory before libgit2 reads them whole: it would wait for a pipe for ever.
+
+Where the mailmap of a repository stands.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import stat
 import threading
 from typing import TYPE_CHECKING
 
 from sourcelight.core.errors import RepositoryError
-from sourcelight.repos.git_files import unfit_file
+from sourcelight.repos.boundary import read_small_file
+from sourcelight.repos.pack_limits import refuse_unfolding
 from sourcelight.repos.repository import Reason, common_dir
-from sourcelight.repos.small_files import read_small_file
-from sourcelight.repos.unfolding import refuse_unfolding
 
 if TYPE_CHECKING:
     import pygit2
+
+
+MAX_BYTES = {
+    "HEAD": 4 << 10, "commondir": 4 << 10, "gitdir": 4 << 10, "config": 4 << 20, "config.worktree": 4 << 20,
+    "shallow": 16 << 20, "packed-refs": 256 << 20, "index": 512 << 20, "info/attributes": 4 << 20,
+    "info/exclude": 4 << 20, "info/grafts": 4 << 20, "objects/info/alternates": 1 << 20, "description": 1 << 20,
+}  # fmt: skip
+"""Bytes of each file of a git directory above which it is none that git writes; a million refs take 80 MB."""
+
+_MAX_INCLUDES = 32
+_CONTINUATION = re.compile(r"\\\r?\n")
+_PATH = re.compile(r"(?im)(?:^|\])\s*path\s*=([^\n]*)")
+_ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
+
+
+def unfit_file(git_dir: str, shared: str) -> str:
+    """Name the first file of a git directory that must not be read, and why; empty when all may be.
+
+    Parameters
+    ----------
+    git_dir, shared
+        The git directory, and the one that holds objects and refs (the same but for a linked work tree).
+    """
+    for name, limit in MAX_BYTES.items():
+        for directory in dict.fromkeys((git_dir, shared)):
+            problem = _problem(os.path.join(directory, name), limit)
+            if problem:
+                return f"{name} {problem}"
+    return _unfit_include([os.path.join(shared, "config"), os.path.join(git_dir, "config.worktree")])
+
+
+def _problem(path: str, limit: int) -> str:
+    try:
+        info = os.stat(path)
+    except OSError:
+        return ""
+    if not (stat.S_ISREG(info.st_mode) or stat.S_ISDIR(info.st_mode)):
+        return "is no regular file"
+    return f"has {info.st_size:,} bytes; at most {limit:,} are read" if info.st_size > limit else ""
+
+
+def _unfit_include(configs: list[str]) -> str:
+    """What configurations include is read too, wherever it is, and as often as it is included.
+
+    Every ``path`` of a configuration that includes anything counts, of whatever section: what stands around a section's
+    name can be written in too many ways. Files count once for each time that they are read, since nine files that
+    include the next one ten times each would be read a thousand million times.
+    """
+    count = 0
+    while configs:
+        config = configs.pop()
+        count += 1
+        if count > _MAX_INCLUDES:
+            return f"config includes more than {_MAX_INCLUDES} files"
+        problem = _problem(config, MAX_BYTES["config"])
+        if problem:
+            return f"a file that config includes {problem}"
+        try:
+            with open(config, encoding="utf-8", errors="surrogateescape", newline="") as file:
+                text = file.read(MAX_BYTES["config"])
+        except OSError:
+            continue
+        if "include" in text.lower():
+            values = map(_plain_value, _PATH.findall(_CONTINUATION.sub("", text)))
+            configs += [os.path.join(os.path.dirname(config), os.path.expanduser(value)) for value in values]
+    return ""
+
+
+def _plain_value(text: str) -> str:
+    """A value of a configuration as git reads it: without quotes, escapes, and a comment (git-config, "Syntax")."""
+    value: list[str] = []
+    is_quoted = False
+    characters = iter(text.strip())
+    for character in characters:
+        if character == "\\":
+            escaped = next(characters, "")
+            value.append(_ESCAPES.get(escaped, escaped))
+        elif character == '"':
+            is_quoted = not is_quoted
+        elif character in "#;" and not is_quoted:
+            break
+        else:
+            value.append(character)
+    return "".join(value).strip().replace("\0", "")
+
 
 _READ_ALIKE = ("partialclone", "noop-v1", "compatobjectformat")
 """Extensions (gitrepository-layout) that libgit2 does not know and that change nothing for who reads: what a partial
@@ -135,3 +224,25 @@ def _unsupported(config: str, error: str) -> str:
     if version := _UNKNOWN_VERSION.search(error):
         return f"it has format {version[1]} of git's repositories, which libgit2 can't read"
     return ""
+
+
+MAX_MAILMAP_BYTES = 4 << 20
+"""Bytes above which a mailmap is not read: the largest known one has 30 thousand."""
+
+_MAX_FOLDER_BYTES = 16 << 20
+
+
+def mailmap_blob(git_dir: str) -> str:
+    """Blob of HEAD's ``.mailmap``, 40 hex digits; empty when there is none, or it is too large to be one."""
+    import pygit2
+
+    try:
+        handle = open_handle(git_dir)
+        commit = handle.revparse_single("HEAD").peel(pygit2.Commit)
+        if handle.odb.read_header(commit.tree_id)[1] > _MAX_FOLDER_BYTES:
+            return ""
+        blob = commit.tree[".mailmap"].id
+        kind, size = handle.odb.read_header(blob)
+    except (Unusable, KeyError, ValueError, pygit2.GitError):
+        return ""
+    return str(blob) if kind == pygit2.enums.ObjectType.BLOB and size <= MAX_MAILMAP_BYTES else ""

@@ -1,23 +1,33 @@
-"""Reading trees and blobs straight from the object store: no configuration is read, nothing is run or fetched."""
+"""Reading trees and blobs straight from the object store: no configuration is read, nothing is run or fetched.
+
+One folder or file of a commit by its path, without listing the whole commit.
+
+How much a repository's object store holds, without reading objects.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 
-from sourcelight.core.errors import RepositoryError, RevisionNotFound
+from sourcelight.core.errors import PathNotFound, RepositoryError, RevisionNotFound
+from sourcelight.repos.boundary import object_directories
+from sourcelight.repos.pack_limits import refuse_unfolding
 from sourcelight.repos.repository import Repository, common_dir
 from sourcelight.repos.tree_limits import FOLDER_MODES, check_tree
-from sourcelight.repos.unfolding import refuse_unfolding
 
 if TYPE_CHECKING:
     import pygit2
 
-    from sourcelight.repos.disk import DiskState
+    from sourcelight.repos.worktrees import DiskState
+
 
 MAX_CONTENT_BYTES = 64 << 20
 """Bytes of a content above which it is not read, unless a caller says otherwise."""
@@ -275,7 +285,7 @@ class ObjectReader:
     def _changed(self) -> DiskState | None:
         """What stands on disk under names that the object store lacks: snapshots, changed files of a work tree."""
         if self._disk is None and self.repository.worktree and not self._disk_failed:
-            from sourcelight.repos.disk import current_state
+            from sourcelight.repos.worktrees import current_state
 
             try:
                 self._disk = current_state(self.repository)
@@ -284,10 +294,187 @@ class ObjectReader:
         return self._disk
 
     def _disk_state(self, commit: str) -> DiskState:
-        from sourcelight.repos.disk import state_at
+        from sourcelight.repos.worktrees import state_at
 
         state = state_at(self.repository, commit) if self.repository.worktree else None
         if state is None:
             raise RevisionNotFound(self.repository.name, commit)
         self._disk = state
         return state
+
+
+EntryKind = Literal["file", "directory", "symlink", "submodule"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What stands under a path: `path` in the repository as text (invalid UTF-8 as U+FFFD), and the object's id.
+
+    A submodule's `object_id` is the commit it stands at; a folder of a work tree or snapshot has none.
+    """
+
+    path: str
+    kind: EntryKind
+    object_id: bytes = b""
+
+
+def find_entry(reader: ObjectReader, commit: str, path: str, revision: str = "") -> Entry:
+    """Find what stands under `path`; the empty path is the top folder.
+
+    Raises
+    ------
+    PathNotFound
+        If there is nothing; names close to what was asked for are in its hint.
+    RevisionNotFound
+        If the repository has no such commit.
+    """
+    here = Entry("", "directory", reader.root(commit) or b"")
+    for part in path.split("/") if path else ():
+        entries = list_folder(reader, commit, here, revision)
+        wanted = f"{here.path}/{part}" if here.path else part
+        found = next((entry for entry in entries if entry.path == wanted), None)
+        if found is None or (found.kind != "directory" and found.path != path):
+            raise PathNotFound(reader.repository.name, revision, path, _hint(here, wanted, found, entries))
+        here = found
+    return here
+
+
+def list_folder(reader: ObjectReader, commit: str, folder: Entry, revision: str = "") -> list[Entry]:
+    """List the entries of a folder that `find_entry` gave: folders and submodules first, each group by path.
+
+    Raises
+    ------
+    PathNotFound
+        If the folder is no folder, or this partial clone does not hold it.
+    RevisionNotFound
+        If the repository has no such commit.
+    """
+    prefix = f"{folder.path}/" if folder.path else ""
+    if folder.kind != "directory":
+        raise PathNotFound(reader.repository.name, revision, folder.path, f"it is a {folder.kind}, not a folder")
+    if folder.object_id:
+        rows = reader.folder(folder.object_id)
+        if rows is None:
+            raise PathNotFound(reader.repository.name, revision, folder.path, "this clone does not hold the folder")
+        entries = [Entry(prefix + name.decode("utf-8", "replace"), _kind(mode), oid) for mode, name, oid in rows]
+    else:
+        entries = list(_from_tree(reader, commit, prefix))
+    return sorted(entries, key=lambda entry: (entry.kind not in {"directory", "submodule"}, entry.path))
+
+
+def _kind(mode: bytes) -> EntryKind:
+    if mode[:3] == b"100":
+        return "file"
+    if mode in {b"40000", b"040000"}:
+        return "directory"
+    return "symlink" if mode == b"120000" else "submodule"
+
+
+def _from_tree(reader: ObjectReader, commit: str, prefix: str) -> Iterator[Entry]:
+    """Entries of a folder of a work tree's or snapshot's state, which knows regular files only."""
+    tree = reader.tree(commit)
+    folders: set[str] = set()
+    for index, raw in enumerate(tree.paths):
+        path = raw.decode("utf-8", "replace")
+        if not path.startswith(prefix):
+            continue
+        first, more, _ = path[len(prefix) :].partition("/")
+        if not more:
+            yield Entry(path, "file", tree.blob_id(index))
+        elif first not in folders:
+            folders.add(first)
+            yield Entry(prefix + first, "directory")
+
+
+def _hint(folder: Entry, wanted: str, found: Entry | None, entries: list[Entry]) -> str:
+    if found is not None:
+        return f"{found.path} is a {found.kind}, not a folder"
+    import difflib
+
+    near = difflib.get_close_matches(wanted, [entry.path for entry in entries], 3)
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    return f"the folder {folder.path} has no such entry" if folder.path else ""
+
+
+_LAST_OF_TABLE = 8 + 255 * 4
+_MIN_INDEX_BYTES = 24
+"""Bytes of an object in the smallest index of a pack (format 1: an offset and a name)."""
+
+_TWO_DIGITS = frozenset(f"{number:02x}" for number in range(256))
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSize:
+    """The size of an object store, with those it borrows from.
+
+    Attributes
+    ----------
+    objects
+        Number of objects; one that is stored twice counts twice.
+    bytes
+        Bytes of packs and loose objects on disk.
+    """
+
+    objects: int
+    bytes: int
+
+
+def packed_objects(repository: Repository) -> int:
+    """Count the objects in packs, by the tables of contents of their indexes (format 2: gitformat-pack).
+
+    Loose objects are not counted: they are few, and found by listing folders only.
+    """
+    return sum(count for _, count in _packs(os.path.join(common_dir(repository.git_dir), "objects")))
+
+
+def store_size(git_dir: str) -> StoreSize:
+    """Measure the object store of a repository, loose and borrowed objects included; 0 where it can't be read.
+
+    Holes of sparse files do not count, so that no author claims more than the disk holds.
+    """
+    objects = size = 0
+    for directory in object_directories(common_dir(git_dir)):
+        for pack, count in _packs(directory):
+            objects += count
+            size += _dense_bytes(pack)
+        for loose in _loose_directories(directory):
+            with contextlib.suppress(OSError), os.scandir(loose) as entries:
+                for entry in entries:
+                    objects += 1
+                    size += entry.stat(follow_symlinks=False).st_size
+    return StoreSize(objects, size)
+
+
+def _packs(objects: str) -> Iterator[tuple[str, int]]:
+    """The packs of an object directory, and how many objects each has."""
+    folder = Path(objects, "pack")
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".idx"))
+    except OSError:
+        return
+    for name in names:
+        try:
+            with Path(folder, name).open("rb") as file:
+                file.seek(_LAST_OF_TABLE)
+                count = struct.unpack(">I", file.read(4))[0]
+            most = _dense_bytes(str(Path(folder, name))) // _MIN_INDEX_BYTES
+            yield str(Path(folder, name[:-4] + ".pack")), min(count, most)
+        except (OSError, struct.error):
+            continue
+
+
+def _dense_bytes(path: str) -> int:
+    """Bytes of a file up to its first hole; 0 for one that can't be read."""
+    try:
+        with open(path, "rb") as file:
+            if hasattr(os, "SEEK_HOLE"):
+                return os.lseek(file.fileno(), 0, os.SEEK_HOLE)
+            return os.fstat(file.fileno()).st_size
+    except OSError:
+        return 0
+
+
+def _loose_directories(objects: str) -> Iterator[str]:
+    with contextlib.suppress(OSError), os.scandir(objects) as entries:
+        yield from [entry.path for entry in entries if entry.name in _TWO_DIGITS]

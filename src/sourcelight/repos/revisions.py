@@ -1,24 +1,31 @@
-"""From what a reader calls a revision to a commit."""
+"""From what a reader calls a revision to a commit.
+
+Questions about the times of a commit's ancestors. Times are committer times, in seconds since 1970.
+
+The refs of a repository, by pattern.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryNotFound, RevisionNotFound
-from sourcelight.repos.disk import current_state
+from sourcelight.repos.boundary import read_small_file
 from sourcelight.repos.handles import Unusable, open_handle
 from sourcelight.repos.near_names import near_names
 from sourcelight.repos.objects import MAX_FOLDER_BYTES
-from sourcelight.repos.raw_commits import parents_of, peeled
+from sourcelight.repos.raw_commits import ancestors_by_time, parents_of, peeled
 from sourcelight.repos.repository import Repository
-from sourcelight.repos.small_files import read_small_file
+from sourcelight.repos.worktrees import current_state
 
 if TYPE_CHECKING:
     import pygit2
+
 
 WORKTREE = "WORKTREE"
 # A name, then any number of ~n, ^n, ^{}, ^{commit}. What walks history by a pattern or by this machine's memory
@@ -194,3 +201,154 @@ def head_target(git_dir: str) -> str:
     except OSError:
         return ""
     return os.fsdecode(text[4:].strip()) if text.startswith(b"ref:") else ""
+
+
+_OLDER_IN_A_ROW = 1000
+"""Older commits, newest first, after which none is expected to be newer: clocks go wrong, but not all of them."""
+
+_CHECK_EVERY = 1000
+
+
+def newest_before(
+    repository: Repository, commit: str, before_s: float, cancellation: Cancellation | None = None
+) -> str | None:
+    """Give the newest commit among `commit` and its ancestors with a time less than `before_s`; None without one.
+
+    Raises `Cancelled` and `RepositoryNotFound`.
+    """
+    key = ("before", repository.key, commit, before_s)
+    if key not in _known:
+        found = (name for name, time_s in _walk(repository, commit, cancellation) if time_s < before_s)
+        _remember(key, next(found, ""))
+    return str(_known[key]) or None
+
+
+def has_commit_after(
+    repository: Repository, commit: str, after_s: float, cancellation: Cancellation | None = None
+) -> bool:
+    """Tell whether `commit` or one of its ancestors has a time greater than `after_s`.
+
+    Raises `Cancelled` and `RepositoryNotFound`.
+    """
+    key = ("after", repository.key, commit, after_s)
+    if key not in _known:
+        answer = ""
+        for number, (name, time_s) in enumerate(_walk(repository, commit, cancellation)):
+            if time_s > after_s:
+                answer = name
+                break
+            if number >= _OLDER_IN_A_ROW:
+                break
+        _remember(key, answer)
+    return bool(_known[key])
+
+
+def is_ancestor(repository: Repository, commit: str, tip: str) -> bool:
+    """Tell whether `commit` is `tip` or one of its ancestors; False, too, for what the repository does not hold."""
+    if commit == tip:
+        return True
+    if repository.kind == "snapshot":
+        return False
+    import pygit2
+
+    try:
+        handle = open_handle(repository.git_dir)
+    except Unusable:
+        return False
+    try:
+        return bool(handle.descendant_of(pygit2.Oid(hex=tip), pygit2.Oid(hex=commit)))
+    except (KeyError, ValueError, pygit2.GitError):  # a commit on the way is broken, or missing
+        return any(name == commit for name, _ in ancestors_by_time(handle, tip))
+
+
+_MOST_KNOWN = 10_000
+_known: dict[tuple[str, str, str, float], str] = {}
+
+
+def _remember(key: tuple[str, str, str, float], answer: str) -> None:
+    if len(_known) >= _MOST_KNOWN:
+        _known.clear()
+    _known[key] = answer
+
+
+def _walk(repository: Repository, commit: str, cancellation: Cancellation | None) -> Iterator[tuple[str, int]]:
+    """Yield commits and their times, by time as far as parents come after their children."""
+    if repository.kind == "snapshot":
+        return
+    import pygit2
+
+    try:
+        handle = open_handle(repository.git_dir)
+    except Unusable as error:
+        raise RepositoryNotFound(repository.name) from error
+    met: set[str] = set()
+    try:
+        for number, found in enumerate(handle.walk(pygit2.Oid(hex=commit), pygit2.enums.SortMode.TIME)):
+            if cancellation is not None and number % _CHECK_EVERY == 0:
+                cancellation.check()
+            met.add(str(found.id))
+            yield str(found.id), int(found.commit_time)
+    except (KeyError, ValueError, pygit2.GitError):
+        # A shallow clone ends here, or libgit2 can't make out a commit: what is there is walked in another way.
+        for name, time_s in ancestors_by_time(handle, commit):
+            if cancellation is not None:
+                cancellation.check()
+            if name not in met:
+                yield name, time_s
+
+
+_REMOTE = "refs/remotes/origin/"
+_HEADS = "refs/heads/"
+
+
+def matching_refs(repository: Repository, wanted: Callable[[str], bool]) -> list[tuple[str, str]]:
+    """List the refs whose full name is `wanted`, with the commit each leads to.
+
+    A branch that is only known from `origin` counts under ``refs/heads/``, as it does for `resolve`. Refs that lead to
+    no commit (a tag of a file) are left out.
+
+    Parameters
+    ----------
+    repository
+        Where to look; a snapshot has no refs.
+    wanted
+        Gets a name such as ``refs/heads/main``.
+
+    Returns
+    -------
+    list of (str, str)
+        Full name and 40 hex digits, sorted by name.
+
+    Raises
+    ------
+    RepositoryNotFound
+        If the repository is gone.
+    """
+    if repository.kind == "snapshot":
+        return []
+    import pygit2
+
+    try:
+        handle = open_handle(repository.git_dir)
+        names = {name.decode("utf-8", "surrogateescape") for name in handle.raw_listall_references()}
+    except (Unusable, pygit2.GitError) as error:
+        raise RepositoryNotFound(repository.name) from error
+    chosen = {}
+    for name in names:
+        shown = name
+        if name.startswith(_REMOTE):
+            branch = _HEADS + name.removeprefix(_REMOTE)
+            if name == _REMOTE + "HEAD":
+                continue
+            shown = name if branch in names else branch
+        if wanted(shown):
+            chosen[shown] = name
+    found = []
+    for shown in sorted(chosen):
+        try:
+            commit = peeled(handle, str(handle.lookup_reference(chosen[shown]).resolve().target))
+        except (KeyError, ValueError, pygit2.GitError, OSError):
+            continue
+        if commit:
+            found.append((shown, commit))
+    return found

@@ -11,8 +11,8 @@ import os
 from collections.abc import Sequence
 
 from sourcelight.core.errors import ConfigurationError, StateUnusable
-from sourcelight.repos.annotations import FILE_NAME, Annotations, parse_annotations, read_annotations
-from sourcelight.repos.describe import Stamp, stamp_files
+from sourcelight.repos.description import Stamp, stamp_files
+from sourcelight.repos.naming import FILE_NAME, Annotations, parse_annotations, read_annotations
 from sourcelight.repos.state import RepositoryRegister
 from sourcelight.repos.tracked_entries import enclosing_work_trees
 

@@ -3,14 +3,20 @@
 What an operator wrote counts first. Privacy holds for every clone of the same origin, and is never lost by silence:
 what was private stays so until somebody writes ``private = false``. Where anything is private and others than the owner
 may read, a repository for which nobody decided is private, too.
+
+What a service with accounts asks of its repositories, beyond what somebody asks who searches their own files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from sourcelight.repos.state.repositories import RepositoryRecord, Visibility
+
+if TYPE_CHECKING:
+    from sourcelight.repos.state import RepositoryRegister
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,3 +109,23 @@ def _alone(candidate: Candidate, default: str, closed: frozenset[str]) -> Visibi
         return "public"
     is_known = record is not None and record.visibility == "public" and record.origin == candidate.origin
     return "public" if is_known else "undecided"
+
+
+@dataclass(frozen=True, slots=True)
+class ServicePolicy:
+    """How repositories are opened for others to read.
+
+    Parameters
+    ----------
+    register
+        Remembers names and privacy of places over restarts.
+    default_visibility
+        ``private`` or ``public``, of repositories for which nobody decided; empty: private below a folder in which
+        anything is or was private, else public.
+    trusted_paths
+        Paths outside of the served folders that repositories may read objects from, and that links may lead to.
+    """
+
+    register: RepositoryRegister
+    default_visibility: Literal["", "private", "public"] = ""
+    trusted_paths: tuple[str, ...] = ()

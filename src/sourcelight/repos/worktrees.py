@@ -1,4 +1,10 @@
-"""How work trees differ from their last commit."""
+"""How work trees differ from their last commit.
+
+Files that no commit holds: plain folders read as snapshots, and work trees as they stand.
+
+Content is named as git would name it (the hash of a blob), so that an engine keeps and shares it like any other. The
+state as a whole is named by a hash over paths, modes and contents, in the place of a commit.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +13,25 @@ import hashlib
 import os
 import stat
 import sys
+import threading
 import time
+from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryError, RepositoryNotFound
+from sourcelight.repos.discovery import CACHE_FOLDERS
 from sourcelight.repos.handles import Unusable, open_handle
 from sourcelight.repos.index_flags import HiddenEntry, hidden_entries
-from sourcelight.repos.objects import ObjectReader
+from sourcelight.repos.objects import ObjectReader, Tree
 from sourcelight.repos.repository import Repository
+from sourcelight.repos.tree_limits import MAX_FILES
 
 if TYPE_CHECKING:
     import pygit2
+
 
 STATUS_SHARE = 20  # a status is kept for this many times as long as it took
 
@@ -295,3 +307,221 @@ def _sort_out(status: dict[str, int]) -> tuple[set[bytes], set[bytes], set[bytes
         else:
             changed.add(name)
     return changed, deleted, new
+
+
+LARGE = 16 << 20  # bytes; content above it is named by size and time instead of being read
+KEPT_STATES = 4  # per repository, so that a search under way keeps the state it began with
+FRESH_NS = 100_000_000  # a file changed this recently may change again within one tick of its time stamp
+_Stamp = tuple[int, int, int, int]
+
+
+_lock = threading.Lock()
+_states: dict[str, OrderedDict[str, DiskState]] = {}
+_hashes: dict[str, dict[bytes, tuple[_Stamp, bytes]]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class DiskState:
+    """The files of a folder at one moment: their `tree`, its name `commit`, and where changed content stands."""
+
+    commit: str
+    tree: Tree
+    root: bytes
+    places: dict[bytes, list[bytes]] = field(repr=False)
+    large: frozenset[bytes] = frozenset()
+
+    def read(self, blob_id: bytes) -> bytes | None:
+        """Read content from disk; None when the file has changed or gone since."""
+        for place in self.places.get(blob_id, ()):
+            try:
+                text = _read(os.path.join(self.root, place))
+            except OSError:
+                continue
+            if blob_id in self.large or blob_name(text) == blob_id:
+                return text
+        return None
+
+    def size(self, blob_id: bytes) -> int | None:
+        """Size of the content in bytes; None when the file is gone."""
+        for place in self.places.get(blob_id, ()):
+            try:
+                return os.lstat(os.path.join(self.root, place)).st_size
+            except OSError:
+                continue
+        return None
+
+
+def blob_name(text: bytes) -> bytes:
+    """The 20 bytes by which git names this content."""
+    return hashlib.sha1(b"blob %d\0" % len(text) + text, usedforsecurity=False).digest()
+
+
+def current_state(repository: Repository, cancellation: Cancellation | None = None) -> DiskState:
+    """Read the state of a snapshot's folder or of a work tree as it is now.
+
+    Only files whose size or times changed since the last call in this process are read again.
+
+    Raises
+    ------
+    Cancelled
+        If `cancellation` asks to stop.
+    RepositoryNotFound
+        If the folder is gone.
+    """
+    root = os.fsencode(repository.worktree)
+    if not os.path.isdir(root):
+        raise RepositoryNotFound(repository.name)
+    with _lock:
+        known = _hashes.get(repository.key, {})
+        hasher = _Hasher(root, known, cancellation)
+        state = _snapshot(hasher) if repository.kind == "snapshot" else _worktree(repository, hasher)
+        _hashes[repository.key] = hasher.seen
+        kept = _states.setdefault(repository.key, OrderedDict())
+        state = kept.setdefault(state.commit, state)
+        kept.move_to_end(state.commit)
+        while len(kept) > KEPT_STATES:
+            kept.popitem(last=False)
+    return state
+
+
+def state_at(repository: Repository, commit: str) -> DiskState | None:
+    """A state that was current a short while ago in this process, or is now; None for any other."""
+    kept = _states.get(repository.key)
+    state = None if kept is None else kept.get(commit)
+    if state is None:
+        state = current_state(repository)
+    return state if state.commit == commit else None
+
+
+def worktree_tree(repository: Repository) -> Tree:
+    """List the files of a work tree as they stand: modified and untracked ones included, deleted and ignored ones not.
+
+    A bare repository has none and gives an empty tree.
+    """
+    return current_state(repository).tree if repository.worktree else Tree([], b"", [])
+
+
+class _Hasher:
+    """Names the content of files below `root`, and remembers what it read."""
+
+    def __init__(
+        self, root: bytes, known: dict[bytes, tuple[_Stamp, bytes]], cancellation: Cancellation | None
+    ) -> None:
+        self.root = root
+        self.cancellation = cancellation
+        self.known = known
+        self.seen: dict[bytes, tuple[_Stamp, bytes]] = {}
+        self.rows: list[tuple[bytes, bytes, int]] = []
+        self.places: dict[bytes, list[bytes]] = {}
+        self.large: set[bytes] = set()
+        self.missing = self.symlinks = 0
+
+    def add(self, path: bytes) -> None:
+        """Take up the file at `path` (relative to the root); links are counted, not followed."""
+        if self.cancellation is not None:
+            self.cancellation.check()
+        try:
+            info = os.lstat(os.path.join(self.root, path))
+            if stat.S_ISLNK(info.st_mode):
+                self.symlinks += 1
+                return
+            if not stat.S_ISREG(info.st_mode):
+                return
+            name = self._name(path, info)
+        except OSError:
+            self.missing += 1
+            return
+        self.rows.append((path, name, 0o100755 if info.st_mode & 0o100 else 0o100644))
+        self.places.setdefault(name, []).append(path)
+        if len(self.rows) > MAX_FILES:
+            raise RepositoryError(f"{os.fsdecode(self.root)} holds more than {MAX_FILES:,} files")
+
+    def _name(self, path: bytes, info: os.stat_result) -> bytes:
+        stamp = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
+        if info.st_size > LARGE:
+            text = b"large\0%d\0%d\0" % (info.st_size, info.st_mtime_ns) + path
+            name = hashlib.sha1(text, usedforsecurity=False).digest()
+            self.large.add(name)
+            return name
+        former = self.known.get(path)
+        name = former[1] if former and former[0] == stamp else blob_name(_read(os.path.join(self.root, path)))
+        if time.time_ns() - max(info.st_mtime_ns, info.st_ctime_ns) > FRESH_NS:
+            self.seen[path] = (stamp, name)
+        return name
+
+    def state(self, kind: bytes, tree: Tree) -> DiskState:
+        """Name the whole: the same files give the same name, on every machine."""
+        whole = hashlib.sha1(kind + b"\0", usedforsecurity=False)
+        for index, path in enumerate(tree.paths):
+            whole.update(b"%o %s\0%s" % (tree.modes[index], path, tree.blob_id(index)))
+        return DiskState(whole.hexdigest(), tree, self.root, self.places, frozenset(self.large))
+
+
+def _renew_lock() -> None:
+    global _lock  # noqa: PLW0603 - a forked worker must not inherit a lock that another thread held
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
+
+def _read(path: bytes) -> bytes:
+    """Read a regular file; a link or pipe that took its place since is refused."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError("no longer a regular file")
+        return file.read()
+
+
+def _sorted_tree(rows: list[tuple[bytes, bytes, int]], hasher: _Hasher, symlinks: int, submodules: int) -> Tree:
+    rows.sort()
+    paths, names, modes = [r[0] for r in rows], b"".join([r[1] for r in rows]), [r[2] for r in rows]
+    return Tree(paths, names, modes, symlinks, submodules, hasher.missing)
+
+
+def _snapshot(hasher: _Hasher) -> DiskState:
+    folders = [b""]
+    while folders:
+        prefix = folders.pop()
+        try:
+            with os.scandir(os.path.join(hasher.root, prefix) if prefix else hasher.root) as entries:
+                for entry in entries:
+                    path = prefix + entry.name
+                    if not entry.is_dir(follow_symlinks=False):
+                        hasher.add(path)
+                    elif os.fsdecode(entry.name) not in CACHE_FOLDERS and entry.name != b".git":
+                        folders.append(path + b"/")
+        except OSError:
+            hasher.missing += 1
+    return hasher.state(b"snapshot", _sorted_tree(hasher.rows, hasher, hasher.symlinks, 0))
+
+
+def _worktree(repository: Repository, hasher: _Hasher) -> DiskState:
+    commit = _head(repository)
+    for _ in range(3):  # a commit made between two looks would mix two states
+        changed, deleted, new = changes(repository)
+        former, commit = commit, _head(repository)
+        if former == commit:
+            break
+    with ObjectReader(repository) as reader:
+        head = reader.tree(commit) if commit else Tree([], b"", [])
+    gone = changed | deleted | new
+    if commit and not gone:
+        return DiskState(commit, head, hasher.root, {})
+    rows = [(path, head.blob_id(i), head.modes[i]) for i, path in enumerate(head.paths) if path not in gone]
+    real = os.path.realpath(hasher.root)
+    for path in sorted(changed | new):
+        folder = os.path.realpath(os.path.dirname(os.path.join(real, path)))
+        if folder == real or folder.startswith(real + os.sep.encode()):  # never out of the work tree
+            hasher.add(path)
+    tree = _sorted_tree(rows + hasher.rows, hasher, head.symlinks, head.submodules)
+    return hasher.state(b"worktree", tree)
+
+
+def _head(repository: Repository) -> str:
+    """The commit checked out; empty before the first one."""
+    handle = open_handle(repository.git_dir)
+    return "" if handle.head_is_unborn else str(handle.head.target)

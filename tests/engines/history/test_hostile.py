@@ -16,7 +16,7 @@ from sourcelight.engines.history import History, LocalHistoryStore
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.commits import find_commits
 from sourcelight.engines.history.search.model import CommitQuery, Commits, OneOf
-from sourcelight.repos.signatures import LAST_SECOND
+from sourcelight.repos.raw_commits import LAST_SECOND
 from sourcelight.testing import RepositoryBuilder
 from sourcelight.testing.repositories import git_environment
 

@@ -12,10 +12,10 @@ from typing import IO
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError
-from sourcelight.repos.git import DEVNULL, PIPE, end_process, reading_environment, start_git
+from sourcelight.repos.git_command import DEVNULL, PIPE, end_process, reading_environment, start_git
+from sourcelight.repos.handles import mailmap_blob
 from sourcelight.repos.isolation import isolated_directory
-from sourcelight.repos.mailmaps import mailmap_blob
-from sourcelight.repos.packs import store_size
+from sourcelight.repos.objects import store_size
 
 _CHUNK = 1 << 18
 _CHUNKS_AHEAD = 16

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.errors import IndexDamaged
 from sourcelight.engines.processes.faults import write_failed
-from sourcelight.repos.private import open_private
+from sourcelight.repos.private_files import open_private
 
 FORMAT = 3
 """Raised by one whenever an older file can't be read by this code."""

@@ -44,7 +44,7 @@ from sourcelight.engines.search.text_update import commit_of
 from sourcelight.engines.search.worker import is_built
 from sourcelight.engines.symbols import Definitions, SymbolTable
 from sourcelight.repos import Repository
-from sourcelight.repos.private import repair_private_folder
+from sourcelight.repos.private_files import repair_private_folder
 
 _MOST_OPEN_FILES = 400
 """Mapped files kept open; what was used longest ago is let go of first."""

@@ -10,7 +10,7 @@ import time
 
 from sourcelight.core.errors import IndexWriteFailed
 from sourcelight.engines.processes.locks import held
-from sourcelight.repos.private import open_private
+from sourcelight.repos.private_files import open_private
 
 log = logging.getLogger("sourcelight.service")
 USES_FILE_NAME = "credential-uses.jsonl"

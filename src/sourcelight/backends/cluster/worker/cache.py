@@ -20,7 +20,7 @@ from sourcelight.backends.cluster.storage.shard import GIT, HISTORY, INDEX, Shar
 from sourcelight.core.errors import ClusterError, ConfigurationError
 from sourcelight.engines.processes.locks import held
 from sourcelight.repos import Repository
-from sourcelight.repos.private import make_private_folder
+from sourcelight.repos.private_files import make_private_folder
 from sourcelight.repos.repository import readable_key
 
 _KINDS = {GIT: "git", INDEX: "index", HISTORY: "index-history"}

@@ -17,7 +17,7 @@ from sourcelight.engines.history.blame.renames import ask_origins, find_unsure
 from sourcelight.engines.history.compare.changes import FileChange, TooManyChanges, list_changes
 from sourcelight.engines.history.snapshot import UNKNOWN, History
 from sourcelight.repos import Repository
-from sourcelight.repos.packs import store_size
+from sourcelight.repos.objects import store_size
 
 _FILE = 0o100000
 _KINDS = 0o170000

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError
 from sourcelight.engines.history.commands import git_chunks
-from sourcelight.repos.packs import store_size
+from sourcelight.repos.objects import store_size
 
 FREE_FILES = 100_000
 """Files that any two commits may differ in."""

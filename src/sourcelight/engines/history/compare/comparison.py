@@ -16,7 +16,7 @@ from sourcelight.engines.history.compare.patches import FileDiff, is_binary_unch
 from sourcelight.engines.history.compare.whole import stream_patches
 from sourcelight.repos import ObjectReader, Repository
 from sourcelight.repos.handles import Unusable, open_handle
-from sourcelight.repos.packs import store_size
+from sourcelight.repos.objects import store_size
 from sourcelight.repos.raw_commits import tree_of
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sourcelight.engines.history.store.patches import COMMIT_MARK
-from sourcelight.repos.packs import store_size
+from sourcelight.repos.objects import store_size
 
 FREE_FILES = 200_000
 """Changed files that any history may have."""

@@ -19,7 +19,7 @@ from sourcelight.core.errors import IndexDamaged
 from sourcelight.engines.processes.faults import write_failed
 from sourcelight.engines.processes.locks import held
 from sourcelight.engines.processes.manifests import manifest_bytes, read_manifest
-from sourcelight.repos.private import make_private_folder, open_private
+from sourcelight.repos.private_files import make_private_folder, open_private
 
 FORMAT = 3
 """Raised by one whenever older files can't be read by this code, or would be filled otherwise."""

@@ -20,7 +20,7 @@ from sourcelight.engines.history.store.update import Update
 from sourcelight.engines.processes import pool
 from sourcelight.engines.processes.faults import reason_of
 from sourcelight.repos import Repository, resolve
-from sourcelight.repos.private import repair_private_folder
+from sourcelight.repos.private_files import repair_private_folder
 
 _MOST_OPEN = 64
 _READ_AGAIN = 5

@@ -12,8 +12,8 @@ from sourcelight.core.errors import GitFailed, RepositoryError
 from sourcelight.engines.history.commands import git_chunks
 from sourcelight.engines.history.store.opening import people_texts
 from sourcelight.engines.processes.sections import Array
-from sourcelight.repos.packs import store_size
-from sourcelight.repos.signatures import as_text, parse_instant
+from sourcelight.repos.objects import store_size
+from sourcelight.repos.raw_commits import as_text, parse_instant
 
 _FIELDS = ("%H", "%T", "%P", "%an", "%ae", "%ad", "%cn", "%ce", "%cd", "%s", "%B")
 _UNKNOWN_PARENT = -1

@@ -11,7 +11,7 @@ from sourcelight.engines.history.snapshot import History, Identities
 from sourcelight.engines.history.store.folder import Manifest
 from sourcelight.engines.history.store.segment import Segment
 from sourcelight.engines.processes.sections import Array, SectionFile
-from sourcelight.repos.signatures import as_text, split_identity
+from sourcelight.repos.raw_commits import as_text, split_identity
 
 
 def open_history(folder: Path, manifest: Manifest, shallow: str = "", known: Sequence[Segment] = ()) -> History:

@@ -32,9 +32,9 @@ from sourcelight.engines.history.store.worker import MODULE, Order, carry_out
 from sourcelight.engines.processes import pool
 from sourcelight.engines.processes.sections import Array, SectionFile, write_sections
 from sourcelight.repos import Repository, matching_refs, resolve
-from sourcelight.repos.git import git_version
-from sourcelight.repos.mailmaps import mailmap_blob
-from sourcelight.repos.private import make_private_folder
+from sourcelight.repos.git_command import git_version
+from sourcelight.repos.handles import mailmap_blob
+from sourcelight.repos.private_files import make_private_folder
 from sourcelight.repos.repository import common_dir
 
 CHUNK = 1000

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sourcelight.engines.navigation.scip.decode import UTF8, UTF32, ScipDocument, ScipError, read_documents
-from sourcelight.repos.private import make_private_folder, open_private
+from sourcelight.repos.private_files import make_private_folder, open_private
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation.project import Project

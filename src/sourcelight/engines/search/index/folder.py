@@ -22,7 +22,7 @@ from sourcelight.engines.processes.locks import held
 from sourcelight.engines.processes.manifests import manifest_bytes, read_manifest
 from sourcelight.engines.processes.sections import FORMAT
 from sourcelight.engines.search.index.loose import is_loose
-from sourcelight.repos.private import make_private_folder, open_private
+from sourcelight.repos.private_files import make_private_folder, open_private
 
 MANIFEST = "manifest.json"
 LOCK = "lock"

@@ -3,6 +3,8 @@
 `start_git` is the only place where git is started. What reads history does so in a directory of ours (`isolation`),
 deaf to every configuration, with all transports shut; only `mirrors` may fetch, and only over the transport of the URL
 that it was given.
+
+Limits of the operating system for the processes that read what others wrote: a backstop behind our own bounds.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 from collections import deque
@@ -23,7 +26,34 @@ from typing import IO
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, GitFailed
-from sourcelight.repos.process_limits import limit_process
+
+
+def limit_process(process_id: int, *, data_bytes: int | None = None, cpu_s: int | None = None) -> None:
+    """Limit a process that was just started; it is killed, or fails, beyond. Does nothing where the system can't.
+
+    Linux alone can limit a process from outside, without running code between fork and exec, which is not safe in a
+    process with threads.
+
+    Parameters
+    ----------
+    process_id
+        The process; it may have ended.
+    data_bytes
+        Memory that it may write to. Mapped files that are only read do not count, such as git's packs.
+    cpu_s
+        Seconds of processor time.
+    """
+    if sys.platform == "linux":
+        import resource
+
+        limits = ((resource.RLIMIT_DATA, data_bytes), (resource.RLIMIT_CPU, cpu_s))
+        for kind, limit in limits:
+            if limit is not None:
+                with contextlib.suppress(ProcessLookupError, PermissionError, ValueError, OSError):
+                    _, most = resource.prlimit(process_id, kind)
+                    bound = limit if most == resource.RLIM_INFINITY else min(limit, most)
+                    resource.prlimit(process_id, kind, (bound, bound))
+
 
 OLDEST_GIT = (2, 31)  # reads configuration from GIT_CONFIG_COUNT, which keeps credentials off the command line
 TAIL_LINES = 40
