@@ -19,7 +19,7 @@ from sourcelight.repos.state import (
     Cost,
     State,
 )
-from sourcelight.repos.state.secrets_kept import password_hash, password_matches
+from sourcelight.repos.state.credentials import password_hash, password_matches
 
 PASSWORD = "correct horse battery"
 

@@ -3,21 +3,23 @@
 Knows nothing of repositories but their names and places, and nothing of HTTP.
 """
 
-from sourcelight.repos.state.accounts import OWNER, Account
+from sourcelight.repos.state.accounts import (
+    MCP_ACCESS,
+    OWNER,
+    PERMISSIONS,
+    SITE_ADMINISTRATOR,
+    USER,
+    Account,
+    Role,
+    SignedIn,
+)
 from sourcelight.repos.state.attempts import Admission, AttemptLimit
-from sourcelight.repos.state.audit import AuditEntry
-from sourcelight.repos.state.authorizations import Issued, OAuthGrant, TokenPair
-from sourcelight.repos.state.clients import OAuthClient
-from sourcelight.repos.state.credentials import Credential
-from sourcelight.repos.state.database import Database
-from sourcelight.repos.state.grants import RepositoryGrant
+from sourcelight.repos.state.credentials import MCP, SCOPES, USER_ALL, AccessToken, Cost, Credential
+from sourcelight.repos.state.database import AuditEntry, Database
+from sourcelight.repos.state.grants import RepositoryGrant, Rights
+from sourcelight.repos.state.oauth import Issued, OAuthClient, OAuthGrant, TokenPair
 from sourcelight.repos.state.repositories import RepositoryRecord, RepositoryRegister
-from sourcelight.repos.state.rights import Rights
-from sourcelight.repos.state.roles import MCP_ACCESS, PERMISSIONS, SITE_ADMINISTRATOR, USER, Role
-from sourcelight.repos.state.secrets_kept import Cost
-from sourcelight.repos.state.sessions import SignedIn
 from sourcelight.repos.state.state import FILE_NAME, State
-from sourcelight.repos.state.tokens import MCP, SCOPES, USER_ALL, AccessToken
 
 __all__ = [
     "FILE_NAME",

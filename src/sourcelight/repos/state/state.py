@@ -8,20 +8,13 @@ from collections.abc import Callable
 from typing import Self
 
 from sourcelight.core.errors import StateUnusable
-from sourcelight.repos.state.accounts import Accounts
+from sourcelight.repos.state.accounts import Accounts, Roles, Sessions
 from sourcelight.repos.state.attempts import Attempts
-from sourcelight.repos.state.audit import AuditLog
-from sourcelight.repos.state.authorizations import Authorizations
-from sourcelight.repos.state.clients import OAuthClients
-from sourcelight.repos.state.credentials import Credentials
-from sourcelight.repos.state.database import Database
-from sourcelight.repos.state.grants import RepositoryGrants
+from sourcelight.repos.state.credentials import AccessTokens, Cost, Credentials
+from sourcelight.repos.state.database import AuditLog, Database
+from sourcelight.repos.state.grants import RepositoryGrants, RightsReader
+from sourcelight.repos.state.oauth import Authorizations, OAuthClients
 from sourcelight.repos.state.repositories import RepositoryRegister
-from sourcelight.repos.state.rights import RightsReader
-from sourcelight.repos.state.roles import Roles
-from sourcelight.repos.state.secrets_kept import Cost
-from sourcelight.repos.state.sessions import Sessions
-from sourcelight.repos.state.tokens import AccessTokens
 
 FILE_NAME = "state.sqlite"
 

@@ -22,7 +22,7 @@ from mcp.shared.auth import InvalidRedirectUriError, InvalidScopeError, OAuthCli
 from pydantic import AnyUrl
 
 from sourcelight.repos.state import MCP, USER_ALL, Issued, OAuthClient, State, TokenPair
-from sourcelight.repos.state.secrets_kept import digest_of
+from sourcelight.repos.state.credentials import digest_of
 from sourcelight.server.identity.authenticator import same_service
 from sourcelight.server.oauth.redirects import fault_of, matches
 from sourcelight.server.oauth.sealing import Pending, Sealer
