@@ -14,7 +14,7 @@ import pytest
 
 import sourcelight as sl
 from sourcelight.core.errors import IndexDamaged
-from sourcelight.engines.processes.sections import SectionFile, write_sections
+from sourcelight.engines.storage.sections import SectionFile, write_sections
 from sourcelight.testing import RepositoryBuilder
 
 _SCRIPT = Path(__file__).with_name("damage.py")

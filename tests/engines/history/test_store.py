@@ -21,7 +21,7 @@ from sourcelight.engines.history.search.commits import find_commits
 from sourcelight.engines.history.search.diffs import find_diffs
 from sourcelight.engines.history.search.model import CommitQuery, Commits, DiffQuery, Term
 from sourcelight.engines.history.store import compact, update
-from sourcelight.engines.processes.manifests import manifest_bytes, read_manifest
+from sourcelight.engines.storage.folder import manifest_bytes, read_manifest
 from sourcelight.repos import git_command
 from sourcelight.testing import RepositoryBuilder, make_repo
 

@@ -14,8 +14,6 @@ from typing import Any
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexDamaged, IndexFault, SourcelightError
-from sourcelight.engines.processes import pool
-from sourcelight.engines.processes.sections import FORMAT
 from sourcelight.engines.search import searcher, symbol_search, symbol_update, text_update
 from sourcelight.engines.search.damage import without_damaged
 from sourcelight.engines.search.index.folder import LOCK, RepositoryFolder
@@ -42,6 +40,8 @@ from sourcelight.engines.search.symbol_files import SymbolFiles
 from sourcelight.engines.search.symbol_update import stale_shards
 from sourcelight.engines.search.text_update import commit_of
 from sourcelight.engines.search.worker import is_built
+from sourcelight.engines.storage import worker_pool
+from sourcelight.engines.storage.sections import FORMAT
 from sourcelight.engines.symbols import Definitions, SymbolTable
 from sourcelight.repos import Repository
 from sourcelight.repos.private_files import repair_private_folder
@@ -90,7 +90,7 @@ class IndexStore:
         repair_private_folder(self.folder, LOCK)
         self.max_file_size = max_file_size
         self.max_bytes = max_bytes
-        self.workers = max(1, min(workers or pool.usable_cores(), pool.usable_cores()))
+        self.workers = max(1, min(workers or worker_pool.usable_cores(), worker_pool.usable_cores()))
         self._folders: dict[str, RepositoryFolder] = {}
         self._damaged: set[str] = set()
         self._open: OrderedDict[tuple[str, str], Snapshot] = OrderedDict()

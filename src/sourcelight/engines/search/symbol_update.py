@@ -9,8 +9,6 @@ from typing import Any, Protocol
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, SourcelightError
-from sourcelight.engines.processes import pool
-from sourcelight.engines.processes.faults import reason_of
 from sourcelight.engines.search.index.folder import RepositoryFolder
 from sourcelight.engines.search.index.loose import LooseShard
 from sourcelight.engines.search.index.shard import Shard
@@ -18,6 +16,8 @@ from sourcelight.engines.search.model import IndexProgress, IndexReport, Target
 from sourcelight.engines.search.scan.snapshot import Snapshot
 from sourcelight.engines.search.symbol_files import TableOrder, build_table, pending
 from sourcelight.engines.search.worker import MODULE, table_line
+from sourcelight.engines.storage import worker_pool
+from sourcelight.engines.storage.folder import reason_of
 from sourcelight.engines.symbols import SymbolTable, version
 
 _SMALL_BYTES = 512 * 1024
@@ -177,16 +177,18 @@ class Update:
             else:
                 self._finish(number, event["read"] and tuple(event["read"]), "")
 
-        def line(number: int) -> pool.Job:
+        def line(number: int) -> worker_pool.Job:
             job = self._jobs[number]
             settings = {"shard": job.shard, "room": self.store.room()}
             identity = f"{self.work.kind} {job.folder} {job.shard}"
-            return pool.Job(str(number), table_line(job.folder, settings, self.work.kind), identity)
+            return worker_pool.Job(str(number), table_line(job.folder, settings, self.work.kind), identity)
 
         # Under a limit one after another, so that each knows what the others took.
         limited = self.store.room() is not None
         for together in [[number] for number in numbers] if limited else [numbers]:
-            if not pool.run(MODULE, list(map(line, together)), self.workers, told, lambda: self.cancellation.cancelled):
+            if not worker_pool.run(
+                MODULE, list(map(line, together)), self.workers, told, lambda: self.cancellation.cancelled
+            ):
                 self._cancelled = True
                 return
 

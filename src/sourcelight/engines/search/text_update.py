@@ -8,14 +8,14 @@ from typing import Any, Protocol
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, RepositoryError, SourcelightError
-from sourcelight.engines.processes import pool
-from sourcelight.engines.processes.faults import reason_of
 from sourcelight.engines.search.index.build import BuildOrder, Files
 from sourcelight.engines.search.index.folder import PROTECTED, RepositoryFolder
 from sourcelight.engines.search.index.loose import LOOSE_BYTES
 from sourcelight.engines.search.index.view import View
 from sourcelight.engines.search.model import IndexProgress, IndexReport, Target
 from sourcelight.engines.search.worker import MODULE, build_locked, order_line
+from sourcelight.engines.storage import worker_pool
+from sourcelight.engines.storage.folder import reason_of
 from sourcelight.repos import ObjectReader, resolve
 
 _FEW = 16
@@ -182,20 +182,20 @@ class Update:
 
         # Under a limit one after another, so that each knows what the others took.
         if self.store.room() is None:
-            ended = pool.run(MODULE, jobs, self.workers, told, lambda: self.cancellation.cancelled)
+            ended = worker_pool.run(MODULE, jobs, self.workers, told, lambda: self.cancellation.cancelled)
         else:
             ended = True
             for number in numbers:
-                ended = pool.run(MODULE, [self._job(number)], 1, told, lambda: self.cancellation.cancelled)
+                ended = worker_pool.run(MODULE, [self._job(number)], 1, told, lambda: self.cancellation.cancelled)
                 if not ended:
                     break
         self.cancelled = self.cancelled or not ended
 
-    def _job(self, number: int) -> pool.Job:
+    def _job(self, number: int) -> worker_pool.Job:
         target, commit = self.waiting[number]
         folder = self.store.repository_folder(target.repository.key).path
         line = order_line(folder, target.repository, self._order(target, commit))
-        return pool.Job(str(number), line, f"text {folder} {commit} {self.store.max_file_size}")
+        return worker_pool.Job(str(number), line, f"text {folder} {commit} {self.store.max_file_size}")
 
     def _progress(self, number: int, files: int, size: int) -> None:
         self.counts[number] = (files, size)

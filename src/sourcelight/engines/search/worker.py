@@ -18,10 +18,10 @@ from typing import IO, Any, TypeAlias
 
 from sourcelight.core.batches import RepositoryFacts
 from sourcelight.core.errors import IndexFault
-from sourcelight.engines.processes.faults import reason_of
 from sourcelight.engines.search import symbol_files
 from sourcelight.engines.search.index.build import BuildOrder, Built, Files, build
 from sourcelight.engines.search.index.folder import PROTECTED, RepositoryFolder
+from sourcelight.engines.storage.folder import reason_of
 from sourcelight.repos import Repository
 
 TableBuild: TypeAlias = Callable[[RepositoryFolder, symbol_files.TableOrder], tuple[int, int] | None]

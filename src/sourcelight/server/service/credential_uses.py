@@ -9,7 +9,7 @@ import threading
 import time
 
 from sourcelight.core.errors import IndexWriteFailed
-from sourcelight.engines.processes.locks import held
+from sourcelight.engines.storage.folder import held
 from sourcelight.repos.private_files import open_private
 
 log = logging.getLogger("sourcelight.service")

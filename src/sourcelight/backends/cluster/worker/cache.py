@@ -18,7 +18,7 @@ from sourcelight.backends.cluster.storage.generation import ShardEntry
 from sourcelight.backends.cluster.storage.objects import Storage
 from sourcelight.backends.cluster.storage.shard import GIT, HISTORY, INDEX, ShardFiles, fetch
 from sourcelight.core.errors import ClusterError, ConfigurationError
-from sourcelight.engines.processes.locks import held
+from sourcelight.engines.storage.folder import held
 from sourcelight.repos import Repository
 from sourcelight.repos.private_files import make_private_folder
 from sourcelight.repos.repository import readable_key

@@ -17,8 +17,8 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ClusterError
 from sourcelight.engines.engine import Engine, Limits
 from sourcelight.engines.history.store.local import LocalHistoryStore
-from sourcelight.engines.processes.sections import FORMAT as INDEX_FORMAT
 from sourcelight.engines.search import IndexStore, Target
+from sourcelight.engines.storage.sections import FORMAT as INDEX_FORMAT
 from sourcelight.engines.symbols import version as symbols_version
 from sourcelight.repos import Catalog, Repository
 

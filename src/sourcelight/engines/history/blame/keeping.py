@@ -11,7 +11,7 @@ from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
 from sourcelight.engines.history.blame.model import OwnedFile, Ownership
 from sourcelight.engines.history.snapshot import History
 from sourcelight.engines.history.store.folder import OWNERSHIP
-from sourcelight.engines.processes.sections import Array, SectionFile, write_sections
+from sourcelight.engines.storage.sections import Array, SectionFile, write_sections
 
 FORMAT = 3
 """Raised by one whenever lines would be told otherwise."""

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sourcelight.engines.history.snapshot import UNKNOWN, History, Mask
 from sourcelight.engines.history.store.merge import merged_changes, order_of
 from sourcelight.engines.history.store.segment import LINE, REMOVED, Segment
-from sourcelight.engines.processes.sections import Array
+from sourcelight.engines.storage.sections import Array
 
 MOST_SEGMENTS = 8
 MOST_UNREACHABLE = 0.25

@@ -22,7 +22,7 @@ from sourcelight.engines.history.store.allowance import (
     split_large,
 )
 from sourcelight.engines.history.store.patches import COMMIT_MARK, Misaligned, parse_patches
-from sourcelight.engines.processes.sections import Array
+from sourcelight.engines.storage.sections import Array
 from sourcelight.repos.repository import common_dir
 
 if TYPE_CHECKING:

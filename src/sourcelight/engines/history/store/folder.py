@@ -16,9 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sourcelight.core.errors import IndexDamaged
-from sourcelight.engines.processes.faults import write_failed
-from sourcelight.engines.processes.locks import held
-from sourcelight.engines.processes.manifests import manifest_bytes, read_manifest
+from sourcelight.engines.storage.folder import held, manifest_bytes, read_manifest, write_failed
 from sourcelight.repos.private_files import make_private_folder, open_private
 
 FORMAT = 3

@@ -17,8 +17,8 @@ from sourcelight.engines.history.snapshot import History
 from sourcelight.engines.history.store.folder import LOCK, HistoryFolder
 from sourcelight.engines.history.store.opening import open_history
 from sourcelight.engines.history.store.update import Update
-from sourcelight.engines.processes import pool
-from sourcelight.engines.processes.faults import reason_of
+from sourcelight.engines.storage import worker_pool
+from sourcelight.engines.storage.folder import reason_of
 from sourcelight.repos import Repository, resolve
 from sourcelight.repos.private_files import repair_private_folder
 
@@ -41,7 +41,7 @@ class LocalHistoryStore:
     def __init__(self, folder: str | os.PathLike[str], workers: int | None = None) -> None:
         self.folder = Path(folder)
         repair_private_folder(self.folder, LOCK)
-        self._workers = max(1, min(workers or pool.usable_cores(), pool.usable_cores()))
+        self._workers = max(1, min(workers or worker_pool.usable_cores(), worker_pool.usable_cores()))
         self._open: OrderedDict[str, tuple[_Stamp, History]] = OrderedDict()
         self._damaged: set[str] = set()
         self._guard = threading.Lock()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sourcelight.engines.history.store.patches import byte_section, dictionary_of
 from sourcelight.engines.history.store.segment import LINE, REMOVED, oid_keys
-from sourcelight.engines.processes.sections import Array
+from sourcelight.engines.storage.sections import Array
 
 _OF_CHANGE = ("status", "score", "additions", "deletions", "binary", "old_mode", "new_mode", "old_blob", "new_blob")
 

@@ -11,7 +11,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError
 from sourcelight.engines.history.commands import git_chunks
 from sourcelight.engines.history.store.opening import people_texts
-from sourcelight.engines.processes.sections import Array
+from sourcelight.engines.storage.sections import Array
 from sourcelight.repos.objects import store_size
 from sourcelight.repos.raw_commits import as_text, parse_instant
 

@@ -10,7 +10,7 @@ import numpy as np
 from sourcelight.engines.history.snapshot import History, Identities
 from sourcelight.engines.history.store.folder import Manifest
 from sourcelight.engines.history.store.segment import Segment
-from sourcelight.engines.processes.sections import Array, SectionFile
+from sourcelight.engines.storage.sections import Array, SectionFile
 from sourcelight.repos.raw_commits import as_text, split_identity
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.batches.diff_text import unquote_name
-from sourcelight.engines.processes.sections import Array
+from sourcelight.engines.storage.sections import Array
 
 COMMIT_MARK = b"\x01"
 FEW_TEXTS = 20_000

@@ -32,7 +32,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.engines.processes.sections import Array, SectionFile
+from sourcelight.engines.storage.sections import Array, SectionFile
 
 REMOVED = np.uint32(1 << 31)
 LINE = np.uint32((1 << 31) - 1)

@@ -29,8 +29,8 @@ from sourcelight.engines.history.store.metadata import NewCommits, mapped_identi
 from sourcelight.engines.history.store.opening import open_history, united_people
 from sourcelight.engines.history.store.segment import Segment
 from sourcelight.engines.history.store.worker import MODULE, Order, carry_out
-from sourcelight.engines.processes import pool
-from sourcelight.engines.processes.sections import Array, SectionFile, write_sections
+from sourcelight.engines.storage import worker_pool
+from sourcelight.engines.storage.sections import Array, SectionFile, write_sections
 from sourcelight.repos import Repository, matching_refs, resolve
 from sourcelight.repos.git_command import git_version
 from sourcelight.repos.handles import mailmap_blob
@@ -195,8 +195,8 @@ class Update:
             self.stop.check()
             return False
 
-        jobs = [pool.Job(key, order.line(), _identity(order)) for key, order in by_key.items()]
-        pool.run(MODULE, jobs, self.workers, told, stopped, done="read")
+        jobs = [worker_pool.Job(key, order.line(), _identity(order)) for key, order in by_key.items()]
+        worker_pool.run(MODULE, jobs, self.workers, told, stopped, done="read")
 
     def _write(self, arrays: Mapping[str, Array]) -> SegmentEntry:
         counts = {

@@ -18,8 +18,8 @@ from typing import IO, Any
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.history.store.allowance import Account, Cost, Effort
 from sourcelight.engines.history.store.extract import extract
-from sourcelight.engines.processes.faults import reason_of
-from sourcelight.engines.processes.sections import Array, write_sections
+from sourcelight.engines.storage.folder import reason_of
+from sourcelight.engines.storage.sections import Array, write_sections
 
 MODULE = "sourcelight.engines.history.store.worker"
 """What a worker process runs."""

@@ -10,10 +10,10 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sourcelight.engines.processes.sections import TAIL
 from sourcelight.engines.search.index.grams import Keys
 from sourcelight.engines.search.index.postings import Postings
 from sourcelight.engines.search.index.shard import Shard, ShardBuilder
+from sourcelight.engines.storage.sections import TAIL
 
 LOOSE_BYTES = 16 * 1024 * 1024
 """Bytes of text up to which the documents of a revision stay loose; more are indexed like any others."""

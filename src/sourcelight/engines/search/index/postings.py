@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.engines.processes.sections import Array, SectionFile
 from sourcelight.engines.search.index.grams import WINDOW_BITS, Keys
+from sourcelight.engines.storage.sections import Array, SectionFile
 
 _DENSE = 16
 """A list of more than one unit in sixteen takes less room, and is read faster, as a bitmap."""

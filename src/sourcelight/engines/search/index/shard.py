@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.engines.processes.sections import Array, SectionFile, write_sections
 from sourcelight.engines.search.index.grams import WINDOW_BITS, KeyFinder
 from sourcelight.engines.search.index.postings import PairList, Postings, trigram_sections, window_bits, window_sections
+from sourcelight.engines.storage.sections import Array, SectionFile, write_sections
 
 UNIT_BYTES = 16 * 1024
 SHARD_BYTES = 64 * 1024 * 1024

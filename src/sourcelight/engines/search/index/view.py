@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.engines.processes.sections import Array, SectionFile, write_sections
 from sourcelight.engines.search.index.shard import BLOB_ID_BYTES
+from sourcelight.engines.storage.sections import Array, SectionFile, write_sections
 
 REASONS = ("", "binary", "too-large", "missing")
 """Why a file is matched by name only; the first stands for files with content."""

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
-from sourcelight.engines.processes.sections import SectionFile, write_sections
 from sourcelight.engines.search.index.folder import Manifest, RepositoryFolder
 from sourcelight.engines.search.index.loose import LooseShard
 from sourcelight.engines.search.index.shard import Shard
@@ -19,6 +18,7 @@ from sourcelight.engines.search.model import Target
 from sourcelight.engines.search.ranking.table import PROSE, TermsBuilder, TermsTable, rules
 from sourcelight.engines.search.scan.snapshot import Snapshot
 from sourcelight.engines.search.symbol_files import TableOrder, open_table
+from sourcelight.engines.storage.sections import SectionFile, write_sections
 from sourcelight.engines.symbols import SymbolTable
 
 KIND = "terms"

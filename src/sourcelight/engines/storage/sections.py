@@ -27,7 +27,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from sourcelight.core.errors import IndexDamaged
-from sourcelight.engines.processes.faults import write_failed
+from sourcelight.engines.storage.folder import write_failed
 from sourcelight.repos.private_files import open_private
 
 FORMAT = 3

@@ -1,0 +1,128 @@
+"""JSON files that say which other files count, with a checksum of what they say.
+
+Locks between processes, which die with the process that holds them.
+
+Faults of building an index, in words.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import xxhash
+
+from sourcelight.core.errors import IndexDamaged, IndexFault, IndexWriteFailed, SourcelightError
+
+_LARGEST = 256 * 1024 * 1024
+
+
+def manifest_bytes(content: Any) -> bytes:
+    """Write a JSON value as the bytes of a manifest."""
+    return json.dumps({"checksum": _checksum(content), "content": content}, indent=1).encode()
+
+
+def read_manifest(path: Path) -> Any:
+    """Read what `manifest_bytes` wrote.
+
+    Raises
+    ------
+    IndexDamaged
+        When the file is altered, or was written by another version of this package.
+    OSError
+        When it can't be read; FileNotFoundError when there is none.
+    """
+    with path.open("rb") as file:
+        if os.fstat(file.fileno()).st_size > _LARGEST:
+            raise IndexDamaged(str(path), "it is too large to be a manifest")
+        text = file.read()
+    try:
+        parsed = json.loads(text)
+        content = parsed["content"]
+        whole = parsed["checksum"] == _checksum(content)
+    except (ValueError, TypeError, KeyError, RecursionError) as fault:
+        raise IndexDamaged(str(path), f"it can't be read ({fault})") from fault
+    if not whole:
+        raise IndexDamaged(str(path), "it is altered")
+    return content
+
+
+def _checksum(content: Any) -> str:
+    return xxhash.xxh3_64_hexdigest(json.dumps(content, sort_keys=True, separators=(",", ":")).encode())
+
+
+_POLL_S = 0.05
+
+
+@contextlib.contextmanager
+def held(file: IO[bytes], stop: Callable[[], None]) -> Iterator[None]:
+    """Hold the lock of an open file; `stop` is called while waiting and may raise."""
+    while not _try_lock(file):
+        stop()
+        time.sleep(_POLL_S)
+    try:
+        yield
+    finally:
+        _unlock(file)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(file: IO[bytes]) -> bool:
+        file.seek(0)
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    def _unlock(file: IO[bytes]) -> None:
+        file.seek(0)
+        msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _try_lock(file: IO[bytes]) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError as fault:
+            raise IndexWriteFailed(str(file.name), f"the folder can't be locked ({fault.strerror})") from fault
+        return True
+
+    def _unlock(file: IO[bytes]) -> None:
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+def reason_of(fault: Exception) -> str:
+    """Say why something could not be built, without saying where."""
+    if isinstance(fault, IndexFault):
+        return fault.reason
+    if isinstance(fault, SourcelightError):
+        return str(fault)
+    if isinstance(fault, MemoryError):
+        return "not enough memory"
+    if isinstance(fault, OSError) and fault.strerror:
+        is_full = fault.errno in _FULL  # no place of this machine is named: callers read it
+        return f"no room left on the disk ({fault.strerror})" if is_full else fault.strerror
+    return f"{type(fault).__name__}: {fault}"
+
+
+def write_failed(path: Path, fault: OSError, what: str = "index") -> IndexWriteFailed:
+    """Put an operating system's refusal to write into words."""
+    if fault.errno in _FULL:
+        return IndexWriteFailed(str(path), f"no room left for the {what} ({fault.strerror}); the former one is kept")
+    return IndexWriteFailed(str(path), f"cannot write the {what}: {fault.strerror or fault}")
