@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from engines.symbols.samples import SAMPLES
 from sourcelight.engines.symbols import KINDS, LANGUAGES, Definitions, definitions, kind_code
-from sourcelight.engines.symbols.parse import LARGEST_FILE
+from sourcelight.engines.symbols.definition_parser import LARGEST_FILE
 
 any_text = st.one_of(
     st.binary(max_size=300),

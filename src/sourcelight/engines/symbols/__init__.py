@@ -6,12 +6,12 @@ them back. No query, no repository and no file on disk is known here: whoever ke
 
 from typing import TYPE_CHECKING
 
-from sourcelight.engines.symbols.kinds import KINDS, kind_code
+from sourcelight.engines.symbols.grammars import KINDS, kind_code
 
 if TYPE_CHECKING:
+    from sourcelight.engines.symbols.definition_parser import Definition, Definitions, definitions, imports, parse_tree
     from sourcelight.engines.symbols.grammars import LANGUAGES, version
-    from sourcelight.engines.symbols.importing import Import
-    from sourcelight.engines.symbols.parse import Definition, Definitions, definitions, imports, parse_tree
+    from sourcelight.engines.symbols.import_parser import Import
     from sourcelight.engines.symbols.table import SymbolTable, TableBuilder
 
 __all__ = [
@@ -31,18 +31,18 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    if name in {"Definition", "Definitions", "definitions", "imports", "parse_tree"}:
+        from sourcelight.engines.symbols import definition_parser
+
+        return getattr(definition_parser, name)
     if name in {"LANGUAGES", "version"}:
         from sourcelight.engines.symbols import grammars
 
         return getattr(grammars, name)
     if name == "Import":
-        from sourcelight.engines.symbols import importing
+        from sourcelight.engines.symbols import import_parser
 
-        return getattr(importing, name)
-    if name in {"Definition", "Definitions", "definitions", "imports", "parse_tree"}:
-        from sourcelight.engines.symbols import parse
-
-        return getattr(parse, name)
+        return getattr(import_parser, name)
     if name in {"SymbolTable", "TableBuilder"}:
         from sourcelight.engines.symbols import table
 

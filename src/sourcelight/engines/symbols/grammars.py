@@ -1,4 +1,7 @@
-"""Which grammar reads which language, loaded on first use."""
+"""Which grammar reads which language, loaded on first use.
+
+Kinds of definitions, as the wire names them but in lower case.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,12 @@ import importlib.metadata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sourcelight.engines.symbols import queries
-from sourcelight.engines.symbols.importing import QUERIES
+from sourcelight.engines.symbols import definition_queries
+from sourcelight.engines.symbols.import_parser import QUERIES
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Query
+
 
 _RULES = 2
 """Raised by one whenever other definitions come out of the same text for a reason that no query shows."""
@@ -30,21 +34,23 @@ class Grammar:
 
 
 GRAMMARS: dict[str, Grammar] = {
-    "C": Grammar("tree-sitter-c", queries.C),
-    "C#": Grammar("tree-sitter-c-sharp", queries.C_SHARP),
-    "C++": Grammar("tree-sitter-cpp", queries.CPP),
-    "Go": Grammar("tree-sitter-go", queries.GO),
-    "Java": Grammar("tree-sitter-java", queries.JAVA),
-    "JavaScript": Grammar("tree-sitter-javascript", queries.JAVASCRIPT, constructor=b"constructor"),
-    "Kotlin": Grammar("tree-sitter-kotlin", queries.KOTLIN),
-    "PHP": Grammar("tree-sitter-php", queries.PHP, "language_php", b"__construct"),
-    "Python": Grammar("tree-sitter-python", queries.PYTHON),
-    "Ruby": Grammar("tree-sitter-ruby", queries.RUBY),
-    "Rust": Grammar("tree-sitter-rust", queries.RUST),
-    "Scala": Grammar("tree-sitter-scala", queries.SCALA),
-    "Shell": Grammar("tree-sitter-bash", queries.BASH),
-    "TSX": Grammar("tree-sitter-typescript", queries.TYPESCRIPT, "language_tsx", b"constructor"),
-    "TypeScript": Grammar("tree-sitter-typescript", queries.TYPESCRIPT, "language_typescript", b"constructor"),
+    "C": Grammar("tree-sitter-c", definition_queries.C),
+    "C#": Grammar("tree-sitter-c-sharp", definition_queries.C_SHARP),
+    "C++": Grammar("tree-sitter-cpp", definition_queries.CPP),
+    "Go": Grammar("tree-sitter-go", definition_queries.GO),
+    "Java": Grammar("tree-sitter-java", definition_queries.JAVA),
+    "JavaScript": Grammar("tree-sitter-javascript", definition_queries.JAVASCRIPT, constructor=b"constructor"),
+    "Kotlin": Grammar("tree-sitter-kotlin", definition_queries.KOTLIN),
+    "PHP": Grammar("tree-sitter-php", definition_queries.PHP, "language_php", b"__construct"),
+    "Python": Grammar("tree-sitter-python", definition_queries.PYTHON),
+    "Ruby": Grammar("tree-sitter-ruby", definition_queries.RUBY),
+    "Rust": Grammar("tree-sitter-rust", definition_queries.RUST),
+    "Scala": Grammar("tree-sitter-scala", definition_queries.SCALA),
+    "Shell": Grammar("tree-sitter-bash", definition_queries.BASH),
+    "TSX": Grammar("tree-sitter-typescript", definition_queries.TYPESCRIPT, "language_tsx", b"constructor"),
+    "TypeScript": Grammar(
+        "tree-sitter-typescript", definition_queries.TYPESCRIPT, "language_typescript", b"constructor"
+    ),
 }
 """By the display name of the language."""
 
@@ -70,3 +76,18 @@ def version() -> str:
     for language, grammar in GRAMMARS.items():
         parts += [language, importlib.metadata.version(grammar.package), grammar.query, QUERIES.get(language, "")]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+KINDS: tuple[str, ...] = (
+    "file", "module", "namespace", "package", "class", "method", "property", "field", "constructor", "enum",
+    "interface", "function", "variable", "constant", "string", "number", "boolean", "array", "object", "key", "null",
+    "enummember", "struct", "event", "operator", "typeparameter",
+)  # fmt: skip
+"""A kind's number in stored tables is its place here: append only."""
+
+_CODES = {kind: code for code, kind in enumerate(KINDS)}
+
+
+def kind_code(kind: str) -> int | None:
+    """Give a kind's number; also for the spellings of ``select:`` (``enum-member``). None for what is no kind."""
+    return _CODES.get(kind.lower().replace("-", ""))

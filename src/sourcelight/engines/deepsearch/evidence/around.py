@@ -12,7 +12,7 @@ from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk
 from sourcelight.engines.search.ranking.chunks import with_lead
 from sourcelight.engines.search.ranking.words import terms_of
-from sourcelight.engines.symbols.parse import Definition
+from sourcelight.engines.symbols.definition_parser import Definition
 
 MOST_DEFINITION_LINES = 10
 

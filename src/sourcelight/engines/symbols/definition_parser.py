@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.engines.symbols.grammars import GRAMMARS, loaded
-from sourcelight.engines.symbols.importing import Import, read_imports
-from sourcelight.engines.symbols.kinds import KINDS
+from sourcelight.engines.symbols.grammars import GRAMMARS, KINDS, loaded
+from sourcelight.engines.symbols.import_parser import Import, read_imports
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
