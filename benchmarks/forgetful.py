@@ -17,7 +17,7 @@ from sourcelight.cli import main
 from sourcelight.engines.engine import Engine
 from sourcelight.server.service.stream import SearchStream
 
-_OF_QUERIES = ("sourcelight.core.query", "sourcelight.core.patterns", "sourcelight.engines.search.index.grams")
+_OF_QUERIES = ("sourcelight.core.query", "sourcelight.core.patterns", "sourcelight.engines.search.index.postings")
 _OF_ALL = frozenset({"_cased_wide_characters", "_every_wide_character"})
 """Tables of Unicode, which are made once for all queries."""
 

@@ -44,12 +44,12 @@ from sourcelight.engines.history import History, LocalHistoryStore
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import Scorer
 from sourcelight.engines.search.ranking.bm25 import Weights, score
+from sourcelight.engines.search.ranking.collection import Space, make_space
 from sourcelight.engines.search.ranking.file_scores import ListWeights
 from sourcelight.engines.search.ranking.paths import kind_of
 from sourcelight.engines.search.ranking.question import Question, analyse
-from sourcelight.engines.search.ranking.rank import Ranker
-from sourcelight.engines.search.ranking.space import Space, make_space
-from sourcelight.engines.search.ranking.terms_files import Opened
+from sourcelight.engines.search.ranking.ranker import Ranker
+from sourcelight.engines.search.ranking.term_files import Opened
 from sourcelight.repos import Repository
 
 GOAL = 15.0

@@ -29,10 +29,10 @@ from sourcelight.engines.deepsearch.citations.pins import pin
 from sourcelight.engines.deepsearch.researchers import ExtractiveResearcher, Inquiry
 from sourcelight.engines.deepsearch.researchers.finish import finish
 from sourcelight.engines.engine.natural import prepare
+from sourcelight.engines.search.ranking.collection import make_space
 from sourcelight.engines.search.ranking.question import analyse
-from sourcelight.engines.search.ranking.rank import Limits, Ranker
-from sourcelight.engines.search.ranking.space import make_space
-from sourcelight.engines.search.ranking.terms_files import Opened
+from sourcelight.engines.search.ranking.ranker import Limits, Ranker
+from sourcelight.engines.search.ranking.term_files import Opened
 from sourcelight.engines.tools import CallContext
 from sourcelight.repos import Viewer
 

@@ -33,7 +33,7 @@ _LOADED = (
     "sourcelight.client.run",
     "sourcelight.display.frames",
     "sourcelight.engines.history.blame.files",
-    "sourcelight.engines.search.ranking.terms_files",
+    "sourcelight.engines.search.ranking.term_files",
     "sourcelight.engines.tools",
 )
 QUERIES = (

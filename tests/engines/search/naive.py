@@ -27,7 +27,7 @@ from sourcelight.engines.search.index.folder import RepositoryFolder
 from sourcelight.engines.search.index.shard import Shard
 from sourcelight.engines.search.index.view import View
 from sourcelight.engines.search.model import MatchTree
-from sourcelight.engines.search.scan.snapshot import Snapshot
+from sourcelight.engines.search.scan.corpus import Snapshot
 from sourcelight.engines.search.searcher import search
 from sourcelight.repos import Repository
 

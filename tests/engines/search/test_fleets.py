@@ -32,7 +32,7 @@ from sourcelight.engines.search import (
 from sourcelight.engines.search.index import shard
 from sourcelight.engines.search.model import GroupBy, MatchTree, SearchPart
 from sourcelight.engines.search.scan import evaluate
-from sourcelight.engines.search.scan.snapshot import Snapshot
+from sourcelight.engines.search.scan.corpus import Snapshot
 from sourcelight.engines.search.searcher import Fleets, count, search
 from sourcelight.repos import Repository
 

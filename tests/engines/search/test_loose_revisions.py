@@ -11,7 +11,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexFault
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.search import Atom, IndexStore, SearchOptions, Target, TextQuery
-from sourcelight.engines.search.index import build, loose
+from sourcelight.engines.search.index import build, shard
 from sourcelight.repos import Catalog, Repository
 from sourcelight.testing.repositories import RepositoryBuilder
 
@@ -69,7 +69,7 @@ def test_loose_files_are_searched_like_any_others(repo: RepositoryBuilder, tmp_p
     whole, apart = IndexStore(str(tmp_path / "whole")), IndexStore(str(tmp_path / "apart"))
     whole.update([Target(repository, "", tip.commit)])
     apart.update([Target(repository, "", repository.facts.commit), tip])
-    assert [is_it for is_it in map(loose.is_loose, apart.open(tip)[0].view.shards) if is_it]
+    assert [is_it for is_it in map(shard.is_loose, apart.open(tip)[0].view.shards) if is_it]
     for text in ("word7", "at 6", "without end", "file 3", "\n", "nothing of the kind"):
         assert find(apart, tip, text) == find(whole, tip, text)
     assert apart.read(tip, "nonewline.txt") == b"at 6 without end"
@@ -103,7 +103,7 @@ def test_a_revision_that_becomes_the_default_one_is_kept_on_disk(repo: Repositor
     store.update([head])
     assert store.is_current(head)
     assert store.is_current(Target(repository, "side", commit))
-    assert not any(map(loose.is_loose, store.open(head)[0].view.shards))
+    assert not any(map(shard.is_loose, store.open(head)[0].view.shards))
     assert len(find(store, head, "at 8")) == 2
 
 

@@ -11,9 +11,9 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.search import All, Atom, Not, SearchOptions, TextQuery
+from sourcelight.engines.search.model import plan
+from sourcelight.engines.search.scan.corpus import Fleet
 from sourcelight.engines.search.scan.evaluate import FleetSearch, Pace
-from sourcelight.engines.search.scan.fleet import Fleet
-from sourcelight.engines.search.scan.plan import plan
 from sourcelight.engines.search.searcher import count, search
 
 LARGE = 120_000

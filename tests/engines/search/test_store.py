@@ -20,7 +20,7 @@ from sourcelight.engines.search import (
     SearchOptions,
     Target,
     TextQuery,
-    text_update,
+    updates,
     worker,
 )
 from sourcelight.repos import Catalog
@@ -64,7 +64,7 @@ def repo(tmp_path: Path) -> RepositoryBuilder:
 @pytest.fixture
 def in_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Send every build to a worker process, however small."""
-    monkeypatch.setattr(text_update, "_SMALL_FILES", -1)
+    monkeypatch.setattr(updates, "_SMALL_FILES", -1)
 
 
 def test_a_repository_is_indexed_and_searched(store: IndexStore, repo: RepositoryBuilder) -> None:
@@ -236,7 +236,7 @@ def test_a_worker_that_dies_is_the_failure_of_one_repository(
     def poisoned(folder: Path, repository: Any, settings: dict[str, Any]) -> bytes:
         return b"not an order\n" if repository.name == "one" else order_line(folder, repository, settings)
 
-    monkeypatch.setattr(text_update, "order_line", poisoned)
+    monkeypatch.setattr(updates, "order_line", poisoned)
     store = IndexStore(str(tmp_path / "index"), workers=1)
     report = store.update(targets_of(repo.path, two.path))
     assert report.built == ("two",)

@@ -20,7 +20,7 @@ from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.engine.results.tally import Tally
 from sourcelight.engines.search import Atom, Not, SearchOptions, TextQuery
 from sourcelight.engines.search.model import MatchTree
-from sourcelight.engines.search.scan.snapshot import Snapshot
+from sourcelight.engines.search.scan.corpus import Snapshot
 from sourcelight.engines.search.searcher import search
 
 FACTS = {"memory": RepositoryFacts("memory", 7, stars=3, last_fetched="2026-01-02T03:04:05Z")}

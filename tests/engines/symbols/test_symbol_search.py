@@ -260,12 +260,12 @@ def test_a_builder_killed_at_work_leaves_the_former_tables(tmp_path: Path) -> No
     code = f"""
 import os
 from pathlib import Path
-from sourcelight.engines.search import symbol_files
+from sourcelight.engines.search import side_tables
 from sourcelight.engines.search.index.folder import RepositoryFolder
-symbol_files.write_sections = lambda *_: (Path({str(folder)!r}, "tmp-1-left").write_bytes(b"half"), os._exit(9))
+side_tables.write_sections = lambda *_: (Path({str(folder)!r}, "tmp-1-left").write_bytes(b"half"), os._exit(9))
 folder = RepositoryFolder(Path({str(folder)!r}))
 for shard in folder.manifest().shards:
-    symbol_files.build_table(folder, symbol_files.TableOrder(shard.name, lambda: None, lambda files, size: None))
+    side_tables.build_table(folder, side_tables.TableOrder(shard.name, lambda: None, lambda files, size: None))
 """
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=50).returncode == 9
     assert [row["symbol"] for row in _rows(store, target, _everything())] in (["alpha"], [])

@@ -34,7 +34,7 @@ from sourcelight.engines.history import HistoryStore
 from sourcelight.engines.history.store.local import LocalHistoryStore
 from sourcelight.engines.search import IndexProgress, IndexReport, IndexStore, Target
 from sourcelight.engines.search.model import GroupBy, SearchPart
-from sourcelight.engines.search.ranking.terms_files__store import TermsStore
+from sourcelight.engines.search.term_store import TermsStore
 from sourcelight.repos import Catalog, Repository, Viewer, resolve
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from sourcelight.engines.engine.plan import Plan
 from sourcelight.engines.history.search.matches import shown_patterns
 from sourcelight.engines.search.estimate import Estimate, Share, estimate
 from sourcelight.engines.search.model import Atom
-from sourcelight.engines.search.scan.plan import plan as numbered
+from sourcelight.engines.search.model import plan as numbered
 
 if TYPE_CHECKING:
     from sourcelight.engines.engine.engine import Engine

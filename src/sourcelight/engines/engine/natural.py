@@ -24,13 +24,12 @@ from sourcelight.engines.engine.scopes.contexts import scoped
 from sourcelight.engines.engine.scopes.scope import Scoper
 from sourcelight.engines.search import IndexProgress, IndexReport, Target, TextQuery
 from sourcelight.engines.search.ranking import RankedChunk, Ranking, Scorer
-from sourcelight.engines.search.ranking.exchange import ALONE
-from sourcelight.engines.search.ranking.model import Exchange
+from sourcelight.engines.search.ranking.collection import Mask
+from sourcelight.engines.search.ranking.model import ALONE, Exchange
 from sourcelight.engines.search.ranking.paths import kind_of
 from sourcelight.engines.search.ranking.question import Question, analyse
-from sourcelight.engines.search.ranking.rank import Limits, Ranker
-from sourcelight.engines.search.ranking.space import Mask
-from sourcelight.engines.search.ranking.terms_files import Opened
+from sourcelight.engines.search.ranking.ranker import Limits, Ranker
+from sourcelight.engines.search.ranking.term_files import Opened
 from sourcelight.repos import Viewer, resolve
 
 if TYPE_CHECKING:

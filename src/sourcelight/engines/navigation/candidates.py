@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from sourcelight.core.cancellation import Halted
 from sourcelight.core.patterns.compiled import compile_pattern
 from sourcelight.engines.navigation.model import Document, Occurrence
-from sourcelight.engines.search.model import All, Atom, TextQuery
+from sourcelight.engines.search.model import All, Atom, TextQuery, plan
 from sourcelight.engines.search.scan.evaluate import FleetSearch, Pace
-from sourcelight.engines.search.scan.plan import plan
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation.project import Project

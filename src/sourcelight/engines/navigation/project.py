@@ -13,7 +13,7 @@ from sourcelight.repos import ObjectReader
 
 if TYPE_CHECKING:
     from sourcelight.engines.search import Target
-    from sourcelight.engines.search.scan.snapshot import Snapshot
+    from sourcelight.engines.search.scan.corpus import Snapshot
 
 LARGEST_FILE = 1024 * 1024
 """Bytes above which a file is not parsed, only searched as text."""

@@ -18,7 +18,7 @@ from sourcelight.engines.navigation.named import imports_of
 from sourcelight.engines.navigation.project import LARGEST_FILE, Project
 from sourcelight.engines.navigation.registry import resolver_of
 from sourcelight.engines.search import IndexStore, Target
-from sourcelight.engines.search.missing import lacking_definitions
+from sourcelight.engines.search.missing_files import lacking_definitions
 from sourcelight.repos import Catalog, ObjectReader, Repository, Viewer, resolve
 
 if TYPE_CHECKING:

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 
 from sourcelight.core.cancellation import Cancellation, Halted
 from sourcelight.core.errors import SourcelightError
-from sourcelight.engines.search.model import Target, TextQuery
+from sourcelight.engines.search.model import Target, TextQuery, plan
+from sourcelight.engines.search.scan.corpus import Fleet
 from sourcelight.engines.search.scan.evaluate import FleetSearch
-from sourcelight.engines.search.scan.fleet import Fleet
-from sourcelight.engines.search.scan.plan import plan
 from sourcelight.engines.search.searcher import Opener
 
 

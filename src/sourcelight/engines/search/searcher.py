@@ -14,14 +14,12 @@ from numpy.typing import NDArray
 
 from sourcelight.core.cancellation import Cancellation, Halted
 from sourcelight.core.errors import Cancelled, IndexFault, SourcelightError
-from sourcelight.engines.search.model import GroupBy, SearchOptions, SearchPart, Target, TextQuery, add_most
+from sourcelight.engines.search.model import GroupBy, Plan, SearchOptions, SearchPart, Target, TextQuery, add_most, plan
 from sourcelight.engines.search.scan.collect import Collector
+from sourcelight.engines.search.scan.columns import NOTHING, Rendered, Source
+from sourcelight.engines.search.scan.corpus import Fleet, Snapshot
 from sourcelight.engines.search.scan.evaluate import FleetSearch, Found, Pace
-from sourcelight.engines.search.scan.fleet import Fleet
-from sourcelight.engines.search.scan.hits import NO_HITS
-from sourcelight.engines.search.scan.plan import Plan, plan
-from sourcelight.engines.search.scan.render import NOTHING, Rendered, Source
-from sourcelight.engines.search.scan.snapshot import Snapshot
+from sourcelight.engines.search.scan.spans import NO_HITS
 
 _QUIET_S = 0.05
 """Longest time for which finished repositories without a match wait to be told of together."""

@@ -14,13 +14,10 @@ from typing import Any
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexDamaged, IndexFault, SourcelightError
-from sourcelight.engines.search import searcher, symbol_search, symbol_update, text_update
-from sourcelight.engines.search.damage import without_damaged
+from sourcelight.engines.search import searcher, symbol_search, updates
 from sourcelight.engines.search.index.folder import LOCK, RepositoryFolder
-from sourcelight.engines.search.index.loose import is_loose
-from sourcelight.engines.search.index.shard import Shard
+from sourcelight.engines.search.index.shard import Shard, is_loose
 from sourcelight.engines.search.index.view import View
-from sourcelight.engines.search.looks import LOOK_S, Group, Looked
 from sourcelight.engines.search.model import (
     DEFAULT_MAX_FILE_SIZE,
     GroupBy,
@@ -32,13 +29,20 @@ from sourcelight.engines.search.model import (
     Target,
     TextQuery,
 )
-from sourcelight.engines.search.revision_views import drop_old_views, loose_bytes, mark_used, read_loose
-from sourcelight.engines.search.scan.fleet import Fleet
-from sourcelight.engines.search.scan.snapshot import Snapshot
+from sourcelight.engines.search.open_index import (
+    LOOK_S,
+    Group,
+    Looked,
+    drop_old_views,
+    loose_bytes,
+    mark_used,
+    read_loose,
+    without_damaged,
+)
+from sourcelight.engines.search.scan.corpus import Fleet, Snapshot
 from sourcelight.engines.search.searcher import Note
-from sourcelight.engines.search.symbol_files import SymbolFiles
-from sourcelight.engines.search.symbol_update import stale_shards
-from sourcelight.engines.search.text_update import commit_of
+from sourcelight.engines.search.side_tables import SymbolFiles
+from sourcelight.engines.search.updates import commit_of, stale_shards
 from sourcelight.engines.search.worker import is_built
 from sourcelight.engines.storage import worker_pool
 from sourcelight.engines.storage.sections import FORMAT
@@ -366,7 +370,7 @@ class IndexStore:
         A repository that can't be indexed is a failure in the report and keeps its former index. When cancelled, what
         was finished by then stays, and the report says so.
         """
-        run = text_update.Update(self, self.workers, self._damaged, progress, cancellation or Cancellation())
+        run = updates.TextIndexUpdate(self, self.workers, self._damaged, progress, cancellation or Cancellation())
         for target in targets:
             run.consider(target)
         run.build()
@@ -414,8 +418,8 @@ class IndexStore:
         Parsing takes a second for about 10 MB, so this belongs behind a text index that is searchable already. Files
         and bytes of the report are those parsed. What was finished stays when this is stopped or killed.
         """
-        work = symbol_update.DefinitionsWork(self)
-        run = symbol_update.Update(self, work, self.workers, progress, cancellation or Cancellation())
+        work = updates.DefinitionsWork(self)
+        run = updates.SideTableUpdate(self, work, self.workers, progress, cancellation or Cancellation())
         for target in targets:
             run.consider(target)
         return run.build()

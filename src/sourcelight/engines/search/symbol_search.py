@@ -26,16 +26,15 @@ from sourcelight.engines.search.model import (
     SearchPart,
     Target,
     TextQuery,
+    plan,
 )
+from sourcelight.engines.search.scan.columns import Place, Rendered, Source, name_columns, where_columns
+from sourcelight.engines.search.scan.corpus import MOST_MISSING, Snapshot
 from sourcelight.engines.search.scan.evaluate import FleetSearch, runs
-from sourcelight.engines.search.scan.fleet import MOST_MISSING
-from sourcelight.engines.search.scan.plan import plan
-from sourcelight.engines.search.scan.render import Place, Rendered, Source, name_columns, where_columns
-from sourcelight.engines.search.scan.snapshot import Snapshot
 from sourcelight.engines.search.scan.text import binary_of, code_points, column, texts_of
 from sourcelight.engines.search.searcher import Counts, Fleets, Note, Opened, Waiting, opened
-from sourcelight.engines.search.symbol_files import missing, pending
-from sourcelight.engines.search.symbol_fleet import SymbolFleet
+from sourcelight.engines.search.side_tables import missing, pending
+from sourcelight.engines.search.symbol_corpus import SymbolFleet
 from sourcelight.engines.symbols import KINDS, SymbolTable, kind_code
 
 PENDING = "symbols-pending"

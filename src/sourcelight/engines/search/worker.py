@@ -18,13 +18,13 @@ from typing import IO, Any, TypeAlias
 
 from sourcelight.core.batches import RepositoryFacts
 from sourcelight.core.errors import IndexFault
-from sourcelight.engines.search import symbol_files
+from sourcelight.engines.search import side_tables
 from sourcelight.engines.search.index.build import BuildOrder, Built, Files, build
 from sourcelight.engines.search.index.folder import PROTECTED, RepositoryFolder
 from sourcelight.engines.storage.folder import reason_of
 from sourcelight.repos import Repository
 
-TableBuild: TypeAlias = Callable[[RepositoryFolder, symbol_files.TableOrder], tuple[int, int] | None]
+TableBuild: TypeAlias = Callable[[RepositoryFolder, side_tables.TableOrder], tuple[int, int] | None]
 
 MODULE = "sourcelight.engines.search.worker"
 """What a worker process runs."""
@@ -43,10 +43,10 @@ def table_line(folder: Path, settings: dict[str, Any], kind: str = "symbols") ->
 
 def _build_table(kind: str) -> TableBuild:
     if kind == "terms":
-        from sourcelight.engines.search.ranking import terms_files
+        from sourcelight.engines.search.ranking import term_files
 
-        return terms_files.build_table
-    return symbol_files.build_table
+        return term_files.build_table
+    return side_tables.build_table
 
 
 def _repository(raw: dict[str, Any]) -> Repository:
@@ -98,7 +98,7 @@ def _serve(orders: IO[bytes], events: IO[bytes]) -> None:
         folder = RepositoryFolder(Path(raw["folder"]))
         try:
             if "table" in raw:
-                table = symbol_files.TableOrder(**raw["table"], stop=stop, tell=tell)
+                table = side_tables.TableOrder(**raw["table"], stop=stop, tell=tell)
                 read = _build_table(raw["kind"])(folder, table)
                 send({"event": "done", "read": read})
                 continue

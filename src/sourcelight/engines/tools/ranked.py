@@ -9,8 +9,7 @@ from sourcelight.core.batches.results import Answer
 from sourcelight.engines.engine import natural
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk, Ranking
-from sourcelight.engines.search.ranking.exchange import ALONE, joined
-from sourcelight.engines.search.ranking.model import Exchange
+from sourcelight.engines.search.ranking.model import ALONE, Exchange, joined
 from sourcelight.engines.tools.found import MOST_CHUNKS, MOST_FILES, Chunk, chunk_table, served_answer
 from sourcelight.engines.tools.model import CallContext
 

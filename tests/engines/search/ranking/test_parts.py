@@ -12,10 +12,10 @@ from sourcelight.backends.embed import open_engine
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.engine.natural import prepare
 from sourcelight.engines.search.ranking import Ranking
-from sourcelight.engines.search.ranking.exchange import joined
+from sourcelight.engines.search.ranking.model import joined
 from sourcelight.engines.search.ranking.question import analyse
-from sourcelight.engines.search.ranking.rank import Limits, Ranker
-from sourcelight.engines.search.ranking.terms_files import Opened
+from sourcelight.engines.search.ranking.ranker import Limits, Ranker
+from sourcelight.engines.search.ranking.term_files import Opened
 from sourcelight.testing import RepositoryBuilder
 
 WORDS = ("ledger", "period", "account", "balance", "invoice")

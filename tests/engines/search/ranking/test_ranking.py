@@ -23,8 +23,8 @@ from sourcelight.engines.engine.natural import RankRequest, prepare, rank, split
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import Ranking
 from sourcelight.engines.search.ranking.bm25 import Weights, score
-from sourcelight.engines.search.ranking.space import make_space
-from sourcelight.engines.search.ranking.words import TOKEN, terms_of
+from sourcelight.engines.search.ranking.collection import make_space
+from sourcelight.engines.search.ranking.tokenizer import TOKEN, terms_of
 from sourcelight.repos import Viewer, resolve
 from sourcelight.testing import RepositoryBuilder
 

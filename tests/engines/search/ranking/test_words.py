@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sourcelight.engines.search.ranking import chunks
+from sourcelight.engines.search.ranking import tokenizer
 from sourcelight.engines.search.ranking.question import analyse
-from sourcelight.engines.search.ranking.words import parts_of, terms_of
+from sourcelight.engines.search.ranking.tokenizer import parts_of, terms_of
 
 
 @pytest.mark.parametrize(
@@ -78,13 +78,13 @@ def test_neighbouring_words_meet_joined_names() -> None:
 def test_chunks_cover_every_line_once(lines: list[bytes], begins: set[int], prose: bool) -> None:  # noqa: FBT001 - hypothesis gives it
     """Whatever the definitions are, the chunks of a file join up, and none is too long."""
     held = [begin for begin in sorted(begins) if begin < len(lines)]
-    found = chunks.cut(lines, held, prose=prose)
+    found = tokenizer.cut(lines, held, prose=prose)
     count = len(lines) - (1 if lines and not lines[-1] else 0)
     assert [line for low, high in found for line in range(low, high)] == list(range(count))
-    assert all(0 < high - low <= chunks.MOST_LINES for low, high in found)
+    assert all(0 < high - low <= tokenizer.MOST_LINES for low, high in found)
 
 
 def test_comments_stay_with_their_definition() -> None:
     """A chunk begins where the comment above a definition does."""
     lines = [b"x = 1"] * 10 + [b"", b"# Says why.", b"# Twice.", b"def f():", *[b"    y()"] * 9]
-    assert chunks.cut(lines, [13]) == [(0, 11), (11, 23)]
+    assert tokenizer.cut(lines, [13]) == [(0, 11), (11, 23)]

@@ -10,8 +10,7 @@ from sourcelight.engines.deepsearch.evidence.choose import Texts
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk
-from sourcelight.engines.search.ranking.chunks import with_lead
-from sourcelight.engines.search.ranking.words import terms_of
+from sourcelight.engines.search.ranking.tokenizer import terms_of, with_lead
 from sourcelight.engines.symbols.definition_parser import Definition
 
 MOST_DEFINITION_LINES = 10

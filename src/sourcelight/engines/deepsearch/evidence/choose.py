@@ -15,7 +15,7 @@ from sourcelight.engines.deepsearch.safety import is_hidden_file
 from sourcelight.engines.engine import Engine
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk
-from sourcelight.engines.search.ranking.words import TOKEN
+from sourcelight.engines.search.ranking.tokenizer import TOKEN
 from sourcelight.engines.tools import CallContext
 
 QUOTES = 8

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.history import History
-from sourcelight.engines.search.ranking.words import LONGEST_TOKEN, TOKEN, terms_of
+from sourcelight.engines.search.ranking.tokenizer import LONGEST_TOKEN, TOKEN, terms_of
 
 MOST_FILES = 30
 """Files beyond which a commit is a sweep that says nothing of any of them."""

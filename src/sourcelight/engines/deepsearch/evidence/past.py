@@ -21,7 +21,7 @@ from sourcelight.engines.engine import Engine
 from sourcelight.engines.history import History, HistoryProgress
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.question import Question
-from sourcelight.engines.search.ranking.words import stem, terms_of
+from sourcelight.engines.search.ranking.tokenizer import stem, terms_of
 from sourcelight.repos import packed_objects
 
 SMALL_OBJECTS = 400_000

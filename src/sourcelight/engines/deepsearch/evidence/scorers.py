@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.search.ranking import FileSpace
 from sourcelight.engines.search.ranking.model import Scores
-from sourcelight.engines.search.ranking.words import TOKEN
+from sourcelight.engines.search.ranking.tokenizer import TOKEN
 
 if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.evidence.commits import CommitRanker
     from sourcelight.engines.engine import Engine
     from sourcelight.engines.search import Target
-    from sourcelight.engines.search.scan.snapshot import Snapshot
+    from sourcelight.engines.search.scan.corpus import Snapshot
     from sourcelight.engines.symbols import SymbolTable
 
 MOST_DEFINING = 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sourcelight.engines.search.ranking.words import TOKEN, terms_of
+from sourcelight.engines.search.ranking.tokenizer import TOKEN, terms_of
 
 WINDOW = 15
 """Lines of one quote, the header of its definition not counted."""

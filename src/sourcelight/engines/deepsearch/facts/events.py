@@ -25,7 +25,7 @@ from sourcelight.engines.deepsearch.facts.removals import removals_of
 from sourcelight.engines.deepsearch.facts.searches import named_and_more, pattern_of, plural, queries_of, run
 from sourcelight.engines.deepsearch.researchers.markdown import inline
 from sourcelight.engines.engine.results.ownership import Ownership
-from sourcelight.engines.search.missing import lacks_file
+from sourcelight.engines.search.missing_files import lacks_file
 from sourcelight.repos import resolve
 
 _MOST_OWNED = 5

@@ -26,8 +26,8 @@ from sourcelight.engines.engine.results.ranking import CANDIDATES, Ranking
 from sourcelight.engines.engine.results.select import Place, Selector
 from sourcelight.engines.engine.results.union import unite
 from sourcelight.engines.search import All, IndexStore, SearchOptions, SearchPart, Target, TextQuery
-from sourcelight.engines.search.definition_places import DefinitionPlaces, definition_places
-from sourcelight.engines.search.missing import lacks_file
+from sourcelight.engines.search.definition_lookup import DefinitionPlaces, definition_places
+from sourcelight.engines.search.missing_files import lacks_file
 
 OWNERS = ("file", "owners")
 _FEW = 50

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.batches.rows import Rows, match_count
 from sourcelight.core.batches.schema import matches_schema
-from sourcelight.engines.search.definition_places import DefinitionPlaces
+from sourcelight.engines.search.definition_lookup import DefinitionPlaces
 from sourcelight.engines.symbols import KINDS
 
 CANDIDATES = 3_000

@@ -14,9 +14,16 @@ import numpy as np
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
 from sourcelight.core.query.languages import LANGUAGES, language_of, languages_of_path
 from sourcelight.engines.search.index.folder import EMPTY, PROTECTED, Manifest, RepositoryFolder, ShardEntry, ViewEntry
-from sourcelight.engines.search.index.grams import KeyFinder
-from sourcelight.engines.search.index.loose import LOOSE_BYTES, is_loose, loose_name
-from sourcelight.engines.search.index.shard import BLOB_ID_BYTES, LARGEST_DOCUMENT, Shard, ShardBuilder
+from sourcelight.engines.search.index.postings import KeyFinder
+from sourcelight.engines.search.index.shard import (
+    BLOB_ID_BYTES,
+    LARGEST_DOCUMENT,
+    LOOSE_BYTES,
+    Shard,
+    ShardBuilder,
+    is_loose,
+    loose_name,
+)
 from sourcelight.engines.search.index.view import NO_SHARD, REASONS, View, ViewContent, write_view
 
 _LARGEST_DELTA_SHARE = 0.2

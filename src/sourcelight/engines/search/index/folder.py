@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sourcelight.core.errors import IndexDamaged
-from sourcelight.engines.search.index.loose import is_loose
+from sourcelight.engines.search.index.shard import is_loose
 from sourcelight.engines.storage.folder import held, manifest_bytes, read_manifest, write_failed
 from sourcelight.engines.storage.sections import FORMAT
 from sourcelight.repos.private_files import make_private_folder, open_private

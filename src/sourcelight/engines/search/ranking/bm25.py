@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.engines.search.ranking.room import Room
-from sourcelight.engines.search.ranking.space import Numbers, Space
+from sourcelight.engines.search.ranking.buffers import Room
+from sourcelight.engines.search.ranking.collection import Numbers, Space
 
 Floats = NDArray[np.float64]
 

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.engines.search.ranking.bm25 import Floats, WordScores, chunks_of, starts
-from sourcelight.engines.search.ranking.exchange import ALONE
-from sourcelight.engines.search.ranking.model import Exchange
+from sourcelight.engines.search.ranking.collection import Numbers, Piece, Space
+from sourcelight.engines.search.ranking.model import ALONE, Exchange
 from sourcelight.engines.search.ranking.paths import KINDS
 from sourcelight.engines.search.ranking.question import Question
-from sourcelight.engines.search.ranking.space import Numbers, Piece, Space
 from sourcelight.engines.symbols import SymbolTable
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.engines.search.ranking.words import terms_of
-from sourcelight.engines.search.scan.snapshot import Snapshot
+from sourcelight.engines.search.ranking.tokenizer import terms_of
+from sourcelight.engines.search.scan.corpus import Snapshot
 
 KINDS = ("code", "test", "docs", "config", "vendored", "changelog")
 

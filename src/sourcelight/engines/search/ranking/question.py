@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from sourcelight.engines.search.ranking.words import FUNCTION_WORDS, joined, parts_of, stem
+from sourcelight.engines.search.ranking.tokenizer import FUNCTION_WORDS, joined, parts_of, stem
 
 _JOINED_WEIGHT = 0.6
 _MOST_CHARACTERS = 20_000

@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 
 from sourcelight.core.patterns import Formula, Needs, NeedsAll
 from sourcelight.core.patterns.compiled import CompiledPattern
-from sourcelight.engines.search.index.grams import literal_keys
-from sourcelight.engines.search.index.loose import LooseShard
-from sourcelight.engines.search.index.postings import narrow
-from sourcelight.engines.search.index.shard import UNIT_BYTES
-from sourcelight.engines.search.scan.fleet import Fleet, Selection
+from sourcelight.engines.search.index.postings import literal_keys, narrow
+from sourcelight.engines.search.index.shard import UNIT_BYTES, LooseShard
+from sourcelight.engines.search.scan.corpus import Fleet, Selection
 from sourcelight.engines.search.scan.paths import unique_sorted
 
 Places = NDArray[np.int64]

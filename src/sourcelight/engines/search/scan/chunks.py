@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.engines.search.scan.fleet import Fleet
+from sourcelight.engines.search.scan.corpus import Fleet
 from sourcelight.engines.search.scan.text import binary_of, column, texts_of
 
 Places = NDArray[np.int64]

@@ -18,12 +18,19 @@ from numpy.typing import NDArray
 from sourcelight.core.batches.raw_matches import FoundLines
 from sourcelight.engines.search.model import SearchOptions
 from sourcelight.engines.search.scan.chunks import Chunks, chunk_columns, chunks_of
+from sourcelight.engines.search.scan.columns import (
+    Place,
+    Rendered,
+    Source,
+    data_of,
+    found_lines,
+    name_columns,
+    where_columns,
+)
+from sourcelight.engines.search.scan.corpus import Fleet
 from sourcelight.engines.search.scan.evaluate import Found, runs
-from sourcelight.engines.search.scan.fleet import Fleet
-from sourcelight.engines.search.scan.render import Place, Rendered, Source, name_columns, where_columns
-from sourcelight.engines.search.scan.rows import NO_ROWS, Rows, rows_of, rows_together
+from sourcelight.engines.search.scan.spans import NO_ROWS, Rows, rows_of, rows_together
 from sourcelight.engines.search.scan.text import binary_of, code_points, column, texts_of
-from sourcelight.engines.search.scan.unmade import data_of, found_lines
 
 Places = NDArray[np.int64]
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from sourcelight.core.cancellation import Stopped, check
 from sourcelight.core.patterns.compiled import CompiledPattern
 from sourcelight.engines.search.index.shard import UNIT_BYTES
+from sourcelight.engines.search.model import Plan
 from sourcelight.engines.search.scan.candidates import candidate_units
-from sourcelight.engines.search.scan.fleet import Fleet, Selection
-from sourcelight.engines.search.scan.hits import NO_HITS, Hits, concatenated, find_hits, merge_hits
+from sourcelight.engines.search.scan.corpus import Fleet, Selection
 from sourcelight.engines.search.scan.paths import Mask, PathHits, unique_sorted
-from sourcelight.engines.search.scan.plan import Plan
+from sourcelight.engines.search.scan.spans import NO_HITS, Hits, concatenated, find_hits, merge_hits
 
 _FIRST_UNITS, _LEAST_UNITS, _LARGEST_UNITS, _GROWTH = 64, 4, 8192, 4
 _COMMON_BYTES = 2 * UNIT_BYTES

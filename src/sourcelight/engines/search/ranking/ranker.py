@@ -9,7 +9,8 @@ import numpy as np
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.search.ranking.bm25 import Floats, Weights, WordScores, held_by, score, starts
-from sourcelight.engines.search.ranking.exchange import ALONE, COVERING, coverage
+from sourcelight.engines.search.ranking.buffers import Room
+from sourcelight.engines.search.ranking.collection import Mask, Numbers, Piece, Space, make_space
 from sourcelight.engines.search.ranking.file_scores import (
     CHUNK,
     FILE,
@@ -22,6 +23,8 @@ from sourcelight.engines.search.ranking.file_scores import (
     of_targets,
 )
 from sourcelight.engines.search.ranking.model import (
+    ALONE,
+    COVERING,
     Exchange,
     FileSpace,
     RankedChunk,
@@ -29,12 +32,11 @@ from sourcelight.engines.search.ranking.model import (
     Ranking,
     Scorer,
     Share,
+    coverage,
 )
 from sourcelight.engines.search.ranking.paths import KINDS
 from sourcelight.engines.search.ranking.question import Question
-from sourcelight.engines.search.ranking.room import Room
-from sourcelight.engines.search.ranking.space import Mask, Numbers, Piece, Space, make_space
-from sourcelight.engines.search.ranking.terms_files import Opened
+from sourcelight.engines.search.ranking.term_files import Opened
 
 _VOTING = 12
 

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
 from sourcelight.engines.search.index.folder import Manifest, RepositoryFolder
-from sourcelight.engines.search.index.loose import LooseShard
-from sourcelight.engines.search.index.shard import Shard
+from sourcelight.engines.search.index.shard import LooseShard, Shard
 from sourcelight.engines.search.index.view import View
 from sourcelight.engines.search.model import Target
-from sourcelight.engines.search.ranking.table import PROSE, TermsBuilder, TermsTable, rules
-from sourcelight.engines.search.scan.snapshot import Snapshot
-from sourcelight.engines.search.symbol_files import TableOrder, open_table
+from sourcelight.engines.search.ranking.term_table import PROSE, TermsBuilder, TermsTable, rules
+from sourcelight.engines.search.scan.corpus import Snapshot
+from sourcelight.engines.search.side_tables import TableOrder, open_table
 from sourcelight.engines.storage.sections import SectionFile, write_sections
 from sourcelight.engines.symbols import SymbolTable
 
@@ -94,11 +93,11 @@ def _fill(
 
 def _former_tables(folder: RepositoryFolder) -> list[TermsTable]:
     """Open the tables there are that were made by the same rules; damaged ones don't count."""
-    opened = [_open(folder, name) for name in dict.fromkeys(folder.side_tables(KIND).values())]
+    opened = [open_terms(folder, name) for name in dict.fromkeys(folder.side_tables(KIND).values())]
     return [table for table in opened if table is not None and table.rules == rules()]
 
 
-def _open(folder: RepositoryFolder, name: str) -> TermsTable | None:
+def open_terms(folder: RepositoryFolder, name: str) -> TermsTable | None:
     """Open a table, every byte of it checked; None for one that is missing, damaged or of another format."""
     try:
         file = SectionFile(folder.path / name, "terms")

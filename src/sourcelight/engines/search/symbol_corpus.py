@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.caching import Remembering
 from sourcelight.core.patterns.compiled import CompiledPattern
-from sourcelight.engines.search.scan.fleet import Fleet
+from sourcelight.engines.search.scan.corpus import Fleet
 from sourcelight.engines.symbols import SymbolTable
 from sourcelight.engines.symbols.table import names_with
 

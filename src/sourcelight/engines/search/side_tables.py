@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from sourcelight.core.errors import IndexDamaged, IndexWriteFailed
 from sourcelight.engines.search.index.folder import Manifest, RepositoryFolder
-from sourcelight.engines.search.index.loose import LooseShard
-from sourcelight.engines.search.index.shard import Shard
+from sourcelight.engines.search.index.shard import LooseShard, Shard
 from sourcelight.engines.search.index.view import REASONS, View
 from sourcelight.engines.storage.sections import SectionFile, write_sections
 from sourcelight.engines.symbols import LANGUAGES, SymbolTable, TableBuilder, definitions, version

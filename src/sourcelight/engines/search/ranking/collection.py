@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sourcelight.engines.search.ranking.buffers import Rooms
 from sourcelight.engines.search.ranking.paths import PathWords, path_words
-from sourcelight.engines.search.ranking.room import Rooms
-from sourcelight.engines.search.ranking.table import TermsTable
-from sourcelight.engines.search.ranking.terms_files import Opened
+from sourcelight.engines.search.ranking.term_files import Opened
+from sourcelight.engines.search.ranking.term_table import TermsTable
 
 Mask = NDArray[np.bool_]
 Numbers = NDArray[np.int64]

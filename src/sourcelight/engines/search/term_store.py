@@ -10,14 +10,13 @@ from dataclasses import dataclass, field
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.search.index.folder import RepositoryFolder
-from sourcelight.engines.search.index.loose import LooseShard
-from sourcelight.engines.search.index.shard import Shard
+from sourcelight.engines.search.index.shard import LooseShard, Shard
 from sourcelight.engines.search.model import IndexProgress, IndexReport, Target
-from sourcelight.engines.search.ranking.table import TermsTable
-from sourcelight.engines.search.ranking.terms_files import KIND, Opened, _open, build_table
+from sourcelight.engines.search.ranking.term_files import KIND, Opened, build_table, open_terms
+from sourcelight.engines.search.ranking.term_table import TermsTable
+from sourcelight.engines.search.side_tables import TableOrder
 from sourcelight.engines.search.store import IndexStore
-from sourcelight.engines.search.symbol_files import TableOrder
-from sourcelight.engines.search.symbol_update import Update
+from sourcelight.engines.search.updates import SideTableUpdate
 
 _MOST_OPEN_TABLES = 400
 
@@ -45,7 +44,7 @@ class TermsStore:
             if found is not None:
                 self._opened.move_to_end(place)
         if found is None:
-            found = _open(folder, name)
+            found = open_terms(folder, name)
             if found is None:
                 return None
             with self._guard:
@@ -77,7 +76,7 @@ class TermsStore:
         found = self.store.update_symbols(targets, progress=progress, cancellation=stop)
         if found.cancelled:
             return found
-        run = Update(self.store, _TermsWork(self), self.store.workers, progress, stop)
+        run = SideTableUpdate(self.store, _TermsWork(self), self.store.workers, progress, stop)
         for target in targets:
             run.consider(target)
         return run.build()
@@ -85,7 +84,7 @@ class TermsStore:
 
 @dataclass(frozen=True, slots=True)
 class _TermsWork:
-    """What `Update` is told to do."""
+    """What `SideTableUpdate` is told to do."""
 
     terms: TermsStore
     kind: str = KIND

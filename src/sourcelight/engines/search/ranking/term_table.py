@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.engines.search.ranking import chunks, words
+from sourcelight.engines.search.ranking import tokenizer
 from sourcelight.engines.symbols import KINDS, LANGUAGES, Definitions
 from sourcelight.engines.symbols.table import KEY_BYTES, Source
 
@@ -41,7 +41,7 @@ Numbers: TypeAlias = NDArray[np.int64]
 
 def rules() -> str:
     """Name the rules by which tables are made now; one made by others is built anew."""
-    return f"{FORMAT}.{words.RULES}"
+    return f"{FORMAT}.{tokenizer.RULES}"
 
 
 class TermsBuilder:
@@ -84,7 +84,7 @@ class TermsBuilder:
             lines = text.split(b"\n")
             starts = [0, *accumulate(len(line) + 1 for line in lines)]
             begins, spans = _definitions(found)
-            for low, high in chunks.cut(lines, begins, prose=prose and not spans):
+            for low, high in tokenizer.cut(lines, begins, prose=prose and not spans):
                 self._chunk(text[starts[low] : min(starts[high], len(text))], low + 1, high, spans)
         self._doc_chunk.append(len(self._begin))
         if len(self._seen[1]) >= _FLUSH:
@@ -121,7 +121,7 @@ class TermsBuilder:
         self._begin.append(begin)
         self._end.append(end)
         counts: dict[bytes, int] = {}
-        for token in words.TOKEN.findall(text):
+        for token in tokenizer.TOKEN.findall(text):
             counts[token] = counts.get(token, 0) + 1
         held, names, times, weights = self._seen
         known = self._names
@@ -148,7 +148,7 @@ class TermsBuilder:
 
     def _learn(self, token: bytes) -> int:
         """Give a token its number; -1 for one without a term."""
-        terms = () if len(token) > words.LONGEST_TOKEN else words.terms_of(token.decode("utf-8", "replace"))
+        terms = () if len(token) > tokenizer.LONGEST_TOKEN else tokenizer.terms_of(token.decode("utf-8", "replace"))
         number = -1
         if terms:
             number = len(self._name_terms)

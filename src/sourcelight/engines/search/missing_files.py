@@ -7,8 +7,8 @@ import re
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.search.index.view import REASONS
 from sourcelight.engines.search.model import FileFilter, Target
+from sourcelight.engines.search.side_tables import missing
 from sourcelight.engines.search.store import IndexStore
-from sourcelight.engines.search.symbol_files import missing
 
 _MISSING = REASONS.index("missing")
 
