@@ -35,9 +35,8 @@ from sourcelight.engines.history.blame import ownership as replays
 from sourcelight.engines.history.compare import comparison as comparisons
 from sourcelight.engines.history.compare.comparison import compare
 from sourcelight.engines.history.search import tables
-from sourcelight.engines.history.search.commits import find_commits
-from sourcelight.engines.history.search.diffs import find_diffs
-from sourcelight.engines.history.search.model import CommitQuery, Commits, DiffQuery, Files, OneOf, Term
+from sourcelight.engines.history.search.find import find_commits, find_diffs
+from sourcelight.engines.history.search.query import CommitQuery, Commits, DiffQuery, Files, OneOf, Term
 from sourcelight.engines.tools.history.comparing import diff_table
 from sourcelight.repos import Catalog, Repository, resolve
 

@@ -13,7 +13,7 @@ import sourcelight
 from attacks.bombs import commit_tree, large_file, nested_folders, wide_tree, write_object, write_tree
 from attacks.memory import peak_bytes
 from sourcelight.core.errors import RepositoryError
-from sourcelight.engines.history.identity import check_mailmap
+from sourcelight.engines.history.people import check_mailmap
 from sourcelight.repos import Catalog, ObjectReader, worktree_status
 from sourcelight.repos.handles import mailmap_blob
 from sourcelight.testing import RepositoryBuilder, make_repo

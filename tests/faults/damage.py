@@ -32,7 +32,7 @@ _LOADED = (
     "sourcelight.client.aio",
     "sourcelight.client.run",
     "sourcelight.display.frames",
-    "sourcelight.engines.history.blame.files",
+    "sourcelight.engines.history.blame.git_blame",
     "sourcelight.engines.search.ranking.term_files",
     "sourcelight.engines.tools",
 )

@@ -16,8 +16,8 @@ from sourcelight.core.errors import Cancelled, GitFailed
 from sourcelight.engines.history import LocalHistoryStore
 from sourcelight.engines.history.blame import FileBlame, Ownership, blame_file, own
 from sourcelight.engines.history.blame.hunks import read_hunks
-from sourcelight.engines.history.blame.keeping import load
-from sourcelight.engines.history.blame.mixing import kept_lines, line_count
+from sourcelight.engines.history.blame.line_origins import kept_lines, line_count
+from sourcelight.engines.history.blame.ownership import load
 from sourcelight.repos import Catalog, Repository
 from sourcelight.testing import RepositoryBuilder
 from sourcelight.testing.repositories import identity

@@ -14,8 +14,8 @@ from engines.history.hostile import build_hostile, raw_commit
 from sourcelight.core.tools.catalog import TABLES
 from sourcelight.engines.history import History, LocalHistoryStore
 from sourcelight.engines.history.search import tables
-from sourcelight.engines.history.search.commits import find_commits
-from sourcelight.engines.history.search.model import CommitQuery, Commits, OneOf
+from sourcelight.engines.history.search.find import find_commits
+from sourcelight.engines.history.search.query import CommitQuery, Commits, OneOf
 from sourcelight.repos.raw_commits import LAST_SECOND
 from sourcelight.testing import RepositoryBuilder
 from sourcelight.testing.repositories import git_environment

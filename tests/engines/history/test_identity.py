@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sourcelight.engines.history.identity import (
+from sourcelight.engines.history.people import (
     Usage,
     check_mailmap,
     co_authors,

@@ -12,9 +12,8 @@ from engines.history.histories import HUNDRED_YEARS, build_many_kinds, git_log, 
 from sourcelight.core.tools.catalog import TABLES
 from sourcelight.engines.history import History, LocalHistoryStore
 from sourcelight.engines.history.search import tables
-from sourcelight.engines.history.search.commits import find_commits
-from sourcelight.engines.history.search.diffs import find_diffs
-from sourcelight.engines.history.search.model import (
+from sourcelight.engines.history.search.find import find_commits, find_diffs
+from sourcelight.engines.history.search.query import (
     AllOf,
     AnyOf,
     CommitQuery,

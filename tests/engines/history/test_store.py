@@ -17,10 +17,9 @@ from engines.history.histories import build_many_kinds, git_log, literal, oids, 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, IndexDamaged, IndexFault
 from sourcelight.engines.history import ALL_REFS, History, HistoryProgress, LocalHistoryStore
-from sourcelight.engines.history.search.commits import find_commits
-from sourcelight.engines.history.search.diffs import find_diffs
-from sourcelight.engines.history.search.model import CommitQuery, Commits, DiffQuery, Term
-from sourcelight.engines.history.store import compact, update
+from sourcelight.engines.history.search.find import find_commits, find_diffs
+from sourcelight.engines.history.search.query import CommitQuery, Commits, DiffQuery, Term
+from sourcelight.engines.history.store import compaction, update
 from sourcelight.engines.storage.folder import manifest_bytes, read_manifest
 from sourcelight.repos import git_command
 from sourcelight.testing import RepositoryBuilder, make_repo
@@ -76,7 +75,7 @@ def test_many_small_updates_answer_as_one_build(tmp_path: Path, store: LocalHist
     for number in range(0, len(whole.commits), 2):
         opened(store, repo.path, whole.oid(number))
     history = opened(store, repo.path)
-    assert 1 < segments(history) <= compact.MOST_SEGMENTS
+    assert 1 < segments(history) <= compaction.MOST_SEGMENTS
     same(history, whole, repo.head)
     for number in range(len(whole.commits)):
         mine = history.position(whole.oid(number))
@@ -148,7 +147,7 @@ def test_segments_are_joined_when_they_are_many(store: LocalHistoryStore, repo: 
     for number in range(12):
         repo.commit({"a.txt": f"needle more {number}\n"}, f"more {number}")
         history = opened(store, repo.path)
-        assert segments(history) <= compact.MOST_SEGMENTS
+        assert segments(history) <= compaction.MOST_SEGMENTS
     assert found(history, "needle") == git_log(repo.path, "-Gneedle")
     assert len(history.commits) == 17
     files = {path.name for path in (store.folder / repository_of(repo.path).key).iterdir()}

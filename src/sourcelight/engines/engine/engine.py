@@ -31,7 +31,7 @@ from sourcelight.engines.engine.scopes.scope import Scoper
 from sourcelight.engines.engine.standing import Kept, Standing
 from sourcelight.engines.engine.words import WordsUpdate
 from sourcelight.engines.history import HistoryStore
-from sourcelight.engines.history.store.local import LocalHistoryStore
+from sourcelight.engines.history.store.store import LocalHistoryStore
 from sourcelight.engines.search import IndexProgress, IndexReport, IndexStore, Target
 from sourcelight.engines.search.model import GroupBy, SearchPart
 from sourcelight.engines.search.term_store import TermsStore

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sourcelight.engines.history.history import Blocks, Changes, Commits, History, Identities
     from sourcelight.engines.history.model import (
         ALL_REFS,
         HEAD_ONLY,
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
         HistoryReport,
         HistoryStore,
     )
-    from sourcelight.engines.history.snapshot import Blocks, Changes, Commits, History, Identities
-    from sourcelight.engines.history.store.local import LocalHistoryStore
+    from sourcelight.engines.history.store.store import LocalHistoryStore
 
 __all__ = [
     "ALL_REFS",
@@ -36,16 +36,16 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    if name in {"Blocks", "Changes", "Commits", "History", "Identities"}:
+        from sourcelight.engines.history import history
+
+        return getattr(history, name)
     if name in {"ALL_REFS", "HEAD_ONLY", "HistoryProgress", "HistoryReport", "HistoryStore"}:
         from sourcelight.engines.history import model
 
         return getattr(model, name)
-    if name in {"Blocks", "Changes", "Commits", "History", "Identities"}:
-        from sourcelight.engines.history import snapshot
-
-        return getattr(snapshot, name)
     if name == "LocalHistoryStore":
-        from sourcelight.engines.history.store import local
+        from sourcelight.engines.history.store import store
 
-        return getattr(local, name)
+        return getattr(store, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

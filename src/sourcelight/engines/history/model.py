@@ -10,7 +10,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.repos import Repository
 
 if TYPE_CHECKING:
-    from sourcelight.engines.history.snapshot import History
+    from sourcelight.engines.history.history import History
 
 HEAD_ONLY = ("HEAD",)
 """The default: what the current commit has behind it."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryError, RevisionNotFound
-from sourcelight.engines.history.snapshot import History, Ints, Mask
+from sourcelight.engines.history.history import History, Ints, Mask
 from sourcelight.repos import ObjectReader, Repository
 
 _CHECK_EVERY = 5_000

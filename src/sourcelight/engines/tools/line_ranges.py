@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed
-from sourcelight.engines.history.commands import git_chunks
+from sourcelight.engines.history.git import git_chunks
 from sourcelight.repos import ObjectReader
 from sourcelight.repos.objects import MAX_CONTENT_BYTES
 

@@ -17,7 +17,7 @@ from sourcelight.backends.cluster.worker.engines import formats
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ClusterError, IndexFault, RepositoryError
 from sourcelight.engines.engine import Engine
-from sourcelight.engines.history.store.local import LocalHistoryStore
+from sourcelight.engines.history.store.store import LocalHistoryStore
 from sourcelight.engines.search import IndexStore
 from sourcelight.repos import Catalog, Repository
 from sourcelight.repos.repository import readable_key

@@ -22,7 +22,7 @@ from sourcelight.engines.engine.results.gather import Gathering
 from sourcelight.engines.engine.results.ranking import CANDIDATES
 from sourcelight.engines.engine.running import Search
 from sourcelight.engines.engine.scopes.scope import Scoper
-from sourcelight.engines.history.snapshot import UnreadCommits
+from sourcelight.engines.history.history import UnreadCommits
 from sourcelight.engines.search import SearchPart
 from sourcelight.repos import Viewer
 

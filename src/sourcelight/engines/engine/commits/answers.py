@@ -14,11 +14,17 @@ from sourcelight.engines.engine.commits.asked import Asked
 from sourcelight.engines.engine.commits.changed_files import ChangedFiles
 from sourcelight.engines.engine.commits.histories import Wanted
 from sourcelight.engines.history import History, HistoryStore
-from sourcelight.engines.history.search.commits import changes_passing, find_commits, newest_first
-from sourcelight.engines.history.search.diffs import DiffHits, find_diffs, removed_rows
+from sourcelight.engines.history.history import Ints, Mask, UnreadCommits
+from sourcelight.engines.history.search.find import (
+    DiffHits,
+    changes_passing,
+    find_commits,
+    find_diffs,
+    newest_first,
+    removed_rows,
+)
 from sourcelight.engines.history.search.matches import commit_matches, diff_matches
-from sourcelight.engines.history.search.model import AnyOf, CommitQuery, DiffQuery, Tree
-from sourcelight.engines.history.snapshot import Ints, Mask, UnreadCommits
+from sourcelight.engines.history.search.query import AnyOf, CommitQuery, DiffQuery, Tree
 from sourcelight.engines.search import Target
 from sourcelight.repos import Repository, resolve
 

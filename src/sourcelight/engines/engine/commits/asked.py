@@ -13,7 +13,7 @@ from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern, 
 from sourcelight.core.query.dates import parse_date
 from sourcelight.core.query.fields import present
 from sourcelight.core.query.languages import find_language, path_regex
-from sourcelight.engines.history.search.model import (
+from sourcelight.engines.history.search.query import (
     AllOf,
     AnyOf,
     CommitQuery,
@@ -25,8 +25,8 @@ from sourcelight.engines.history.search.model import (
     Side,
     Term,
     Tree,
+    fits_a_line,
 )
-from sourcelight.engines.history.search.one_line import fits_a_line
 
 SIDES: dict[str, Side] = {"added": "added", "removed": "removed"}
 

@@ -11,7 +11,7 @@ from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Predicate
 from sourcelight.engines.engine.results.codeowners import PLACES, CodeOwners, owned_by
 from sourcelight.engines.history import History
-from sourcelight.engines.history.snapshot import Ints
+from sourcelight.engines.history.history import Ints
 from sourcelight.repos import ObjectReader, Repository
 
 _NO_BLOB = bytes(20)

@@ -14,8 +14,8 @@ from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.query import Predicate
 from sourcelight.engines.engine.commits.answers import WORKTREE, HistoryAnswers
 from sourcelight.engines.history import History
-from sourcelight.engines.history.search.commits import people_passing
-from sourcelight.engines.history.search.model import OneOf
+from sourcelight.engines.history.search.find import people_passing
+from sourcelight.engines.history.search.query import OneOf
 from sourcelight.engines.search import Target
 from sourcelight.repos import resolve
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sourcelight.engines.history.blame.files import BlameCommit, FileBlame, blame_file
+from sourcelight.engines.history.blame.git_blame import BlameCommit, FileBlame, blame_file
 
 if TYPE_CHECKING:
-    from sourcelight.engines.history.blame.model import OwnedFile, Ownership
+    from sourcelight.engines.history.blame.lineage import OwnedFile, Ownership
     from sourcelight.engines.history.blame.ownership import own
 
 __all__ = ["BlameCommit", "FileBlame", "OwnedFile", "Ownership", "blame_file", "own"]
@@ -15,9 +15,9 @@ __all__ = ["BlameCommit", "FileBlame", "OwnedFile", "Ownership", "blame_file", "
 
 def __getattr__(name: str) -> object:
     if name in {"OwnedFile", "Ownership"}:
-        from sourcelight.engines.history.blame import model
+        from sourcelight.engines.history.blame import lineage
 
-        return getattr(model, name)
+        return getattr(lineage, name)
     if name == "own":
         from sourcelight.engines.history.blame import ownership
 

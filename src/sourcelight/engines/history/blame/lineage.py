@@ -1,23 +1,127 @@
-"""Where each state of each file comes from: which commit changed which former state, contents not yet looked at."""
+"""Where each state of each file comes from: which commit changed which former state, contents not yet looked at.
+
+What merges did to files, compared with their first parents: stored histories have no changes of merges.
+
+Whose lines a commit's files are made of.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed, RepositoryError
-from sourcelight.engines.history.blame.merges import MergeChange, merge_changes
-from sourcelight.engines.history.blame.model import Step
 from sourcelight.engines.history.blame.renames import ask_origins, find_unsure
-from sourcelight.engines.history.compare.changes import FileChange, TooManyChanges, list_changes
-from sourcelight.engines.history.snapshot import UNKNOWN, History
+from sourcelight.engines.history.compare.changes import ChangeLimit, FileChange, TooManyChanges, list_changes
+from sourcelight.engines.history.git import git_chunks
+from sourcelight.engines.history.history import UNKNOWN, History
 from sourcelight.repos import Repository
 from sourcelight.repos.objects import store_size
+
+_MARK = b"\1"
+
+
+@dataclass(frozen=True, slots=True)
+class MergeChange:
+    """A file that a merge has otherwise than its first parent; `blob` is None when the merge has not got it."""
+
+    path: bytes
+    blob: bytes | None
+
+
+def merge_changes(
+    git_dir: str, merges: Sequence[str], cancellation: Cancellation | None = None
+) -> Iterator[tuple[str, list[MergeChange]]]:
+    """Yield each of `merges` (40 hex digits), in order, with the files that differ from its first parent.
+
+    Links and submodules count as absent. Raises `GitFailed` when folders are missing, `TooManyChanges` when all merges
+    together changed more than can be, and `Cancelled`.
+    """
+    arguments = ["diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff",
+                 "--diff-merges=first-parent", "--always", "--format=%x01%H"]  # fmt: skip
+    stdin = "".join(f"{merge}\n" for merge in merges).encode()
+    if not stdin:
+        return
+    merge, changes = "", list[MergeChange]()
+    fields = _fields(git_chunks(git_dir, arguments, stdin=stdin, cancellation=cancellation))
+    limit = ChangeLimit(git_dir)
+    for record in fields:
+        record = record.lstrip(b"\n")  # noqa: PLW2901 - git ends a commit's head with a newline before the first record
+        if record.startswith(_MARK):
+            if merge:
+                yield merge, changes
+            merge, changes = record[1:41].decode(), []
+        elif record.startswith(b":"):
+            mode, blob = record[8:14], record[56:96]
+            path = next(fields)
+            limit.add(1, len(path))
+            is_file = mode[:3] == b"100"
+            changes.append(MergeChange(path, bytes.fromhex(blob.decode()) if is_file else None))
+    if merge:
+        yield merge, changes
+
+
+def _fields(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    rest = b""
+    for chunk in chunks:
+        *whole, rest = (rest + chunk).split(b"\0")
+        yield from whole
+    if rest:
+        yield rest
+
+
+Step: TypeAlias = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedFile:
+    """A file: its content (20 bytes), for each line the number of the commit that brought it, and whether proven.
+
+    `step` names what last happened to the file (see `lineage.Lineage.step`), so that a later replay can go on from
+    there; None where its lines are not known that way.
+    """
+
+    blob: bytes
+    lines: NDArray[np.int32]
+    exact: bool
+    step: Step | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """Every text file of a commit, and where its lines come from.
+
+    Attributes
+    ----------
+    commit
+        40 hex digits.
+    files
+        By path. Binary files, links and submodules are not among them.
+    left_out
+        How many files are not, because they are binary or their content is missing.
+    thorough
+        Whether git compared all contents anew, so that another replay would prove no more files.
+    origins
+        What git told of new names, see `renames.ask_origins`: a later replay need not ask again.
+    """
+
+    commit: str
+    files: Mapping[bytes, OwnedFile]
+    left_out: int
+    thorough: bool = False
+    origins: Mapping[int, int | None] = field(default_factory=dict)
+
+    @property
+    def inexact(self) -> list[bytes]:
+        """Files of which it is not proven that git blame says the same."""
+        return [path for path, file in self.files.items() if not file.exact]
+
 
 _FILE = 0o100000
 _KINDS = 0o170000

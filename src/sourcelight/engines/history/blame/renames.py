@@ -13,8 +13,8 @@ import numpy as np
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed
-from sourcelight.engines.history.blame.synthetic import SyntheticTrees
-from sourcelight.engines.history.snapshot import Changes, History, Mask
+from sourcelight.engines.history.blame.hunks import SyntheticTrees
+from sourcelight.engines.history.history import Changes, History, Mask
 from sourcelight.repos import Repository
 
 _MOST_COMPARED = 20_000

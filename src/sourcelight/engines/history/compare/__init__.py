@@ -4,9 +4,7 @@ git gives the list of changed files; patches of a page are made in this process,
 git process. Both look the same to the reader. Nothing here needs the store.
 """
 
-from sourcelight.engines.history.compare.changes import FileChange
-from sourcelight.engines.history.compare.comparison import Comparison, compare
-from sourcelight.engines.history.compare.cursors import read_cursor, write_cursor
-from sourcelight.engines.history.compare.patches import FileDiff
+from sourcelight.engines.history.compare.changes import FileChange, FileDiff
+from sourcelight.engines.history.compare.comparison import Comparison, compare, read_cursor, write_cursor
 
 __all__ = ["Comparison", "FileChange", "FileDiff", "compare", "read_cursor", "write_cursor"]

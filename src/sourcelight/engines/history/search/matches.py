@@ -13,11 +13,11 @@ import pyarrow as pa
 from sourcelight.core.batches import RepositoryFacts, arrow_type
 from sourcelight.core.cancellation import Stopped, never
 from sourcelight.core.patterns import CompiledPattern
+from sourcelight.engines.history.history import History, Ints
 from sourcelight.engines.history.search import tables
-from sourcelight.engines.history.search.diffs import DiffHits, removed_rows
-from sourcelight.engines.history.search.model import Not, Term, Tree
-from sourcelight.engines.history.search.texts import distinct
-from sourcelight.engines.history.snapshot import History, Ints
+from sourcelight.engines.history.search.find import DiffHits, removed_rows
+from sourcelight.engines.history.search.lines import distinct
+from sourcelight.engines.history.search.query import Not, Term, Tree
 
 FIRST_ROWS = 50
 """Rows of the first batch of a repository; each further one has twice as many, up to `MOST_ROWS`."""

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from sourcelight.core.batches import arrow_type
 from sourcelight.core.cancellation import Stopped, never
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
-from sourcelight.engines.history.identity import co_authors
-from sourcelight.engines.history.search.diffs import DiffHits, removed_rows
-from sourcelight.engines.history.search.texts import found_in
-from sourcelight.engines.history.snapshot import History, Ints
-from sourcelight.engines.history.store.segment import LINE
+from sourcelight.engines.history.history import History, Ints
+from sourcelight.engines.history.people import co_authors
+from sourcelight.engines.history.search.find import DiffHits, removed_rows
+from sourcelight.engines.history.search.lines import found_in
+from sourcelight.engines.history.segment import LINE
 
 BATCH_ROWS = 500
 """Rows of a batch, so that the first ones are on screen while the others are made."""

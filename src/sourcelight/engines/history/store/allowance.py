@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sourcelight.engines.history.store.patches import COMMIT_MARK
+from sourcelight.engines.history.store.patch_parser import COMMIT_MARK
 from sourcelight.repos.objects import store_size
 
 FREE_FILES = 200_000

@@ -18,17 +18,21 @@ import numpy as np
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexDamaged, IndexFault, RepositoryError
-from sourcelight.engines.history.commands import SETTINGS
-from sourcelight.engines.history.snapshot import History, Mask
-from sourcelight.engines.history.store import compact
+from sourcelight.engines.history.git import SETTINGS
+from sourcelight.engines.history.history import History, Mask
+from sourcelight.engines.history.segment import Segment
+from sourcelight.engines.history.store import compaction
 from sourcelight.engines.history.store.allowance import EFFORT, Account, Cost, allowance_of
-from sourcelight.engines.history.store.extract import PATCHES
+from sourcelight.engines.history.store.commit_log import (
+    NewCommits,
+    mapped_identities,
+    open_history,
+    read_commits,
+    united_people,
+)
+from sourcelight.engines.history.store.compaction import merged_changes, order_of
 from sourcelight.engines.history.store.folder import HistoryFolder, Manifest, SegmentEntry
-from sourcelight.engines.history.store.merge import merged_changes, order_of
-from sourcelight.engines.history.store.metadata import NewCommits, mapped_identities, read_commits
-from sourcelight.engines.history.store.opening import open_history, united_people
-from sourcelight.engines.history.store.segment import Segment
-from sourcelight.engines.history.store.worker import MODULE, Order, carry_out
+from sourcelight.engines.history.store.worker import MODULE, PATCHES, Order, carry_out
 from sourcelight.engines.storage import worker_pool
 from sourcelight.engines.storage.sections import Array, SectionFile, write_sections
 from sourcelight.repos import Repository, matching_refs, resolve
@@ -216,16 +220,16 @@ class Update:
         history = open_history(self.folder.path, manifest)
         keep = reachable_from_all(history)
         rows = np.array([segment.rows for segment in history.segments])
-        first = compact.first_to_merge(rows.tolist()) if len(rows) > compact.MOST_SEGMENTS else len(rows)
+        first = compaction.first_to_merge(rows.tolist()) if len(rows) > compaction.MOST_SEGMENTS else len(rows)
         if not keep.all():
             changes = history.changes
             lost = np.diff(changes.row_starts)[~keep[changes.commit]].sum()
-            if lost > compact.MOST_UNREACHABLE * rows.sum():
+            if lost > compaction.MOST_UNREACHABLE * rows.sum():
                 first = 0
         if first == len(rows):
             return manifest
         dropping = first == 0
-        entry = self._write(compact.merged(history, first, keep if dropping else np.ones_like(keep)))
+        entry = self._write(compaction.merged(history, first, keep if dropping else np.ones_like(keep)))
         compacted = replace(manifest, segments=(*manifest.segments[:first], entry))
         return replace(compacted, unread=int(history.commits.unread[keep].sum())) if dropping else compacted
 

@@ -1,4 +1,6 @@
-"""A worker process: reads the changes of the commits it is told, and leaves them in files.
+"""Reading the changes of given commits from git, piece by piece, and going on where objects are missing.
+
+A worker process: reads the changes of the commits it is told, and leaves them in files.
 
 Started as ``python -m sourcelight.engines.history.store.worker``. Each line on standard input is an order, each line on
 standard output the answer to one (`done` or `failed`), all JSON. It ends when its input does.
@@ -10,16 +12,313 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
 
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.engines.history.store.allowance import Account, Cost, Effort
-from sourcelight.engines.history.store.extract import extract
+from sourcelight.core.errors import GitFailed
+from sourcelight.engines.history.git import MAX_BLOB_BYTES, PATCH_DATA_BYTES, git_chunks
+from sourcelight.engines.history.history import UNKNOWN
+from sourcelight.engines.history.store.allowance import (
+    MANY_FILES,
+    Account,
+    Cost,
+    Effort,
+    commits_of,
+    cost_of,
+    split_large,
+)
+from sourcelight.engines.history.store.patch_parser import COMMIT_MARK, Misaligned, parse_patches
 from sourcelight.engines.storage.folder import reason_of
 from sourcelight.engines.storage.sections import Array, write_sections
+from sourcelight.repos.repository import common_dir
+
+if TYPE_CHECKING:
+    import pygit2
+
+
+PIECE_BYTES = 24 << 20
+"""Bytes of patches read at once; a commit of more is one piece."""
+
+PIECE_LINES = 500_000
+"""Lines of patches read at once."""
+
+MAX_COMMIT_BYTES = 64 << 20
+MAX_COMMIT_LINES = 2_000_000
+"""Size of a commit's patches above which they are not read: its files are known by their names alone."""
+
+CPU_S = 300
+"""Processor time for a run of commits; one that takes it all is left unread, and the run goes on behind it."""
+
+START_BYTES = 1 << 20
+"""What a start of git counts as, in bytes that it writes: about 50 ms."""
+
+OUT_OF_TIME_BYTES = 128 << 20
+"""What a git that took all its processor time counts as."""
+
+_OUT_OF_TIME = frozenset({-9, -24})  # SIGKILL and SIGXCPU, of the limit of processor time
+_MARK = b"\n" + COMMIT_MARK
+_FILE = b"\n:"
+_COMMON = ("diff-tree", "--stdin", "--root", "-r", "--no-abbrev", "--full-index", "--no-color", "--no-ext-diff",
+           "--no-textconv", "--submodule=short", "--diff-algorithm=myers", "--src-prefix=a/", "--dst-prefix=b/",
+           "--ignore-submodules=none", f"--format={COMMIT_MARK.decode()}%H", "--raw")  # fmt: skip
+PATCHES = (*_COMMON, "-M", "-p", "-U1")
+"""Command for full patches. ``-U0`` cuts other hunks than git's default does; ``-U1`` gives the same counts."""
+NAMES = (*_COMMON, "--no-renames")
+"""Command that needs no file's content."""
+
+
+def extract(
+    git_dir: str,
+    ordinals: Mapping[bytes, int],
+    keep: Callable[[Mapping[str, Array], Cost], None],
+    account: Account,
+    effort: Effort,
+    cancellation: Cancellation | None = None,
+) -> list[int]:
+    """Pass on the parts (see `patches.parse_patches`) of commits that are not merges, in order.
+
+    Parameters
+    ----------
+    git_dir
+        The git directory.
+    ordinals
+        The number of each commit by its 40 hex digits, ascending.
+    keep
+        Called with each part and what it costs; a large commit is a part of its own.
+    account
+        Pays for what is kept: commits that it does not admit are unread.
+    effort
+        Ends the reading when git wrote far more than could be kept; the rest is then unread.
+    cancellation
+        Raises `Cancelled` when stopped.
+
+    Returns
+    -------
+    list of int
+        Commits whose content could not be read, or is too large: their parts have the names of files at best.
+    """
+    return _Extraction(git_dir, ordinals, keep, account, effort, cancellation).run()
+
+
+class _Extraction:
+    """One run over some commits."""
+
+    def __init__(
+        self,
+        git_dir: str,
+        ordinals: Mapping[bytes, int],
+        keep: Callable[[Mapping[str, Array], Cost], None],
+        account: Account,
+        effort: Effort,
+        cancellation: Cancellation | None,
+    ) -> None:
+        self._git_dir = git_dir
+        self._ordinals = ordinals
+        self._keep = keep
+        self._account = account
+        self._effort = effort
+        self._cancellation = cancellation
+        self._large = _LargeContents(git_dir)
+        self._unread: set[int] = set()
+
+    def run(self) -> list[int]:
+        rest = list(self._ordinals)
+        while rest:
+            if self._effort.is_spent:
+                self._leave(rest)
+                break
+            done = 0
+            try:
+                for piece, last in self._pieces(rest):
+                    self._take(piece)
+                    done = rest.index(last, done) + 1
+                break
+            except TooLarge:
+                suspect, rest = rest[done], rest[done + 1 :]
+                self._leave([suspect])
+                self._names(suspect)
+            except GitFailed:
+                # The commit after the last whole one may be the one that can't be read, and so may those behind it.
+                suspect, rest = rest[done], rest[done + 1 :]
+                self._read_alone(suspect)
+        return sorted(self._unread)
+
+    def _read_alone(self, commit: bytes) -> None:
+        try:
+            for piece, _ in self._pieces([commit]):
+                self._take(piece)
+        except (GitFailed, TooLarge):
+            self._leave([commit])
+            self._names(commit)
+
+    def _leave(self, commits: Iterable[bytes]) -> None:
+        self._unread.update(self._ordinals[commit] for commit in commits)
+
+    def _take(self, piece: bytes) -> None:
+        """Keep what is within the allowance of a piece of whole commits."""
+        for raw, cost in split_large(piece):
+            if self._account.take(cost):
+                self._parse(raw, cost)
+            else:
+                self._leave(commits_of(raw))
+
+    def _parse(self, raw: bytes, cost: Cost) -> None:
+        """Parse commits; those whose patches can't be told apart are taken by the names of their files."""
+        try:
+            part = parse_patches(raw, self._ordinals)
+        except Misaligned as fault:
+            bad = set(fault.commits)
+        else:
+            self._unread.update(self._large.commits(part))
+            self._keep(part, cost)
+            return
+        for text in [COMMIT_MARK + text for text in (b"\n" + raw).split(_MARK)[1:]]:
+            oid = text[1:41]
+            if oid in bad:
+                self._leave([oid])
+                self._names(oid)
+            else:
+                whole = text if text.endswith(b"\n") else text + b"\n"
+                part = parse_patches(whole, self._ordinals)
+                self._unread.update(self._large.commits(part))
+                self._keep(part, cost_of(whole))
+
+    def _pieces(self, oids: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        """Patches of whole commits, and the last commit in each; when git dies, after those that are whole."""
+        waiting: list[bytes] = []
+        size, enough, newlines, enough_lines = 0, PIECE_BYTES, 0, PIECE_LINES
+        files = 0  # of the commit that git is at
+        fault: GitFailed | None = None
+        chunks = self._chunks(PATCHES, oids)
+        try:
+            for chunk in chunks:
+                waiting.append(chunk)
+                size += len(chunk)
+                newlines += chunk.count(b"\n")
+                latest = chunk.rfind(_MARK)
+                files = chunk.count(_FILE, max(latest, 0)) + (files if latest < 0 else 0)
+                if files > MANY_FILES and not self._account.admits(Cost(files)):
+                    chunks.close()
+                    raw = b"".join(waiting)
+                    cut = raw.rfind(_MARK) + 1
+                    if cut:
+                        yield raw[:cut], _last_commit(raw[:cut])
+                    raise TooLarge
+                if size < enough and newlines < enough_lines:
+                    continue
+                raw = b"".join(waiting)
+                cut = raw.rfind(_MARK) + 1
+                if cut:
+                    yield raw[:cut], _last_commit(raw[:cut])
+                waiting, size, newlines = [raw[cut:]], len(raw) - cut, raw.count(b"\n", cut)
+                if size > MAX_COMMIT_BYTES or newlines > MAX_COMMIT_LINES or not self._admits(size, newlines):
+                    chunks.close()
+                    raise TooLarge
+                # A commit larger than a piece is looked through again only once it has doubled.
+                enough = max(PIECE_BYTES, min(size * 2, MAX_COMMIT_BYTES + 1))
+                enough_lines = max(PIECE_LINES, min(newlines * 2, MAX_COMMIT_LINES + 1))
+        except GitFailed as died:
+            fault = died
+        raw = b"".join(waiting)
+        if fault is not None:
+            raw = raw[: raw.rfind(_MARK) + 1]
+        if raw:
+            yield raw, _last_commit(raw)
+        if fault is not None:
+            raise fault
+
+    def _admits(self, size: int, newlines: int) -> bool:
+        """Whether what there is of a commit, when it is large, may still be within the allowance."""
+        cost = Cost(0, newlines, size)
+        return not cost.is_large or self._account.admits(cost)
+
+    def _names(self, commit: bytes) -> None:
+        """Keep the files that a commit changed, as far as its trees can be read and they are within the allowance."""
+        pieces: list[bytes] = []
+        cost = Cost()
+        chunks = self._chunks(NAMES, [commit])
+        try:
+            for piece in chunks:
+                pieces.append(piece)
+                cost += Cost(piece.count(_FILE), 0, len(piece))
+                if cost.bytes > MAX_COMMIT_BYTES or not self._account.admits(cost):
+                    chunks.close()
+                    return
+        except GitFailed:
+            return
+        raw = b"".join(pieces)
+        cost = Cost(raw.count(_FILE), 0, len(raw))
+        if raw and self._account.take(cost):
+            part = parse_patches(raw, self._ordinals, names_only=True)
+            self._keep({**part, "additions": _unknown(part), "deletions": _unknown(part)}, cost)
+
+    def _chunks(self, command: Sequence[str], oids: Sequence[bytes]) -> Generator[bytes, None, None]:
+        """Output of git; what it writes and how it dies counts as effort."""
+        size = 0
+        try:
+            for chunk in git_chunks(
+                self._git_dir,
+                command,
+                stdin=b"".join(oid + b"\n" for oid in oids),
+                cancellation=self._cancellation,
+                data_bytes=PATCH_DATA_BYTES,
+                cpu_s=CPU_S,
+            ):
+                size += len(chunk)
+                yield chunk
+        except GitFailed as died:
+            size += OUT_OF_TIME_BYTES if died.exit_code in _OUT_OF_TIME else 0
+            raise
+        finally:
+            self._effort.add(size + START_BYTES)
+
+
+class TooLarge(Exception):
+    """Raised when the patches of one commit are larger than `MAX_COMMIT_BYTES` or `MAX_COMMIT_LINES`."""
+
+
+class _LargeContents:
+    """Knows the contents that git takes for binary because of their size alone, so that no line of them is read."""
+
+    def __init__(self, git_dir: str) -> None:
+        self._objects = str(Path(common_dir(git_dir)) / "objects")
+        self._odb: pygit2.Odb | None = None
+
+    def commits(self, part: Mapping[str, Array]) -> list[int]:
+        """Commits of a part that change such a content."""
+        binary = np.flatnonzero(part["binary"])
+        found = set()
+        for change in binary.tolist():
+            for side in ("old_blob", "new_blob"):
+                name = part[side][20 * change : 20 * change + 20].tobytes()
+                if name != bytes(20) and self._size(name) > MAX_BLOB_BYTES:
+                    found.add(int(part["commit"][change]))
+        return sorted(found)
+
+    def _size(self, name: bytes) -> int:
+        import pygit2
+
+        try:
+            if self._odb is None:
+                self._odb = pygit2.Odb(self._objects)
+            return int(self._odb.read_header(pygit2.Oid(raw=name))[1])
+        except (KeyError, ValueError, pygit2.GitError):
+            return 0
+
+
+def _last_commit(raw: bytes) -> bytes:
+    at = raw.rfind(_MARK) + 1
+    return raw[at + 1 : at + 41]
+
+
+def _unknown(part: Mapping[str, Array]) -> Array:
+    return np.full(len(part["additions"]), UNKNOWN, np.int32)
+
 
 MODULE = "sourcelight.engines.history.store.worker"
 """What a worker process runs."""

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.cancellation import Halted
-from sourcelight.engines.history.search.commits import commits_passing, newest_first
-from sourcelight.engines.history.search.model import Commits
+from sourcelight.engines.history.search.find import commits_passing, newest_first
+from sourcelight.engines.history.search.query import Commits
 from sourcelight.engines.tools.history.churn import changes_of_row
 from sourcelight.engines.tools.history.commits import commit_part, search_commits
 from sourcelight.engines.tools.history.counting import chosen

@@ -12,7 +12,7 @@ import pyarrow as pa
 from sourcelight.core.batches.results import Answer, CallProgress
 from sourcelight.core.errors import CallError, GitFailed, PathNotFound
 from sourcelight.engines.history.blame import OwnedFile, Ownership, blame_file, own
-from sourcelight.engines.history.identity import BOT_RULE, is_bot
+from sourcelight.engines.history.people import BOT_RULE, is_bot
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.file_kinds import kept_kinds, kind_notices, kinds_of
 from sourcelight.engines.tools.history.grouping import Numbers, bounds, group, total

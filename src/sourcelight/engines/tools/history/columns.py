@@ -14,9 +14,9 @@ from sourcelight.core.batches import Column
 from sourcelight.core.batches.schema import arrow_type
 from sourcelight.core.tools.catalog import TABLES
 from sourcelight.engines.history import History
-from sourcelight.engines.history.identity import is_bot
+from sourcelight.engines.history.history import UNKNOWN, Ints
+from sourcelight.engines.history.people import is_bot
 from sourcelight.engines.history.search import tables
-from sourcelight.engines.history.snapshot import UNKNOWN, Ints
 
 Table = Any
 Array = Any

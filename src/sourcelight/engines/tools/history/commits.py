@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from sourcelight.core.batches.results import Answer, repository_url
 from sourcelight.core.cancellation import Halted
+from sourcelight.engines.history.history import Ints
 from sourcelight.engines.history.search import tables
-from sourcelight.engines.history.search.commits import find_commits
-from sourcelight.engines.history.search.model import CommitQuery, Commits
-from sourcelight.engines.history.snapshot import Ints
+from sourcelight.engines.history.search.find import find_commits
+from sourcelight.engines.history.search.query import CommitQuery, Commits
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.filters import dates_of, files_of, one_of
 from sourcelight.engines.tools.history.opening import Opened, open_histories, revisions_of

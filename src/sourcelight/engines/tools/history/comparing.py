@@ -13,8 +13,8 @@ from sourcelight.core.errors import IndexFault, RevisionNotFound
 from sourcelight.engines.history import History
 from sourcelight.engines.history.compare import Comparison, FileDiff, compare, read_cursor, write_cursor
 from sourcelight.engines.history.compare.comparison import EMPTY
-from sourcelight.engines.history.identity import trailers_of
-from sourcelight.engines.history.snapshot import UNKNOWN
+from sourcelight.engines.history.history import UNKNOWN
+from sourcelight.engines.history.people import trailers_of
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.commits import commit_rows, stamp
 from sourcelight.engines.tools.history.opening import open_histories

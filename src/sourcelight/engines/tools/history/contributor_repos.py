@@ -8,7 +8,7 @@ import numpy as np
 
 from sourcelight.core.batches.results import Answer
 from sourcelight.core.errors import CallError
-from sourcelight.engines.history.search.commits import people_passing
+from sourcelight.engines.history.search.find import people_passing
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.commits import stamp
 from sourcelight.engines.tools.history.filters import one_of

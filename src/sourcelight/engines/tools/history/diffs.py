@@ -16,11 +16,11 @@ from sourcelight.core.cancellation import Halted
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.engines.history import History
 from sourcelight.engines.history.compare import FileChange
-from sourcelight.engines.history.compare.patches import make_patch
+from sourcelight.engines.history.compare.changes import make_patch
+from sourcelight.engines.history.history import Ints
 from sourcelight.engines.history.search import tables
-from sourcelight.engines.history.search.diffs import DiffHits, find_diffs
-from sourcelight.engines.history.search.model import Commits, DiffQuery, Side, Term
-from sourcelight.engines.history.snapshot import Ints
+from sourcelight.engines.history.search.find import DiffHits, find_diffs
+from sourcelight.engines.history.search.query import Commits, DiffQuery, Side, Term
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.commits import echo, heading, limit_of, newest, stamp
 from sourcelight.engines.tools.history.filters import dates_of, files_of, one_of, pattern_of

@@ -11,8 +11,7 @@ from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.patterns.compiled import PatternKind
 from sourcelight.core.query.dates import parse_date
 from sourcelight.core.query.regexps import file_pattern
-from sourcelight.engines.history.search.model import Files, OneOf
-from sourcelight.engines.history.search.one_line import fits_a_line
+from sourcelight.engines.history.search.query import Files, OneOf, fits_a_line
 from sourcelight.engines.tools.model import Arguments
 
 Dates = tuple[int | None, int | None]

@@ -13,9 +13,9 @@ import pyarrow as pa
 from sourcelight.core.batches.ordering import columns_of, group_order
 from sourcelight.core.batches.results import Answer
 from sourcelight.engines.history import History
-from sourcelight.engines.history.blame.mixing import is_binary, line_count
-from sourcelight.engines.history.search.commits import changes_passing
-from sourcelight.engines.history.search.model import Files
+from sourcelight.engines.history.blame.line_origins import is_binary, line_count
+from sourcelight.engines.history.search.find import changes_passing
+from sourcelight.engines.history.search.query import Files
 from sourcelight.engines.history.subtrees import Layout
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.counting import chosen

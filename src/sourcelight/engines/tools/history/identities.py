@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sourcelight.core.batches.results import Answer
-from sourcelight.engines.history.identity import BOT_RULE, Usage, is_bot, suggest
+from sourcelight.engines.history.people import BOT_RULE, Usage, is_bot, suggest
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.filters import Dates
 from sourcelight.engines.tools.history.opening import Opened, part_of

@@ -12,7 +12,7 @@ import numpy as np
 from sourcelight.core.batches.results import CallProgress
 from sourcelight.core.errors import CallError, IndexFault, RevisionNotFound
 from sourcelight.engines.history import History, HistoryProgress, HistoryStore
-from sourcelight.engines.history.snapshot import Mask
+from sourcelight.engines.history.history import Mask
 from sourcelight.engines.history.subtrees import Layout, layout_of
 from sourcelight.engines.tools.history.filters import Dates, dates_of
 from sourcelight.engines.tools.model import Arguments, CallContext

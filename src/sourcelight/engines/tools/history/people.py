@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sourcelight.core.batches.persons import Pair, person_key, shown_pair
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import CallError
-from sourcelight.engines.history.identity import BOT_RULE, Mailmap, check_mailmap, co_authors, is_bot, parse_mailmap
+from sourcelight.engines.history.people import BOT_RULE, Mailmap, check_mailmap, co_authors, is_bot, parse_mailmap
 from sourcelight.engines.history.search.tables import commits_with_co_authors
 from sourcelight.engines.tools.history.grouping import Numbers
 from sourcelight.engines.tools.history.opening import Opened

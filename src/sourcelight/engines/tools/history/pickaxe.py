@@ -11,9 +11,9 @@ from sourcelight.core.batches.ordering import group_order
 from sourcelight.core.batches.results import Answer
 from sourcelight.core.cancellation import Halted
 from sourcelight.core.patterns import CompiledPattern
-from sourcelight.engines.history.search.commits import changes_passing
+from sourcelight.engines.history.search.find import changes_passing
 from sourcelight.engines.history.search.lines import changes_of, rows_with
-from sourcelight.engines.history.search.model import Files
+from sourcelight.engines.history.search.query import Files
 from sourcelight.engines.tools.history import columns
 from sourcelight.engines.tools.history.columns import line_numbers
 from sourcelight.engines.tools.history.counting import Sums, chosen, facts_of, key_columns, keyed, together

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed
 from sourcelight.engines.history.blame.hunks import Hunks, Pair, present, read_hunks
-from sourcelight.engines.history.blame.lineage import EDITED, MIXED, MOVED, NEW, Lineage
-from sourcelight.engines.history.blame.model import OwnedFile
-from sourcelight.engines.history.snapshot import History
+from sourcelight.engines.history.blame.lineage import EDITED, MIXED, MOVED, NEW, Lineage, OwnedFile
+from sourcelight.engines.history.history import History
 from sourcelight.repos import ObjectReader
 
 Lines: TypeAlias = NDArray[np.int32]

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, IndexDamaged, IndexFault, SourcelightError
+from sourcelight.engines.history.history import History
 from sourcelight.engines.history.model import HEAD_ONLY, HistoryProgress, HistoryReport
-from sourcelight.engines.history.snapshot import History
+from sourcelight.engines.history.store.commit_log import open_history
 from sourcelight.engines.history.store.folder import LOCK, HistoryFolder
-from sourcelight.engines.history.store.opening import open_history
 from sourcelight.engines.history.store.update import Update
 from sourcelight.engines.storage import worker_pool
 from sourcelight.engines.storage.folder import reason_of

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.engines.history.store.segment import LINE, Segment
+from sourcelight.engines.history.segment import LINE, Segment
 
 Ints: TypeAlias = NDArray[np.int64]
 Mask: TypeAlias = NDArray[np.bool_]

@@ -11,7 +11,7 @@ from threading import Lock
 from sourcelight.core.batches.diff_text import unquote_name
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import GitFailed
-from sourcelight.engines.history.commands import git_bytes, git_chunks, mailmap_setting
+from sourcelight.engines.history.git import git_bytes, git_chunks, mailmap_setting
 from sourcelight.repos import Repository
 from sourcelight.repos.raw_commits import as_text, parse_offset, parse_seconds
 

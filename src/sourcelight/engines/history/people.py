@@ -1,0 +1,364 @@
+"""Which identities may be one person: a list to be looked through, of which nothing is done by itself.
+
+Mailmaps: the repository's own by git itself, and further lines that a reader accepted.
+
+Trailers of commit messages (``Co-authored-by`` and the like) by git's own rules, without asking git.
+
+Source: the manual of git-interpret-trailers; the tests compare with the command itself.
+
+Which identities are programs, by a rule that can be read.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.errors import GitFailed
+from sourcelight.engines.history.git import git_bytes, mailmap_setting
+
+Person = tuple[str, str]
+_LINE = re.compile(r"\s*([^<#]*?)\s*<([^<>]*)>(?:\s*([^<]*?)\s*<([^<>]*)>)?\s*(?:#.*)?")
+_UNWRITABLE = re.compile(r"[\n\r<>\0]")
+
+
+def check_mailmap(git_dir: str, people: Sequence[Person], cancellation: Cancellation | None = None) -> list[Person]:
+    """Map names and addresses with ``.mailmap`` of HEAD, as ``git check-mailmap`` does.
+
+    People whose names git could not read back (with angle brackets or newlines) stay as they are.
+    """
+    asked = [at for at, (name, email) in enumerate(people) if not _UNWRITABLE.search(name + email)]
+    lines = "".join(f"{people[at][0]} <{people[at][1]}>\n" for at in asked)
+    mapped = list(people)
+    if not asked:
+        return mapped
+    try:
+        stdin = lines.encode("utf-8", "surrogateescape")
+        answer = git_bytes(
+            git_dir, [*mailmap_setting(git_dir), "check-mailmap", "--stdin"], stdin=stdin, cancellation=cancellation
+        )
+    except GitFailed:
+        return mapped
+    given = answer.decode("utf-8", "replace").splitlines()
+    if len(given) == len(asked):
+        for at, line in zip(asked, given, strict=True):
+            name, _, email = line.rpartition(" <") if " <" in line else ("", "", line[1:])
+            mapped[at] = name, email.removesuffix(">")
+    return mapped
+
+
+@dataclass(slots=True)
+class Mailmap:
+    """Lines of a mailmap; look-ups do not care about case, as git's don't."""
+
+    _by_email: dict[str, tuple[str, str]] = field(default_factory=dict)
+    _by_person: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
+
+    def map(self, name: str, email: str) -> Person:
+        """The proper name and address of someone; as given when no line speaks of them."""
+        key = email.lower()
+        found = self._by_person.get((name.lower(), key)) or self._by_email.get(key)
+        return (found[0] or name, found[1] or email) if found else (name, email)
+
+    def __bool__(self) -> bool:
+        return bool(self._by_email or self._by_person)
+
+    def add(self, name: str, email: str, commit_name: str, commit_email: str) -> None:
+        """Add a line; `commit_name` may be empty, and of `name` and `email` one may be."""
+        if commit_name:
+            self._by_person[commit_name.lower(), commit_email.lower()] = name, email
+        else:
+            former = self._by_email.get(commit_email.lower(), ("", ""))
+            self._by_email[commit_email.lower()] = name or former[0], email or former[1]
+
+
+def parse_mailmap(lines: str | Iterable[str]) -> Mailmap:
+    """Read a mailmap in the form of git's own file.
+
+    Raises
+    ------
+    ValueError
+        For a line that is none; says which.
+    """
+    mailmap = Mailmap()
+    split = lines.splitlines() if isinstance(lines, str) else [part for text in lines for part in text.splitlines()]
+    for line in split:
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        found = _LINE.fullmatch(line)
+        if found is None:
+            raise ValueError(f"no line of a mailmap: {line!r}; it has the form: Name <address> Name <address>")
+        name, email, commit_name, commit_email = (part or "" for part in found.groups())
+        if found[4] is None:
+            mailmap.add(name, "", "", email)
+        else:
+            mailmap.add(name, email, commit_name, commit_email)
+    return mailmap
+
+
+_SPACES = " \t\n\v\f\r"
+_GENERATED = ("Signed-off-by: ", "(cherry picked from commit ")
+_TOKEN = re.compile(r"([A-Za-z0-9-]+)[ \t]*:", re.ASCII)
+_PERSON = re.compile(r"\s*(.*?)\s*<([^<>]*)>")
+_CO_AUTHOR = "co-authored-by"
+
+
+@dataclass(frozen=True, slots=True)
+class Trailer:
+    """One trailer: its token as written, and its value on one line."""
+
+    token: str
+    value: str
+
+    @property
+    def person(self) -> tuple[str, str] | None:
+        """Name and address of a value such as ``Ada <ada@example.org>``; None for other values."""
+        found = _PERSON.match(self.value)
+        return (found[1], found[2].strip()) if found else None
+
+
+def trailers_of(message: str) -> list[Trailer]:
+    """Read the trailers of a commit message: those of its last paragraph, if that is one of trailers.
+
+    A paragraph counts when all of its lines are trailers, or when git wrote one of them (``Signed-off-by``, ``cherry
+    picked``) and at least a quarter are. The first paragraph never counts.
+    """
+    found: list[list[str]] = []
+    for line in _block(message.split("\n")):
+        if line[:1] in {" ", "\t"} and found:
+            found[-1].append(line.strip(_SPACES))
+            continue
+        token = None if line[:1] in set(_SPACES) else _TOKEN.match(line)
+        # A line that is no trailer, and one that goes on with it, are dropped together.
+        found.append([token[1], line[token.end() :].strip(_SPACES)] if token else [""])
+    return [Trailer(token, " ".join(rest).strip()) for token, *rest in found if token]
+
+
+def co_authors(message: str) -> list[tuple[str, str]]:
+    """Names and addresses of the ``Co-authored-by`` trailers of a message, each once, in order."""
+    if _CO_AUTHOR not in message.lower():
+        return []
+    people = [trailer.person for trailer in trailers_of(message) if trailer.token.lower() == _CO_AUTHOR]
+    return list(dict.fromkeys(person for person in people if person is not None))
+
+
+def _block(lines: list[str]) -> list[str]:
+    """The lines of the paragraph of trailers; none when the last paragraph is no such."""
+    title = next((at for at, line in enumerate(lines) if not line.startswith("#") and not line.strip(_SPACES)), -1)
+    if title < 0:
+        return []
+    trailers = others = continued = 0
+    generated, only_blank = False, True
+    for at in range(len(lines) - 1, title - 1, -1):
+        line = lines[at]
+        if line.startswith("#"):
+            others, continued = others + continued, 0
+        elif not line.strip(_SPACES):
+            if only_blank:
+                continue
+            others += continued
+            if (generated and trailers * 3 >= others) or (trailers and not others):
+                return [line for line in lines[at + 1 :] if line.strip(_SPACES)]
+            return []
+        else:
+            only_blank = False
+            if line.startswith(_GENERATED):
+                trailers, continued, generated = trailers + 1, 0, True
+            elif line[0] in _SPACES:
+                continued += 1
+            elif _TOKEN.match(line):
+                trailers, continued = trailers + 1, 0
+            else:
+                others, continued = others + 1 + continued, 0
+    return []
+
+
+BOT_RULE = (
+    "an identity counts as a bot when its name or the local part of its address ends with [bot] or (bot), when bot "
+    "or robot stands as the last word of either, or when it is a known service (dependabot, renovate, greenkeeper, "
+    "snyk, pre-commit-ci, github-actions, codecov, weblate, transifex, pyup, mergify, allcontributors, "
+    "semantic-release, jenkins, travis)"
+)
+"""The rule in words, for notices."""
+
+_LAST_WORD = re.compile(r"(?:^|[\s._+-])(?:ro)?bot$|[a-z](?:Bot|BOT|Robot)$")
+_SERVICES = re.compile(
+    r"(?:dependabot|renovate|greenkeeper|snyk|pre-commit-ci|github-actions?|codecov|weblate|transifex|pyup|mergify|"
+    r"allcontributors|semantic-release|jenkins|travis)(?:[\s._-]?(?:ci|io|preview|ro?bot|bot|user|service))*"
+)
+
+
+@lru_cache(maxsize=1 << 16)
+def is_bot(name: str, email: str) -> bool:
+    """Tell whether an identity is a program, by `BOT_RULE`."""
+    local = email.partition("@")[0]
+    # GitHub's noreply addresses have a number before the login.
+    local = local.partition("+")[2] or local
+    for word in (name.strip(), local.strip()):
+        lower = word.lower()
+        if lower.endswith(("[bot]", "(bot)")) or _LAST_WORD.search(lower) or _LAST_WORD.search(word):
+            return True
+        if _SERVICES.fullmatch(lower):
+            return True
+    return False
+
+
+_NOREPLY = re.compile(r"(?:\d+\+)?([^@+]+)@users\.noreply\.(?:github\.com|gitlab\.com|codeberg\.org)", re.IGNORECASE)
+_SHARED = frozenset(
+    ["admin", "build", "ci", "code", "contact", "dev", "devel", "developer", "git", "github", "hello", "hi", "home",
+     "info", "mail", "me", "nobody", "none", "noreply", "no-reply", "office", "opensource", "oss", "root", "security",
+     "support", "team", "test", "ubuntu", "user", "webmaster", "work", "you"]
+)  # fmt: skip
+_NO_PERSON = frozenset(
+    ["", "unknown", "root", "no author", "your name", "name", "none", "(no author)", "user", "ubuntu"]
+)
+_LOGIN = "login of a noreply address"
+_SHORTEST_LOCAL = 5
+_MOST_SHARING = 12
+"""A key that more identities share says nothing of one person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """An identity as a history shows it after its mailmap: commits, and when it first and last wrote (seconds)."""
+
+    name: str
+    email: str
+    commits: int
+    first: int = 0
+    last: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """An identity that may belong to another one.
+
+    Attributes
+    ----------
+    group
+        Number of the set of identities that may be one person, from 0, largest set of commits first.
+    usage
+        The identity.
+    proper
+        The identity of the group with the most commits, under which it would be counted.
+    reason
+        What the two share.
+    """
+
+    group: int
+    usage: Usage
+    proper: Usage
+    reason: str
+
+    @property
+    def mailmap_line(self) -> str:
+        """The line of a mailmap that accepts the suggestion; empty for the proper identity itself."""
+        if self.usage is self.proper:
+            return ""
+        proper, usage = self.proper, self.usage
+        return f"{proper.name} <{proper.email}> {usage.name} <{usage.email}>"
+
+
+def suggest(usages: Sequence[Usage]) -> list[Suggestion]:
+    """Group identities that may be one person.
+
+    They share an address but for its case, a full name (of two words or more, whatever its accents, case and order),
+    the login of a code host's noreply address, or a telling local part of an address together with a name. Bots and
+    addresses that many share are left out.
+    """
+    people = [usage for usage in usages if not is_bot(usage.name, usage.email)]
+    parent = list(range(len(people)))
+    why: dict[int, str] = {}
+
+    def root(at: int) -> int:
+        while parent[at] != at:
+            parent[at] = parent[parent[at]]
+            at = parent[at]
+        return at
+
+    for reason, keyed in (
+        ("same address", _keys(people, _address)),
+        ("same name", _keys(people, _full_name)),
+        (_LOGIN, _keys(people, _login)),
+        ("same local part of the address, and a name in common", _keys(people, _local_and_name)),
+    ):
+        for members in keyed:
+            if len(members) > _MOST_SHARING:
+                continue
+            if reason == _LOGIN and not any(_NOREPLY.fullmatch(people[at].email.strip()) for at in members):
+                continue
+            first = members[0]
+            for other in members[1:]:
+                if root(first) != root(other):
+                    why.setdefault(other, reason)
+                    why.setdefault(first, reason)
+                    parent[root(other)] = root(first)
+    groups = defaultdict(list)
+    for at in range(len(people)):
+        groups[root(at)].append(at)
+    several = [members for members in groups.values() if len(members) > 1]
+    several.sort(key=lambda members: -sum(people[at].commits for at in members))
+    found = []
+    for number, members in enumerate(several):
+        members.sort(key=lambda at: (-people[at].commits, -people[at].last, people[at].name, people[at].email))
+        proper = people[members[0]]
+        found += [Suggestion(number, people[at], proper, why.get(at, "")) for at in members]
+    return found
+
+
+def _keys(people: Sequence[Usage], keys: Callable[[Usage], Iterable[str]]) -> Iterator[list[int]]:
+    """Positions of the people that share a key, the ones of each key together."""
+    sharing: defaultdict[str, list[int]] = defaultdict(list)
+    for at, usage in enumerate(people):
+        for key in keys(usage):
+            sharing[key].append(at)
+    return (members for members in sharing.values() if len(members) > 1)
+
+
+def _address(usage: Usage) -> Iterator[str]:
+    email = usage.email.strip().lower()
+    if "@" in email and email.partition("@")[0] not in _SHARED:
+        yield email
+
+
+def _words(name: str) -> list[str]:
+    plain = unicodedata.normalize("NFKD", name)
+    kept = "".join(c for c in plain if not unicodedata.combining(c)).casefold()
+    return re.findall(r"\w+", kept)
+
+
+def _full_name(usage: Usage) -> Iterator[str]:
+    words = [word for word in _words(usage.name) if len(word) > 1]
+    if len(words) > 1 and usage.name.strip().lower() not in _NO_PERSON:
+        yield " ".join(sorted(words))
+
+
+def _login(usage: Usage) -> Iterator[str]:
+    found = _NOREPLY.fullmatch(usage.email.strip())
+    if found:
+        yield found[1].lower()
+    # Others meet a noreply address under their one-word name, or the local part of their address.
+    words = usage.name.split()
+    if len(words) == 1 and words[0].lower() not in _NO_PERSON:
+        yield words[0].lower()
+    local = _local(usage)
+    if local and not found:
+        yield local
+
+
+def _local(usage: Usage) -> str:
+    local = usage.email.strip().lower().partition("@")[0].partition("+")[0]
+    return local if len(local) >= _SHORTEST_LOCAL and local not in _SHARED else ""
+
+
+def _local_and_name(usage: Usage) -> Iterator[str]:
+    local = _local(usage)
+    if local:
+        for word in _words(usage.name):
+            if len(word) > 2:
+                yield f"{local} {word}"
