@@ -41,10 +41,9 @@ from pathlib import Path
 from typing import Any, Self
 
 from sourcelight.engines.navigation import Found, Navigator, Workspace
-from sourcelight.engines.navigation.definitions import Asked, definitions_of
-from sourcelight.engines.navigation.ranking import ranked
+from sourcelight.engines.navigation.definitions import Asked, definitions_of, ranked
+from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.references import References
-from sourcelight.engines.navigation.registry import resolver_of
 from sourcelight.engines.navigation.scip.decode import last_descriptor
 from sourcelight.engines.navigation.scip.index import ScipIndex
 from sourcelight.engines.search import IndexStore, Target

@@ -28,11 +28,10 @@ from pathlib import Path
 from typing import Any
 
 from sourcelight.engines.navigation import Found, Navigator, Project, Workspace
-from sourcelight.engines.navigation.definitions import Asked
+from sourcelight.engines.navigation.definitions import Asked, ranked
+from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.model import Document
-from sourcelight.engines.navigation.ranking import ranked
 from sourcelight.engines.navigation.references import References
-from sourcelight.engines.navigation.registry import resolver_of
 from sourcelight.engines.search import IndexStore, Target
 from sourcelight.engines.symbols import TableBuilder, definitions, parse_tree
 from sourcelight.repos import Catalog, Viewer

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sourcelight.engines.navigation import Found, Navigator, Workspace
-from sourcelight.engines.navigation.registry import resolver_of
+from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.search import IndexStore, Target
 from sourcelight.repos import Catalog, Viewer
 from sourcelight.testing import RepositoryBuilder

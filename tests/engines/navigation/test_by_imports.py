@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engines.navigation.marked import Marked, offset
-from sourcelight.engines.navigation.registry import resolver_of
+from sourcelight.engines.navigation.languages import resolver_of
 
 JAVA = {
     "app/src/main/java/com/example/app/Main.java": """package com.example.app;

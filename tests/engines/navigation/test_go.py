@@ -9,8 +9,8 @@ import pytest
 
 from engines.navigation.marked import Marked, offset
 from sourcelight.engines.navigation import Found
-from sourcelight.engines.navigation.golang import GoResolver
-from sourcelight.engines.navigation.golang.builds import built
+from sourcelight.engines.navigation.languages.go import GoResolver
+from sourcelight.engines.navigation.languages.go.packages import built
 
 SERVER = {
     "go.mod": "module example.com/server\n\ngo 1.22\n",

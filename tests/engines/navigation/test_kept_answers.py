@@ -14,7 +14,7 @@ from engines.navigation.sample import call, make_engine, open_engine, rows
 from sourcelight.core.batches.results import CallProgress
 from sourcelight.engines import tools
 from sourcelight.engines.engine import Engine
-from sourcelight.engines.navigation.kept import Kept, KeptAnswers
+from sourcelight.engines.navigation.workspace import Kept, KeptAnswers
 from sourcelight.repos import Viewer
 from sourcelight.testing import RepositoryBuilder, make_repo
 

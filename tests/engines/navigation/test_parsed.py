@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sourcelight.engines.navigation.registry import resolver_of
+from sourcelight.engines.navigation.languages import resolver_of
 
 TEXTS = {
     "Python": "def area(x):\n    return area2(x) + area(1)  # area\n",

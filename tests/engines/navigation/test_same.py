@@ -7,8 +7,8 @@ from typing import get_args
 import pytest
 
 from engines.navigation.marked import Marked
+from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.model import How
-from sourcelight.engines.navigation.registry import resolver_of
 
 FILES = {
     "a.py": "def §f(): ...\ndef f(): ...\n",

@@ -135,7 +135,7 @@ def test_a_broken_index_in_the_repository_is_told(tmp_path: Path) -> None:
 
 
 def test_a_committed_index_of_too_many_occurrences_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sourcelight.engines.navigation.scip.answers.MAX_COMMITTED_OCCURRENCES", 2)
+    monkeypatch.setattr("sourcelight.engines.navigation.scip.index.MAX_COMMITTED_OCCURRENCES", 2)
     raw = document("m.py", *[occurrence((1, 8, 11), SYMBOL)] * 3)
     make_repo(tmp_path / "code" / "one", {"m.py": TEXT, "index.scip": raw})
     answer = call(open_engine(tmp_path), "go_to_definition", repo="one", path="m.py", symbol="use")

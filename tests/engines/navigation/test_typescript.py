@@ -9,8 +9,8 @@ import pytest
 
 from engines.navigation.marked import Marked, offset
 from sourcelight.engines.navigation import Found
-from sourcelight.engines.navigation.typescript import TypeScriptResolver
-from sourcelight.engines.navigation.typescript.modules import normal
+from sourcelight.engines.navigation.languages.typescript import TypeScriptResolver
+from sourcelight.engines.navigation.languages.typescript.modules import normal
 
 APP = {
     "package.json": '{"name": "app", "dependencies": {"@acme/shapes": "1"}}',

@@ -4,15 +4,14 @@ Reads blobs through `repos` and the text index, tables of definitions and import
 through `search`. No index of its own: files are parsed when a question needs them, and what was parsed last is kept.
 
 `Navigator` is made once for a catalog and an index; `Navigator.workspace` gives what one call works with. Languages
-are added as `resolver.Resolver`: one sub-room each, entered in `registry`.
+are added as `language.Resolver`: one sub-room each, entered in `languages`.
 """
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sourcelight.engines.navigation.model import Document, Found, How, Occurrence
-    from sourcelight.engines.navigation.project import Project
-    from sourcelight.engines.navigation.resolver import Resolver
+    from sourcelight.engines.navigation.language import Resolver
+    from sourcelight.engines.navigation.model import Document, Found, How, Occurrence, Project
     from sourcelight.engines.navigation.workspace import Budget, Navigator, Workspace
 
 __all__ = [
@@ -29,18 +28,14 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name in {"Document", "Found", "How", "Occurrence"}:
+    if name == "Resolver":
+        from sourcelight.engines.navigation import language
+
+        return getattr(language, name)
+    if name in {"Document", "Found", "How", "Occurrence", "Project"}:
         from sourcelight.engines.navigation import model
 
         return getattr(model, name)
-    if name == "Project":
-        from sourcelight.engines.navigation import project
-
-        return getattr(project, name)
-    if name == "Resolver":
-        from sourcelight.engines.navigation import resolver
-
-        return getattr(resolver, name)
     if name in {"Budget", "Navigator", "Workspace"}:
         from sourcelight.engines.navigation import workspace
 

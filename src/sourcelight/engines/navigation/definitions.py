@@ -1,4 +1,12 @@
-"""Finding what a name in a file means."""
+"""Finding what a name in a file means.
+
+Which of all definitions of a name is meant, where no rule tells: ranked by where they stand and what they are.
+
+What a name means by the scopes of its own file, for languages that have a grammar and no resolver.
+
+A definition is in scope where what holds it encloses the use: members inside their class, all else below the top. What
+local variables and parameters hide is not known, so an answer is less sure than one of a resolver.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +14,163 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sourcelight.engines.navigation.candidates import files_with, plain_occurrences
-from sourcelight.engines.navigation.model import Document, Found, Occurrence
-from sourcelight.engines.navigation.named import outline_of
-from sourcelight.engines.navigation.parsed import TimeSpent, check_time, time_limit
-from sourcelight.engines.navigation.places import line_of, offset_of
-from sourcelight.engines.navigation.ranking import ranked
-from sourcelight.engines.navigation.registry import resolver_of
-from sourcelight.engines.navigation.same_file import in_same_file
+from sourcelight.engines.navigation.languages import resolver_of
+from sourcelight.engines.navigation.locations import line_of, offset_of
+from sourcelight.engines.navigation.model import Document, Found, Occurrence, TimeSpent, check_time, time_limit
+from sourcelight.engines.navigation.named import Named, files_with, named, outline_of, plain_occurrences
 from sourcelight.engines.navigation.scip import precise_definitions
 from sourcelight.engines.symbols import LANGUAGES
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation.workspace import Workspace
+    from sourcelight.engines.symbols import Definition
+
+
+MOST_RANKED = 400
+"""Definitions of one name that are ranked."""
+
+_FARTHEST = 8
+_TYPES = frozenset({"function", "class", "struct", "interface", "enum", "method"})
+
+
+def ranked(
+    document: Document, occurrence: Occurrence, name: bytes, workspace: Workspace, *, most: int = 10
+) -> list[Found]:
+    """Give the definitions of a name, the likeliest for this use first.
+
+    Definitions of the same repository come first; others count only where it has none. Weights are those of
+    the design note, set on repositories of Python.
+    """
+    candidates = named(document.project, name, workspace)
+    if not candidates:
+        for other in workspace.others(document.project):
+            candidates += named(other, name, workspace)
+            if len(candidates) >= MOST_RANKED:
+                break
+    if len(candidates) > MOST_RANKED:
+        workspace.notice("ranked", f"Only {MOST_RANKED} of {len(candidates):,} definitions of one name were ranked.")
+        candidates = candidates[:MOST_RANKED]
+    imported = frozenset(workspace.imported_files(document))
+    same_language = [one for one in candidates if family(one.document.language) == family(document.language)]
+    ordered = sorted(
+        same_language or candidates,
+        key=lambda one: (-_score(document, occurrence, one, imported), one.document.path, one.start),
+    )
+    count = len(ordered)
+    reason = f"{'the only definition' if count == 1 else f'best of {count} definitions'} of that name"
+    return [
+        Found(one.document, one.start, one.end, one.kind, "name", _belief(count, place), reason)
+        for place, one in enumerate(ordered[:most])
+    ]
+
+
+def _belief(count: int, place: int) -> float:
+    """Give a score: a single candidate is likelier right than the best of many, as measured roughly."""
+    return round((0.6 if count == 1 else 0.45 if count <= 3 else 0.35) / (1 + place), 3)
+
+
+def family(language: str) -> str:
+    """Give one name to languages that call each other."""
+    if language in {"TypeScript", "TSX", "JavaScript"}:
+        return "JavaScript"
+    return "C" if language in {"C++", "Objective-C"} else language
+
+
+def _score(
+    document: Document, occurrence: Occurrence, one: Named, imported: frozenset[tuple[str, str, bytes]]
+) -> float:
+    score = 3.0 if one.document.project.key == document.project.key else 0.0
+    score -= 0.35 * min(_distance(document.path, one.document.path), _FARTHEST)
+    score += 2.0 * (one.document.key in imported)
+    score += 2.0 * (one.kind in _TYPES)
+    if occurrence.role == "attribute":
+        if one.is_member:
+            score += 1.5
+        elif one.is_variable:
+            score -= 1.0
+    if occurrence.called and one.kind in {"function", "method"}:
+        score += 1.0
+    theirs, ours = is_test(one.document.path), is_test(document.path)
+    same = one.document == document
+    if theirs and not ours:
+        score -= 4.0
+    elif theirs and not same:
+        score -= 1.5
+    if same:
+        score += 1.0 if occurrence.role == "attribute" else 4.0
+    return score - 0.25 * one.declaration
+
+
+def _distance(one: bytes, other: bytes) -> int:
+    """Count the folders to go up and down from one file to the other."""
+    left, right = one.split(b"/")[:-1], other.split(b"/")[:-1]
+    common = 0
+    for a, b in zip(left, right, strict=False):
+        if a != b:
+            break
+        common += 1
+    return len(left) + len(right) - 2 * common
+
+
+def is_test(path: bytes) -> bool:
+    """Tell whether a path looks like that of a test."""
+    parts = path.lower().split(b"/")
+    base = parts[-1]
+    return (
+        any(part in {b"test", b"tests", b"testing", b"__tests__", b"spec"} for part in parts[:-1])
+        or base.startswith(b"test_")
+        or b"_test." in base
+        or b".test." in base
+        or b".spec." in base
+    )
+
+
+SCORE = 0.75
+_SELF = (b"this.", b"self.", b"$this->", b"self::", b"static::", b"$this?->", b"this?.", b"self&.")
+_MEMBERS_NEED_SELF = frozenset({"PHP"})
+_MEMBERS = frozenset({"method", "constructor", "field", "property", "constant", "enummember"})
+_HOLDERS = frozenset({"class", "object", "interface", "module", "trait", "enum", "struct"})
+
+
+def in_same_file(document: Document, occurrence: Occurrence, name: bytes, workspace: Workspace) -> list[Found]:
+    """Give what a name means by the scopes of its file, the innermost first; empty where they don't tell."""
+    outline = outline_of(document, workspace)
+    shown = name.decode(errors="replace")
+    if not any(one.name == shown for one in outline):
+        return []
+    text = document.text
+    line = line_of(text, occurrence.start)
+    own_receiver = text[: occurrence.start].endswith(_SELF)
+    if occurrence.role == "attribute" and not own_receiver:
+        return []
+    found: list[tuple[int, Definition]] = []
+    for one in outline:
+        if one.name != shown:
+            continue
+        if one.offset == occurrence.start:
+            found = [(0, one)]
+            break
+        holders = list(_holders(outline, one))
+        if not all(holder.begin_line <= line <= holder.end_line for holder in holders):
+            continue
+        member = bool(holders) and holders[0].kind in _HOLDERS and one.kind in _MEMBERS
+        if member if own_receiver else not (member and document.language in _MEMBERS_NEED_SELF):
+            found.append((len(holders), one))
+    found.sort(key=lambda pair: -pair[0])
+    return [
+        Found(document, one.offset, one.offset + len(name), one.kind, "scope", SCORE, "declared around it in this file")
+        for _, one in found
+    ]
+
+
+def _holders(outline: list[Definition], one: Definition) -> list[Definition]:
+    """Give what holds a definition, the nearest first."""
+    found: list[Definition] = []
+    while one.parent >= 0 and len(found) < len(outline):
+        one = outline[one.parent]
+        found.append(one)
+    return found
+
 
 MOST_CANDIDATES = 10
 """Definitions given for a name without a position."""

@@ -1,12 +1,30 @@
-"""What navigation talks about: files, places of a name in them, and definitions found for one."""
+"""A repository at one commit, as resolvers see it.
+
+What navigation talks about: files, places of a name in them, and definitions found for one.
+
+What all parsed files and their resolvers have in common: words, the way down to a byte, identifiers.
+"""
 
 from __future__ import annotations
 
+import re
+import threading
+import time
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+
+from sourcelight.core.query.languages import language_of
+from sourcelight.repos import ObjectReader
 
 if TYPE_CHECKING:
-    from sourcelight.engines.navigation.project import Project
+    from tree_sitter import Node, Tree
+
+    from sourcelight.engines.navigation.workspace import Workspace
+    from sourcelight.engines.search import Target
+    from sourcelight.engines.search.scan.corpus import Snapshot
+
 
 How = Literal["scip", "scope", "import", "type", "name", "text"]
 """How an answer was found: from an index file of a compiler, by the scopes of the file, by following imports, by the
@@ -105,3 +123,260 @@ class Found:
     def because(self, how: How, reason: str, score: float | None = None) -> Found:
         """Give the same definition, found another way."""
         return replace(self, how=how, reason=reason, score=SCORES[how] if score is None else score)
+
+
+LARGEST_FILE = 1024 * 1024
+"""Bytes above which a file is not parsed, only searched as text."""
+
+_MAX_TEXT_BYTES = 16 << 20
+
+NO_SHARD = (1 << 16) - 1
+
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True, eq=False)
+class Project:
+    """Files of a repository at one commit, by path; everything is read-only and may be shared between threads.
+
+    Parameters
+    ----------
+    target
+        Repository, the revision asked for, and its commit.
+    paths
+        Path of every regular file, sorted bytewise.
+    snapshot
+        The text index of the commit; None when it can't be had, and files are then read one by one from git.
+    """
+
+    target: Target
+    paths: Sequence[bytes]
+    snapshot: Snapshot | None
+    _blob_ids: bytes
+    _numbers: dict[bytes, int] = field(init=False)
+    _facts: dict[Hashable, Any] = field(default_factory=dict, init=False)
+    _documents: dict[int, Document] = field(default_factory=dict, init=False)
+    _folders: dict[bytes, list[int]] | None = field(default=None, init=False)
+    _guard: threading.RLock = field(default_factory=threading.RLock, init=False)
+
+    def __post_init__(self) -> None:
+        self._numbers = {path: number for number, path in enumerate(self.paths)}
+
+    @property
+    def key(self) -> str:
+        """The repository's identity on this machine."""
+        return self.target.repository.key
+
+    @property
+    def name(self) -> str:
+        """The repository's name."""
+        return self.target.repository.name
+
+    @property
+    def commit(self) -> str:
+        """The commit, 40 hex digits."""
+        return self.target.commit
+
+    def __contains__(self, path: bytes) -> bool:
+        return path in self._numbers
+
+    def document(self, path: bytes) -> Document | None:
+        """Give the file at a path, None when there is none."""
+        number = self._numbers.get(path)
+        return None if number is None else self.document_at(number)
+
+    def document_at(self, number: int) -> Document:
+        """Give a file by its place among the paths."""
+        found = self._documents.get(number)
+        if found is None:
+            path = self.paths[number]
+            found = self._documents[number] = Document(self, number, path, shown_language(path))
+        return found
+
+    def first(self, paths: Sequence[bytes]) -> Document | None:
+        """Give the first of these files that exists."""
+        return next((self.document_at(self._numbers[path]) for path in paths if path in self._numbers), None)
+
+    def documents(self, endings: tuple[bytes, ...]) -> Iterator[Document]:
+        """Give the files whose paths end so, in order of paths."""
+        return (self.document_at(number) for number, path in enumerate(self.paths) if path.endswith(endings))
+
+    def folder(self, path: bytes) -> list[Document]:
+        """Give the files directly in a folder (no slash at its end; empty: the top), in order of paths."""
+        return [self.document_at(number) for number in self.folders().get(path, ())]
+
+    def folders(self) -> dict[bytes, list[int]]:
+        """Give every folder that holds files directly, with their numbers."""
+        if self._folders is None:
+            found: dict[bytes, list[int]] = {}
+            for number, path in enumerate(self.paths):
+                found.setdefault(path.rpartition(b"/")[0], []).append(number)
+            self._folders = found
+        return self._folders
+
+    def blob_id(self, number: int) -> bytes:
+        """Give the 20 bytes that name a file's content."""
+        return self._blob_ids[20 * number : 20 * number + 20]
+
+    @property
+    def all_blob_ids(self) -> bytes:
+        """20 bytes for each file, in order of paths."""
+        return self._blob_ids
+
+    def readable(self, number: int) -> str:
+        """Say why a file has no text here (``binary``, ``too-large``, ``missing``); empty when it has."""
+        if self.snapshot is None:
+            return ""
+        from sourcelight.engines.search.index.view import REASONS
+
+        return REASONS[int(self.snapshot.view.reason[number])]
+
+    def text(self, number: int) -> bytes:
+        """Give a file's content; empty for what can't be read as text."""
+        if self.snapshot is not None:
+            shard = int(self.snapshot.view.shard[number])
+            if shard == NO_SHARD:
+                return b""
+            return self.snapshot.shards[shard].text(int(self.snapshot.view.document[number]))
+        with ObjectReader(self.target.repository) as reader:
+            text = reader.read(self.blob_id(number), _MAX_TEXT_BYTES) or b""
+        return b"" if b"\0" in text else text
+
+    def remember(self, key: Hashable, make: Callable[[], _T]) -> _T:
+        """Give what was made for `key` before, or make it now: maps of modules and the like, small beside the files."""
+        try:
+            found: _T = self._facts[key]
+        except KeyError:
+            with self._guard:
+                if key not in self._facts:
+                    self._facts[key] = make()
+                found = self._facts[key]
+        return found
+
+
+def shown_language(path: bytes) -> str:
+    """Give the language to read a file in: TSX has a grammar of its own, headers are C."""
+    return language_of(path.decode(errors="replace"))
+
+
+class TimeSpent(Exception):
+    """The time for resolving names is used up."""
+
+
+class _Allowed(threading.local):
+    until: float | None = None
+
+
+_allowed = _Allowed()
+_STEPS = 256
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Have `check_time` raise `TimeSpent` after so many CPU seconds of this thread, inside this block."""
+    before = _allowed.until
+    _allowed.until = time.thread_time() + seconds
+    try:
+        yield
+    finally:
+        _allowed.until = before
+
+
+def check_time() -> None:
+    """Raise `TimeSpent` when the time of the surrounding `time_limit` is used up.
+
+    For loops whose length a file decides. What they cache has to be whole: assigned at the end.
+    """
+    if is_time_spent():
+        raise TimeSpent
+
+
+def is_time_spent() -> bool:
+    """Whether `check_time` would raise."""
+    return _allowed.until is not None and time.thread_time() > _allowed.until
+
+
+class ParsedFile:
+    """A parsed file.
+
+    Attributes
+    ----------
+    letters
+        What words are made of, inside the brackets of a regular expression over bytes; letters beyond ASCII too.
+    """
+
+    letters: ClassVar[bytes] = rb"\w\x80-\xff"
+
+    def __init__(self, text: bytes, tree: Tree) -> None:
+        self.text = text
+        self.tree = tree
+        self.root = tree.root_node
+
+    def words(self, name: bytes) -> Iterator[int]:
+        """Give the offsets at which a name stands as a whole word."""
+        pattern = b"(?<![%b])%b(?![%b])" % (self.letters, re.escape(name), self.letters)
+        for found in re.finditer(pattern, self.text):
+            check_time()
+            yield found.start()
+
+    def path_to(self, offset: int) -> list[Node]:
+        """Give the nodes from the top down to the smallest that holds the byte at `offset`."""
+        cursor = self.root.walk()
+        path = [self.root]
+        while cursor.goto_first_child_for_byte(offset) is not None:
+            node = cursor.node
+            if node is None or node.start_byte > offset:
+                break
+            path.append(node)
+            if len(path) % _STEPS == 0:
+                check_time()
+        return path
+
+
+class Identifiers:
+    """The part of a `resolver.Resolver` that finds identifiers in a `ParsedFile`."""
+
+    identifiers: Collection[str] = ()
+    """Kinds of nodes that are identifiers."""
+
+    renaming: ClassVar[re.Pattern[bytes] | None] = None
+    """Finds, as its first group, what may be the new name in an import or export that gives one."""
+
+    renamers: ClassVar[Collection[str]] = ()
+    """Kinds of nodes that hold such a new name, and those around them up to the one that holds the old name too."""
+
+    def renamed(self, model: ParsedFile, names: Collection[bytes]) -> Sequence[Occurrence]:
+        """Give the new names of imports and exports whose text holds one of some names."""
+        found = []
+        for match in self.renaming.finditer(model.text) if self.renaming is not None else ():
+            node = model.root.descendant_for_byte_range(match.start(1), match.start(1))
+            around = node.parent if node is not None else None
+            if node is None or around is None or node.type not in self.identifiers or around.type not in self.renamers:
+                continue
+            while around.parent is not None and around.parent.type in self.renamers:
+                around = around.parent
+            text = model.text[around.start_byte : around.end_byte]
+            if any(name in text for name in names):
+                found.append(self.occurrence(model, node))
+        return found
+
+    def occurrences(self, model: ParsedFile, name: bytes) -> Sequence[Occurrence]:
+        """Give all identifiers of that name."""
+        found = (self.occurrence_at(model, offset) for offset in model.words(name))
+        return [occurrence for occurrence in found if occurrence is not None]
+
+    def occurrence_at(self, model: ParsedFile, offset: int) -> Occurrence | None:
+        """Give the identifier that covers a byte offset, or ends at it."""
+        for at in (offset, offset - 1):
+            node = model.root.descendant_for_byte_range(at, at) if at >= 0 else None
+            if node is not None and node.type in self.identifiers:
+                return self.occurrence(model, node)
+        return None
+
+    def occurrence(self, model: ParsedFile, node: Node) -> Occurrence:
+        """Say what an identifier is used as."""
+        raise NotImplementedError
+
+    def overridden(self, found: Found, workspace: Workspace) -> Sequence[Found]:  # noqa: ARG002 - for those that know it
+        """Give nothing: a method is itself alone."""
+        return ()

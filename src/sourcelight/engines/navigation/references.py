@@ -7,16 +7,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from sourcelight.engines.navigation.candidates import files_with, holds
-from sourcelight.engines.navigation.definitions import Asked, asked_occurrences, by_rules, occurrences_in, resolve
+from sourcelight.engines.navigation.definitions import (
+    Asked,
+    asked_occurrences,
+    by_rules,
+    family,
+    occurrences_in,
+    ranked,
+    resolve,
+)
+from sourcelight.engines.navigation.languages import resolver_of
 from sourcelight.engines.navigation.model import SCORES, Document, Found, How, Occurrence
-from sourcelight.engines.navigation.named import imported_modules, named
-from sourcelight.engines.navigation.ranking import family, ranked
-from sourcelight.engines.navigation.registry import resolver_of
+from sourcelight.engines.navigation.named import files_with, holds, imported_modules, named
 from sourcelight.engines.navigation.scip import precise_symbols_at
 
 if TYPE_CHECKING:
-    from sourcelight.engines.navigation.project import Project
+    from sourcelight.engines.navigation.model import Project
     from sourcelight.engines.navigation.workspace import Workspace
 
 MOST_BEARERS = 3

@@ -22,7 +22,7 @@ from sourcelight.engines.tools.navigation_tools import (
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation import Document, Project, Workspace
-    from sourcelight.engines.navigation.calls import Call
+    from sourcelight.engines.navigation.graphs import Call
 
 _TELL_S = 0.1
 _INCOMPLETE = frozenset({"time", "limit", "symbols-pending", "candidates", "not-indexed", "missing"})
@@ -43,7 +43,7 @@ class _Teller:
 
 
 def _answer(columns: str, rows: Sequence[dict[str, Any]], facts: dict[str, Any], workspace: Workspace) -> Answer:
-    from sourcelight.engines.navigation.rows import table
+    from sourcelight.engines.navigation.locations import table
 
     complete = not (_INCOMPLETE & set(workspace.notices)) and not workspace.unparsed
     return Answer(columns, table(columns, rows), facts, complete, notices_of(workspace))
@@ -82,8 +82,8 @@ def _below(path: bytes, folder: bytes) -> bool:
 
 
 def _symbols(arguments: Arguments, context: CallContext) -> Answer:
+    from sourcelight.engines.navigation.locations import symbol_rows
     from sourcelight.engines.navigation.named import outline_of
-    from sourcelight.engines.navigation.rows import symbol_rows
 
     kinds = {name for name in arguments.get("kind", ()) if kind_code(name) is not None}
     if unknown := sorted(set(arguments.get("kind", ())) - kinds):
@@ -107,8 +107,8 @@ def _symbols(arguments: Arguments, context: CallContext) -> Answer:
 
 
 def _outline(arguments: Arguments, context: CallContext) -> Answer:
+    from sourcelight.engines.navigation.locations import symbol_rows
     from sourcelight.engines.navigation.named import outline_of
-    from sourcelight.engines.navigation.rows import symbol_rows
 
     workspace = workspace_of(context)
     document = document_of("outline", arguments, workspace)
@@ -120,8 +120,8 @@ def _outline(arguments: Arguments, context: CallContext) -> Answer:
 
 
 def _imports(arguments: Arguments, context: CallContext) -> Answer:
-    from sourcelight.engines.navigation.dependencies import imports_in
-    from sourcelight.engines.navigation.rows import file_columns
+    from sourcelight.engines.navigation.graphs import imports_in
+    from sourcelight.engines.navigation.locations import file_columns
 
     workspace = workspace_of(context)
     project = _project_of(arguments, context, workspace)
@@ -150,7 +150,7 @@ def _imports(arguments: Arguments, context: CallContext) -> Answer:
 
 
 def _dependency_graph(arguments: Arguments, context: CallContext) -> Answer:
-    from sourcelight.engines.navigation.dependencies import edges_of
+    from sourcelight.engines.navigation.graphs import edges_of
 
     workspace = workspace_of(context)
     names = arguments.get("repos") or [repository.name for repository in workspace.repositories]
@@ -177,8 +177,8 @@ def _dependency_graph(arguments: Arguments, context: CallContext) -> Answer:
 
 
 def _repo_map(arguments: Arguments, context: CallContext) -> Answer:
-    from sourcelight.engines.navigation.overview import map_lines
-    from sourcelight.engines.navigation.rows import file_columns
+    from sourcelight.engines.navigation.locations import file_columns
+    from sourcelight.engines.navigation.repo_map import map_lines
 
     workspace = workspace_of(context)
     project = _project_of(arguments, context, workspace)
@@ -198,7 +198,7 @@ def _repo_map(arguments: Arguments, context: CallContext) -> Answer:
 
 
 def _calls(name: str, arguments: Arguments, context: CallContext) -> Answer:
-    from sourcelight.engines.navigation.calls import callees, callers
+    from sourcelight.engines.navigation.graphs import callees, callers
 
     workspace = workspace_of(context)
     document = document_of(name, arguments, workspace)
@@ -218,8 +218,7 @@ def _calls(name: str, arguments: Arguments, context: CallContext) -> Answer:
 
 
 def _call_row(one: Call) -> dict[str, Any]:
-    from sourcelight.engines.navigation.places import line_of, place_of
-    from sourcelight.engines.navigation.rows import name_of
+    from sourcelight.engines.navigation.locations import line_of, name_of, place_of
 
     place = place_of(one.document.text, one.occurrence.start, one.occurrence.end)
     caller, callee = one.caller, one.callee

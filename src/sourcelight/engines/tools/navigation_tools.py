@@ -18,7 +18,7 @@ from sourcelight.engines.tools.rendering import NOTHING, numbered, tail, with_no
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation.definitions import Asked
-    from sourcelight.engines.navigation.kept import Kept
+    from sourcelight.engines.navigation.workspace import Kept
 
 SERVED_REFERENCES = 100
 """References that a served call gives unless a limit is asked for."""
@@ -122,7 +122,7 @@ def notices_of(workspace: Workspace) -> tuple[str, ...]:
 
 def _go_to_definition(arguments: Arguments, context: CallContext) -> Answer:
     from sourcelight.engines.navigation.definitions import definitions_of
-    from sourcelight.engines.navigation.rows import definition_rows, table
+    from sourcelight.engines.navigation.locations import definition_rows, table
 
     workspace = workspace_of(context)
     document = document_of("go_to_definition", arguments, workspace)
@@ -162,7 +162,7 @@ def _render_definitions(answer: Answer, context: CallContext) -> tuple[dict[str,
 
 
 def _find_references(arguments: Arguments, context: CallContext) -> Answer:
-    from sourcelight.engines.navigation.kept import Kept, is_lasting, question_key
+    from sourcelight.engines.navigation.workspace import Kept, is_lasting, question_key
 
     workspace = workspace_of(context)
     document = document_of("find_references", arguments, workspace)
@@ -198,9 +198,9 @@ def _references(
     """Find references, up to a limit; tell whether these are all."""
     import numpy as np
 
-    from sourcelight.engines.navigation.kept import Kept
+    from sourcelight.engines.navigation.locations import reference_rows, table
     from sourcelight.engines.navigation.references import References
-    from sourcelight.engines.navigation.rows import reference_rows, table
+    from sourcelight.engines.navigation.workspace import Kept
 
     project = asked.document.project
     search = References(asked, workspace)
@@ -241,7 +241,7 @@ class _Telling:
 
     def tell(self, files: int, rows: Sequence[Mapping[str, Any]]) -> None:
         """Tell what is new among all rows so far, if it is time to."""
-        from sourcelight.engines.navigation.rows import table
+        from sourcelight.engines.navigation.locations import table
 
         self._files = files
         if self._observer is not None and time.monotonic() - self._last > _TELL_S:
@@ -291,7 +291,7 @@ def _render_references(answer: Answer, context: CallContext) -> tuple[dict[str, 
 
 def _shortened(lines: list[str], own: int, line: str) -> list[str]:
     """Cut lines of generated files as rows have them: of the place's own, what stands around it."""
-    from sourcelight.engines.navigation.places import LONGEST_LINE
+    from sourcelight.engines.navigation.locations import LONGEST_LINE
 
     shown = [one[:LONGEST_LINE] for one in lines]
     return [line if at == own and len(one) > len(line) else shown[at] for at, one in enumerate(lines)]

@@ -1,5 +1,0 @@
-"""Go: blocks and packages, import paths through every go.mod, types as far as members need them."""
-
-from sourcelight.engines.navigation.golang.resolver import GoResolver
-
-__all__ = ["GoResolver"]

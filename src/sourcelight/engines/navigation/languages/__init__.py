@@ -1,0 +1,39 @@
+"""One module or room for each language that is resolved, and the table of them.
+
+What is the same for all languages that are read by their declarations stands in `declared`, `inference` and
+`resolver`. Python, Go and TypeScript, which need types, have a room each.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sourcelight.engines.navigation.language import Resolver
+
+
+@functools.cache
+def resolvers() -> Mapping[str, Resolver]:
+    """Give the resolver of each language that has one; other languages get names ranked."""
+    from sourcelight.engines.navigation.languages.go import GoResolver
+    from sourcelight.engines.navigation.languages.python import PythonResolver
+    from sourcelight.engines.navigation.languages.resolver import CResolver, CSharpResolver, JavaResolver, RustResolver
+    from sourcelight.engines.navigation.languages.typescript import TypeScriptResolver
+
+    made: tuple[Resolver, ...] = (
+        PythonResolver(),
+        GoResolver(),
+        TypeScriptResolver(),
+        JavaResolver(),
+        CResolver(),
+        RustResolver(),
+        CSharpResolver(),
+    )
+    return {language: resolver for resolver in made for language in resolver.languages}
+
+
+def resolver_of(language: str) -> Resolver | None:
+    """Give the resolver of a language."""
+    return resolvers().get(language)

@@ -1,0 +1,144 @@
+"""Which headers a file of C or C++ sees: includes by the ends of paths, followed to the end."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.navigation.named import imports_of
+
+if TYPE_CHECKING:
+    from sourcelight.engines.navigation.model import Project
+    from sourcelight.engines.navigation.workspace import Workspace
+
+MOST_INCLUDED = 600
+"""Files that one file is followed to."""
+
+_HEADERS = (b".h", b".hh", b".hpp", b".hxx", b".inc", b".ipp", b".def", b".c", b".cc")
+_MOST_PARTS = 6
+
+
+def seen_files(workspace: Workspace, document: Document) -> Mapping[object, Document]:
+    """Give the files that a file includes, over others too, by their keys; at most `MOST_INCLUDED`."""
+
+    def made() -> dict[object, Document]:
+        found: dict[object, Document] = {document.key: document}
+        waiting = [document]
+        while waiting and len(found) < MOST_INCLUDED:
+            one = waiting.pop(0)
+            for header in _directly(workspace, one):
+                if header.key not in found:
+                    found[header.key] = header
+                    waiting.append(header)
+        return found
+
+    found = document.project.remember(("c-includes", document.number), made)
+    if len(found) >= MOST_INCLUDED:
+        workspace.notice("includes", f"Only {MOST_INCLUDED} included files of {document.shown_path} were followed.")
+    return found
+
+
+def _directly(workspace: Workspace, document: Document) -> list[Document]:
+    """Give the headers that a file includes itself."""
+    if document.project.snapshot is None and not document.text:
+        return []
+    found = []
+    for one in imports_of(document, workspace):
+        header = find_header(workspace, document, one.module)
+        if header is not None:
+            found.append(header)
+    return found
+
+
+def find_header(workspace: Workspace, document: Document, module: str) -> Document | None:
+    """Give the file that an include means: beside the file, then by the end of its path, then in other repositories."""
+    angled = module.startswith("<")
+    wanted = module.strip('<>"').encode()
+    parts = [part for part in wanted.split(b"/") if part != b"."]
+    folder = document.path.split(b"/")[:-1]
+    if not angled:
+        here = [*folder]
+        for part in parts:
+            if part == b"..":
+                here = here[:-1]
+            else:
+                here.append(part)
+        found = document.project.document(b"/".join(here))
+        if found is not None:
+            return found
+    rest = [part for part in parts if part != b".."]
+    if not rest:
+        return None
+    ending = b"/".join(rest)
+    numbers = _by_ending(document.project).get(ending, ())
+    if numbers and not (angled and _is_standard(ending)):
+        best = min(numbers, key=lambda number: (_distance(document.project.paths[number], document.path), number))
+        return document.project.document_at(best)
+    shown = ending.decode(errors="replace")
+    if _is_standard(ending):
+        return None
+    from sourcelight.engines.navigation.languages import resolver_of
+
+    resolver = resolver_of(document.language)
+    for other, number in workspace.providers(document.project, resolver, shown) if resolver is not None else ():
+        return other.document_at(number)
+    return None
+
+
+def _is_standard(ending: bytes) -> bool:
+    """Tell headers of the C library and of systems, which a repository's own of that name seldom replace."""
+    return ending in _STANDARD or ending.startswith((b"sys/", b"linux/", b"netinet/", b"arpa/", b"bits/"))
+
+
+_STANDARD = frozenset(
+    b"assert.h ctype.h errno.h fcntl.h float.h inttypes.h limits.h locale.h math.h pthread.h setjmp.h signal.h"
+    b" stdarg.h stdatomic.h stdbool.h stddef.h stdint.h stdio.h stdlib.h string.h strings.h time.h unistd.h wchar.h"
+    b" string vector map memory utility algorithm functional set iostream sstream".split()
+)
+
+
+def _by_ending(project: Project) -> Mapping[bytes, list[int]]:
+    """Numbers of headers by every end of their paths."""
+
+    def made() -> dict[bytes, list[int]]:
+        found: dict[bytes, list[int]] = {}
+        for number, path in enumerate(project.paths):
+            if path.endswith(_HEADERS) or b"." not in path.rpartition(b"/")[2]:
+                parts = path.split(b"/")
+                for length in range(1, min(len(parts), _MOST_PARTS) + 1):
+                    found.setdefault(b"/".join(parts[-length:]), []).append(number)
+        return found
+
+    return project.remember("c-headers", made)
+
+
+def header_names(path: bytes) -> Collection[str]:
+    """Give the names under which a header can be included: the ends of its path."""
+    if not path.endswith(_HEADERS):
+        return ()
+    parts = path.decode(errors="replace").split("/")[-_MOST_PARTS:]
+    return tuple("/".join(parts[at:]) for at in range(len(parts)))
+
+
+def provided_headers(project: Project) -> Mapping[str, int]:
+    """Give the headers that other repositories may include, by the ends of their paths; the shortest path first."""
+    found: dict[str, int] = {}
+    ordered = sorted(
+        (number for number, path in enumerate(project.paths) if path.endswith((b".h", b".hh", b".hpp", b".hxx"))),
+        key=lambda number: (project.paths[number].count(b"/"), number),
+    )
+    for number in ordered:
+        for name in header_names(project.paths[number]):
+            found.setdefault(name, number)
+    return found
+
+
+def _distance(one: bytes, other: bytes) -> int:
+    left, right = one.split(b"/")[:-1], other.split(b"/")[:-1]
+    common = 0
+    for a, b in zip(left, right, strict=False):
+        if a != b:
+            break
+        common += 1
+    return len(left) + len(right) - 2 * common

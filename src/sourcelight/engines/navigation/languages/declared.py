@@ -1,0 +1,240 @@
+"""What a language has to say of its syntax tree, so that the rules for all of them can read it.
+
+One parsed file: where a name is declared in it is looked up when first asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sourcelight.engines.navigation.model import Document, How, ParsedFile, Role
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Tree
+
+    from sourcelight.engines.navigation.languages.inference import Meanings
+    from sourcelight.engines.navigation.model import Project
+
+
+CODE = frozenset({"function", "method", "constructor"})
+TYPES = frozenset({"class", "struct", "interface", "enum", "typeparameter"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Declaration:
+    """A name that a file declares.
+
+    Parameters
+    ----------
+    kind
+        One of `sourcelight.engines.symbols.KINDS`, or ``parameter``.
+    start, end
+        Bytes of the name.
+    node
+        What declares it.
+    scope
+        The node within which the name is known by itself.
+    visible
+        The byte from which it is known there.
+    type, value
+        The declared type (of a function: of its result), and an expression that has the type, where there is none.
+    part
+        The type is an element of that of `value`: in a loop over it, or inside a pattern.
+    owner
+        First byte of the class that it is a member of; -1 for none, -2 for one that is only named by `owner_name`.
+    sketch
+        It only announces what is defined elsewhere.
+    """
+
+    kind: str
+    start: int
+    end: int
+    node: Node
+    scope: Node
+    visible: int = 0
+    type: Node | None = None
+    value: Node | None = None
+    part: bool = False
+    owner: int = -1
+    owner_name: bytes = b""
+    sketch: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A declaration in a file, and how it was found."""
+
+    document: Document
+    made: Declaration
+    how: How
+    reason: str
+
+    @property
+    def place(self) -> tuple[tuple[str, str, bytes], int]:
+        """What makes two the same."""
+        return self.document.key, self.made.start
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A whole file, where a name means that."""
+
+    document: Document
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How a name is used.
+
+    `receiver` is what stands before the dot, `fields_of` the type whose field a literal or a pattern names, `path` the
+    whole dotted or coloned name up to this one, in an import (`imported`) or not. `count` is the number of arguments
+    of a call, -1 where it isn't one. `typed` tells that only a type can stand there, `prefers` which nodes
+    are the likelier ones to declare it.
+    """
+
+    role: Role = "name"
+    receiver: Node | None = None
+    fields_of: Node | None = None
+    path: tuple[bytes, ...] = ()
+    imported: bool = False
+    called: bool = False
+    count: int = -1
+    typed: bool = False
+    prefers: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How the type of an expression follows from a part of it.
+
+    `kind`: ``name`` (of the identifier `node`), ``this``, ``super``, ``type`` (`node` is the type), ``same`` (as of
+    `node`), ``element`` (an element of `node`'s), ``auto`` (of a type that is left to the compiler).
+    `otherwise` counts where the first leads nowhere.
+    """
+
+    kind: str
+    node: Node | None = None
+    otherwise: Step | None = None
+
+
+class Language(Protocol):
+    """One language, or several with one syntax. All of it is stateless."""
+
+    languages: Collection[str]
+    identifiers: Collection[str]
+    classes: Collection[str]
+    """Kinds of nodes that hold members."""
+    adds: Collection[str]
+    """Those of them that only add members to a class that they name."""
+    members_plain: bool
+    """Whether members are known by themselves within their class."""
+    functions_apart: bool
+    """Whether functions and variables of one name don't meet."""
+    scattered: bool
+    """Whether members may stand in other files than their class."""
+
+    def declared(self, path: Sequence[Node]) -> Declaration | None:
+        """Give what the identifier at the end of a path from the top declares, if it declares something."""
+        ...
+
+    def use(self, path: Sequence[Node]) -> Use:
+        """Tell how the identifier at the end of a path is used."""
+        ...
+
+    def step(self, node: Node) -> Step | None:
+        """Tell where the type of an expression comes from."""
+        ...
+
+    def type_leaf(self, node: Node) -> Node | None:
+        """Give the identifier that names a type, without pointers, arguments and the like."""
+        ...
+
+    def arguments(self, node: Node) -> list[Node]:
+        """Give what a type holds: its arguments, the elements of an array."""
+        ...
+
+    def supertypes(self, node: Node) -> list[Node]:
+        """Give the types that a class extends or implements."""
+        ...
+
+    def implied(self, path: Sequence[Node]) -> Node | None:
+        """Give the name of the class that code on a path belongs to, without standing in it."""
+        ...
+
+    def parameters(self, node: Node) -> tuple[int, bool] | None:
+        """Count the parameters of a function; and tell whether it takes more or fewer as well."""
+        ...
+
+    def outside(
+        self, meanings: Meanings, document: Document, name: bytes, use: Use, offset: int
+    ) -> Sequence[Ref | Module]:
+        """Give what a name on its own means that its file does not declare around the place."""
+        ...
+
+    def qualified(
+        self, meanings: Meanings, document: Document, path: tuple[bytes, ...], offset: int
+    ) -> list[Ref | Module]:
+        """Give what a whole dotted or coloned name means."""
+        ...
+
+    def imported(self, meanings: Meanings, document: Document, module: str, member: str) -> Document | None:
+        """Give the file that an import means, as `resolver.Resolver.imported` has it."""
+        ...
+
+    def module_names(self, document: Document) -> Collection[str]:
+        """Give the names under which other files import this one."""
+        ...
+
+    def provides(self, project: Project) -> Mapping[str, Any]:
+        """Give the names under which other repositories import parts of this one."""
+        ...
+
+
+def nearest(path: Sequence[Node], kinds: Collection[str], before: int = -1) -> Node | None:
+    """Give the innermost node of these kinds on a path, looking up from ``path[before - 1]``."""
+    return next(
+        (node for node in reversed(path[: before if before > 0 else len(path) - 1]) if node.type in kinds), None
+    )
+
+
+def is_field(parent: Node, field: str, node: Node) -> bool:
+    """Tell whether a node is this field of its parent."""
+    return any(
+        held.start_byte == node.start_byte and held.end_byte == node.end_byte
+        for held in parent.children_by_field_name(field)
+    )
+
+
+def text_of(node: Node | None) -> bytes:
+    """Give the text of a node; empty for none."""
+    return (node.text or b"") if node is not None else b""
+
+
+MOST_WORDS = 5000
+"""Places of one name in a file among which its declarations are looked for."""
+
+
+class FileModel(ParsedFile):
+    """A parsed file."""
+
+    def __init__(self, language: Language, text: bytes, tree: Tree) -> None:
+        self.language = language
+        super().__init__(text, tree)
+        self._declared: dict[bytes, list[Declaration]] = {}
+
+    def declarations(self, name: bytes) -> list[Declaration]:
+        """Give everything in the file that declares a name, in order."""
+        found = self._declared.get(name)
+        if found is None:
+            found = []
+            for offset in islice(self.words(name), MOST_WORDS):
+                path = self.path_to(offset)
+                if path[-1].type in self.language.identifiers:
+                    made = self.language.declared(path)
+                    if made is not None and made.start == path[-1].start_byte:
+                        found.append(made)
+            self._declared[name] = found
+        return found

@@ -1,0 +1,336 @@
+"""Which folder an import path means, and which files of a folder make one package.
+
+Which files are built on Linux on an x86-64 machine: the ones to be asked first.
+
+From a name to what declares it: blocks, the package, dot imports, other packages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sourcelight.engines.navigation.languages.go.scopes import Declaration, GoModel, Import
+from sourcelight.engines.navigation.model import Document
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from sourcelight.engines.navigation.language import Resolver
+    from sourcelight.engines.navigation.model import Project
+    from sourcelight.engines.navigation.workspace import Workspace
+
+
+_SYSTEMS = frozenset(
+    b"aix android darwin dragonfly freebsd hurd illumos ios js linux nacl netbsd openbsd plan9 solaris wasip1 windows"
+    b" zos".split()
+)
+_MACHINES = frozenset(
+    b"386 amd64 arm arm64 loong64 mips mips64 mips64le mipsle ppc64 ppc64le riscv64 s390x wasm".split()
+)
+_TRUE = frozenset({b"linux", b"amd64", b"unix", b"gc", b"cgo"})
+_LINE = re.compile(rb"^//go:build[ \t]+(.+)$", re.MULTILINE)
+_TOKEN = re.compile(rb"\(|\)|!|&&|\|\||[\w.]+")
+_RELEASE = re.compile(rb"go1(\.\d+)?")
+
+
+def built(path: bytes, head: bytes) -> bool:
+    """Tell whether a file is built there, by its name and by the constraint before its package clause."""
+    stem = path.rpartition(b"/")[2].removesuffix(b".go").removesuffix(b"_test")
+    marks = stem.split(b"_")[1:]
+    for mark in marks[-2:]:
+        if (mark in _SYSTEMS or mark in _MACHINES) and mark not in _TRUE:
+            return False
+    line = _LINE.search(head)
+    return line is None or _Constraint(_TOKEN.findall(line[1])).holds()
+
+
+class _Constraint:
+    """A boolean expression of build tags."""
+
+    def __init__(self, tokens: list[bytes]) -> None:
+        self._tokens = tokens[:200]
+        self._at = 0
+
+    def holds(self) -> bool:
+        value = self._all()
+        while self._take(b"||"):
+            value = self._all() or value
+        return value
+
+    def _all(self) -> bool:
+        value = self._one()
+        while self._take(b"&&"):
+            value = self._one() and value
+        return value
+
+    def _one(self) -> bool:
+        negated = False
+        while self._take(b"!"):
+            negated = not negated
+        if self._take(b"("):
+            value = self.holds()
+            self._take(b")")
+        else:
+            word = self._tokens[self._at] if self._at < len(self._tokens) else b""
+            self._at += 1
+            value = word in _TRUE or _RELEASE.fullmatch(word) is not None
+        return value is not negated
+
+    def _take(self, token: bytes) -> bool:
+        if self._at < len(self._tokens) and self._tokens[self._at] == token:
+            self._at += 1
+            return True
+        return False
+
+
+_CLAUSE = re.compile(rb"^package[ \t]+(\w+)", re.MULTILINE)
+_MODULE = re.compile(rb'^module[ \t]+"?([^\s"]+)', re.MULTILINE)
+_VERSION = re.compile(rb"v\d+")
+_STANDARD = "std"
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A package: a folder of a project, and the name in the package clause of its files."""
+
+    project: Project
+    folder: bytes
+    name: bytes
+
+    def documents(self) -> list[Document]:
+        """Give its files: those that are built on Linux first, tests last."""
+        return [self.project.document_at(number) for number in _files(self.project, self.folder).get(self.name, ())]
+
+
+def package_name(document: Document) -> bytes:
+    """Give the name in the package clause of a file."""
+    found = _CLAUSE.search(document.text)
+    return found[1] if found else b""
+
+
+def _files(project: Project, folder: bytes) -> Mapping[bytes, list[int]]:
+    """Numbers of the files of a folder by package name, in the order in which they are to be asked."""
+
+    def made() -> dict[bytes, list[int]]:
+        found: dict[bytes, list[tuple[tuple[bool, bool, int], int]]] = {}
+        for document in project.folder(folder):
+            if document.path.endswith(b".go"):
+                text = document.text
+                clause = _CLAUSE.search(text)
+                if clause is not None:
+                    test = document.path.endswith(b"_test.go")
+                    rank = not built(document.path, text[: clause.start()]), test, document.number
+                    found.setdefault(clause[1], []).append((rank, document.number))
+        return {name: [number for _, number in sorted(held)] for name, held in found.items()}
+
+    return project.remember(("go-folder", folder), made)
+
+
+def modules_of(project: Project) -> list[tuple[str, bytes]]:
+    """Give module path and folder of every go.mod, the longest path first."""
+
+    def made() -> list[tuple[str, bytes]]:
+        found = []
+        for document in project.documents((b"go.mod",)):
+            folder, _, base = document.path.rpartition(b"/")
+            named = _MODULE.search(document.text) if base == b"go.mod" else None
+            if named is not None and b"/testdata" not in folder:
+                found.append((named[1].decode(errors="replace"), folder))
+        if not any(folder == b"" for _, folder in found):
+            found.append((project.name, b""))
+        return sorted(found, key=lambda pair: (-len(pair[0]), pair))
+
+    return project.remember("go-modules", made)
+
+
+def import_path(document: Document) -> str:
+    """Give the path under which other files import the folder of this one; empty when no module holds it."""
+    folder = document.path.rpartition(b"/")[0]
+    for module, root in sorted(modules_of(document.project), key=lambda pair: -len(pair[1])):
+        if folder == root or not root or folder.startswith(root + b"/"):
+            rest = folder[len(root) :].strip(b"/").decode(errors="replace")
+            path = f"{module}/{rest}" if rest else module
+            return path.removeprefix(f"{_STANDARD}/")
+    return ""
+
+
+def find_folder(
+    project: Project, path: bytes, workspace: Workspace, resolver: Resolver
+) -> tuple[Project, bytes] | None:
+    """Give the project and folder that an import path means; None for what is in no repository."""
+    wanted = path.decode(errors="replace")
+    folders = project.folders()
+    for folder in (b"vendor/" + path, b"src/" + path if path.split(b"/")[0].count(b".") == 0 else b""):
+        if folder and folder in folders:
+            return project, folder
+    found = _within(project, wanted)
+    if found is not None:
+        return project, found
+    parts = wanted.split("/")
+    for length in range(len(parts), 0, -1):
+        for other, root in workspace.providers(project, resolver, "/".join(parts[:length])):
+            folder = _joined(root, "/".join(parts[length:]))
+            if folder in other.folders():
+                return other, folder
+    for other, root in workspace.providers(project, resolver, _STANDARD) if "." not in parts[0] else ():
+        folder = _joined(root, wanted)
+        if folder in other.folders():
+            return other, folder
+    return None
+
+
+def _within(project: Project, wanted: str) -> bytes | None:
+    for module, root in modules_of(project):
+        if wanted == module or wanted.startswith(module + "/"):
+            folder = _joined(root, wanted[len(module) + 1 :])
+            if folder in project.folders():
+                return folder
+        elif module == _STANDARD and (folder := _joined(root, wanted)) in project.folders():
+            return folder
+    return None
+
+
+def _joined(root: bytes, rest: str) -> bytes:
+    return b"/".join(part for part in (root, rest.encode()) if part)
+
+
+def packages_in(project: Project, folder: bytes) -> Iterator[Package]:
+    """Give the packages of a folder that can be imported."""
+    for name in sorted(_files(project, folder), key=lambda name: (name.endswith(b"_test"), name == b"main", name)):
+        yield Package(project, folder, name)
+
+
+def usual_name(path: bytes) -> bytes:
+    """Give the package name that an import path most often means."""
+    parts = [part for part in path.split(b"/") if part]
+    last = parts[-1] if parts else b""
+    if _VERSION.fullmatch(last) and len(parts) > 1:
+        last = parts[-2]
+    last = re.sub(rb"\.v\d+$", b"", last)
+    return last.removeprefix(b"go-").removesuffix(b"-go").removesuffix(b".go").replace(b"-", b"_")
+
+
+def seen_by(document: Document) -> list[Document]:
+    """Give the files whose package-level names a file sees, its own first where it declares a name itself."""
+    folder = document.path.rpartition(b"/")[0]
+    name = package_name(document)
+    others = Package(document.project, folder, name).documents()
+    if document.path.endswith(b"_test.go"):
+        return others
+    return [d for d in others if d == document or not d.path.endswith(b"_test.go")]
+
+
+# What a file has to look like to be parsed for a declaration: cheaper by far than parsing every file of a package.
+_DECLARES = rb"^(?:func[ \t]+NAME\b|(?:type|var|const)\b[^\n]*\bNAME\b|[ \t]+(?:\w+[ \t]*,[ \t]*)*NAME\b)"
+_DECLARES_METHOD = rb"^func[ \t]*\([^)\n]*\bOWNER\b[^)\n]*\)[ \t]*NAME\b"
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A declaration in a file."""
+
+    document: Document
+    declaration: Declaration
+
+    @property
+    def place(self) -> tuple[tuple[str, str, bytes], int]:
+        """What makes two the same."""
+        return self.document.key, self.declaration.start
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A package as a file knows it; `package` is None for what is in no repository."""
+
+    imported: Import
+    package: Package | None
+
+
+class Names:
+    """Looks up names within one call."""
+
+    def __init__(self, workspace: Workspace, resolver: Resolver) -> None:
+        self.workspace = workspace
+        self.resolver = resolver
+        self._packages: dict[tuple[str, str, bytes, bytes], Package | None] = {}
+
+    def model(self, document: Document) -> GoModel | None:
+        """Give the parsed file."""
+        found = self.workspace.model(document)
+        return found if isinstance(found, GoModel) else None
+
+    def package(self, document: Document, path: bytes) -> Package | None:
+        """Give the package that an import path means in a file."""
+        key = document.project.key, document.project.commit, document.path.rpartition(b"/")[0], path
+        if key not in self._packages:
+            place = find_folder(document.project, path, self.workspace, self.resolver)
+            self._packages[key] = next(packages_in(*place), None) if place is not None else None
+        return self._packages[key]
+
+    def imported(self, document: Document, name: bytes) -> Imported | None:
+        """Give the package that a name means in a file; None when no import has that name."""
+        model = self.model(document)
+        if model is None:
+            return None
+        plain = [held for held in model.imports if not held.alias]
+        for held in model.imports:
+            if held.alias == name:
+                return Imported(held, self.package(document, held.path))
+        plain.sort(key=lambda held: usual_name(held.path) != name)
+        for held in plain:
+            package = self.package(document, held.path)
+            if (package.name if package is not None else usual_name(held.path)) == name:
+                return Imported(held, package)
+        return next(
+            (Imported(held, None) for held in plain if held.path.rpartition(b"/")[2] == name),
+            None,
+        )
+
+    def plain(self, document: Document, path: list[Node], name: bytes, offset: int) -> list[Ref]:
+        """Give what a name on its own means at a place; imports are `imported`'s."""
+        model = self.model(document)
+        if model is None:
+            return []
+        found = model.local(path, name, offset)
+        if found is not None:
+            return [Ref(document, found)]
+        own = model.top.get(name)
+        refs = [Ref(document, made) for made in own or ()]
+        refs += [ref for ref in self.declared(seen_by(document), name) if ref.document != document]
+        if refs or own:
+            return refs
+        for held in model.imports:
+            if held.alias == b"." and (package := self.package(document, held.path)) is not None:
+                refs += self.member(package, name)
+        return refs
+
+    def member(self, package: Package, name: bytes) -> list[Ref]:
+        """Give what a package declares under a name."""
+        return list(self.declared(package.documents(), name))
+
+    def declared(self, documents: list[Document], name: bytes) -> Iterator[Ref]:
+        """Give the package-level declarations of a name in these files; only files that look like it are parsed."""
+        looks = re.compile(_DECLARES.replace(b"NAME", re.escape(name)), re.MULTILINE)
+        for document in documents:
+            text = document.text
+            if name in text and looks.search(text) and (model := self.model(document)) is not None:
+                for made in model.top.get(name, ()):
+                    yield Ref(document, made)
+
+    def methods(self, ref: Ref, name: bytes) -> list[Ref]:
+        """Give the methods of that name of a declared type."""
+        owner = ref.declaration.name
+        looks = re.compile(
+            _DECLARES_METHOD.replace(b"OWNER", re.escape(owner)).replace(b"NAME", re.escape(name)), re.MULTILINE
+        )
+        folder = ref.document.path.rpartition(b"/")[0]
+        documents = Package(ref.document.project, folder, package_name(ref.document)).documents()
+        found = []
+        for document in documents:
+            text = document.text
+            if name in text and looks.search(text) and (model := self.model(document)) is not None:
+                found += [Ref(document, made) for made in model.methods.get(owner, {}).get(name, ())]
+        return found

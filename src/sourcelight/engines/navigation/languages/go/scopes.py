@@ -1,0 +1,277 @@
+"""What the blocks of one Go file declare, each block read when it is first looked into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from sourcelight.engines.navigation.model import ParsedFile
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Tree
+
+Kind = Literal[
+    "function", "method", "type", "typeparameter", "variable", "constant", "parameter", "field", "label", "import"
+]
+
+Declared = dict[bytes, list["Declaration"]]
+
+_FUNCTIONS = frozenset({"function_declaration", "method_declaration", "func_literal"})
+_CASES = frozenset({"type_case", "expression_case", "default_case", "communication_case"})
+_HEADED = frozenset({"if_statement", "for_statement", "expression_switch_statement", "type_switch_statement"})
+SCOPES = _FUNCTIONS | _CASES | _HEADED | {"block", "type_spec", "type_alias"}
+IDENTIFIERS = frozenset({"identifier", "type_identifier", "field_identifier", "package_identifier", "label_name"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Declaration:
+    """A name and what declares it.
+
+    `node` is the declaration or specification, `visible` the byte from which the name is known in its block, `place`
+    its number among the names that are declared together.
+    """
+
+    kind: Kind
+    name: bytes
+    start: int
+    end: int
+    node: Node
+    visible: int = 0
+    place: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """An import; `alias` is empty where the package keeps its own name."""
+
+    alias: bytes
+    path: bytes
+    node: Node
+
+
+class GoModel(ParsedFile):
+    """A parsed file."""
+
+    def __init__(self, text: bytes, tree: Tree) -> None:
+        super().__init__(text, tree)
+        self.imports: list[Import] = []
+        self.top: Declared = {}
+        self.methods: dict[bytes, Declared] = {}
+        self._blocks: dict[tuple[int, int, str], Declared] = {}
+        for node in self.root.named_children:
+            if node.type == "import_declaration":
+                self.imports += _imports(node)
+            elif node.type == "method_declaration":
+                self._add_method(node)
+            else:
+                for made in _declared_by(node):
+                    self.top.setdefault(made.name, []).append(made)
+
+    def _add_method(self, node: Node) -> None:
+        name = node.child_by_field_name("name")
+        holder = receiver_type(node)
+        if name is not None and holder is not None:
+            made = _declaration("method", name, node)
+            self.methods.setdefault(_text(holder), {}).setdefault(made.name, []).append(made)
+
+    def local(self, path: list[Node], name: bytes, offset: int) -> Declaration | None:
+        """Give what a name means in the blocks around the last node of `path`; None when none of them declares it."""
+        for at in range(len(path) - 2, 0, -1):
+            node = path[at]
+            if node.type in SCOPES:
+                for made in reversed(self.declared(node, path[at - 1]).get(name, ())):
+                    if made.visible <= offset or made.start == offset:
+                        return made
+        return None
+
+    def declared(self, node: Node, parent: Node | None) -> Declared:
+        """Give what a block, function, case or statement with a head declares itself."""
+        key = node.start_byte, node.end_byte, node.type
+        found = self._blocks.get(key)
+        if found is None:
+            found = {}
+            known: set[bytes] = set()
+            if node.type == "block" and parent is not None and parent.type in _FUNCTIONS:
+                known = {d.name for d in _of_function(parent) if d.kind == "parameter"}
+            for made in _of_scope(node):
+                # With two or more names, := takes over those that this block knows already.
+                if made.kind == "variable" and made.node.type == "short_var_declaration" and made.name in known:
+                    left = made.node.child_by_field_name("left")
+                    if left is not None and left.named_child_count > 1:
+                        continue
+                known.add(made.name)
+                found.setdefault(made.name, []).append(made)
+            self._blocks[key] = found
+        return found
+
+
+def receiver_type(method: Node) -> Node | None:
+    """Give the type name that a method belongs to."""
+    receiver = method.child_by_field_name("receiver")
+    waiting = list(receiver.named_children) if receiver is not None else []
+    for node in waiting:
+        if node.type == "type_identifier":
+            return node
+        if node.type == "generic_type":
+            return node.child_by_field_name("type")
+        if node.type == "parameter_declaration":
+            kind = node.child_by_field_name("type")
+            waiting += [kind] if kind is not None else []
+        elif node.type in {"pointer_type", "parenthesized_type"}:
+            waiting += node.named_children
+    return None
+
+
+def receiver_arguments(method: Node) -> list[Node]:
+    """Give the names that a method has for the type parameters of its receiver."""
+    waiting = [method.child_by_field_name("receiver")]
+    for node in waiting:
+        if node is None:
+            continue
+        if node.type == "type_arguments":
+            return [leaf for child in node.named_children for leaf in _leaves(child, "type_identifier")]
+        waiting += node.named_children
+    return []
+
+
+def _leaves(node: Node, kind: str) -> Iterator[Node]:
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        if node.type == kind:
+            yield node
+        waiting += reversed(node.named_children)
+
+
+def _text(node: Node) -> bytes:
+    return node.text or b""
+
+
+def _declaration(kind: Kind, name: Node, node: Node, visible: int = 0, place: int = 0) -> Declaration:
+    return Declaration(kind, _text(name), name.start_byte, name.end_byte, node, visible, place)
+
+
+def _imports(node: Node) -> Iterator[Import]:
+    for spec in _leaves(node, "import_spec"):
+        path, alias = spec.child_by_field_name("path"), spec.child_by_field_name("name")
+        if path is not None:
+            yield Import(_text(alias) if alias is not None else b"", _text(path).strip(b'"`'), spec)
+
+
+def _of_scope(node: Node) -> Iterator[Declaration]:
+    kind = node.type
+    if kind in _FUNCTIONS:
+        yield from _of_function(node)
+    elif kind in {"type_spec", "type_alias"}:
+        yield from _type_parameters(node)
+    elif kind in _HEADED:
+        yield from _of_head(node)
+    else:
+        for child in node.named_children:
+            if child.type == "receive_statement":
+                yield from _left(child, child.end_byte)
+            for statement in child.named_children if child.type == "statement_list" else (child,):
+                yield from _declared_by(statement)
+
+
+def _of_function(node: Node) -> Iterator[Declaration]:
+    body = node.child_by_field_name("body")
+    visible = body.start_byte if body is not None else node.end_byte
+    yield from _type_parameters(node)
+    if node.type == "method_declaration":
+        for place, name in enumerate(receiver_arguments(node)):
+            yield _declaration("typeparameter", name, node, node.start_byte, place)
+    for field in ("receiver", "parameters", "result"):
+        held = node.child_by_field_name(field)
+        for parameter in held.named_children if held is not None and held.type == "parameter_list" else ():
+            for name in parameter.children_by_field_name("name"):
+                yield _declaration("parameter", name, parameter, visible)
+    if body is not None:
+        yield from _labels(body)
+
+
+def _labels(body: Node) -> Iterator[Declaration]:
+    if b":" not in (body.text or b""):
+        return
+    waiting = list(body.named_children)
+    while waiting:
+        node = waiting.pop()
+        if node.type == "labeled_statement":
+            label = node.child_by_field_name("label")
+            if label is not None:
+                yield _declaration("label", label, node)
+        if node.type not in {"func_literal", "call_expression", "composite_literal"}:
+            waiting += node.named_children
+
+
+def _type_parameters(node: Node) -> Iterator[Declaration]:
+    held = node.child_by_field_name("type_parameters")
+    place = 0
+    for parameter in held.named_children if held is not None else ():
+        for name in parameter.children_by_field_name("name"):
+            yield _declaration("typeparameter", name, parameter, node.start_byte, place)
+            place += 1
+
+
+def _of_head(node: Node) -> Iterator[Declaration]:
+    initializer = node.child_by_field_name("initializer")
+    if initializer is not None:
+        yield from _declared_by(initializer)
+    if node.type == "type_switch_statement":
+        alias, value = node.child_by_field_name("alias"), node.child_by_field_name("value")
+        if alias is not None and value is not None:
+            for name in alias.named_children:
+                yield _declaration("variable", name, node, value.end_byte)
+    for child in node.named_children if node.type == "for_statement" else ():
+        if child.type == "for_clause":
+            first = child.child_by_field_name("initializer")
+            if first is not None:
+                yield from _declared_by(first)
+        elif child.type == "range_clause":
+            yield from _left(child, child.end_byte)
+
+
+def _left(node: Node, visible: int) -> Iterator[Declaration]:
+    """Names on the left of ``:=``."""
+    if not any(child.type == ":=" for child in node.children):
+        return
+    left = node.child_by_field_name("left")
+    for place, name in enumerate(left.named_children if left is not None else ()):
+        if name.type == "identifier" and name.text != b"_":
+            yield _declaration("variable", name, node, visible, place)
+
+
+_SPECS: dict[str, Kind] = {
+    "var_spec": "variable",
+    "const_spec": "constant",
+    "type_spec": "type",
+    "type_alias": "type",
+}
+
+
+def _declared_by(node: Node) -> Iterator[Declaration]:  # noqa: PLR0912 - a case a kind of node
+    """Give what one statement or top-level declaration declares in the block that it stands in."""
+    kind = node.type
+    if kind == "function_declaration":
+        name = node.child_by_field_name("name")
+        if name is not None:
+            yield _declaration("function", name, node)
+    elif kind == "short_var_declaration":
+        yield from _left(node, node.end_byte)
+    elif kind in {"var_declaration", "const_declaration", "type_declaration", "var_spec_list"}:
+        for child in node.named_children:
+            yield from _declared_by(child)
+    elif kind in _SPECS:
+        # A type is known from its own name on: it may be recursive.
+        visible = node.start_byte if kind.startswith("type") else node.end_byte
+        for place, name in enumerate(node.children_by_field_name("name")):
+            if name.type in IDENTIFIERS and name.text != b"_":
+                yield _declaration(_SPECS[kind], name, node, visible, place)
+    elif kind == "labeled_statement":
+        for child in node.named_children[1:]:
+            yield from _declared_by(child)
+    elif kind == "ERROR":
+        for child in node.named_children:
+            if child.type.endswith("declaration") and child.type != "method_declaration":
+                yield from _declared_by(child)

@@ -1,0 +1,356 @@
+"""From an identifier to what declares it: scopes, members by declared types, then what the language lets in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sourcelight.engines.navigation.languages.declared import (
+    CODE,
+    TYPES,
+    Declaration,
+    FileModel,
+    Language,
+    Module,
+    Ref,
+    Step,
+    Use,
+)
+from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.navigation.named import named
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from sourcelight.engines.navigation.language import Resolver
+    from sourcelight.engines.navigation.model import Project
+    from sourcelight.engines.navigation.workspace import Workspace
+
+_MOST_STEPS = 20
+_MOST_BASES = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A type: its expression, and the file that it stands in."""
+
+    document: Document
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A class or the like: the file and the node whose members count."""
+
+    document: Document
+    node: Node
+    name: bytes
+
+
+class Meanings:
+    """Looks up names of one language within one call."""
+
+    def __init__(self, workspace: Workspace, resolver: Resolver, language: Language) -> None:
+        self.workspace = workspace
+        self.resolver = resolver
+        self.language = language
+        self._steps = 0
+        self._busy: set[tuple[tuple[str, str, bytes], int]] = set()
+
+    def model(self, document: Document) -> FileModel | None:
+        """Give the parsed file; None for another language's."""
+        if document.language not in self.language.languages:
+            return None
+        found = self.workspace.model(document)
+        return found if isinstance(found, FileModel) else None
+
+    def of(self, document: Document, offset: int) -> Sequence[Ref | Module]:
+        """Give what the identifier at a byte offset means, best first."""
+        model = self.model(document)
+        key = document.key, offset
+        if model is None or self._steps > _MOST_STEPS or key in self._busy:
+            return []
+        self._steps += 1
+        self._busy.add(key)
+        try:
+            path = model.path_to(offset)
+            return self._of(document, model, path) if path[-1].type in self.language.identifiers else []
+        finally:
+            self._busy.discard(key)
+            self._steps -= 1
+
+    def _of(self, document: Document, model: FileModel, path: list[Node]) -> Sequence[Ref | Module]:
+        leaf = path[-1]
+        name = leaf.text or b""
+        made = self.language.declared(path)
+        if made is not None and made.start == leaf.start_byte:
+            return [Ref(document, made, "scope", "the declaration")]
+        use = self.language.use(path)
+        if use.imported or (use.receiver is None and len(use.path) > 1):
+            return self.language.qualified(self, document, use.path, leaf.start_byte)
+        if use.fields_of is not None:
+            return self._fields(document, use.fields_of, name)
+        if use.receiver is not None:
+            return self.members_of(document, use.receiver, name, use) or (
+                self.language.qualified(self, document, use.path, leaf.start_byte) if len(use.path) > 1 else []
+            )
+        return self.plain(document, model, path, name, use)
+
+    # Names on their own.
+
+    def plain(
+        self, document: Document, model: FileModel, path: list[Node], name: bytes, use: Use
+    ) -> Sequence[Ref | Module]:
+        """Give what a name on its own means."""
+        offset = path[-1].start_byte
+        around = [
+            made
+            for made in model.declarations(name)
+            if made.scope.start_byte <= offset < made.scope.end_byte
+            and (made.visible <= offset or made.start == offset)
+            and (made.owner == -1 or self.language.members_plain)
+        ]
+        inner = innermost(self.language, around, use)
+        rank = min((fitting(made, use, apart=self.language.functions_apart) for made in inner), default=3)
+        own = [Ref(document, made, "scope", "in scope") for made in inner]
+        if rank == 0 and (inner[0].scope.parent is not None or not inner[0].sketch):
+            return own
+        if self.language.members_plain:
+            for node in reversed(path[:-1]):
+                if node.type in self.language.classes:
+                    found = self.members(Held(document, node, self.title(node)), name, use)
+                    if found:
+                        return [replace(ref, how="scope", reason="member of the enclosing class") for ref in found]
+        others = self.language.outside(self, document, name, use, offset)
+        if others and isinstance(others[0], Ref) and own:
+            better = fitting(others[0].made, use, apart=self.language.functions_apart)
+            return others if better < rank or (better == rank and inner[0].sketch) else own
+        return others or own
+
+    # Members.
+
+    def members_of(self, document: Document, receiver: Node, name: bytes, use: Use) -> list[Ref]:
+        """Give the members of that name of what stands before the dot."""
+        held = self.infer(document, receiver)
+        return [ref for one in self.classes(held) for ref in self.members(one, name, use)] if held is not None else []
+
+    def _fields(self, document: Document, node: Node, name: bytes) -> list[Ref]:
+        found = [
+            ref for one in self.classes(Typed(document, node)) for ref in self.members(one, name, Use(role="keyword"))
+        ]
+        return [ref for ref in found if ref.made.kind not in CODE] or found
+
+    def members(self, held: Held, name: bytes, use: Use) -> list[Ref]:
+        """Give the members of a class by name: its own, then those of what it extends."""
+        waiting = [held]
+        seen: set[tuple[tuple[str, str, bytes], int]] = set()
+        while waiting and len(seen) < _MOST_BASES:
+            one = waiting.pop(0)
+            key = one.document.key, one.node.start_byte
+            if key in seen:
+                continue
+            seen.add(key)
+            found = fit_members(self.language, list(self._own(one, name)), use)
+            if found:
+                return [Ref(where, made, "type", "type of what stands before it") for where, made in found]
+            for base in self.language.supertypes(one.node):
+                waiting += self.classes(Typed(one.document, base))
+        return []
+
+    def _own(self, held: Held, name: bytes) -> Iterator[tuple[Document, Declaration]]:
+        model = self.model(held.document)
+        seen = set()
+        for made in model.declarations(name) if model is not None else ():
+            if made.kind == "constructor":
+                continue
+            if made.owner == held.node.start_byte or (made.owner == -2 and made.owner_name == held.name):
+                seen.add(made.start)
+                yield held.document, made
+        if not self.language.scattered or not held.name:
+            return
+        shown = held.name.decode(errors="replace")
+        for one in named(held.document.project, name, self.workspace):
+            container = one.container.rpartition("::")[2].partition("<")[0]
+            if container == shown and not (one.document == held.document and one.start in seen):
+                made_there = self.declaration(one.document, name, one.start)
+                if made_there is not None and made_there.owner_name == held.name:
+                    yield one.document, made_there
+
+    def declaration(self, document: Document, name: bytes, start: int) -> Declaration | None:
+        """Give the declaration of a name at a byte offset."""
+        model = self.model(document)
+        return next((m for m in model.declarations(name) if m.start == start), None) if model is not None else None
+
+    def in_project(self, project: Project, name: bytes) -> Iterator[tuple[Document, int, str, str, bool]]:
+        """Give file, offset, kind, container and whether it is a mere announcement of all definitions of a name."""
+        for one in named(project, name, self.workspace):
+            if one.document.language in self.language.languages:
+                yield one.document, one.start, one.kind, one.container, one.declaration
+
+    # Types.
+
+    def infer(self, document: Document, node: Node | None) -> Typed | None:
+        """Give the type of an expression, as far as declarations say it."""
+        if node is None or self._steps > _MOST_STEPS:
+            return None
+        self._steps += 1
+        try:
+            return self._infer(document, node)
+        finally:
+            self._steps -= 1
+
+    def _infer(self, document: Document, node: Node) -> Typed | None:
+        step = self.language.step(node)
+        while step is not None:
+            found = self._stepped(document, node, step)
+            if found is not None:
+                return found
+            step = step.otherwise
+        return None
+
+    def _stepped(self, document: Document, node: Node, step: Step) -> Typed | None:
+        if step.kind in {"this", "super"}:
+            return self._self(document, node, step.kind)
+        if step.node is None:
+            return None
+        if step.kind == "type":
+            return Typed(document, step.node)
+        if step.kind == "same":
+            return self.infer(document, step.node)
+        if step.kind == "element":
+            held = self.infer(document, step.node)
+            return self.element(held) if held is not None else None
+        refs = self.of(document, step.node.start_byte)
+        first = next((ref for ref in refs if isinstance(ref, Ref)), None)
+        return self.type_of(first) if first is not None else None
+
+    def _self(self, document: Document, node: Node, kind: str) -> Typed | None:
+        model = self.model(document)
+        path = model.path_to(node.start_byte) if model is not None else []
+        around = next((one for one in reversed(path) if one.type in self.language.classes), None)
+        if around is None:
+            named = self.language.implied(path) if path else None
+            return Typed(document, named) if named is not None else None
+        if kind == "super":
+            bases = self.language.supertypes(around)
+            return Typed(document, bases[0]) if bases else None
+        return Typed(document, around)
+
+    def type_of(self, ref: Ref) -> Typed | None:
+        """Give the type of what is declared; a class is its own."""
+        made = ref.made
+        if made.kind in TYPES or made.kind in {"namespace", "module"}:
+            return Typed(ref.document, made.node)
+        if made.type is not None:
+            found: Typed | None = Typed(ref.document, made.type)
+            step = self.language.step(made.type)
+            if step is not None and step.kind == "auto":
+                found = self.infer(ref.document, made.value)
+        else:
+            found = self.infer(ref.document, made.value)
+        if found is not None and made.part:
+            return self.element(found)
+        return found
+
+    def typed(self, ref: Ref) -> Typed:
+        """Give a class as a type."""
+        return Typed(ref.document, ref.made.node)
+
+    def element(self, held: Typed) -> Typed | None:
+        """Give what a type holds: the last of its arguments, or its element; itself where nothing tells."""
+        inner = self.language.arguments(held.node)
+        return Typed(held.document, inner[-1]) if inner else held
+
+    def classes(self, held: Typed) -> list[Held]:
+        """Give the classes that a type means: aliases followed, for a type parameter its bounds."""
+        if self._steps > _MOST_STEPS:
+            return []
+        self._steps += 1
+        try:
+            return list(self._classes(held))
+        finally:
+            self._steps -= 1
+
+    def _classes(self, held: Typed) -> Iterator[Held]:
+        node = held.node
+        own = node.type in self.language.classes and node.type not in self.language.adds
+        if own and node.child_by_field_name("body") is not None:
+            yield Held(held.document, node, self.title(node))
+            return
+        leaf = self.language.type_leaf(node)
+        if leaf is None:
+            return
+        for ref in self.of(held.document, leaf.start_byte):
+            if not isinstance(ref, Ref):
+                continue
+            made = ref.made
+            if made.type is not None and made.node.type not in self.language.classes:
+                yield from self.classes(Typed(ref.document, made.type))
+            elif made.kind == "typeparameter":
+                for bound in self.language.supertypes(made.node):
+                    yield from self.classes(Typed(ref.document, bound))
+            else:
+                yield Held(ref.document, made.node, (ref.document.text[made.start : made.end]))
+            return
+
+    def title(self, node: Node) -> bytes:
+        """Give the name of a class from its node."""
+        leaf = node.child_by_field_name("name")
+        if leaf is None and (kind := node.child_by_field_name("type")) is not None:
+            leaf = self.language.type_leaf(kind)
+        return (leaf.text or b"") if leaf is not None else b""
+
+
+def fitting(made: Declaration, use: Use, *, apart: bool) -> int:
+    """Rank a declaration by whether a use of this form can mean it: 0 it can, more: it hardly can."""
+    if use.typed:
+        likely = not use.prefers or made.node.type in use.prefers
+        return 0 if made.kind in TYPES and likely else 1 if made.kind in TYPES else 2
+    if use.role == "attribute" and not use.path:
+        return int((made.kind in CODE) is not use.called)
+    if use.called:
+        return 0 if made.kind in CODE else 2 if made.kind == "typeparameter" else int(apart)
+    if use.role == "import":
+        return 0
+    return int(apart and made.kind in CODE) + (made.kind == "typeparameter")
+
+
+def missed(language: Language, made: Declaration, use: Use) -> int:
+    """Tell by how much the parameters of a function miss the arguments of a call."""
+    if use.count < 0 or made.kind not in CODE:
+        return 0
+    taken = language.parameters(made.node)
+    if taken is None:
+        return 0
+    return 0 if taken[0] == use.count else 1 if taken[1] else 2
+
+
+def innermost(language: Language, around: list[Declaration], use: Use) -> list[Declaration]:
+    """Give the declarations of the innermost scope that fit, those with the right number of parameters first."""
+    rank = min((fitting(made, use, apart=language.functions_apart) for made in around), default=0)
+    fit = [made for made in around if fitting(made, use, apart=language.functions_apart) == rank]
+    if not fit:
+        return []
+    scope = min(made.scope.end_byte - made.scope.start_byte for made in fit)
+    inner = [made for made in fit if made.scope.end_byte - made.scope.start_byte == scope]
+    last = -max(made.visible for made in inner)
+    # Of several that shadow one another the last counts; of overloads the one that takes as many arguments.
+    return sorted(
+        (made for made in inner if made.kind in CODE or -made.visible == last),
+        key=lambda made: (missed(language, made, use), made.sketch, made.start),
+    )
+
+
+def fit_members(
+    language: Language, found: list[tuple[Document, Declaration]], use: Use
+) -> list[tuple[Document, Declaration]]:
+    """Give members, those that fit a use first."""
+    return sorted(
+        found,
+        key=lambda one: (
+            fitting(one[1], use, apart=language.functions_apart),
+            missed(language, one[1], use),
+            one[1].sketch,
+        ),
+    )

@@ -1,0 +1,400 @@
+"""Java: what declares, what uses and what brings in names; packages by their clauses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sourcelight.engines.navigation.languages.declared import (
+    TYPES,
+    Declaration,
+    Module,
+    Ref,
+    Step,
+    Use,
+    is_field,
+    nearest,
+    text_of,
+)
+from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.navigation.named import imports_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from sourcelight.engines.navigation.languages.inference import Meanings
+    from sourcelight.engines.navigation.model import Project
+
+_CLASSES = {
+    "class_declaration": "class",
+    "interface_declaration": "interface",
+    "enum_declaration": "enum",
+    "record_declaration": "class",
+    "annotation_type_declaration": "interface",
+}
+_BODIES = frozenset({"class_body", "interface_body", "enum_body", "annotation_type_body", "enum_body_declarations"})
+_CODE = {
+    "method_declaration": "method",
+    "constructor_declaration": "constructor",
+    "compact_constructor_declaration": "constructor",
+    "annotation_type_element_declaration": "method",
+}
+_SCOPES = frozenset({
+    "block", "constructor_body", "for_statement", "enhanced_for_statement", "lambda_expression", "catch_clause",
+    "try_with_resources_statement", "switch_block_statement_group", "switch_rule", "program", *_CODE, *_BODIES,
+})  # fmt: skip
+_PACKAGE = re.compile(rb"^[ \t]*package[ \t]+([\w.]+)[ \t]*;", re.MULTILINE)
+_HOLDERS = frozenset({"class_declaration", "interface_declaration", "enum_declaration", "record_declaration",
+                      "annotation_type_declaration", "object_creation_expression", "enum_constant"})  # fmt: skip
+_MOST_HEAD = 8192
+
+
+class Java:
+    """Java; a `syntax.Language`."""
+
+    languages: Collection[str] = ("Java",)
+    identifiers: Collection[str] = frozenset({"identifier", "type_identifier"})
+    classes: Collection[str] = _HOLDERS
+    adds: Collection[str] = ()
+    members_plain = True
+    functions_apart = True
+    scattered = False
+
+    def declared(self, path: Sequence[Node]) -> Declaration | None:  # noqa: PLR0911 - a case a return
+        """Give what an identifier declares."""
+        leaf, parent = path[-1], path[-2] if len(path) > 1 else path[-1]
+        kind = parent.type
+        if kind in _CLASSES or kind in _CODE:
+            if not is_field(parent, "name", leaf):
+                return None
+            owner = _owner(path[:-2])
+            scope = nearest(path, _SCOPES, len(path) - 2) or path[0]
+            result = parent.child_by_field_name("type") if kind in _CODE else None
+            shown = _CLASSES.get(kind) or _CODE[kind]
+            return Declaration(shown, leaf.start_byte, leaf.end_byte, parent, scope, type=result, owner=owner)
+        if kind == "variable_declarator" and is_field(parent, "name", leaf):
+            return self._variable(path)
+        if kind in {"formal_parameter", "catch_formal_parameter", "resource", "enhanced_for_statement"}:
+            return self._typed(path) if is_field(parent, "name", leaf) else None
+        if kind in {"instanceof_expression", "record_pattern_component"} and is_field(parent, "name", leaf):
+            held = parent.child_by_field_name("right") or parent.child_by_field_name("type")
+            return _local(path, "variable", held)
+        if kind in {"type_pattern", "record_pattern_component"} and leaf.type == "identifier":
+            return _local(path, "variable", parent.named_children[0])
+        if kind == "inferred_parameters" or (kind == "lambda_expression" and is_field(parent, "parameters", leaf)):
+            scope = nearest(path, {"lambda_expression"}) or parent
+            return Declaration("parameter", leaf.start_byte, leaf.end_byte, parent, scope)
+        if kind == "enum_constant" and is_field(parent, "name", leaf):
+            holder = nearest(path, {"enum_declaration"})
+            scope = nearest(path, _BODIES) or path[0]
+            owner = holder.start_byte if holder is not None else -1
+            named = holder.child_by_field_name("name") if holder is not None else None
+            return Declaration("enummember", leaf.start_byte, leaf.end_byte, parent, scope, type=named, owner=owner)
+        if kind == "type_parameter" and leaf.start_byte == parent.named_children[0].start_byte:
+            scope = path[-4] if len(path) > 3 else path[0]
+            return Declaration("typeparameter", leaf.start_byte, leaf.end_byte, parent, scope)
+        if kind == "labeled_statement" and leaf.start_byte == parent.start_byte:
+            return Declaration("variable", leaf.start_byte, leaf.end_byte, parent, parent)
+        return None
+
+    def _variable(self, path: Sequence[Node]) -> Declaration | None:
+        leaf, declarator, outer = path[-1], path[-2], path[-3]
+        held = outer.child_by_field_name("type")
+        value = declarator.child_by_field_name("value")
+        if outer.type == "spread_parameter":
+            held = next((child for child in outer.named_children if child.type != "modifiers"), None)
+            scope = nearest(path, _SCOPES) or outer
+            return Declaration("parameter", leaf.start_byte, leaf.end_byte, outer, scope, type=held)
+        if outer.type in {"field_declaration", "constant_declaration"}:
+            scope = nearest(path, _BODIES) or path[0]
+            owner = _owner(path[:-2])
+            return Declaration("field", leaf.start_byte, leaf.end_byte, outer, scope, 0, held, value, owner=owner)
+        return _local(path, "variable", held, value)
+
+    def _typed(self, path: Sequence[Node]) -> Declaration:
+        leaf, parent = path[-1], path[-2]
+        held, value = parent.child_by_field_name("type"), parent.child_by_field_name("value")
+        if parent.type == "enhanced_for_statement":
+            return Declaration(
+                "variable", leaf.start_byte, leaf.end_byte, parent, parent, leaf.start_byte, held, value, part=True
+            ) if text_of(held) == b"var" else Declaration(
+                "variable", leaf.start_byte, leaf.end_byte, parent, parent, leaf.start_byte, held
+            )  # fmt: skip
+        if parent.type == "catch_formal_parameter":
+            caught = next((child for child in parent.named_children if child.type == "catch_type"), None)
+            held = caught.named_children[0] if caught is not None and caught.named_children else None
+        if parent.type == "formal_parameter" and len(path) > 3 and path[-4].type == "record_declaration":
+            record = path[-4]
+            return Declaration(
+                "field", leaf.start_byte, leaf.end_byte, parent, record, 0, held, owner=record.start_byte
+            )
+        scope = nearest(path, _SCOPES) or parent
+        kind = "variable" if parent.type == "resource" else "parameter"
+        return Declaration(kind, leaf.start_byte, leaf.end_byte, parent, scope, 0, held, value)
+
+    def use(self, path: Sequence[Node]) -> Use:
+        """Tell how an identifier is used."""
+        leaf, parent = path[-1], path[-2] if len(path) > 1 else path[-1]
+        imported = nearest(path, {"import_declaration", "package_declaration"})
+        if imported is not None:
+            return Use(role="import", path=tuple(_dotted(imported.named_children[0], leaf.end_byte)), imported=True)
+        kind = parent.type
+        typed = leaf.type == "type_identifier" or kind in {"marker_annotation", "annotation"}
+        receiver = None
+        called, count = False, -1
+        if kind == "method_invocation" and is_field(parent, "name", leaf):
+            receiver = parent.child_by_field_name("object")
+            called, count = True, _count(parent)
+        elif kind == "field_access" and is_field(parent, "field", leaf):
+            receiver = parent.child_by_field_name("object")
+        elif kind in {"method_reference", "scoped_type_identifier", "scoped_identifier"}:
+            first = parent.named_children[0]
+            receiver = first if first.start_byte != leaf.start_byte else None
+            called = receiver is not None and kind == "method_reference"
+        elif kind == "element_value_pair" and is_field(parent, "key", leaf):
+            annotation = nearest(path, {"annotation"})
+            name = annotation.child_by_field_name("name") if annotation is not None else None
+            return Use(role="keyword", receiver=name, called=True)
+        whole = tuple(_dotted(parent, leaf.end_byte)) if receiver is not None else ()
+        role = "attribute" if receiver is not None else "name"
+        return Use(role, receiver, None, whole, called=called, count=count, typed=typed)  # type: ignore[arg-type]
+
+    def step(self, node: Node) -> Step | None:  # noqa: PLR0911 - a case a return
+        """Tell where the type of an expression comes from."""
+        kind = node.type
+        if kind in {"this", "super"}:
+            return Step(kind, node)
+        if kind in {"identifier", "type_identifier"}:
+            return Step("auto" if text_of(node) == b"var" else "name", node)
+        if kind in {"method_invocation", "field_access"}:
+            field = "name" if kind == "method_invocation" else "field"
+            held = node.child_by_field_name(field)
+            return Step("this", node) if held is not None and held.type == "this" else Step("name", held)
+        if kind in {"object_creation_expression", "cast_expression", "array_creation_expression"}:
+            return Step("type", node.child_by_field_name("type"))
+        if kind == "parenthesized_expression":
+            return Step("same", node.named_children[0] if node.named_children else None)
+        if kind == "array_access":
+            return Step("element", node.child_by_field_name("array"))
+        if kind == "assignment_expression":
+            return Step("same", node.child_by_field_name("left"))
+        if kind == "ternary_expression":
+            return Step("same", node.child_by_field_name("consequence"))
+        if kind in {"scoped_type_identifier", "scoped_identifier"}:
+            return Step("name", node.named_children[-1])
+        if kind in {"generic_type", "array_type"}:
+            return Step("type", node)
+        return None
+
+    def type_leaf(self, node: Node) -> Node | None:
+        """Give the identifier that names a type."""
+        for _ in range(8):
+            if node.type in {"type_identifier", "identifier"}:
+                return node
+            if node.type == "scoped_type_identifier":
+                node = node.named_children[-1]
+            elif node.type in {"generic_type", "annotated_type"} and node.named_children:
+                plain = [child for child in node.named_children if not child.type.endswith("annotation")]
+                node = plain[0]
+            elif node.type in _CLASSES:
+                return node.child_by_field_name("name")
+            else:
+                return None
+        return None
+
+    def arguments(self, node: Node) -> list[Node]:
+        """Give the arguments of a type."""
+        if node.type == "array_type":
+            element = node.child_by_field_name("element")
+            return [element] if element is not None else []
+        held = next((child for child in node.named_children if child.type == "type_arguments"), None)
+        return [c.named_children[-1] if c.type == "wildcard" and c.named_children else c
+                for c in held.named_children] if held is not None else []  # fmt: skip
+
+    def supertypes(self, node: Node) -> list[Node]:
+        """Give what a class extends and implements; of a type parameter its bounds."""
+        if node.type == "object_creation_expression":
+            held = node.child_by_field_name("type")
+            return [held] if held is not None else []
+        if node.type == "enum_constant":
+            around = node.parent.parent if node.parent is not None else None
+            name = around.child_by_field_name("name") if around is not None else None
+            return [name] if name is not None else []
+        found: list[Node] = []
+        for child in node.named_children:
+            if child.type == "superclass":
+                found += child.named_children
+            elif child.type in {"super_interfaces", "extends_interfaces"}:
+                found += [one for held in child.named_children for one in held.named_children]
+            elif child.type == "type_bound":
+                found += child.named_children
+        return found
+
+    def implied(self, path: Sequence[Node]) -> Node | None:  # noqa: ARG002 - no code is outside of its class
+        """Give nothing: methods stand in their class."""
+        return None
+
+    def parameters(self, node: Node) -> tuple[int, bool] | None:
+        """Count the parameters of a method."""
+        held = node.child_by_field_name("parameters")
+        if held is None:
+            return None
+        kinds = [child.type for child in held.named_children]
+        return sum(kind in {"formal_parameter", "spread_parameter"} for kind in kinds), "spread_parameter" in kinds
+
+    def outside(self, meanings: Meanings, document: Document, name: bytes, use: Use, offset: int) -> list[Ref]:  # noqa: ARG002 - the same for all of a file
+        """Give what imports, the own package and wildcards bring in."""
+        shown = name.decode(errors="replace")
+        stars = []
+        for one in imports_of(document, meanings.workspace):
+            if one.member == shown:
+                path = (*one.module.encode().split(b"."), name)
+                found = [ref for ref in self.qualified(meanings, document, path, -1) if isinstance(ref, Ref)]
+                fit = [ref for ref in found if not use.called or ref.made.kind not in TYPES]
+                if fit:
+                    return _counted(self, fit, use)
+            elif one.member == "*":
+                stars.append(one.module.encode())
+        if use.called:
+            paths = [(*star.split(b"."), name) for star in stars]
+        else:
+            own = package_of(document)
+            paths = [(*held.split(b"."), name) if held else (name,) for held in (own, *stars)]
+        for place, path in enumerate(paths):
+            found = [ref for ref in self.qualified(meanings, document, path, -1) if isinstance(ref, Ref)]
+            if found:
+                if not use.called and not place:
+                    return [Ref(r.document, r.made, "scope", "in the same package") for r in found]
+                return _counted(self, found, use)
+        return []
+
+    def qualified(
+        self,
+        meanings: Meanings,
+        document: Document,
+        path: tuple[bytes, ...],
+        offset: int,  # noqa: ARG002 - see above
+    ) -> list[Ref | Module]:
+        """Give the classes that a dotted name means, or the members of one."""
+        if not path:
+            return []
+        for split in range(len(path) - 1, -1, -1):
+            package, rest = b".".join(path[:split]), path[split:]
+            for project in _projects(meanings, document, package):
+                found = self._in_package(meanings, project, package, rest)
+                if found:
+                    return list(found)
+        return []
+
+    def _in_package(self, meanings: Meanings, project: Project, package: bytes, rest: tuple[bytes, ...]) -> list[Ref]:
+        if package not in packages(project):
+            return []
+        found: list[Ref] = []
+        for where, start, kind, container, _ in meanings.in_project(project, rest[0]):
+            if kind in TYPES and not container and package_of(where) == package:
+                made = meanings.declaration(where, rest[0], start)
+                if made is not None:
+                    found.append(Ref(where, made, "import", "followed the import"))
+        for name in rest[1:]:
+            inner: list[Ref] = []
+            for ref in found[:1]:
+                held = next(iter(meanings.classes(meanings.typed(ref))), None)
+                if held is not None:
+                    inner += [Ref(r.document, r.made, "import", r.reason) for r in meanings.members(held, name, Use())]
+            found = inner
+        return found
+
+    def imported(self, meanings: Meanings, document: Document, module: str, member: str) -> Document | None:
+        """Give the file of an imported class, or the first of a package."""
+        names = tuple(module.encode().split(b"."))
+        if member and member != "*":
+            names = *names, member.encode()
+        found = self.qualified(meanings, document, names, -1)
+        if found:
+            return found[0].document
+        package = ".".join(part.decode(errors="replace") for part in names).encode()
+        for project in _projects(meanings, document, package) if member == "*" else ():
+            for numbers in project.folders().values() if package in packages(project) else ():
+                for number in numbers:
+                    if project.paths[number].endswith(b".java"):
+                        first = project.document_at(number)
+                        if package_of(first) == package:
+                            return first
+                        break
+        return None
+
+    def module_names(self, document: Document) -> Collection[str]:
+        """Give the package of a file."""
+        package = package_of(document).decode(errors="replace")
+        return (package,) if package else ()
+
+    def provides(self, project: Project) -> Mapping[str, Any]:
+        """Give the packages of a repository."""
+        return {name.decode(errors="replace"): True for name in packages(project) if name}
+
+
+def _local(path: Sequence[Node], kind: str, held: Node | None, value: Node | None = None) -> Declaration:
+    leaf = path[-1]
+    scope = nearest(path, _SCOPES) or path[0]
+    return Declaration(kind, leaf.start_byte, leaf.end_byte, path[-2], scope, leaf.start_byte, held, value)
+
+
+def _owner(path: Sequence[Node]) -> int:
+    """First byte of the class whose body is innermost, -1 within code and at the top."""
+    for node in reversed(path):
+        if node.type in _HOLDERS:
+            return node.start_byte
+        if node.type in {"block", "constructor_body", "lambda_expression"}:
+            return -1
+    return -1
+
+
+def _dotted(node: Node, end: int) -> Iterator[bytes]:
+    """Give the parts of a dotted name up to a byte; nothing where it isn't made of names alone."""
+    text = (node.text or b"")[: end - node.start_byte]
+    parts = re.sub(rb"\s+", b"", text).split(b".")
+    if all(re.fullmatch(rb"[\w$\x80-\xff]+", part) for part in parts):
+        yield from parts
+
+
+def _count(call: Node) -> int:
+    held = call.child_by_field_name("arguments")
+    return sum("comment" not in child.type for child in held.named_children) if held is not None else -1
+
+
+def _counted(language: Java, found: list[Ref], use: Use) -> list[Ref]:
+    from sourcelight.engines.navigation.languages.inference import missed
+
+    return sorted(found, key=lambda ref: missed(language, ref.made, use))
+
+
+def package_of(document: Document) -> bytes:
+    """Give the package in the clause of a file; empty for none."""
+
+    def made() -> bytes:
+        found = _PACKAGE.search(document.text[:_MOST_HEAD])
+        return found[1] if found else b""
+
+    return document.project.remember(("java-package", document.number), made)
+
+
+def packages(project: Project) -> frozenset[bytes]:
+    """Give the packages of a project: one file a folder is looked at."""
+
+    def made() -> frozenset[bytes]:
+        found = set()
+        for numbers in project.folders().values():
+            number = next((n for n in numbers if project.paths[n].endswith(b".java")), None)
+            if number is not None:
+                found.add(package_of(project.document_at(number)))
+        return frozenset(found)
+
+    return project.remember("java-packages", made)
+
+
+def _projects(meanings: Meanings, document: Document, package: bytes) -> Iterator[Project]:
+    yield document.project
+    if package:
+        for other, _ in meanings.workspace.providers(document.project, meanings.resolver, package.decode()):
+            yield other

@@ -1,0 +1,100 @@
+"""The fixtures of pytest: which function gives the value of a parameter."""
+
+from __future__ import annotations
+
+import re
+
+from sourcelight.engines.navigation.languages.python.members import Annotations
+from sourcelight.engines.navigation.languages.python.names import Ref
+from sourcelight.engines.navigation.languages.python.scopes import Binding, PythonModel, Scope
+from sourcelight.engines.navigation.model import Document
+
+_LONGEST_PLUGINS = 10_000
+"""Bytes of the names of plugins that are read."""
+
+_PLUGIN = re.compile(rb"""["']([\w.]+)["']""")
+
+
+class Fixtures(Annotations):
+    """Finds fixtures within one call."""
+
+    def function_binding(self, scope: Scope) -> Binding | None:
+        """Give the binding of the function that opens a scope."""
+        if scope.kind != "function" or scope.parent is None:
+            return None
+        name = scope.node.child_by_field_name("name")
+        held = scope.parent.bindings.get((name.text if name is not None else None) or b"", [])
+        return next((b for b in held if b.node.start_byte == scope.node.start_byte), None)
+
+    def fixture(self, document: Document, scope: Scope, name: bytes) -> Ref | None:
+        """Give the pytest fixture that a parameter of a test or fixture asks for.
+
+        Pytest looks in the classes around, in the file, then in each ``conftest.py`` from there upwards.
+        """
+        own = self.function_binding(scope)
+        if not _may_use_fixtures(document, own):
+            return None
+        around = scope.parent
+        while around is not None and around.kind == "class":
+            found = next((b for b in reversed(around.bindings.get(name, [])) if is_fixture(b) and b is not own), None)
+            if found is not None:
+                return Ref(document, found)
+            around = around.parent
+        place: Document | None = document
+        folder = document.path
+        while True:
+            fixture = self._fixture_in(place, name) if place is not None else None
+            if fixture is not None and fixture.binding is not own:
+                return fixture
+            if not folder:
+                return None
+            folder = folder.rpartition(b"/")[0]
+            place = document.project.document(folder + b"/conftest.py" if folder else b"conftest.py")
+
+    def _fixture_in(self, document: Document, name: bytes) -> Ref | None:
+        """Give a fixture that a module defines, imports, or has its plugins define."""
+        model = self.model(document)
+        if model is None:
+            return None
+        for binding in reversed(model.module.bindings.get(name, [])):
+            if binding.kind in {"import", "from"}:
+                fixture = next((ref for ref in self.follow([Ref(document, binding)]) if _names_fixture(ref)), None)
+                if fixture is not None:
+                    return fixture
+            elif is_fixture(binding):
+                return Ref(document, binding)
+        wanted = b'name="' + name + b'"'
+        if wanted in model.text:
+            for held in model.module.bindings.values():
+                for binding in held:
+                    if any(wanted in (d.text or b"") for d in binding.decorators):
+                        return Ref(document, binding)
+        starred = self.follow(self._starred(document, model.module, name, set()))
+        plugins = [source for plugin in _plugins(model) for source in self.modules(document, plugin, 0)[:1]]
+        found = [*starred, *(ref for source in plugins for ref in self.follow(self.member(source, name)))]
+        return next((ref for ref in found if _names_fixture(ref)), None)
+
+
+def is_fixture(binding: Binding) -> bool:
+    """Tell whether a function is a fixture of pytest."""
+    return binding.kind == "function" and any(b"fixture" in (d.text or b"") for d in binding.decorators)
+
+
+def _names_fixture(ref: Ref) -> bool:
+    return ref.binding is not None and is_fixture(ref.binding)
+
+
+def _plugins(model: PythonModel) -> list[bytes]:
+    """Give the modules that ``pytest_plugins`` names by strings."""
+    for binding in reversed(model.module.bindings.get(b"pytest_plugins", [])):
+        right = binding.node.child_by_field_name("right")
+        text = (right.text or b"")[:_LONGEST_PLUGINS] if right is not None else b""
+        return _PLUGIN.findall(text)
+    return []
+
+
+def _may_use_fixtures(document: Document, function: Binding | None) -> bool:
+    if function is None:
+        return False
+    base = document.path.rpartition(b"/")[2]
+    return is_fixture(function) or (function.name.startswith(b"test") and (b"test" in base))

@@ -1,0 +1,426 @@
+"""What an expression evaluates to, as far as annotations, constructors and returns tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from sourcelight.engines.navigation.languages.python.fixtures import Fixtures, is_fixture
+from sourcelight.engines.navigation.languages.python.members import DEPTH, MOST, Value, distinct
+from sourcelight.engines.navigation.languages.python.names import Ref
+from sourcelight.engines.navigation.languages.python.scopes import Binding, Scope
+from sourcelight.engines.navigation.model import Document
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_OUTSIDE = frozenset({
+    "string", "concatenated_string", "integer", "float", "true", "false", "none", "comparison_operator", "not_operator",
+})  # fmt: skip
+_BUILTIN_CALLS = frozenset({
+    b"str", b"int", b"float", b"bytes", b"bool", b"len", b"repr", b"open", b"dict", b"range", b"zip", b"map", b"filter",
+    b"sum", b"abs", b"any", b"all", b"bytearray", b"memoryview", b"format", b"ord", b"chr", b"round", b"hash", b"id",
+    b"isinstance", b"issubclass", b"hasattr", b"callable", b"input", b"vars", b"dir", b"print",
+})  # fmt: skip
+_SAME = frozenset({b"list", b"sorted", b"set", b"tuple", b"iter", b"reversed", b"frozenset", b"deque", b"copy",
+                   b"deepcopy", b"replace", b"chain"})  # fmt: skip
+_ONE = frozenset({b"next", b"min", b"max", b"anext"})
+_PROPERTIES = (b"property", b"cached_property", b".getter", b"lazy_property", b"classproperty", b"reify",
+               b"hybrid_property")  # fmt: skip
+
+
+class Types(Fixtures):
+    """Infers values within one call."""
+
+    def infer(self, document: Document, scope: Scope, node: Node | None, offset: int = -1) -> list[Value]:
+        """Give what an expression may be, at most three, the likeliest first.
+
+        `offset` is where names count as looked up, when the expression is no part of the file's own tree.
+        """
+        if node is None or self.depth >= DEPTH:
+            return []
+        handler = _EXPRESSIONS.get(node.type)
+        if handler is None:
+            return [Value("outside")] if node.type in _OUTSIDE else []
+        self.depth += 1
+        try:
+            return distinct(handler(self, document, scope, node, node.start_byte if offset < 0 else offset))
+        finally:
+            self.depth -= 1
+
+    # Expressions.
+
+    def _identifier(self, document: Document, scope: Scope, node: Node, offset: int) -> list[Value]:
+        found: list[Value] = []
+        for ref in self.lookup(document, scope, node.text or b"", offset)[:MOST]:
+            found += self.values_of(ref)
+            if len(found) >= MOST:
+                break
+        return found
+
+    def _attribute(self, document: Document, scope: Scope, node: Node, offset: int) -> list[Value]:
+        name = node.child_by_field_name("attribute")
+        found: list[Value] = []
+        for value in self.infer(document, scope, node.child_by_field_name("object"), offset):
+            if value.kind == "outside":
+                found.append(value)
+            for ref in self.members(value, (name.text if name is not None else None) or b"")[:2]:
+                found += self.member_values(ref, value)
+        return found
+
+    def _call(self, document: Document, scope: Scope, node: Node, offset: int) -> list[Value]:  # noqa: PLR0911 - one return for each rule
+        function = node.child_by_field_name("function")
+        arguments = node.child_by_field_name("arguments")
+        if function is None:
+            return []
+        given = (
+            [a for a in arguments.named_children if a.type not in {"keyword_argument", "comment"}] if arguments else []
+        )
+        name = (function.text or b"").rpartition(b".")[2]
+        if name == b"super" and function.type == "identifier":
+            holder = scope.enclosing_class
+            return [Value("super", self.class_ref(document, holder))] if holder is not None else []
+        if name == b"cast" and given:
+            return self.annotated(document, scope, given[0], offset)
+        found: list[Value] = []
+        for value in self.infer(document, scope, function, offset):
+            found += self.called(value)
+        if not found and function.type == "identifier" and name in _BUILTIN_CALLS:
+            return [] if self.lookup(document, scope, name, offset) else [Value("outside")]
+        if found or not given:
+            return found
+        if name in _SAME:
+            return self.infer(document, scope, given[0], offset)
+        if name in _ONE:
+            return [item for value in self.infer(document, scope, given[0], offset) for item in self.iterated(value)]
+        if name == b"type":
+            return [
+                Value("class", v.ref) for v in self.infer(document, scope, given[0], offset) if v.kind == "instance"
+            ]
+        if name == b"enumerate":
+            inner = [item for value in self.infer(document, scope, given[0], offset) for item in self.iterated(value)]
+            return [Value("container", items=(Value("container", items=tuple(inner)),))]
+        return []
+
+    def _subscript(self, document: Document, scope: Scope, node: Node, offset: int) -> list[Value]:
+        found: list[Value] = []
+        for value in self.infer(document, scope, node.child_by_field_name("value"), offset):
+            if value.kind == "container":
+                index = node.child_by_field_name("subscript")
+                found += [value] if index is not None and index.type == "slice" else value.items
+            elif value.kind == "class":
+                found.append(value)
+            else:
+                found += self._through(value, b"__getitem__")
+        return found
+
+    def _inner(self, document: Document, scope: Scope, node: Node, offset: int) -> list[Value]:
+        return self.infer(document, scope, node.named_children[0] if node.named_children else None, offset)
+
+    def _either(self, document: Document, scope: Scope, node: Node, offset: int) -> list[Value]:
+        parts = node.named_children
+        if node.type == "conditional_expression" and len(parts) == 3:
+            parts = [parts[0], parts[2]]
+        return [value for part in parts for value in self.infer(document, scope, part, offset)]
+
+    def _operator(self, document: Document, scope: Scope, node: Node, offset: int) -> list[Value]:
+        left = self.infer(document, scope, node.child_by_field_name("left"), offset)
+        names = {
+            "/": b"__truediv__",
+            "+": b"__add__",
+            "|": b"__or__",
+            "-": b"__sub__",
+            "*": b"__mul__",
+            "&": b"__and__",
+        }
+        operator = node.child_by_field_name("operator")
+        name = names.get(operator.type if operator is not None else "", b"")
+        return [found for value in left for found in self._through(value, name)] if name else []
+
+    def _walrus(self, document: Document, scope: Scope, node: Node, offset: int) -> list[Value]:
+        return self.infer(document, scope, node.child_by_field_name("value"), offset)
+
+    def _display(self, document: Document, scope: Scope, node: Node, offset: int) -> list[Value]:
+        items: list[Value] = []
+        for child in node.named_children[:4]:
+            part = child.child_by_field_name("value") if child.type == "pair" else child
+            items += self.infer(document, scope, part, offset)
+        keys = () if node.type == "dictionary" else None
+        return [Value("container", items=tuple(distinct(items)), keys=keys)]
+
+    def _comprehension(self, document: Document, scope: Scope, node: Node, _offset: int) -> list[Value]:
+        inner = scope.model.scope(node, scope)
+        body = node.child_by_field_name("body")
+        if body is not None and body.type == "pair":
+            body = body.child_by_field_name("value")
+        keys = () if node.type == "dictionary_comprehension" else None
+        return [Value("container", items=tuple(self.infer(document, inner, body)), keys=keys)]
+
+        # What bindings are.
+
+    def values_of(self, ref: Ref) -> list[Value]:
+        """Give what a binding may be; imports are followed."""
+        found: list[Value] = []
+        for end in self.follow([ref])[:MOST]:
+            found += self._end_values(end)
+        return distinct(found)
+
+    def _end_values(self, ref: Ref) -> list[Value]:
+        binding = ref.binding
+        if binding is None:
+            return [Value("module", ref)]
+        if binding.kind == "class":
+            return [Value("class", ref)]
+        if binding.kind == "function":
+            return [Value("function", ref)]
+        if binding.kind in {"import", "from"}:
+            return [Value("outside")] if self.is_outside(ref) else []
+        if self.depth >= DEPTH:
+            return []
+        self.depth += 1
+        try:
+            return distinct(self._bound_values(ref, binding))
+        finally:
+            self.depth -= 1
+
+    def _bound_values(self, ref: Ref, binding: Binding) -> list[Value]:  # noqa: PLR0911 - one return for each rule
+        document, scope, node = ref.document, binding.scope, binding.node
+        if binding.kind == "parameter":
+            return self._parameter_values(ref, binding)
+        if binding.kind == "variable":
+            annotation = node.child_by_field_name("type")
+            if annotation is not None and not binding.steps:
+                found = self.annotated(document, scope, annotation)
+                if found:
+                    return found
+            value = node.child_by_field_name("right") or node.child_by_field_name("value")
+            while value is not None and value.type == "assignment":
+                value = value.child_by_field_name("right")
+            steps = binding.steps
+            while steps and steps[0] >= 0 and value is not None and value.type in {"tuple", "expression_list", "list"}:
+                parts = value.named_children
+                value, steps = (parts[steps[0]] if steps[0] < len(parts) else None), steps[1:]
+            return self._unpacked(self.infer(document, scope, value), steps)
+        if binding.kind == "loop":
+            around = scope
+            if node.type == "for_in_clause" and scope.parent is not None and _is_first_clause(node, scope.node):
+                around = scope.parent
+            held = self.infer(document, around, node.child_by_field_name("right"))
+            return self._unpacked([item for value in held for item in self.iterated(value)], binding.steps)
+        if binding.kind == "with":
+            held = self.infer(document, scope, node.named_children[0] if node.named_children else None)
+            return self._unpacked([item for value in held for item in self.entered(value)], binding.steps)
+        if binding.kind == "except":
+            named = node.named_children[0] if node.named_children else None
+            parts = [] if named is None else named.named_children if named.type == "tuple" else [named]
+            return [
+                Value("instance", v.ref) for p in parts for v in self.infer(document, scope, p) if v.kind == "class"
+            ]
+        return []
+
+    def _unpacked(self, values: list[Value], steps: tuple[int, ...]) -> list[Value]:
+        for step in steps:
+            if step < 0:
+                return values
+            following: list[Value] = []
+            for value in values:
+                items = value.items if value.kind == "container" else tuple(self.iterated(value))
+                following += items[step : step + 1] if value.kind == "container" and len(items) > step else items
+            values = following
+        return values
+
+    def _parameter_values(self, ref: Ref, binding: Binding) -> list[Value]:
+        document, scope, node = ref.document, binding.scope, binding.node
+        outer = scope.parent or scope
+        annotation = node.child_by_field_name("type")
+        if annotation is not None:
+            found = self.annotated(document, scope, annotation)
+            stars = [c for c in node.named_children if c.type.endswith("splat_pattern")]
+            if found:
+                return (
+                    [Value("container", items=tuple(found), keys=() if "dict" in stars[0].type else None)]
+                    if stars
+                    else found
+                )
+        holder = self.method_owner(document, scope)
+        if holder is not None and self._is_first(scope, binding):
+            kind: Literal["class", "instance"] = "instance"
+            function = self.function_binding(scope)
+            marks = [d.text or b"" for d in function.decorators] if function is not None else []
+            if any(b"classmethod" in mark for mark in marks) or binding.name in {b"cls", b"mcs"}:
+                kind = "class"
+            if not any(b"staticmethod" in mark for mark in marks):
+                return [Value(kind, holder)]
+        default = node.child_by_field_name("value")
+        if default is not None:
+            found = self.infer(document, outer, default)
+            if found:
+                return found
+        fixture = self.fixture(document, scope, binding.name)
+        return self.called(Value("function", fixture)) if fixture is not None else []
+
+    @staticmethod
+    def _is_first(scope: Scope, binding: Binding) -> bool:
+        parameters = scope.node.child_by_field_name("parameters")
+        children = [c for c in parameters.named_children if c.type != "comment"] if parameters is not None else []
+        return bool(children) and children[0].start_byte == binding.node.start_byte
+
+    # Calls.
+
+    def member_values(self, ref: Ref, owner: Value) -> list[Value]:
+        """Give what an attribute is when it is read: what a property returns, a function that knows its class."""
+        binding = ref.binding
+        if binding is not None and binding.kind == "function":
+            function = Value("function", ref, owner=owner)
+            return self.called(function) if is_property(binding) and owner.kind != "class" else [function]
+        return self.values_of(ref)
+
+    def called(self, value: Value) -> list[Value]:
+        """Give what calling a value gives."""
+        if value.kind == "class" and value.ref is not None:
+            return [Value("instance", value.ref)]
+        if value.kind == "outside":
+            return [value]
+        if value.kind == "instance":
+            return self._through(value, b"__call__")
+        if value.kind != "function" or value.ref is None or value.ref.binding is None or self.depth >= DEPTH:
+            return []
+        self.depth += 1
+        try:
+            return distinct(self._returned(value, value.ref, value.ref.binding))
+        finally:
+            self.depth -= 1
+
+    def _returned(self, value: Value, ref: Ref, binding: Binding) -> list[Value]:
+        node = binding.node
+        scope = binding.scope.model.scope(node, binding.scope)
+        managed = any(b"contextmanager" in (d.text or b"") for d in binding.decorators)
+        fixture = is_fixture(binding)
+        annotation = node.child_by_field_name("return_type")
+        if annotation is not None:
+            text = (annotation.text or b"").strip(b"\"'")
+            if (
+                value.owner is not None
+                and value.owner.ref is not None
+                and (text == b"Self" or text == _annotation_of_self(node))
+            ):
+                return [Value("instance", value.owner.ref)]
+            found = self.annotated(ref.document, scope, annotation)
+            if found:
+                if (managed or fixture) and found[0].kind == "container":
+                    return [Value("generator", items=found[0].items)] if managed else list(found[0].items)
+                return found
+        returned, yielded = _results(node)
+        if yielded:
+            items = tuple(v for y in yielded[:MOST] for v in self._result(value, ref, scope, y))
+            if fixture:
+                return list(items)
+            return [Value("generator" if managed else "container", items=items)]
+        return [v for r in returned[-MOST:] for v in self._result(value, ref, scope, r)]
+
+    def _result(self, value: Value, ref: Ref, scope: Scope, node: Node) -> list[Value]:
+        if (
+            node.type == "identifier"
+            and node.text == b"self"
+            and value.owner is not None
+            and value.owner.ref is not None
+        ):
+            return [Value("instance", value.owner.ref)]
+        return self.infer(ref.document, scope, node)
+
+    def _through(self, value: Value, method: bytes) -> list[Value]:
+        """Give what calling a method of a value gives."""
+        found: list[Value] = []
+        for ref in self.members(value, method)[:1]:
+            for end in self.follow([ref])[:1]:
+                found += self.called(Value("function", end, owner=value))
+        return found
+
+    def iterated(self, value: Value) -> list[Value]:
+        """Give what a loop over a value gives."""
+        if value.kind == "container":
+            return list(value.items if value.keys is None else value.keys)
+        if value.kind == "generator":
+            return list(value.items)
+        for method in (b"__iter__", b"__aiter__", b"__getitem__"):
+            found = self._through(value, method)
+            if found and method == b"__getitem__":
+                return found
+            held = [item for v in found for item in (v.items if v.kind == "container" else self._next(v))]
+            if held:
+                return held
+        return []
+
+    def _next(self, value: Value) -> list[Value]:
+        return self._through(value, b"__next__") or self._through(value, b"__anext__")
+
+    def entered(self, value: Value) -> list[Value]:
+        """Give what ``with`` binds of a value."""
+        if value.kind == "generator":
+            return list(value.items)
+        if value.kind == "instance":
+            return self._through(value, b"__enter__") or self._through(value, b"__aenter__")
+        return []
+
+
+def is_property(binding: Binding) -> bool:
+    """Tell whether reading a member calls it."""
+    return any((d.text or b"").rstrip().endswith(_PROPERTIES) for d in binding.decorators)
+
+
+def _is_first_clause(clause: Node, comprehension: Node) -> bool:
+    first = next((c for c in comprehension.named_children if c.type == "for_in_clause"), None)
+    return first is not None and first.start_byte == clause.start_byte
+
+
+def _annotation_of_self(function: Node) -> bytes | None:
+    """Give the type variable that stands for the class itself: the annotation of a method's first parameter."""
+    parameters = function.child_by_field_name("parameters")
+    first = parameters.named_children[0] if parameters is not None and parameters.named_children else None
+    annotation = first.child_by_field_name("type") if first is not None else None
+    return (annotation.text or b"").strip(b"\"'") if annotation is not None else None
+
+
+_INNER = frozenset({"function_definition", "class_definition", "lambda"})
+
+
+def _results(function: Node) -> tuple[list[Node], list[Node]]:
+    """Give the expressions that a function returns and yields."""
+    returned: list[Node] = []
+    yielded: list[Node] = []
+    body = function.child_by_field_name("body")
+    waiting = [body] if body is not None else []
+    has_yield = b"yield" in (function.text or b"")
+    while waiting:
+        node = waiting.pop()
+        if node.type == "return_statement":
+            returned += node.named_children[:1]
+        elif node.type == "yield":
+            yielded += node.named_children[:1]
+        elif node.type not in _INNER and (
+            has_yield or node.type.endswith(("statement", "clause")) or node.type == "block"
+        ):
+            waiting += reversed(node.named_children)
+    return returned, yielded
+
+
+_EXPRESSIONS = {
+    "identifier": Types._identifier,  # noqa: SLF001 - the table stands behind the class it belongs to
+    "attribute": Types._attribute,  # noqa: SLF001 - as above
+    "call": Types._call,  # noqa: SLF001 - as above
+    "subscript": Types._subscript,  # noqa: SLF001 - as above
+    "await": Types._inner,  # noqa: SLF001 - as above
+    "boolean_operator": Types._either,  # noqa: SLF001 - as above
+    "conditional_expression": Types._either,  # noqa: SLF001 - as above
+    "parenthesized_expression": Types._inner,  # noqa: SLF001 - as above
+    "binary_operator": Types._operator,  # noqa: SLF001 - as above
+    "named_expression": Types._walrus,  # noqa: SLF001 - as above
+    "list": Types._display,  # noqa: SLF001 - as above
+    "tuple": Types._display,  # noqa: SLF001 - as above
+    "expression_list": Types._display,  # noqa: SLF001 - as above
+    "set": Types._display,  # noqa: SLF001 - as above
+    "dictionary": Types._display,  # noqa: SLF001 - as above
+    "list_comprehension": Types._comprehension,  # noqa: SLF001 - as above
+    "set_comprehension": Types._comprehension,  # noqa: SLF001 - as above
+    "dictionary_comprehension": Types._comprehension,  # noqa: SLF001 - as above
+    "generator_expression": Types._comprehension,  # noqa: SLF001 - as above
+}

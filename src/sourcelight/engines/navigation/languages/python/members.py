@@ -1,0 +1,382 @@
+"""Members of modules and classes, those that methods assign included.
+
+What an expression may evaluate to.
+
+What annotations allow.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from sourcelight.engines.navigation.languages.python.names import Names, Ref
+from sourcelight.engines.navigation.languages.python.scopes import Binding, PythonModel, Scope
+from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.symbols import parse_tree
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+DEPTH = 20
+"""Steps of inference that may lean on each other."""
+
+MOST = 3
+"""Alternatives that are kept of one expression."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What an expression may be: a module, a class, an instance of a class, a function, or something that holds others.
+
+    `items` are what iterating over it or subscripting gives, `keys` what iterating over a mapping gives. `owner` is
+    the class through which a function was reached. What is ``outside`` is known, but in no repository: strings, what
+    other modules give.
+    """
+
+    kind: Literal["module", "class", "instance", "function", "container", "super", "generator", "outside"]
+    ref: Ref | None = None
+    items: tuple[Value, ...] = ()
+    keys: tuple[Value, ...] | None = None
+    owner: Value | None = None
+
+
+def distinct(values: Iterable[Value]) -> list[Value]:
+    """Drop repetitions, and what is beyond the number of alternatives."""
+    found: dict[object, Value] = {}
+    for value in values:
+        key = (value.kind, value.ref.place if value.ref is not None else (value.items, value.keys))
+        found.setdefault(key, value)
+        if len(found) >= MOST:
+            break
+    return list(found.values())
+
+
+_MOST_BASES = 40
+_SETTERS = (b".setter", b".deleter")
+
+
+class Members(Names):
+    """Finds members; what expressions are is added below."""
+
+    def infer(self, document: Document, scope: Scope, node: Node | None, offset: int = -1) -> list[Value]:
+        """Give what an expression may be."""
+        raise NotImplementedError
+
+    def attribute_bindings(self, ref: Ref, name: bytes) -> list[Ref]:
+        """Give all that a class itself binds under a name: in its body and through ``self``."""
+        scope = self.class_scope(ref)
+        if scope is None:
+            return []
+        return [Ref(ref.document, b) for b in (*scope.bindings.get(name, []), *self.attributes(scope).get(name, []))]
+
+    def parameter_named(self, value: Value, name: bytes) -> list[Ref]:
+        """Give the parameter that a keyword argument of a call to `value` names, or the field of a class."""
+        if value.kind == "instance":
+            return [r for ref in self.members(value, b"__call__")[:1] for r in self._parameters(ref, name)]
+        if value.kind == "function" and value.ref is not None:
+            return self._parameters(value.ref, name)
+        if value.kind == "class" and value.ref is not None:
+            for method in (b"__init__", b"__new__"):
+                for ref in self.members(value, method)[:1]:
+                    found = [r for end in self.follow([ref]) for r in self._parameters(end, name)]
+                    if found:
+                        return found
+            return self.members(value, name)
+        return []
+
+    def _parameters(self, ref: Ref, name: bytes) -> list[Ref]:
+        binding = ref.binding
+        if binding is None or binding.kind != "function":
+            return []
+        scope = binding.scope.model.scope(binding.node, binding.scope)
+        return [Ref(ref.document, b) for b in scope.bindings.get(name, []) if b.kind == "parameter"]
+
+    def members(self, value: Value, name: bytes) -> list[Ref]:
+        """Give what an attribute of a value means; imports not followed."""
+        if value.kind == "module" and value.ref is not None:
+            return self.member(value.ref.document, name)
+        if value.kind in {"class", "instance"} and value.ref is not None:
+            return self._class_members(value.ref, name, set())
+        if value.kind == "super" and value.ref is not None:
+            for base in self._bases(value.ref):
+                found = self._class_members(base, name, {value.ref.place})
+                if found:
+                    return found
+        return []
+
+    def class_scope(self, ref: Ref) -> Scope | None:
+        """Give the scope of a class."""
+        binding = ref.binding
+        if binding is None or binding.node.type != "class_definition":
+            return None
+        return binding.scope.model.scope(binding.node, binding.scope)
+
+    def _class_members(self, ref: Ref, name: bytes, visited: set[object]) -> list[Ref]:
+        """Look in the body of a class, at what its methods assign to ``self``, then in its bases in order."""
+        if ref.place in visited or len(visited) > _MOST_BASES:
+            return []
+        visited.add(ref.place)
+        scope = self.class_scope(ref)
+        if scope is None:
+            return []
+        bindings = _members_first(scope.bindings.get(name, []))
+        if not any(map(_gives_value, bindings)):
+            bindings += self.attributes(scope).get(name, [])
+        if bindings:
+            return [Ref(ref.document, b) for b in bindings]
+        for base in self._bases(ref):
+            found = self._class_members(base, name, visited)
+            if found:
+                return found
+        return []
+
+    def _bases(self, ref: Ref) -> Iterator[Ref]:
+        binding = ref.binding
+        arguments = binding.node.child_by_field_name("superclasses") if binding is not None else None
+        if binding is None or arguments is None:
+            return
+        for node in arguments.named_children:
+            expression = node.child_by_field_name("value") if node.type == "subscript" else node
+            if node.type not in {"keyword_argument", "comment"}:
+                for value in self.infer(ref.document, binding.scope, expression)[:1]:
+                    if value.kind == "class" and value.ref is not None:
+                        yield value.ref
+
+    def attributes(self, scope: Scope) -> dict[bytes, list[Binding]]:
+        """Give what the methods of a class assign to attributes of their first parameter; ``__init__`` first."""
+        model = scope.model
+        found = model.attributes.get(scope.node.start_byte)
+        if found is None:
+            found = _assigned(model, scope)
+            model.attributes[scope.node.start_byte] = found
+        return found
+
+    def method_owner(self, document: Document, scope: Scope) -> Ref | None:
+        """Give the class that a function directly in its body belongs to."""
+        if scope.kind == "function" and scope.parent is not None and scope.parent.kind == "class":
+            return self.class_ref(document, scope.parent)
+        return None
+
+    def class_ref(self, document: Document, scope: Scope) -> Ref | None:
+        """Give the class that opens a scope."""
+        name = scope.node.child_by_field_name("name")
+        if name is None or scope.parent is None:
+            return None
+        held = scope.parent.bindings.get(name.text or b"", [])
+        binding = next((b for b in held if b.node.start_byte == scope.node.start_byte), None)
+        return Ref(document, binding) if binding is not None else None
+
+
+def _gives_value(binding: Binding) -> bool:
+    """Tell whether a binding is more than the announcement of a type."""
+    return binding.node.type != "assignment" or binding.node.child_by_field_name("right") is not None
+
+
+def _members_first(bindings: list[Binding]) -> list[Binding]:
+    """Order what a class binds under one name: getters before setters, what is no overload before those that are."""
+
+    def rank(binding: Binding) -> tuple[bool, bool, int]:
+        marks = [(d.text or b"").rstrip() for d in binding.decorators]
+        overload = any(mark.endswith(b"overload") for mark in marks)
+        return overload, any(mark.endswith(_SETTERS) for mark in marks), -binding.start
+
+    return sorted(bindings, key=rank)
+
+
+def _assigned(model: PythonModel, scope: Scope) -> dict[bytes, list[Binding]]:
+    found: dict[bytes, list[Binding]] = {}
+    methods = [b for held in scope.bindings.values() for b in held if b.kind == "function"]
+    for method in sorted(methods, key=lambda b: (b.name != b"__init__", b.start)):
+        parameters = method.node.child_by_field_name("parameters")
+        first = next((c for c in parameters.named_children if c.type != "comment"), None) if parameters else None
+        while first is not None and first.type != "identifier":
+            first = first.named_children[0] if first.named_children else None
+        if first is None or not first.text:
+            continue
+        body = method.node.child_by_field_name("body")
+        if body is None or first.text + b"." not in model.text[body.start_byte : body.end_byte]:
+            continue
+        inner = model.scope(method.node, scope)
+        for name, node, kind, steps in _attribute_targets(body, first.text):
+            made = Binding(kind, name.text or b"", name.start_byte, name.end_byte, node, inner, node.end_byte, steps)
+            found.setdefault(made.name, []).append(made)
+    return found
+
+
+_Target = tuple["Node", "Node", Literal["variable", "loop", "with"], tuple[int, ...]]
+
+
+def _attribute_targets(body: Node, first: bytes) -> Iterator[_Target]:
+    waiting = [body]
+    while waiting:
+        node = waiting.pop()
+        kind = node.type
+        if kind in {"expression_statement", "block"} or kind.endswith(("clause", "_item")):
+            waiting += reversed(node.named_children)
+        elif kind in {"assignment", "augmented_assignment"}:
+            yield from _targets_in(node.child_by_field_name("left"), node, "variable", first)
+            right = node.child_by_field_name("right")
+            if right is not None and right.type == "assignment":
+                waiting.append(right)
+        elif kind == "for_statement":
+            yield from _targets_in(node.child_by_field_name("left"), node, "loop", first)
+            waiting += reversed(node.named_children)
+        elif kind == "as_pattern":
+            alias = node.child_by_field_name("alias")
+            if alias is not None:
+                yield from _targets_in(alias.named_children[0] if alias.named_children else None, node, "with", first)
+        elif kind.endswith("statement") or kind in {"function_definition", "decorated_definition"}:
+            waiting += reversed(node.named_children)
+
+
+def _targets_in(
+    target: Node | None, node: Node, kind: Literal["variable", "loop", "with"], first: bytes
+) -> Iterator[_Target]:
+    waiting: list[tuple[Node, tuple[int, ...]]] = [(target, ())] if target is not None else []
+    while waiting:
+        part, steps = waiting.pop()
+        if part.type == "attribute":
+            holder, name = part.child_by_field_name("object"), part.child_by_field_name("attribute")
+            if holder is not None and name is not None and holder.text == first:
+                yield name, node, kind, steps
+        elif part.type in {"pattern_list", "tuple_pattern", "list_pattern", "tuple"}:
+            waiting += [(child, (*steps, at)) for at, child in reversed(list(enumerate(part.named_children)))]
+
+
+_BUILTINS = frozenset({b"str", b"int", b"float", b"bytes", b"bool", b"object", b"complex", b"bytearray"})
+_FIRST = frozenset({b"Optional", b"Annotated", b"Final", b"ClassVar", b"Required", b"NotRequired", b"ReadOnly",
+                    b"Awaitable", b"AsyncContextManager", b"ContextManager", b"AbstractContextManager",
+                    b"AbstractAsyncContextManager", b"TypeGuard", b"InitVar"})  # fmt: skip
+_LISTS = frozenset({b"List", b"list", b"Sequence", b"Iterable", b"Iterator", b"Set", b"set", b"FrozenSet",
+                    b"frozenset", b"Tuple", b"tuple", b"Deque", b"deque", b"Collection", b"Generator",
+                    b"AsyncIterator", b"AsyncIterable", b"AsyncGenerator", b"MutableSequence", b"MutableSet",
+                    b"AbstractSet", b"Reversible", b"KeysView"})  # fmt: skip
+_MAPS = frozenset({b"Dict", b"dict", b"Mapping", b"MutableMapping", b"DefaultDict", b"defaultdict", b"OrderedDict",
+                   b"ChainMap", b"WeakValueDictionary"})  # fmt: skip
+
+
+class Annotations(Members):
+    """Reads annotations."""
+
+    depth = 0
+
+    def annotated(self, document: Document, scope: Scope, node: Node | None, offset: int = -1) -> list[Value]:
+        """Give the instances that an annotation allows."""
+        if node is None or self.depth >= DEPTH:
+            return []
+        offset = node.start_byte if offset < 0 else offset
+        self.depth += 1
+        try:
+            return distinct(self._allowed(document, scope, node, offset))
+        finally:
+            self.depth -= 1
+
+    def _allowed(self, document: Document, scope: Scope, node: Node, offset: int) -> list[Value]:  # noqa: PLR0911 - one return for each rule
+        kind = node.type
+        if kind in {"type", "parenthesized_expression", "union_type"}:
+            return [v for c in node.named_children for v in self.annotated(document, scope, c, offset)]
+        if kind == "binary_operator":
+            return [v for c in node.named_children for v in self.annotated(document, scope, c, offset)]
+        if kind == "string":
+            return self._quoted(document, scope, node, offset)
+        if kind in {"generic_type", "subscript"}:
+            return self._generic(document, scope, node, offset)
+        if kind in {"identifier", "attribute", "member_type"}:
+            if (node.text or b"").rpartition(b".")[2] == b"Self":
+                holder = scope.enclosing_class
+                ref = self.class_ref(document, holder) if holder is not None else None
+                return [Value("instance", ref)] if ref is not None else []
+            return self._named(document, scope, node, offset)
+        return []
+
+    def _named(self, document: Document, scope: Scope, node: Node, offset: int) -> list[Value]:
+        """Give instances of a named class, or what an alias stands for."""
+        refs: list[Ref]
+        if node.type == "identifier":
+            refs = self.lookup(document, scope, node.text or b"", offset)
+        else:
+            name = node.child_by_field_name("attribute") or node.named_children[-1]
+            holder = node.child_by_field_name("object") or node.named_children[0]
+            refs = [r for v in self.infer(document, scope, holder, offset) for r in self.members(v, name.text or b"")]
+        if not refs and node.type == "identifier" and (node.text or b"") in _BUILTINS:
+            return [Value("outside")]
+        found: list[Value] = []
+        for end in self.follow(refs)[:MOST]:
+            binding = end.binding
+            if binding is None:
+                continue
+            if self.is_outside(end):
+                found.append(Value("outside"))
+                continue
+            if binding.kind == "class":
+                found.append(Value("instance", end))
+            elif binding.kind == "variable":
+                right = binding.node.child_by_field_name("right")
+                if right is not None and right.type == "call":
+                    found += self._made_type(end, binding, right)
+                else:
+                    found += self.annotated(end.document, binding.scope, right)
+            if found:
+                break
+        return found
+
+    def _made_type(self, ref: Ref, binding: Binding, call: Node) -> list[Value]:
+        """Give what a TypeVar is bound to, or a NewType made from."""
+        function, arguments = call.child_by_field_name("function"), call.child_by_field_name("arguments")
+        name = ((function.text if function is not None else None) or b"").rpartition(b".")[2]
+        for argument in arguments.named_children if arguments is not None else ():
+            key = argument.child_by_field_name("name")
+            if name == b"TypeVar" and argument.type == "keyword_argument" and key is not None and key.text == b"bound":
+                return self.annotated(ref.document, binding.scope, argument.child_by_field_name("value"))
+        if name == b"NewType" and arguments is not None and len(arguments.named_children) > 1:
+            return self.annotated(ref.document, binding.scope, arguments.named_children[1])
+        return []
+
+    def _quoted(self, document: Document, scope: Scope, node: Node, offset: int) -> list[Value]:
+        text = (node.text or b"").strip(b"\"'rRbBuU \n")
+        if not text or len(text) > 1000:
+            return []
+        tree = parse_expression(text)
+        return self.annotated(document, scope, tree, offset) if tree is not None else []
+
+    def _generic(self, document: Document, scope: Scope, node: Node, offset: int) -> list[Value]:  # noqa: PLR0911 - one return for each rule
+        parts = node.named_children
+        if not parts:
+            return []
+        base, arguments = parts[0], parts[1:]
+        if len(arguments) == 1 and arguments[0].type == "type_parameter":
+            arguments = arguments[0].named_children
+        name = (base.text or b"").rpartition(b".")[2]
+        if name == b"Union":
+            return [v for a in arguments for v in self.annotated(document, scope, a, offset)]
+        if name in _FIRST:
+            inner = self.annotated(document, scope, arguments[0] if arguments else None, offset)
+            return [Value("generator", items=tuple(inner))] if name.endswith(b"ContextManager") and inner else inner
+        if name == b"Coroutine":
+            return self.annotated(document, scope, arguments[-1] if arguments else None, offset)
+        if name in {b"Type", b"type"}:
+            inner = self.annotated(document, scope, arguments[0] if arguments else None, offset)
+            return [Value("class", v.ref) for v in inner if v.kind == "instance"]
+        if name in _LISTS:
+            wanted = arguments if name.lower() == b"tuple" else arguments[:1]
+            items = [v for a in wanted for v in self.annotated(document, scope, a, offset)]
+            return [Value("container", items=tuple(items))]
+        if name in _MAPS:
+            items = self.annotated(document, scope, arguments[-1] if len(arguments) > 1 else None, offset)
+            keys = self.annotated(document, scope, arguments[0] if arguments else None, offset)
+            return [Value("container", items=tuple(items), keys=tuple(keys))]
+        return self.annotated(document, scope, base, offset)
+
+
+def parse_expression(text: bytes) -> Node | None:
+    """Parse a quoted annotation on its own."""
+    tree = parse_tree("Python", text, time.monotonic() + 1.0)
+    root = tree.root_node if tree is not None else None
+    statement = root.named_children[0] if root is not None and root.named_children else None
+    if statement is None or statement.type != "expression_statement" or not statement.named_children:
+        return None
+    return statement.named_children[0]

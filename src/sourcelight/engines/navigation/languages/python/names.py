@@ -1,0 +1,306 @@
+"""From a name in a scope to what binds it, through imports to the end.
+
+Which file a module name means: in this repository, then in the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sourcelight.engines.navigation.languages.python.scopes import Binding, PythonModel, Scope
+from sourcelight.engines.navigation.model import Document
+
+if TYPE_CHECKING:
+    from sourcelight.engines.navigation.language import Resolver
+    from sourcelight.engines.navigation.model import Project
+    from sourcelight.engines.navigation.workspace import Workspace
+
+
+_ENDINGS = (b".py", b".pyi")
+_SHARED_ROOTS = frozenset({b"", b"src", b"lib", b"python"})
+"""Folders whose modules other repositories can mean; packages below tests or samples are private."""
+
+
+@dataclass(frozen=True, slots=True)
+class Modules:
+    """The modules of a project.
+
+    `files` has the numbers of the files of each module by dotted name, each with its root: the nearest folder above
+    that is no package. `spaces` are folders that hold packages but are none themselves.
+    """
+
+    files: Mapping[bytes, list[tuple[bytes, int]]]
+    names: Mapping[int, tuple[bytes, bytes]]
+    shared: Mapping[str, bytes]
+
+    def root_of(self, document: Document) -> bytes:
+        """Give the root of a file."""
+        return self.names[document.number][0] if document.number in self.names else _folder(document.path)
+
+
+def _folder(path: bytes) -> bytes:
+    return path.rpartition(b"/")[0]
+
+
+def modules_of(project: Project) -> Modules:
+    """Give the module map of a project; made once."""
+    return project.remember("python-modules", lambda: _made(project))
+
+
+def _made(project: Project) -> Modules:
+    packages = {_folder(path) for path in project.paths if path.endswith((b"__init__.py", b"__init__.pyi"))}
+    roots: dict[bytes, bytes] = {}
+
+    def root(folder: bytes) -> bytes:
+        found = roots.get(folder)
+        if found is None:
+            found = folder
+            while found and found in packages:
+                found = _folder(found)
+            roots[folder] = found
+        return found
+
+    files: dict[bytes, list[tuple[bytes, int]]] = {}
+    names: dict[int, tuple[bytes, bytes]] = {}
+    shared: dict[str, bytes] = {}
+    for number, path in enumerate(project.paths):
+        if not path.endswith(_ENDINGS):
+            continue
+        folder, _, base = path.rpartition(b"/")
+        stem = base.rpartition(b".")[0]
+        top = root(folder)
+        within = folder[len(top) :].lstrip(b"/")
+        package = within.replace(b"/", b".")
+        name = package if stem == b"__init__" else package + b"." + stem if package else stem
+        if not name:
+            continue
+        files.setdefault(name, []).append((top, number))
+        names[number] = top, name
+        if top in _SHARED_ROOTS:
+            shared.setdefault(name.split(b".")[0].decode(errors="replace"), top)
+        for space in _SHARED_ROOTS:
+            # A folder without __init__.py below the top is a namespace package as well.
+            prefix = space + b"/" if space else b""
+            if top != space and top.startswith(prefix):
+                spaced = top[len(prefix) :].replace(b"/", b".") + b"." + name
+                files.setdefault(spaced, []).append((space, number))
+    for held in files.values():
+        held.sort(key=lambda entry: project.paths[entry[1]].endswith(b".pyi"))
+    return Modules(files, names, shared)
+
+
+def find_module(
+    document: Document, module: bytes, level: int, workspace: Workspace, resolver: Resolver
+) -> list[Document]:
+    """Give the files that an import in `document` means, the best first; empty for what is in no repository."""
+    project = document.project
+    if level:
+        folder = _folder(document.path)
+        for _ in range(level - 1):
+            folder = _folder(folder)
+        found = _in_folder(project, folder, module)
+        return [found] if found is not None else []
+    modules = modules_of(project)
+    held = modules.files.get(module)
+    if held:
+        own = modules.root_of(document)
+        near = sorted(held, key=lambda entry: _distance(own, entry[0]))
+        return [project.document_at(number) for _, number in near[:3]]
+    sibling = _in_folder(project, _folder(document.path), module)
+    if sibling is not None:
+        return [sibling]
+    return _in_others(project, module, workspace, resolver)
+
+
+def _distance(own: bytes, root: bytes) -> tuple[int, int]:
+    """Order roots: the own one, the top and ``src``, those above, then the others by depth."""
+    if root == own:
+        return 0, 0
+    if root in _SHARED_ROOTS:
+        return 1, len(root)
+    above = not root or own == root or own.startswith(root + b"/")
+    return (2 if above else 3), root.count(b"/")
+
+
+def _in_folder(project: Project, folder: bytes, module: bytes) -> Document | None:
+    base = b"/".join(part for part in (folder, module.replace(b".", b"/")) if part)
+    ends = [b"/__init__.py", b"/__init__.pyi"] if not module else [b".py", b"/__init__.py", b".pyi", b"/__init__.pyi"]
+    if not module:
+        return project.first([(base + end).lstrip(b"/") for end in ends])
+    return project.first([base + b"/__init__.py", *(base + end for end in ends)])
+
+
+def _in_others(project: Project, module: bytes, workspace: Workspace, resolver: Resolver) -> list[Document]:
+    top = module.split(b".")[0].decode(errors="replace")
+    for other, _ in workspace.providers(project, resolver, top):
+        held = [entry for entry in modules_of(other).files.get(module, ()) if entry[0] in _SHARED_ROOTS]
+        if held:
+            return [other.document_at(held[0][1])]
+    return []
+
+
+_LATEST = 1 << 62
+_LAST = {"import": 2, "from": 2, "function": 0, "class": 0}
+MOST_BINDINGS = 100
+"""Bindings of one name that are given for a use, best first; generated code assigns a variable thousands of times."""
+
+MOST_STEPS = 64
+"""Imports that are followed for one name; a cycle of modules ends by what was visited already."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ref:
+    """A binding in a file; without a binding the file itself, as a module."""
+
+    document: Document
+    binding: Binding | None = None
+
+    @property
+    def place(self) -> tuple[tuple[str, str, bytes], int]:
+        """What makes two the same."""
+        return self.document.key, self.binding.start if self.binding is not None else -1
+
+
+class Names:
+    """Looks up names within one call."""
+
+    def __init__(self, workspace: Workspace, resolver: Resolver) -> None:
+        self.workspace = workspace
+        self.resolver = resolver
+
+    def model(self, document: Document) -> PythonModel | None:
+        """Give the parsed file."""
+        found = self.workspace.model(document)
+        return found if isinstance(found, PythonModel) else None
+
+    def lookup(self, document: Document, scope: Scope, name: bytes, offset: int) -> list[Ref]:
+        """Find what a name means at an offset in a scope, imports not followed; best first."""
+        at: Scope | None = scope
+        own = True
+        later: list[Binding] = []
+        while at is not None:
+            if at.kind != "class" or own:
+                bindings = at.bindings.get(name)
+                if name in at.globals:
+                    at, own = at.module, False
+                    continue
+                if bindings and name not in at.nonlocals:
+                    if not own:
+                        return [Ref(document, b) for b in from_outside(bindings)[:MOST_BINDINGS]]
+                    ordered, any_before = _from_inside(bindings, offset)
+                    if any_before or at.kind != "class":
+                        return [Ref(document, b) for b in ordered[:MOST_BINDINGS]]
+                    later = ordered
+            if own and at.kind != "comprehension":
+                own = False
+            if at.parent is None:
+                found = self._starred(document, at, name, set())
+                if found:
+                    return found
+            at = at.parent
+        return [Ref(document, b) for b in later]
+
+    def member(self, document: Document, name: bytes, visited: set[tuple[object, bytes]] | None = None) -> list[Ref]:
+        """Find a member of a module, imports not followed: what it binds, stars, then a module below it."""
+        visited = visited if visited is not None else set()
+        if (document.key, name) in visited or len(visited) > MOST_STEPS:
+            return []
+        visited.add((document.key, name))
+        model = self.model(document)
+        if model is not None:
+            bindings = model.module.bindings.get(name)
+            if bindings:
+                return [Ref(document, b) for b in from_outside(bindings)[:MOST_BINDINGS]]
+            below = self._below(document, name)
+            return below or self._starred(document, model.module, name, visited)
+        return self._below(document, name)
+
+    def _below(self, document: Document, name: bytes) -> list[Ref]:
+        if not document.path.endswith((b"/__init__.py", b"/__init__.pyi")):
+            return []
+        folder = document.path.rpartition(b"/")[0] + b"/" + name
+        found = document.project.first([folder + end for end in (b"/__init__.py", b".py", b"/__init__.pyi", b".pyi")])
+        return [Ref(found)] if found is not None else []
+
+    def _starred(self, document: Document, scope: Scope, name: bytes, visited: set[tuple[object, bytes]]) -> list[Ref]:
+        _ = scope.bindings
+        if name.startswith(b"__"):
+            return []
+        for module, level, _ in reversed(scope.stars):
+            for source in self.modules(document, module, level)[:1]:
+                found = self.member(source, name, visited)
+                if found:
+                    return found
+        return []
+
+    def modules(self, document: Document, module: bytes, level: int) -> list[Document]:
+        """Give the files that an import means."""
+        return find_module(document, module, level, self.workspace, self.resolver)
+
+    def follow(self, refs: Iterable[Ref]) -> list[Ref]:
+        """Follow imports to the end; what leads nowhere is left as the import that it is."""
+        found: dict[object, Ref] = {}
+        for ref in refs:
+            for end in self._followed(ref, set()):
+                found.setdefault(end.place, end)
+        return list(found.values())
+
+    def _followed(self, ref: Ref, visited: set[object]) -> list[Ref]:
+        waiting, ends = [ref], []
+        while waiting:
+            at = waiting.pop(0)
+            if at.place in visited or len(visited) > MOST_STEPS:
+                continue
+            visited.add(at.place)
+            step = self.imported(at)
+            if step is None or not step:
+                ends.append(at)
+            else:
+                # What stands first is the best; others are ways that a program may take instead.
+                waiting[:0] = step[:2]
+        return ends
+
+    def is_outside(self, ref: Ref) -> bool:
+        """Tell whether an import means a module of which no repository has even the top."""
+        binding = ref.binding
+        if binding is None or binding.kind not in {"import", "from"} or binding.level:
+            return False
+        return not self.modules(ref.document, binding.module.split(b".", 1)[0], 0)
+
+    def imported(self, ref: Ref) -> list[Ref] | None:
+        """Give what an import binds, one step on; None for what is no import, nothing for what can't be found."""
+        binding = ref.binding
+        if binding is None or binding.kind not in {"import", "from"}:
+            return None
+        if binding.kind == "import":
+            return [Ref(found) for found in self.modules(ref.document, binding.module, 0)[:1]]
+        for source in self.modules(ref.document, binding.module, binding.level):
+            found = [other for other in self.member(source, binding.member) if other.place != ref.place]
+            if found:
+                return found
+        joined = binding.module + b"." + binding.member if binding.module else binding.member
+        return [Ref(found) for found in self.modules(ref.document, joined, binding.level)[:1]]
+
+
+def _from_inside(bindings: list[Binding], offset: int) -> tuple[list[Binding], bool]:
+    """Order bindings for a use in their own scope: the nearest earlier one first, then the others."""
+    before = [b for b in bindings if b.ends <= offset and b.start != offset]
+    after = [b for b in bindings if b.ends > offset or b.start == offset]
+    return [*reversed(before), *after], bool(before)
+
+
+def from_outside(bindings: list[Binding]) -> list[Binding]:
+    """Order bindings for a use from elsewhere: functions and classes first, imports last, the last one of each first.
+
+    Overloads come after what they are overloads of.
+    """
+    return sorted(
+        bindings,
+        key=lambda b: (_LAST.get(b.kind, 1), _marked(b, b"overload"), b.ends == _LATEST, -b.start),
+    )
+
+
+def _marked(binding: Binding, name: bytes) -> bool:
+    return any((node.text or b"").rstrip().endswith(name) for node in binding.decorators)

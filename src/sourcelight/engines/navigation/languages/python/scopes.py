@@ -1,0 +1,381 @@
+"""Scopes and bindings of one Python file, each scope worked out when it is first looked into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from sourcelight.engines.navigation.model import ParsedFile
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Tree
+
+Kind = Literal["module", "class", "function", "lambda", "comprehension"]
+BindingKind = Literal[
+    "function", "class", "parameter", "variable", "loop", "with", "except", "import", "from", "type", "capture"
+]
+
+_SCOPES: dict[str, Kind] = {
+    "class_definition": "class",
+    "function_definition": "function",
+    "lambda": "lambda",
+    "list_comprehension": "comprehension",
+    "set_comprehension": "comprehension",
+    "dictionary_comprehension": "comprehension",
+    "generator_expression": "comprehension",
+}
+_BLOCKS = frozenset({
+    "block", "if_statement", "elif_clause", "else_clause", "try_statement", "finally_clause", "while_statement",
+    "with_clause", "match_statement", "case_clause", "ERROR", "module", "except_group_clause", "except_clause",
+    "with_statement", "expression_statement",
+})  # fmt: skip
+_PARAMETERS = frozenset({
+    "identifier", "default_parameter", "typed_parameter", "typed_default_parameter", "list_splat_pattern",
+    "dictionary_splat_pattern", "tuple_pattern",
+})  # fmt: skip
+
+
+@dataclass(slots=True, eq=False)
+class Binding:
+    """A place that binds a name.
+
+    `node` is what binds it (the definition, the assignment, the import …), `ends` the byte from which the name is
+    bound, `steps` the way through an unpacking, as places (-1: the rest after a star). For imports `module` is the
+    dotted name, with `level` leading dots, and `member` what is taken from it.
+    """
+
+    kind: BindingKind
+    name: bytes
+    start: int
+    end: int
+    node: Node
+    scope: Scope
+    ends: int
+    steps: tuple[int, ...] = ()
+    module: bytes = b""
+    level: int = 0
+    member: bytes = b""
+    decorators: tuple[Node, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """A scope; `bindings` by name in order of the text."""
+
+    kind: Kind
+    node: Node
+    parent: Scope | None
+    model: PythonModel
+    _bindings: dict[bytes, list[Binding]] | None = None
+    globals: frozenset[bytes] = frozenset()
+    nonlocals: frozenset[bytes] = frozenset()
+    stars: list[tuple[bytes, int, int]] = field(default_factory=list)
+
+    @property
+    def bindings(self) -> dict[bytes, list[Binding]]:
+        """All bindings of this scope itself, by name."""
+        if self._bindings is None:
+            found = _Walk(self)
+            found.walk()
+            self.globals, self.nonlocals = frozenset(found.globals), frozenset(found.nonlocals)
+            self.stars = found.stars
+            self._bindings = found.bindings
+        return self._bindings
+
+    @property
+    def module(self) -> Scope:
+        """The scope of the whole file."""
+        scope = self
+        while scope.parent is not None:
+            scope = scope.parent
+        return scope
+
+    @property
+    def enclosing_class(self) -> Scope | None:
+        """The nearest class around, this one included."""
+        scope: Scope | None = self
+        while scope is not None and scope.kind != "class":
+            scope = scope.parent
+        return scope
+
+
+class PythonModel(ParsedFile):
+    """A parsed file."""
+
+    def __init__(self, text: bytes, tree: Tree) -> None:
+        super().__init__(text, tree)
+        self.has_walrus = b":=" in text
+        self._scopes: dict[tuple[int, int, str], Scope] = {}
+        self.module = Scope("module", self.root, None, self)
+        self.attributes: dict[int, dict[bytes, list[Binding]]] = {}
+
+    def scope(self, node: Node, parent: Scope) -> Scope:
+        """Give the scope that a definition, lambda or comprehension opens."""
+        key = node.start_byte, node.end_byte, node.type
+        found = self._scopes.get(key)
+        if found is None:
+            found = self._scopes.setdefault(key, Scope(_SCOPES[node.type], node, parent, self))
+        return found
+
+    def scope_along(self, path: list[Node]) -> Scope:
+        """Give the scope in which the last node of a path from the top is evaluated or bound."""
+        scope = self.module
+        for at, node in enumerate(path[:-1]):
+            if node.type in _SCOPES and _is_inside(path, at):
+                scope = self.scope(node, scope)
+        return scope
+
+
+def _is_inside(path: list[Node], at: int) -> bool:
+    """Tell whether the end of a path is inside the scope that ``path[at]`` opens, and not in what surrounds it."""
+    node, child = path[at], path[at + 1]
+    kind = node.type
+    if kind == "class_definition":
+        return child.type in {"block", "type_parameter"}
+    if kind in {"function_definition", "lambda"}:
+        if child.type in {"parameters", "lambda_parameters"}:
+            return _names_parameter(path, at + 1)
+        if child.type == "identifier":
+            return kind == "lambda"
+        return child.type in {"block", "type_parameter"} or kind == "lambda"
+    first = next((part for part in node.named_children if part.type == "for_in_clause"), None)
+    if first is None or child.start_byte != first.start_byte or at + 2 >= len(path):
+        return True
+    right = first.child_by_field_name("right")
+    return right is None or not right.start_byte <= path[-1].start_byte < right.end_byte
+
+
+def _names_parameter(path: list[Node], at: int) -> bool:
+    """Tell whether the end of a path, inside the parameters ``path[at]``, is the name of one."""
+    leaf = path[-1]
+    if leaf.type != "identifier":
+        return False
+    for node in path[at + 1 : -1]:
+        if node.type not in _PARAMETERS:
+            return False
+        if node.type in {"default_parameter", "typed_default_parameter"}:
+            name = node.child_by_field_name("name")
+            if name is None or not name.start_byte <= leaf.start_byte < name.end_byte:
+                return False
+    return True
+
+
+class _Walk:
+    """Gathers what one scope binds; scopes inside it are left alone."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.bindings: dict[bytes, list[Binding]] = {}
+        self.globals: set[bytes] = set()
+        self.nonlocals: set[bytes] = set()
+        self.stars: list[tuple[bytes, int, int]] = []
+        self.deep = scope.model.has_walrus
+
+    def bind(
+        self, kind: BindingKind, name: Node, node: Node, ends: int, steps: tuple[int, ...] = (), **more: object
+    ) -> None:
+        text = name.text or b""
+        made = Binding(kind, text, name.start_byte, name.end_byte, node, self.scope, ends, steps, **more)  # type: ignore[arg-type]
+        self.bindings.setdefault(text, []).append(made)
+
+    def walk(self) -> None:
+        scope, node = self.scope, self.scope.node
+        if scope.kind == "module":
+            self._statements([node])
+            return
+        if scope.kind == "comprehension":
+            for child in node.named_children:
+                if child.type == "for_in_clause":
+                    left = child.child_by_field_name("left")
+                    if left is not None:
+                        self.targets("loop", left, child, left.end_byte)
+            return
+        if scope.kind != "class":
+            parameters = node.child_by_field_name("parameters")
+            for child in parameters.named_children if parameters is not None else ():
+                self._parameter(child)
+        types = node.child_by_field_name("type_parameters")
+        for child in types.named_children if types is not None else ():
+            name = child
+            while name.named_children and name.type != "identifier":
+                name = name.named_children[0]
+            if name.type == "identifier":
+                self.bind("type", name, child, 0)
+        body = node.child_by_field_name("body")
+        if body is not None:
+            self._statements([body])
+
+    def _parameter(self, node: Node) -> None:
+        name = node
+        while name.type != "identifier":
+            inner = name.child_by_field_name("name") or next(
+                (child for child in name.named_children if child.type in _PARAMETERS), None
+            )
+            if inner is None:
+                return
+            name = inner
+        self.bind("parameter", name, node, 0)
+
+    def _statements(self, waiting: list[Node]) -> None:
+        while waiting:
+            node = waiting.pop()
+            handler = _HANDLERS.get(node.type)
+            if handler is not None:
+                handler(self, node, waiting)
+            elif node.type in _BLOCKS or (self.deep and node.type not in {"lambda", "class_definition"}):
+                waiting += reversed(node.named_children)
+
+    def _function(self, node: Node, _waiting: list[Node], decorators: tuple[Node, ...] = ()) -> None:
+        name = node.child_by_field_name("name")
+        if name is not None:
+            kind: BindingKind = "class" if node.type == "class_definition" else "function"
+            self.bind(kind, name, node, name.end_byte, decorators=decorators)
+
+    def _decorated(self, node: Node, waiting: list[Node]) -> None:
+        definition = node.child_by_field_name("definition")
+        if definition is not None:
+            self._function(definition, waiting, tuple(c for c in node.named_children if c.type == "decorator"))
+
+    def _assignment(self, node: Node, waiting: list[Node]) -> None:
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        if left is not None:
+            self.targets("variable", left, node, node.end_byte)
+        if right is not None and (self.deep or right.type == "assignment"):
+            waiting.append(right)
+
+    def _walrus(self, node: Node, waiting: list[Node]) -> None:
+        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        if name is not None:
+            self.bind("variable", name, node, node.end_byte)
+        if value is not None:
+            waiting.append(value)
+
+    def _for(self, node: Node, waiting: list[Node]) -> None:
+        left = node.child_by_field_name("left")
+        if left is not None:
+            self.targets("loop", left, node, left.end_byte)
+        for field_name in ("alternative", "body", *(("right",) if self.deep else ())):
+            part = node.child_by_field_name(field_name)
+            if part is not None:
+                waiting.append(part)
+
+    def _as_pattern(self, node: Node, waiting: list[Node]) -> None:
+        alias = node.child_by_field_name("alias")
+        if alias is not None and alias.named_children:
+            around = node.parent
+            kind: BindingKind = "except" if around is not None and around.type.startswith("except") else "with"
+            self.targets(kind, alias.named_children[0], node, node.end_byte)
+        if self.deep:
+            waiting += node.named_children[:1]
+
+    def _with_item(self, node: Node, waiting: list[Node]) -> None:
+        waiting += node.named_children
+
+    def _import(self, node: Node, _waiting: list[Node]) -> None:
+        for child in node.named_children:
+            alias = child.child_by_field_name("alias")
+            if child.type == "aliased_import" and alias is not None:
+                name = child.child_by_field_name("name")
+                dotted = name.text if name is not None else None
+                self.bind("import", alias, child, node.end_byte, module=dotted or b"")
+            elif child.type == "dotted_name" and child.named_children:
+                first = child.named_children[0]
+                self.bind("import", first, child, node.end_byte, module=first.text or b"")
+
+    def _from(self, node: Node, _waiting: list[Node]) -> None:
+        source = node.child_by_field_name("module_name")
+        module, level = dotted(source)
+        for child in node.named_children:
+            if child.type == "wildcard_import":
+                self.stars.append((module, level, node.start_byte))
+                continue
+            if source is not None and child.start_byte == source.start_byte:
+                continue
+            if child.type == "aliased_import":
+                name, alias = child.child_by_field_name("name"), child.child_by_field_name("alias")
+                if name is None or alias is None:
+                    continue
+                member = name.text or b""
+                self.bind("from", alias, child, node.end_byte, module=module, level=level, member=member)
+            elif child.type == "dotted_name":
+                last = child.named_children[-1] if child.named_children else child
+                self.bind("from", last, child, node.end_byte, module=module, level=level, member=child.text or b"")
+
+    def _global(self, node: Node, _waiting: list[Node]) -> None:
+        names = self.globals if node.type == "global_statement" else self.nonlocals
+        names.update(child.text or b"" for child in node.named_children)
+
+    def _type_alias(self, node: Node, _waiting: list[Node]) -> None:
+        left = node.child_by_field_name("left")
+        while left is not None and left.type != "identifier":
+            left = left.named_children[0] if left.named_children else None
+        if left is not None:
+            self.bind("variable", left, node, node.end_byte)
+
+    def _case_pattern(self, node: Node, _waiting: list[Node]) -> None:
+        patterns = [node]
+        while patterns:
+            pattern = patterns.pop()
+            if pattern.type == "case_pattern" and len(pattern.named_children) == 1:
+                inner = pattern.named_children[0]
+                if inner.type == "dotted_name" and len(inner.named_children) == 1:
+                    self.bind("capture", inner.named_children[0], node, node.end_byte)
+                    continue
+            children = pattern.named_children
+            if pattern.type == "class_pattern":
+                children = children[1:]
+            elif pattern.type == "keyword_pattern":
+                value = children[-1] if children else None
+                if value is not None and value.type == "dotted_name" and len(value.named_children) == 1:
+                    self.bind("capture", value.named_children[0], node, node.end_byte)
+                    continue
+                children = children[1:]
+            elif pattern.type in {"as_pattern", "splat_pattern"} and children and children[-1].type == "identifier":
+                self.bind("capture", children[-1], pattern, node.end_byte)
+                children = children[:-1]
+            patterns += reversed(children)
+
+    def targets(self, kind: BindingKind, target: Node, node: Node, ends: int) -> None:
+        """Bind every name of a target: a name, or names to be unpacked into."""
+        waiting: list[tuple[Node, tuple[int, ...]]] = [(target, ())]
+        while waiting:
+            part, steps = waiting.pop()
+            if part.type == "identifier":
+                self.bind(kind, part, node, ends, steps)
+            elif part.type in {"pattern_list", "tuple_pattern", "list_pattern", "tuple", "list"}:
+                children = part.named_children
+                waiting += [(child, (*steps, at)) for at, child in reversed(list(enumerate(children)))]
+            elif part.type in {"list_splat_pattern", "list_splat"} and part.named_children:
+                waiting.append((part.named_children[0], (*steps[:-1], -1)))
+            elif part.type == "parenthesized_expression" and part.named_children:
+                waiting.append((part.named_children[0], steps))
+
+
+_HANDLERS: dict[str, Callable[[_Walk, Node, list[Node]], None]] = {
+    "function_definition": _Walk._function,  # noqa: SLF001 - the table stands behind the class it belongs to
+    "class_definition": _Walk._function,  # noqa: SLF001 - as above
+    "decorated_definition": _Walk._decorated,  # noqa: SLF001 - as above
+    "assignment": _Walk._assignment,  # noqa: SLF001 - as above
+    "augmented_assignment": _Walk._assignment,  # noqa: SLF001 - as above
+    "named_expression": _Walk._walrus,  # noqa: SLF001 - as above
+    "for_statement": _Walk._for,  # noqa: SLF001 - as above
+    "as_pattern": _Walk._as_pattern,  # noqa: SLF001 - as above
+    "with_item": _Walk._with_item,  # noqa: SLF001 - as above
+    "import_statement": _Walk._import,  # noqa: SLF001 - as above
+    "import_from_statement": _Walk._from,  # noqa: SLF001 - as above
+    "future_import_statement": lambda *_: None,
+    "global_statement": _Walk._global,  # noqa: SLF001 - as above
+    "nonlocal_statement": _Walk._global,  # noqa: SLF001 - as above
+    "type_alias_statement": _Walk._type_alias,  # noqa: SLF001 - as above
+    "case_pattern": _Walk._case_pattern,  # noqa: SLF001 - as above
+}
+
+
+def dotted(source: Node | None) -> tuple[bytes, int]:
+    """Give the dotted name and the number of leading dots of what follows ``from``."""
+    if source is None or source.type != "relative_import":
+        return (source.text or b"") if source is not None else b"", 0
+    text = (source.text or b"").replace(b" ", b"")
+    name = text.lstrip(b".")
+    return name, len(text) - len(name)

@@ -1,0 +1,546 @@
+"""Rust: what declares, what uses, and how paths are followed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sourcelight.engines.navigation.languages.declared import (
+    TYPES,
+    Declaration,
+    Module,
+    Ref,
+    Step,
+    Use,
+    is_field,
+    nearest,
+    text_of,
+)
+from sourcelight.engines.navigation.languages.rust_crates import child_file, crate_root, crates, parent_file
+from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.navigation.named import imports_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from sourcelight.engines.navigation.languages.inference import Meanings
+    from sourcelight.engines.navigation.model import Project
+
+_ITEMS = {
+    "function_item": "function", "function_signature_item": "function", "struct_item": "struct", "union_item": "class",
+    "enum_item": "enum", "trait_item": "interface", "type_item": "class", "associated_type": "class",
+    "const_item": "constant", "static_item": "variable", "mod_item": "module", "macro_definition": "function",
+}  # fmt: skip
+_CLASSES = frozenset({"struct_item", "union_item", "enum_item", "trait_item", "impl_item"})
+_MODULES = frozenset({"source_file", "mod_item"})
+_SCOPES = frozenset({
+    "block", "function_item", "closure_expression", "match_arm", "for_expression", "if_expression", "while_expression",
+    *_MODULES,
+})  # fmt: skip
+_PATTERNS = frozenset({
+    "tuple_pattern", "tuple_struct_pattern", "struct_pattern", "field_pattern", "ref_pattern", "mut_pattern",
+    "reference_pattern", "slice_pattern", "or_pattern", "captured_pattern", "match_pattern", "remaining_field_pattern",
+})  # fmt: skip
+_BINDERS = frozenset({"let_declaration", "let_condition", "parameter", "for_expression", "match_arm",
+                      "closure_parameters"})  # fmt: skip
+_POINTERS = frozenset(
+    b"Box Rc Arc RefCell Cell Mutex RwLock Cow Ref RefMut MutexGuard Pin Weak OnceCell LazyLock OnceLock".split()
+)
+_INNER = frozenset(b"unwrap expect unwrap_or unwrap_or_default unwrap_or_else next last first pop lock read write"
+                   b" get get_mut take borrow borrow_mut".split())  # fmt: skip
+_SAME = frozenset(b"clone as_ref as_mut iter iter_mut into_iter to_owned as_deref as_deref_mut by_ref ok".split())
+_LOOPS = frozenset({"loop_expression", "while_expression", "for_expression", "block"})
+_MOST_USES = 12
+
+Place = tuple[Document, "Node | None"]
+"""A module: a file, and the node in it; None for the file's own."""
+
+
+class Rust:
+    """Rust; a `syntax.Language`."""
+
+    languages: Collection[str] = ("Rust",)
+    identifiers: Collection[str] = frozenset({
+        "identifier", "type_identifier", "field_identifier", "shorthand_field_identifier",
+    })  # fmt: skip
+    classes: Collection[str] = _CLASSES | {"enum_variant"}
+    adds: Collection[str] = frozenset({"impl_item"})
+    members_plain = False
+    functions_apart = False
+    scattered = True
+
+    def declared(self, path: Sequence[Node]) -> Declaration | None:  # noqa: PLR0911 - a case a return
+        """Give what an identifier declares."""
+        if len(path) < 3:
+            return None
+        leaf, parent = path[-1], path[-2]
+        kind = parent.type
+        if kind in _ITEMS:
+            return self._item(path) if is_field(parent, "name", leaf) else None
+        if kind == "enum_variant" and is_field(parent, "name", leaf):
+            around = nearest(path, {"enum_item"}) or parent
+            named = around.child_by_field_name("name")
+            return Declaration(
+                "enummember", leaf.start_byte, leaf.end_byte, parent, around, 0, named,
+                owner=around.start_byte, owner_name=text_of(named),
+            )  # fmt: skip
+        if kind == "field_declaration" and is_field(parent, "name", leaf):
+            around = nearest(path, {*_CLASSES, "enum_variant"}) or parent
+            return Declaration(
+                "field", leaf.start_byte, leaf.end_byte, parent, around, 0, parent.child_by_field_name("type"),
+                owner=around.start_byte, owner_name=text_of(around.child_by_field_name("name")),
+            )  # fmt: skip
+        if kind in {"type_parameter", "const_parameter"} and is_field(parent, "name", leaf) and len(path) > 3:
+            return Declaration("typeparameter", leaf.start_byte, leaf.end_byte, parent, path[-4])
+        if kind == "label" and path[-3].type in _LOOPS:
+            return Declaration("variable", leaf.start_byte, leaf.end_byte, parent, path[-3])
+        return self._bound(path)
+
+    def _item(self, path: Sequence[Node]) -> Declaration:
+        leaf, node = path[-1], path[-2]
+        kind = _ITEMS[node.type]
+        around = path[-4] if len(path) > 4 and path[-3].type == "declaration_list" else None
+        owner, owner_name = -1, b""
+        if around is not None and around.type == "impl_item":
+            held = around.child_by_field_name("type")
+            owner, owner_name = -2, text_of(self.type_leaf(held) if held is not None else None)
+        elif around is not None and around.type == "trait_item":
+            owner, owner_name = around.start_byte, text_of(around.child_by_field_name("name"))
+        if owner != -1 and kind == "function":
+            kind = "method"
+        scope = nearest(path, _SCOPES, len(path) - 2) or path[0]
+        result = node.child_by_field_name("return_type") or node.child_by_field_name("type")
+        sketch = kind == "module" and node.child_by_field_name("body") is None
+        return Declaration(
+            kind, leaf.start_byte, leaf.end_byte, node, scope, 0, result,
+            owner=owner, owner_name=owner_name, sketch=sketch,
+        )  # fmt: skip
+
+    def _bound(self, path: Sequence[Node]) -> Declaration | None:  # noqa: PLR0911 - a case a return
+        """Give what a pattern binds: names in lower case that stand where a value is taken apart."""
+        leaf = path[-1]
+        if leaf.type not in {"identifier", "shorthand_field_identifier"} or text_of(leaf)[:1].isupper():
+            return None
+        if path[-2].type == "token_tree":
+            return _bound_in_macro(leaf, path[-2])
+        at, child, part = len(path) - 2, leaf, False
+        while at > 0 and path[at].type in _PATTERNS:
+            node = path[at]
+            if is_field(node, "type", child) or is_field(node, "condition", child):
+                return None
+            if node.type == "field_pattern" and is_field(node, "name", child) and child.type == "field_identifier":
+                return None
+            part = part or node.type in {"tuple_struct_pattern", "tuple_pattern", "struct_pattern", "slice_pattern"}
+            child = node
+            at -= 1
+        node = path[at]
+        if node.type not in _BINDERS:
+            return None
+        if node.type != "closure_parameters" and not is_field(node, "pattern", child):
+            return None
+        held = node.child_by_field_name("type")
+        value = node.child_by_field_name("value")
+        visible, kind = leaf.start_byte, "variable"
+        scope = nearest(path, _SCOPES, at + 1) or path[0]
+        if node.type == "let_declaration":
+            visible = node.end_byte
+            scope = nearest(path, _SCOPES, at) or path[0]
+        elif node.type == "match_arm":
+            around = nearest(path, {"match_expression"}, at)
+            value = around.child_by_field_name("value") if around is not None else None
+        elif node.type in {"parameter", "closure_parameters"}:
+            kind, visible = "parameter", 0
+        elif node.type == "for_expression":
+            part = True
+        return Declaration(kind, leaf.start_byte, leaf.end_byte, node, scope, visible, held, value, part)
+
+    def use(self, path: Sequence[Node]) -> Use:
+        """Tell how an identifier is used."""
+        leaf, parent = path[-1], path[-2] if len(path) > 1 else path[-1]
+        kind = parent.type
+        if nearest(path, {"use_declaration"}) is not None:
+            return Use(role="import", path=_use_path(path), imported=True)
+        if kind == "field_initializer" and is_field(parent, "field", leaf):
+            around = nearest(path, {"struct_expression"})
+            return Use(role="keyword", fields_of=around.child_by_field_name("name") if around is not None else None)
+        if kind == "field_pattern" and leaf.type == "field_identifier":
+            around = nearest(path, {"struct_pattern"})
+            return Use(role="keyword", fields_of=around.child_by_field_name("type") if around is not None else None)
+        if kind == "token_tree":
+            return _in_macro(leaf)
+        typed = leaf.type == "type_identifier"
+        whole, receiver = leaf, None
+        segments: tuple[bytes, ...] = ()
+        if kind == "field_expression" and is_field(parent, "field", leaf):
+            whole, receiver = parent, parent.child_by_field_name("value")
+        elif kind in {"scoped_identifier", "scoped_type_identifier"} and is_field(parent, "name", leaf):
+            whole, segments = parent, self._segments(parent)
+        call = path[-3] if whole is not leaf and len(path) > 2 else parent
+        if call.type == "generic_function":
+            call = call.parent or call
+        called = (call.type == "call_expression" and call.start_byte == whole.start_byte) or kind == "macro_invocation"
+        role = "attribute" if receiver is not None or segments else "name"
+        return Use(role, receiver, None, segments, called=called, typed=typed)  # type: ignore[arg-type]
+
+    def _segments(self, node: Node) -> tuple[bytes, ...]:
+        """Give the parts of a coloned path; empty where one of them is no name."""
+        parts: list[bytes] = []
+        held: Node | None = node
+        while held is not None:
+            if held.type in {"scoped_identifier", "scoped_type_identifier"}:
+                parts.append(text_of(held.child_by_field_name("name")))
+                held = held.child_by_field_name("path")
+                continue
+            leaf = held if held.type in {"crate", "self", "super"} else self.type_leaf(held)
+            if leaf is None:
+                return ()
+            parts.append(text_of(leaf))
+            break
+        return tuple(reversed(parts))
+
+    def step(self, node: Node) -> Step | None:  # noqa: PLR0911, PLR0912 - a case a kind of node
+        """Tell where the type of an expression comes from."""
+        kind = node.type
+        if kind == "self":
+            return Step("this", node)
+        if kind in {"identifier", "type_identifier", "field_identifier"}:
+            return Step("name", node)
+        if kind == "field_expression":
+            return Step("name", node.child_by_field_name("field"))
+        if kind in {"scoped_identifier", "scoped_type_identifier"}:
+            return Step("name", node.child_by_field_name("name"))
+        if kind in {"call_expression", "generic_function"}:
+            function = node.child_by_field_name("function")
+            if function is not None and function.type == "field_expression":
+                name = text_of(function.child_by_field_name("field"))
+                if name in _INNER or name in _SAME:
+                    kept = Step("element" if name in _INNER else "same", function.child_by_field_name("value"))
+                    return Step("same", function, kept)
+            if function is not None and function.type == "scoped_identifier":
+                base = function.child_by_field_name("path")
+                if text_of(base) in {b"Box", b"Rc", b"Arc", b"RefCell", b"Mutex"} and kind == "call_expression":
+                    given = node.child_by_field_name("arguments")
+                    return Step("same", given.named_children[0] if given is not None and given.named_children else None)
+            if function is not None and function.type == "identifier" and text_of(function) in {b"Some", b"Ok"}:
+                given = node.child_by_field_name("arguments")
+                return Step("same", given.named_children[0] if given is not None and given.named_children else None)
+            return Step("same", function)
+        if kind == "struct_expression":
+            return Step("type", node.child_by_field_name("name"))
+        if kind in {"try_expression", "index_expression"}:
+            return Step("element", node.named_children[0] if node.named_children else None)
+        if kind == "type_cast_expression":
+            return Step("type", node.child_by_field_name("type"))
+        if kind in {"parenthesized_expression", "await_expression", "unary_expression", "reference_expression"}:
+            return Step("same", node.named_children[-1] if node.named_children else None)
+        if kind in {"reference_type", "generic_type", "dynamic_type", "abstract_type"}:
+            return Step("type", node)
+        return None
+
+    def type_leaf(self, node: Node) -> Node | None:
+        """Give the identifier that names a type, behind references and smart pointers."""
+        for _ in range(10):
+            if node.type in {"type_identifier", "identifier"}:
+                return node
+            held: Node | None = None
+            if node.type in {"reference_type", "pointer_type", "generic_type", "generic_type_with_turbofish"}:
+                held = node.child_by_field_name("type")
+                inner = self.arguments(node)
+                if node.type == "generic_type" and inner and text_of(held).rpartition(b"::")[2] in _POINTERS:
+                    held = inner[0]
+            elif node.type in {"scoped_type_identifier", "scoped_identifier"} or node.type in _ITEMS:
+                held = node.child_by_field_name("name")
+            elif node.type == "impl_item":
+                held = node.child_by_field_name("type")
+            elif node.type in {"dynamic_type", "abstract_type"}:
+                held = node.child_by_field_name("trait")
+            elif node.type == "bounded_type" and node.named_children:
+                held = node.named_children[0]
+            if held is None:
+                return None
+            node = held
+        return None
+
+    def arguments(self, node: Node) -> list[Node]:
+        """Give the arguments of a type; of a result that of success."""
+        for _ in range(4):
+            if node.type != "reference_type":
+                break
+            node = node.child_by_field_name("type") or node
+        if node.type in {"array_type", "slice_type"}:
+            held = node.child_by_field_name("element")
+            return [held] if held is not None else []
+        listed = node.child_by_field_name("type_arguments")
+        inner = [one for one in listed.named_children if one.type != "lifetime"] if listed is not None else []
+        named = text_of(node.child_by_field_name("type")).rpartition(b"::")[2]
+        return inner[:1] if named.endswith(b"Result") else inner
+
+    def supertypes(self, node: Node) -> list[Node]:
+        """Give the bounds of a trait or of a type parameter."""
+        held = node.child_by_field_name("bounds")
+        found = list(held.named_children) if held is not None else []
+        item = node.parent.parent if node.type == "type_parameter" and node.parent is not None else None
+        where = next((c for c in item.named_children if c.type == "where_clause"), None) if item is not None else None
+        for predicate in where.named_children if where is not None else ():
+            bounds = predicate.child_by_field_name("bounds")
+            if bounds is not None and text_of(predicate.child_by_field_name("left")) == text_of(
+                node.child_by_field_name("name")
+            ):
+                found += bounds.named_children
+        return found
+
+    def implied(self, path: Sequence[Node]) -> Node | None:  # noqa: ARG002 - no code is outside of its class
+        """Give nothing: methods stand in their class."""
+        return None
+
+    def parameters(self, node: Node) -> tuple[int, bool] | None:  # noqa: ARG002 - there are no overloads
+        """Rust has no overloads."""
+        return None
+
+    def outside(self, meanings: Meanings, document: Document, name: bytes, use: Use, offset: int) -> list[Ref | Module]:
+        """Give what `use` brings in, and macros of the crate."""
+        model = meanings.model(document)
+        if model is None:
+            return []
+        if name == b"Self":
+            around = nearest([*model.path_to(offset), model.root], _CLASSES)
+            leaf = self.type_leaf(around) if around is not None else None
+            refs = meanings.of(document, leaf.start_byte) if leaf is not None else []
+            return list(refs)
+        found = self._used(meanings, document, name, 0)
+        if found:
+            return found
+        if not use.called:
+            places, _ = self._begin(meanings, document, (name, b""), offset, 0)
+            return [Module(one[0]) for one in places if isinstance(one, tuple) and one[1] is None]
+        for where, start, kind, _, _ in meanings.in_project(document.project, name):
+            made = meanings.declaration(where, name, start) if kind == "function" else None
+            if made is not None and made.node.type == "macro_definition":
+                found.append(Ref(where, made, "import", "macro of the repository"))
+        return found
+
+    def _used(self, meanings: Meanings, document: Document, name: bytes, depth: int) -> list[Ref | Module]:
+        """Follow the `use` declarations of a file for a name."""
+        if depth > _MOST_USES:
+            return []
+        shown = name.decode(errors="replace")
+        stars: list[bytes] = []
+        for one in imports_of(document, meanings.workspace):
+            known = one.alias or one.member or one.module.rpartition("::")[2]
+            if one.member == "*":
+                stars.append(one.module.encode())
+            elif known == shown and one.module != "self":
+                path = [part for part in one.module.encode().split(b"::") if part]
+                path += [one.member.encode()] if one.member else []
+                found = self._followed(meanings, document, tuple(path), 0, depth + 1)
+                if found:
+                    return found
+        for star in stars:
+            found = self._followed(meanings, document, (*star.split(b"::"), name), 0, depth + 1)
+            if found:
+                return found
+        return []
+
+    def qualified(
+        self, meanings: Meanings, document: Document, path: tuple[bytes, ...], offset: int
+    ) -> list[Ref | Module]:
+        """Give what a path means."""
+        return self._followed(meanings, document, path, offset, 0)
+
+    def _followed(
+        self, meanings: Meanings, document: Document, path: tuple[bytes, ...], offset: int, depth: int
+    ) -> list[Ref | Module]:
+        if not path or depth > _MOST_USES:
+            return []
+        places, rest = self._begin(meanings, document, path, offset, depth)
+        for name in rest:
+            following: list[Ref | Module | Place] = []
+            for place in places[:2]:
+                following += self._inside(meanings, place, name, depth)
+            places = following
+        found: list[Ref | Module] = []
+        for place in places:
+            if isinstance(place, tuple):
+                if place[1] is None:
+                    found.append(Module(place[0]))
+            else:
+                found.append(place)
+        return [
+            Ref(one.document, one.made, "import", "followed the path") if isinstance(one, Ref) else one for one in found
+        ]
+
+    def _begin(  # noqa: PLR0911 - a case a return
+        self, meanings: Meanings, document: Document, path: tuple[bytes, ...], offset: int, depth: int
+    ) -> tuple[list[Ref | Module | Place], tuple[bytes, ...]]:
+        first, rest = path[0], path[1:]
+        if first == b"crate":
+            return [(crate_root(document), None)], rest
+        if first in {b"self", b"super"}:
+            place: Place | None = self._module_at(meanings, document, offset)
+            while first == b"super" and place is not None:
+                place = self._parent(meanings, place)
+                if not rest or rest[0] != b"super":
+                    break
+                rest = rest[1:]
+            return [place] if place is not None else [], rest
+        model = meanings.model(document)
+        if model is None:
+            return [], ()
+        if first == b"Self":
+            return list(self.outside(meanings, document, first, Use(), offset)), rest
+        local = [made for made in model.declarations(first) if made.owner == -1
+                 and (made.kind in TYPES or made.kind in {"module", "function"})]  # fmt: skip
+        if local and (rest or offset == 0):
+            found: list[Ref | Module | Place] = []
+            for made in local:
+                found += self._entered(document, made)
+            return found, rest
+        used = self._used(meanings, document, first, depth) if rest else []
+        if used:
+            return [self._as_place(one) for one in used], rest
+        own = crates(document.project).get(first)
+        if own is not None:
+            return [(document.project.document_at(own), None)], rest
+        return [
+            (other.document_at(number), None)
+            for other, number in meanings.workspace.providers(
+                document.project, meanings.resolver, first.decode(errors="replace")
+            )
+        ], rest
+
+    def _as_place(self, one: Ref | Module) -> Ref | Module | Place:
+        return (one.document, None) if isinstance(one, Module) else one
+
+    def _module_at(self, meanings: Meanings, document: Document, offset: int) -> Place:
+        model = meanings.model(document)
+        path = model.path_to(offset) if model is not None and offset else []
+        return document, nearest([*path, *path[-1:]], {"mod_item"})
+
+    def _parent(self, meanings: Meanings, place: Place) -> Place | None:
+        document, node = place
+        if node is not None:
+            model = meanings.model(document)
+            path = model.path_to(node.start_byte) if model is not None else []
+            outer = [one for one in path if one.type == "mod_item" and one.start_byte < node.start_byte]
+            return document, (outer[-1] if outer else None)
+        above = parent_file(document)
+        return (above, None) if above is not None else None
+
+    def _entered(self, document: Document, made: Declaration) -> Iterator[Ref | Module | Place]:
+        """Give a declaration; for a module what is in it."""
+        if made.kind != "module":
+            yield Ref(document, made, "scope", "in scope")
+        elif not made.sketch:
+            yield document, made.node
+        else:
+            held = child_file(document, document.text[made.start : made.end])
+            if held is not None:
+                yield held, None
+
+    def _inside(
+        self, meanings: Meanings, place: Ref | Module | Place, name: bytes, depth: int
+    ) -> list[Ref | Module | Place]:
+        if isinstance(place, Module):
+            place = (place.document, None)
+        found: list[Ref | Module | Place] = []
+        if isinstance(place, Ref):
+            for held in meanings.classes(meanings.typed(place)):
+                found += meanings.members(held, name, Use())
+            return found
+        document, node = place
+        model = meanings.model(document)
+        for made in model.declarations(name) if model is not None else ():
+            around = node if node is not None else (model.root if model is not None else None)
+            if made.owner == -1 and around is not None and made.scope.start_byte == around.start_byte \
+                    and made.scope.type == around.type:  # fmt: skip
+                found += self._entered(document, made)
+        if not found:
+            found += [self._as_place(one) for one in self._used(meanings, document, name, depth + 1)]
+        return found
+
+    def imported(self, meanings: Meanings, document: Document, module: str, member: str) -> Document | None:
+        """Give the file of what a `use` or a `mod` names."""
+        if module == "self" and member:
+            return child_file(document, member.encode())
+        path = [part for part in module.encode().split(b"::") if part]
+        if member and member != "*":
+            path.append(member.encode())
+        for length in range(len(path), 0, -1):
+            found = self._followed(meanings, document, tuple(path[:length]), 0, 0)
+            if found:
+                return found[0].document
+        return None
+
+    def module_names(self, document: Document) -> Collection[str]:
+        """Give the name of the crate that a file belongs to."""
+        root = crate_root(document)
+        return tuple(
+            name.decode(errors="replace") for name, number in crates(document.project).items() if number == root.number
+        )
+
+    def provides(self, project: Project) -> Mapping[str, Any]:
+        """Give the crates of a repository."""
+        return {name.decode(errors="replace"): number for name, number in crates(project).items()}
+
+
+def _use_path(path: Sequence[Node]) -> tuple[bytes, ...]:
+    """Give the whole path up to a name inside a `use` with its lists; of an alias that of what it renames."""
+    leaf = path[-1]
+    parts: list[bytes] = []
+    for at in range(len(path) - 2, -1, -1):
+        node, child = path[at], path[at + 1]
+        if node.type == "scoped_use_list" and is_field(node, "list", child):
+            parts = [*_split(text_of(node.child_by_field_name("path"))), *parts]
+        elif node.type in {"scoped_identifier", "scoped_use_list"} and is_field(node, "name", child):
+            parts = [*_split(text_of(node.child_by_field_name("path"))), *(parts or [text_of(leaf)])]
+        elif node.type == "use_as_clause" and is_field(node, "alias", child):
+            parts = _split(text_of(node.child_by_field_name("path")))
+        elif not parts and child is leaf:
+            parts = [text_of(leaf)]
+        if node.type == "use_declaration":
+            break
+    return tuple(parts)
+
+
+def _split(path: bytes) -> list[bytes]:
+    return [part for part in re.sub(rb"\s+", b"", path).split(b"::") if part]
+
+
+def _bound_in_macro(leaf: Node, tree: Node) -> Declaration | None:
+    """Give what ``let`` and the heads of closures bind among the tokens of a macro."""
+    before = leaf.prev_sibling
+    while before is not None and before.type in {"mut", "mutable_specifier", "ref"}:
+        before = before.prev_sibling
+    after = leaf.next_sibling
+    follows = after.type if after is not None else ""
+    sign = before.type if before is not None else ""
+    if sign not in {"let", "for", "|"} and not (sign == "," and follows == ":"):
+        return None
+    if sign == "|" and follows not in {":", ",", "|"}:
+        return None
+    held = after.next_sibling if after is not None and follows == ":" else None
+    while held is not None and held.type in {"&", "mut", "mutable_specifier"}:
+        held = held.next_sibling
+    named = held if held is not None and held.type in {"identifier", "type_identifier"} else None
+    if sign == "," and named is None:
+        return None
+    return Declaration("variable", leaf.start_byte, leaf.end_byte, tree, tree, leaf.start_byte, named)
+
+
+def _in_macro(leaf: Node) -> Use:
+    """Read the tokens around a name inside a macro, whose syntax is unknown."""
+    before = leaf.prev_sibling
+    follows = leaf.next_sibling
+    called = follows is not None and follows.type == "token_tree"
+    if before is not None and before.type == ".":
+        held = before.prev_sibling
+        simple = held is not None and held.type in {"identifier", "self"}
+        return Use("attribute", held if simple else before, None, called=called)
+    parts = [text_of(leaf)]
+    while before is not None and before.type == "::" and before.prev_sibling is not None:
+        before = before.prev_sibling
+        parts.append(text_of(before))
+        before = before.prev_sibling
+    segments = tuple(reversed(parts)) if len(parts) > 1 else ()
+    return Use("attribute" if segments else "name", path=segments, called=called)

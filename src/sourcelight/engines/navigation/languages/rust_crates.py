@@ -1,0 +1,97 @@
+"""Which file is which module of which crate."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from sourcelight.engines.navigation.model import Document
+
+if TYPE_CHECKING:
+    from sourcelight.engines.navigation.model import Project
+
+_ROOTS = frozenset({b"mod.rs", b"lib.rs", b"main.rs"})
+_SECTION = re.compile(rb"^\[+([\w.-]+)\]+", re.MULTILINE)
+_NAME = re.compile(rb'^name\s*=\s*"([^"]+)"', re.MULTILINE)
+_PATH = re.compile(rb'^path\s*=\s*"([^"]+)"', re.MULTILINE)
+_MOD = rb"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?mod[ \t]+NAME[ \t]*;"
+_MOST_PARENTS = 32
+_MOST_BESIDE = 100
+
+
+def crates(project: Project) -> Mapping[bytes, int]:
+    """Give the crates of a project by the names that paths have, with the number of the root file."""
+
+    def made() -> dict[bytes, int]:
+        found: dict[bytes, int] = {}
+        for document in project.documents((b"Cargo.toml",)):
+            folder, _, base = document.path.rpartition(b"/")
+            sections = _sections(document.text) if base == b"Cargo.toml" else {}
+            package, library = sections.get(b"package", b""), sections.get(b"lib", b"")
+            name = _NAME.search(library) or _NAME.search(package)
+            if name is None:
+                continue
+            stated = _PATH.search(library)
+            paths = [stated[1]] if stated else [b"src/lib.rs", b"src/main.rs"]
+            root = project.first([folder + b"/" + path if folder else path for path in paths])
+            if root is not None:
+                found.setdefault(name[1].replace(b"-", b"_"), root.number)
+        return found
+
+    return project.remember("rust-crates", made)
+
+
+def _sections(text: bytes) -> dict[bytes, bytes]:
+    marks = list(_SECTION.finditer(text))
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    return {mark[1]: text[mark.end() : end] for mark, end in zip(marks, ends, strict=True)}
+
+
+def child_file(document: Document, name: bytes) -> Document | None:
+    """Give the file of ``mod name;`` in a file."""
+    folder, _, base = document.path.rpartition(b"/")
+    own = folder if base in _ROOTS or document.number in crates(document.project).values() else _joined(
+        folder, base.removesuffix(b".rs")
+    )  # fmt: skip
+    places = [own, *([folder] if own != folder else [])]
+    return document.project.first(
+        [_joined(place, ending) for place in places for ending in (name + b".rs", name + b"/mod.rs")]
+    )
+
+
+def parent_file(document: Document) -> Document | None:
+    """Give the file of the module around a file's; None for the root of a crate."""
+    return document.project.remember(("rust-parent", document.number), lambda: _parent_of(document))
+
+
+def _parent_of(document: Document) -> Document | None:
+    folder, _, base = document.path.rpartition(b"/")
+    if base in {b"lib.rs", b"main.rs"} or document.number in crates(document.project).values():
+        return None
+    if base == b"mod.rs":
+        folder = folder.rpartition(b"/")[0]
+    declares = re.compile(
+        rb"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?mod[ \t]+" + re.escape(base[:-3]) + rb"[ \t]*;", re.MULTILINE
+    )
+    above = [_joined(folder, root) for root in (b"mod.rs", b"lib.rs", b"main.rs")]
+    found = document.project.first([path for path in [*above, folder + b".rs"] if path != document.path])
+    if found is not None or base == b"mod.rs":
+        return found
+    # Tests, examples and programs are crates of their own, whose roots have any name.
+    beside = [one for one in document.project.folder(folder) if one.path.endswith(b".rs") and one != document]
+    return next((one for one in beside[:_MOST_BESIDE] if declares.search(one.text)), None)
+
+
+def crate_root(document: Document) -> Document:
+    """Give the file of the crate's root module."""
+    for _ in range(_MOST_PARENTS):
+        above = parent_file(document)
+        if above is None:
+            break
+        document = above
+    return document
+
+
+def _joined(folder: bytes, name: bytes) -> bytes:
+    return folder + b"/" + name if folder else name

@@ -1,0 +1,281 @@
+"""What type expressions mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sourcelight.engines.navigation.languages.typescript.names import (
+    DEPTH,
+    MOST,
+    Given,
+    Known,
+    Names,
+    Place,
+    Ref,
+    Value,
+    distinct,
+)
+from sourcelight.engines.navigation.languages.typescript.scopes import CLASSES, type_parameters, unquoted
+from sourcelight.engines.navigation.model import Document
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from sourcelight.engines.navigation.language import Resolver
+    from sourcelight.engines.navigation.workspace import Workspace
+
+_SAME = frozenset({
+    b"Partial", b"Readonly", b"Required", b"NonNullable", b"Pick", b"Omit", b"Exclude", b"Extract", b"DeepReadonly",
+    b"ThisType", b"NoInfer", b"UnwrapNestedRefs",
+})  # fmt: skip
+_ARRAYS = frozenset({
+    b"Array", b"ReadonlyArray", b"Set", b"ReadonlySet", b"Iterable", b"Iterator", b"IterableIterator", b"Generator",
+    b"AsyncIterable", b"AsyncGenerator", b"AsyncIterableIterator", b"ArrayLike", b"WeakSet",
+})  # fmt: skip
+_PROMISES = frozenset({b"Promise", b"PromiseLike"})
+_MAPS = frozenset({b"Map", b"WeakMap", b"ReadonlyMap", b"Record"})
+_INNER = frozenset({
+    "type_annotation", "parenthesized_type", "readonly_type", "optional_type", "constraint", "default_type",
+    "omitting_type_annotation", "opting_type_annotation",
+})  # fmt: skip
+_FUNCTIONS = frozenset({"function_type", "constructor_type"})
+
+
+class Annotations(Names):
+    """Reads type expressions; expressions inside them are read by `infer`."""
+
+    def __init__(self, workspace: Workspace, resolver: Resolver) -> None:
+        super().__init__(workspace, resolver)
+        self.depth = 0
+        self._cut = False
+        # What is known of type parameters is told apart by identity, so it has to live as long.
+        self._known: dict[Hashable, tuple[list[Value], Known]] = {}
+        self._open: set[Hashable] = set()
+
+    def infer(self, document: Document, node: Node | None, known: Known | None = None) -> list[Value]:
+        """Give what an expression may be."""
+        raise NotImplementedError
+
+    def returned(self, function: Value) -> list[Value]:
+        """Give what a function returns."""
+        raise NotImplementedError
+
+    def member_refs(self, value: Value, name: bytes) -> list[Ref]:
+        """Give the members of a value by name."""
+        raise NotImplementedError
+
+    def values_of(self, ref: Ref) -> list[Value]:
+        """Give what a declaration may hold."""
+        raise NotImplementedError
+
+    def annotated(self, document: Document, node: Node | None, known: Known) -> list[Value]:
+        """Give what a value of this type may be, at most four, the likeliest first."""
+        return self.once("type", document, node, known, self._annotated) if node is not None else []
+
+    def once(
+        self,
+        what: str,
+        document: Document,
+        node: Node,
+        known: Known,
+        work: Callable[[Document, Node, Known], Iterable[Value]],
+    ) -> list[Value]:
+        """Work something out about a node, unless it is known, or too much is being worked out around it.
+
+        Nothing is noted of what was cut short: because it goes too deep, or because it goes in a circle.
+        """
+        if self.depth >= DEPTH:
+            self._cut = True
+            return []
+        key = what, document.key, node.start_byte, node.end_byte, node.type, id(known) if known else 0
+        held = self._known.get(key)
+        if held is not None:
+            return held[0]
+        if key in self._open:
+            self._cut = True
+            return []
+        self._open.add(key)
+        cut, self._cut = self._cut, False
+        self.depth += 1
+        try:
+            found = distinct(work(document, node, known))
+            if not self._cut:
+                self._known[key] = found, known
+        finally:
+            self.depth -= 1
+            self._cut = self._cut or cut
+            self._open.discard(key)
+        return found
+
+    def _annotated(self, document: Document, node: Node, known: Known) -> Iterable[Value]:  # noqa: PLR0911 - a case a kind of type
+        while node.type in _INNER and node.named_children:
+            node = node.named_children[-1]
+        kind = node.type
+        if kind in {"type_identifier", "identifier", "nested_type_identifier"}:
+            return self._named(document, node, [], known)
+        if kind == "generic_type":
+            arguments = node.child_by_field_name("type_arguments")
+            name = node.child_by_field_name("name")
+            given = [a for a in arguments.named_children if a.type != "comment"] if arguments is not None else []
+            return self._named(document, name, given, known) if name is not None else []
+        if kind in {"union_type", "intersection_type"}:
+            return [value for child in node.named_children for value in self.annotated(document, child, known)]
+        if kind == "object_type":
+            mapped = next((c for c in node.named_children if c.type == "index_signature"), None)
+            inner = self._mapped(document, mapped, known) if mapped is not None else []
+            return [Value("shape", document, node, known), *inner]
+        if kind == "array_type":
+            return [
+                Value("array", document, node, known, tuple(self.annotated(document, node.named_children[0], known)))
+            ]
+        if kind == "tuple_type":
+            return [Value("tuple", document, node, known)]
+        if kind in _FUNCTIONS:
+            return [Value("function", document, node, known)]
+        if kind == "type_query":
+            return self.infer(document, node.named_children[0] if node.named_children else None, known)
+        if kind == "lookup_type":
+            return self._looked_up(document, node, known)
+        if kind == "conditional_type":
+            branches = [node.child_by_field_name("consequence"), node.child_by_field_name("alternative")]
+            return [value for branch in branches for value in self.annotated(document, branch, known)]
+        if kind == "this_type":
+            return self.this(document, node)
+        return []
+
+    def _mapped(self, document: Document, node: Node, known: Known) -> list[Value]:
+        """``[K in keyof T]: …`` has the members of ``T``."""
+        clause = next((c for c in node.named_children if c.type == "mapped_type_clause"), None)
+        kind = clause.child_by_field_name("type") if clause is not None else None
+        if kind is None or kind.type != "index_type_query":
+            return []
+        return self.annotated(document, kind.named_children[0], known)
+
+    def _looked_up(self, document: Document, node: Node, known: Known) -> list[Value]:
+        if len(node.named_children) < 2:
+            return []
+        holder, key = node.named_children[:2]
+        values = self.annotated(document, holder, known)
+        if key.type != "literal_type":
+            return [item for value in values for item in value.items]
+        return [v for value in values for ref in self.member_refs(value, unquoted(key)) for v in self.values_of(ref)]
+
+    def this(self, document: Document, node: Node) -> list[Value]:
+        """Give what ``this`` is at a node."""
+        model = self.model(document)
+        path = model.path_to(node.start_byte) if model is not None else []
+        for at in range(len(path) - 1, -1, -1):
+            outer = path[at]
+            if outer.type in CLASSES:
+                return [Value("instance", document, outer)]
+            if outer.type == "interface_declaration":
+                return [Value("instance", document, outer)]
+            if outer.type in {"function_declaration", "function_expression", "method_definition"}:
+                own = self._own_this(document, outer)
+                if own:
+                    return own
+                if outer.type == "method_definition" and at and path[at - 1].type == "object":
+                    return [Value("object", document, path[at - 1])]
+        return []
+
+    def _own_this(self, document: Document, function: Node) -> list[Value]:
+        held = function.child_by_field_name("parameters")
+        for parameter in held.named_children if held is not None else ():
+            pattern = parameter.child_by_field_name("pattern")
+            if pattern is not None and pattern.type == "this":
+                return self.annotated(document, parameter.child_by_field_name("type"), {})
+        return []
+
+    def _named(self, document: Document, name: Node, given: list[Node], known: Known) -> Iterable[Value]:
+        refs = self.type_refs(document, name)
+        if refs:
+            return [value for ref in refs for value in self.of_type(ref, document, given, known)]
+        return self._built_in(document, name, given, known)
+
+    def type_refs(self, document: Document, name: Node) -> list[Ref]:
+        """Give the declarations of a named type, imports followed."""
+        if name.type in {"nested_type_identifier", "member_expression", "nested_identifier"}:
+            holder = name.child_by_field_name("module") or name.child_by_field_name("object")
+            last = name.child_by_field_name("name") or name.child_by_field_name("property")
+            held = self.infer(document, holder) if holder is not None else []
+            found = [
+                r for value in held for r in self.member_refs(value, (last.text if last is not None else None) or b"")
+            ]
+            return self.follow(found)
+        refs = self.lookup(document, name.text or b"", name.start_byte, as_type=True)
+        return [ref for ref in self.follow(refs) if ref.binding is None or ref.binding.kind != "import"]
+
+    def of_type(self, ref: Ref, document: Document, given: list[Node], known: Known) -> list[Value]:  # noqa: PLR0911 - a case a kind
+        """Give what a value of a declared type may be; `given` are its type arguments in `document`."""
+        made = ref.binding
+        if made is None:
+            return []
+        if made.kind == "typeparameter":
+            meant = self.meaning(known, ref.place)
+            if meant:
+                return meant
+            default, constraint = (made.node.child_by_field_name(field) for field in ("value", "constraint"))
+            return self.annotated(ref.document, default, known) or self.annotated(ref.document, constraint, known)
+        inner = (
+            self.bound_to(ref, document, given, known)
+            if given or made.node.child_by_field_name("type_parameters")
+            else {}
+        )
+        if made.kind in {"class", "interface", "default"}:
+            return [Value("instance", ref.document, made.node, inner)]
+        if made.kind == "type":
+            return self.annotated(ref.document, made.node.child_by_field_name("value"), inner)
+        if made.kind == "enum":
+            return [Value("enum", ref.document, made.node)]
+        return []
+
+    def meaning(self, known: Known, place: Place) -> list[Value]:
+        """Give what a type parameter means."""
+        held = known.get(place, ())
+        return self.annotated(held.document, held.node, held.known) if isinstance(held, Given) else list(held)
+
+    def bound_to(self, ref: Ref, document: Document, given: list[Node], known: Known) -> Known:
+        """Give what the type parameters of a declaration mean for these arguments; defaults where there are none."""
+        meant: dict[Place, tuple[Value, ...] | Given] = {}
+        for place, parameter in enumerate(type_parameters(ref.binding.node) if ref.binding is not None else ()):
+            default = parameter.node.child_by_field_name("value")
+            if place < len(given):
+                meant[ref.document.key, parameter.start] = Given(document, given[place], known)
+            elif default is not None:
+                meant[ref.document.key, parameter.start] = Given(ref.document, default, meant)
+        return meant
+
+    def _built_in(self, document: Document, name: Node, given: list[Node], known: Known) -> list[Value]:  # noqa: PLR0911 - a case a group of names
+        text = name.text or b""
+        if not given:
+            return []
+        if text in _SAME:
+            return self.annotated(document, given[0], known)
+        if text in _ARRAYS:
+            return [Value("array", document, name, known, tuple(self.annotated(document, given[0], known)))]
+        if text in _PROMISES:
+            return [Value("promise", document, name, known, tuple(self.annotated(document, given[0], known)))]
+        if text in _MAPS:
+            return [Value("map", document, name, known, tuple(self.annotated(document, given[-1], known)))]
+        inner = self.annotated(document, given[0], known)
+        if text == b"Awaited":
+            return self.awaited(inner)
+        if text == b"ReturnType":
+            return [value for function in inner for value in self.returned(function)]
+        if text == b"InstanceType":
+            return [replace(value, kind="instance") for value in inner if value.kind == "class"]
+        return []
+
+    @staticmethod
+    def awaited(values: list[Value]) -> list[Value]:
+        """Unwrap promises."""
+        return [item for value in values for item in (value.items if value.kind == "promise" else (value,))][:MOST]
+
+
+def merged(first: Known, second: Known) -> Known:
+    """Join what type parameters mean in two places."""
+    if not first:
+        return second
+    return {**first, **second} if second else first

@@ -1,0 +1,174 @@
+"""What is expected of an expression by where it stands: types of arguments, annotations, returns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sourcelight.engines.navigation.languages.typescript.inference import Inference, callback_parameter
+from sourcelight.engines.navigation.languages.typescript.names import Ref, Value
+from sourcelight.engines.navigation.languages.typescript.scopes import FUNCTIONS, unquoted
+from sourcelight.engines.navigation.model import Document
+from sourcelight.engines.navigation.named import named
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_THROUGH = frozenset({
+    "parenthesized_expression", "ternary_expression", "non_null_expression", "as_expression", "satisfies_expression",
+    "jsx_expression", "binary_expression",
+})  # fmt: skip
+
+
+_MOST_PLATFORMS = 8
+"""Declarations of the platform's elements that are looked into; a repository seldom has more than one."""
+
+
+def is_intrinsic(name: Node) -> bool:
+    """Tell whether a tag names an element of the platform: its name is no component's."""
+    return name.type == "identifier" and (name.text or b"")[:1].islower()
+
+
+class Types(Inference):
+    """All rules together."""
+
+    def contextual(self, document: Document, path: list[Node]) -> list[Value]:
+        """Give what is expected of the expression at the end of a path from the top."""
+        if len(path) < 2:
+            return []
+        return self.once("expected", document, path[-1], {}, lambda *_: self._contextual(document, path))
+
+    def passed(self, document: Document, path: list[Node], place: int) -> list[Value]:
+        """Give what is passed at a place to the function at the end of a path."""
+        call = path[-3] if len(path) > 2 and path[-2].type == "arguments" else None
+        function = call.child_by_field_name("function") if call is not None else None
+        if function is not None and function.type == "member_expression":
+            name = function.child_by_field_name("property")
+            holders = self.infer(document, function.child_by_field_name("object"))
+            built_in = [v for h in holders for v in callback_parameter(h, (name.text if name else None) or b"", place)]
+            if built_in:
+                return built_in
+        return [value for one in self.contextual(document, path) for value in self.parameter(one, place)]
+
+    def _contextual(self, document: Document, path: list[Node]) -> list[Value]:  # noqa: PLR0911 - a case a kind of place
+        node, parent = path[-1], path[-2]
+        kind = parent.type
+        if kind == "arguments":
+            return self._of_argument(document, path)
+        if (
+            kind in {"as_expression", "satisfies_expression"}
+            and parent.named_children[-1].start_byte != node.start_byte
+        ):
+            return self.annotated(document, parent.named_children[-1], {})
+        if kind in _THROUGH:
+            return self.contextual(document, path[:-1])
+        if kind in {
+            "variable_declarator",
+            "public_field_definition",
+            "field_definition",
+            "required_parameter",
+            "optional_parameter",
+        }:
+            return self.annotated(document, parent.child_by_field_name("type"), {})
+        if kind == "pair":
+            key = parent.child_by_field_name("key")
+            holders = self.contextual(document, path[:-2]) if key is not None else []
+            return (
+                [v for h in holders for r in self.member_refs(h, unquoted(key)) for v in self.values_of(r)]
+                if key is not None
+                else []
+            )
+        if kind == "array":
+            return [item for value in self.contextual(document, path[:-1]) for item in value.items]
+        if kind == "return_statement":
+            return self._of_return(document, path)
+        if kind == "arrow_function":
+            body = parent.child_by_field_name("body")
+            return (
+                self._returned_by(document, path[:-1])
+                if body is not None and body.start_byte == node.start_byte
+                else []
+            )
+        if kind == "assignment_expression":
+            left = parent.child_by_field_name("left")
+            return self.infer(document, left) if left is not None and left.start_byte != node.start_byte else []
+        if kind == "jsx_attribute":
+            name = parent.named_children[0]
+            return [
+                v
+                for props in self.props(document, path[:-1])
+                for r in self.member_refs(props, name.text or b"")
+                for v in self.values_of(r)
+            ]
+        if kind == "spread_element":
+            return []
+        return []
+
+    def _of_return(self, document: Document, path: list[Node]) -> list[Value]:
+        at = next((i for i in range(len(path) - 2, -1, -1) if path[i].type in FUNCTIONS), None)
+        return self._returned_by(document, path[: at + 1]) if at is not None else []
+
+    def _returned_by(self, document: Document, path: list[Node]) -> list[Value]:
+        """What the function at the end of a path has to return."""
+        function = path[-1]
+        kind = function.child_by_field_name("return_type")
+        if kind is not None:
+            found = self.annotated(document, kind, {})
+        elif function.type == "method_definition":
+            found = [v for one in self.expected_member(document, path) for v in self.returned(one)]
+        else:
+            found = [v for one in self.contextual(document, path) for v in self._result(one)]
+        return self.awaited(found) if any(child.type == "async" for child in function.children) else found
+
+    def _result(self, function: Value) -> list[Value]:
+        return self.returned(function) if function.kind == "function" else self._called_shape(function)
+
+    def _of_argument(self, document: Document, path: list[Node]) -> list[Value]:
+        """What a call expects of an argument."""
+        if len(path) < 3:
+            return []
+        node, arguments, call = path[-1], path[-2], path[-3]
+        given = [child for child in arguments.named_children if child.type != "comment"]
+        place = next((i for i, child in enumerate(given) if child.start_byte == node.start_byte), 0)
+        if call.type == "new_expression":
+            return self._of_constructor(document, call, place)
+        function = call.child_by_field_name("function")
+        if function is None:
+            return []
+        found: list[Value] = []
+        for value in self.infer(document, function):
+            called = value
+            if value.kind == "function":
+                # What callbacks return says nothing of what they are given, and asking for it would go in circles.
+                called = self.instantiated(value, document, call, callbacks=node.type not in FUNCTIONS)
+            found += self.parameter(called, place, len(given))
+        return found
+
+    def _of_constructor(self, document: Document, call: Node, place: int) -> list[Value]:
+        found: list[Value] = []
+        for value in self.infer(document, call.child_by_field_name("constructor")):
+            body = value.node.child_by_field_name("body") if value.kind == "class" and value.node is not None else None
+            for child in body.named_children if body is not None else ():
+                name = child.child_by_field_name("name")
+                if child.type == "method_definition" and name is not None and name.text == b"constructor":
+                    found += self.parameter(Value("function", value.document, child, value.known), place)
+        return found
+
+    def intrinsic(self, document: Document, name: bytes) -> list[Ref]:
+        """Give what declares an element of the platform, such as ``div``: a member of ``IntrinsicElements``."""
+        found: list[Ref] = []
+        for one in named(document.project, b"IntrinsicElements", self.workspace)[:_MOST_PLATFORMS]:
+            for ref in self.lookup(one.document, b"IntrinsicElements", one.start, as_type=True):
+                for value in self.of_type(ref, one.document, [], {}):
+                    found += self.member_refs(value, name)
+        return found
+
+    def props(self, document: Document, path: list[Node]) -> list[Value]:
+        """Give what the element around an attribute takes as properties."""
+        element = path[-2] if len(path) > 1 else path[-1]
+        name = element.child_by_field_name("name")
+        if name is not None and is_intrinsic(name):
+            return [v for ref in self.intrinsic(document, name.text or b"") for v in self.values_of(ref)]
+        found: list[Value] = []
+        for value in self.infer(document, name):
+            found += self.parameter(value, 0)
+        return found

@@ -1,0 +1,473 @@
+"""What expressions may be, as far as annotations, literals, constructors and returns tell.
+
+What methods of arrays, maps and promises return and pass to callbacks: the standard library is seldom at hand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sourcelight.engines.navigation.languages.typescript.annotations import merged
+from sourcelight.engines.navigation.languages.typescript.members import Generics
+from sourcelight.engines.navigation.languages.typescript.names import DEPTH, MOST, Known, Ref, Value, distinct
+from sourcelight.engines.navigation.languages.typescript.scopes import (
+    CLASSES,
+    FUNCTIONS,
+    Binding,
+    Step,
+    parameters_of,
+    unquoted,
+)
+from sourcelight.engines.navigation.model import Document
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+_ONE = frozenset({b"find", b"pop", b"shift", b"at", b"get", b"findLast", b"next"})
+_SAME = frozenset({
+    b"filter", b"slice", b"concat", b"reverse", b"sort", b"splice", b"values", b"toSorted", b"toReversed", b"fill",
+    b"flat", b"with",
+})  # fmt: skip
+_MAPPED = frozenset({b"map", b"flatMap"})
+_CALLED_WITH_ITEM = _MAPPED | {
+    b"forEach", b"filter", b"find", b"findIndex", b"findLast", b"some", b"every", b"sort", b"toSorted", b"then",
+}  # fmt: skip
+
+
+def called_method(types: Inference, holder: Value, name: bytes, document: Document, call: Node) -> list[Value]:
+    """Give what a call of a built-in method returns; nothing where it is not one or returns no object of ours."""
+    if holder.kind in {"array", "map"}:
+        if name in _ONE:
+            return list(holder.items)
+        if name in _SAME:
+            return [Value("array", holder.document, holder.node, holder.known, holder.items)]
+        if name in _MAPPED:
+            made = _of_callback(types, document, call)
+            return [Value("array", document, call, {}, tuple(made))] if made else []
+    elif holder.kind == "promise":
+        if name == b"then":
+            made = types.awaited(_of_callback(types, document, call))
+            return [Value("promise", document, call, {}, tuple(made))]
+        if name in {b"catch", b"finally"}:
+            return [holder]
+    return []
+
+
+def _of_callback(types: Inference, document: Document, call: Node) -> list[Value]:
+    arguments = call.child_by_field_name("arguments")
+    callback = arguments.named_children[0] if arguments is not None and arguments.named_children else None
+    return distinct(v for value in types.infer(document, callback) for v in types.returned(value))
+
+
+def callback_parameter(holder: Value, name: bytes, place: int) -> list[Value]:
+    """Give what a built-in method passes to its callback."""
+    if holder.kind not in {"array", "map", "promise"}:
+        return []
+    if name in _CALLED_WITH_ITEM:
+        last = 1 if name in {b"sort", b"toSorted"} else 0
+        return list(holder.items) if place <= last else []
+    if name in {b"reduce", b"reduceRight"}:
+        return list(holder.items) if place == 1 else []
+    return []
+
+
+_WRAPPERS = frozenset({"parenthesized_expression", "non_null_expression", "sequence_expression"})
+_BOTH = frozenset({"||", "??", "&&"})
+_MOST_RETURNS = 4
+
+
+class Inference(Generics):
+    """Infers values within one call."""
+
+    def contextual(self, document: Document, path: list[Node]) -> list[Value]:
+        """Give what is expected of the expression at the end of a path."""
+        raise NotImplementedError
+
+    def passed(self, document: Document, path: list[Node], place: int) -> list[Value]:
+        """Give what is passed at a place to the function at the end of a path."""
+        raise NotImplementedError
+
+    def infer(self, document: Document, node: Node | None, known: Known | None = None) -> list[Value]:
+        """Give what an expression may be, at most four, the likeliest first."""
+        return self.once("value", document, node, known or {}, self._infer) if node is not None else []
+
+    def _infer(self, document: Document, node: Node, known: Known) -> list[Value]:  # noqa: PLR0911, PLR0912 - a case a kind of expression
+        kind = node.type
+        if kind in {"identifier", "type_identifier", "shorthand_property_identifier"}:
+            refs = self.lookup(document, node.text or b"", node.start_byte)
+            return [
+                value
+                for ref in self.follow(refs)[:MOST]
+                for value in self.values_of(replace(ref, known=merged(ref.known, known)))
+            ]
+        if kind in {"member_expression", "nested_identifier"}:
+            return self._property(document, node, known)
+        if kind == "call_expression":
+            return self._call(document, node, known)
+        if kind == "new_expression":
+            return self._new(document, node, known)
+        if kind == "this":
+            return self.this(document, node)
+        if kind == "super":
+            return [
+                base
+                for value in self.this(document, node)
+                if value.node is not None
+                for base in self._bases(value, value.node)
+            ]
+        if kind == "await_expression":
+            return self.awaited(self.infer(document, _first(node), known))
+        if kind in _WRAPPERS:
+            return self.infer(document, _last(node), known)
+        if kind in {"as_expression", "satisfies_expression", "type_assertion"}:
+            return self._asserted(document, node, known)
+        if kind in FUNCTIONS:
+            return [Value("function", document, node, known)]
+        if kind in CLASSES:
+            return [Value("class", document, node, known)]
+        if kind == "object":
+            return [Value("object", document, node, known)]
+        if kind == "array":
+            items = [v for child in node.named_children[:8] for v in self._element(document, child, known)]
+            return [Value("array", document, node, known, tuple(distinct(items)))]
+        if kind == "ternary_expression":
+            branches = [node.child_by_field_name("consequence"), node.child_by_field_name("alternative")]
+            return [value for branch in branches for value in self.infer(document, branch, known)]
+        if kind == "binary_expression":
+            return self._binary(document, node, known)
+        if kind in {"assignment_expression", "augmented_assignment_expression"}:
+            return self.infer(document, node.child_by_field_name("right"), known)
+        if kind == "subscript_expression":
+            return self._subscript(document, node, known)
+        if kind == "instantiation_expression":
+            return self.infer(document, _first(node), known)
+        return []
+
+    def _element(self, document: Document, node: Node, known: Known) -> list[Value]:
+        if node.type == "spread_element":
+            return [item for value in self.infer(document, _first(node), known) for item in value.items]
+        return self.infer(document, node, known)
+
+    def _asserted(self, document: Document, node: Node, known: Known) -> list[Value]:
+        parts = [child for child in node.named_children if child.type != "comment"]
+        if len(parts) < 2:
+            return self.infer(document, parts[0] if parts else None, known)
+        value, kind = (parts[1], parts[0]) if node.type == "type_assertion" else (parts[0], parts[1])
+        if node.type == "satisfies_expression":
+            return self.infer(document, value, known) or self.annotated(document, kind, known)
+        return self.annotated(document, kind, known) or self.infer(document, value, known)
+
+    def _binary(self, document: Document, node: Node, known: Known) -> list[Value]:
+        sign = node.child_by_field_name("operator")
+        if sign is None or sign.type not in _BOTH:
+            return []
+        sides = (
+            [node.child_by_field_name("right")]
+            if sign.type == "&&"
+            else [node.child_by_field_name("left"), node.child_by_field_name("right")]
+        )
+        return [value for side in sides for value in self.infer(document, side, known)]
+
+    def _property(self, document: Document, node: Node, known: Known) -> list[Value]:
+        name = node.child_by_field_name("property")
+        refs = self.selected(
+            document, node.child_by_field_name("object"), (name.text if name is not None else None) or b"", known
+        )
+        return [value for ref in self.follow(refs)[:2] for value in self.values_of(ref)]
+
+    def selected(self, document: Document, holder: Node | None, name: bytes, known: Known) -> list[Ref]:
+        """Give what ``holder.name`` means, imports not followed."""
+        found: list[Ref] = []
+        for value in self.infer(document, holder, known):
+            found += self.member_refs(value, name)
+        return found
+
+    def _subscript(self, document: Document, node: Node, known: Known) -> list[Value]:
+        index = node.child_by_field_name("index")
+        found: list[Value] = []
+        for value in self.infer(document, node.child_by_field_name("object"), known):
+            if index is not None and index.type == "string":
+                found += [v for ref in self.member_refs(value, unquoted(index)) for v in self.values_of(ref)]
+            elif index is not None and index.type == "number" and value.kind == "tuple":
+                found += self.stepped(
+                    [value], Step("index", index=int(index.text or b"0") if (index.text or b"").isdigit() else 0)
+                )
+            else:
+                found += value.items
+                found += self._index_signature(value)
+        return found
+
+    def _index_signature(self, value: Value) -> list[Value]:
+        body = value.node.child_by_field_name("body") or value.node if value.node is not None else None
+        for child in body.named_children if body is not None and value.kind in {"shape", "instance"} else ():
+            if child.type == "index_signature":
+                return self.annotated(value.document, child.child_by_field_name("type"), value.known)
+        return []
+
+    def _new(self, document: Document, node: Node, known: Known) -> list[Value]:
+        arguments = node.child_by_field_name("type_arguments")
+        given = list(arguments.named_children) if arguments is not None else []
+        constructor = node.child_by_field_name("constructor")
+        found: list[Value] = []
+        for value in self.infer(document, constructor, known):
+            if value.kind == "class" and value.node is not None:
+                ref = Ref(value.document, Binding("class", b"", 0, 0, value.node))
+                meant = self.bound_to(ref, document, given, known)
+                found.append(Value("instance", value.document, value.node, merged(value.known, meant)))
+        if not found and constructor is not None and given:
+            return self._built_in(document, constructor, given, known)
+        return found
+
+    def _call(self, document: Document, node: Node, known: Known) -> list[Value]:
+        function = node.child_by_field_name("function")
+        if function is None:
+            return []
+        required = _required(node)
+        if required:
+            target = self.module(document, required)
+            return [Value("module", target)] if target is not None else []
+        if function.type == "import":
+            return self._imported_later(document, node)
+        if function.type == "member_expression":
+            name = function.child_by_field_name("property")
+            holders = self.infer(document, function.child_by_field_name("object"), known)
+            built_in = [
+                v
+                for holder in holders
+                for v in called_method(self, holder, (name.text if name else None) or b"", document, node)
+            ]
+            if built_in:
+                return built_in
+        found: list[Value] = []
+        for value in self.infer(document, function, known):
+            if value.kind == "function":
+                found += self.returned(self.instantiated(value, document, node))
+            else:
+                found += self._called_shape(value)
+        return found
+
+    def _imported_later(self, document: Document, node: Node) -> list[Value]:
+        arguments = node.child_by_field_name("arguments")
+        first = _first(arguments) if arguments is not None else None
+        target = self.module(document, unquoted(first)) if first is not None and first.type == "string" else None
+        return [Value("promise", document, node, {}, (Value("module", target),))] if target is not None else []
+
+    def _called_shape(self, value: Value) -> list[Value]:
+        """What calling an interface or object type with a call signature returns."""
+        body = value.node.child_by_field_name("body") or value.node if value.node is not None else None
+        for child in body.named_children if body is not None and value.kind in {"shape", "instance"} else ():
+            if child.type == "call_signature":
+                return self.returned(Value("function", value.document, child, value.known))
+        return []
+
+    def returned(self, function: Value) -> list[Value]:
+        """Give what a function returns."""
+        node = function.node
+        if function.kind != "function" or node is None:
+            return []
+        kind = node.child_by_field_name("return_type")
+        if kind is not None:
+            return self.annotated(function.document, kind, function.known)
+        body = node.child_by_field_name("body")
+        if body is None or self.depth >= DEPTH:
+            return []
+        results = [body] if body.type != "statement_block" else _returns(body)
+        self.depth += 1
+        try:
+            found = distinct(v for result in results for v in self.infer(function.document, result, function.known))
+        finally:
+            self.depth -= 1
+        if any(child.type == "async" for child in node.children):
+            return (
+                [Value("promise", function.document, node, function.known, tuple(self.awaited(found)))] if found else []
+            )
+        return found
+
+    def values_of(self, ref: Ref) -> list[Value]:  # noqa: PLR0911 - a case a kind
+        """Give what a declaration may hold."""
+        made, document = ref.binding, ref.document
+        if made is None:
+            return [Value("module", document)]
+        if made.kind == "function":
+            return [Value("function", document, made.node, ref.known)]
+        if made.kind == "class":
+            return [Value("class", document, made.node, ref.known)]
+        if made.kind == "enum":
+            return [Value("enum", document, made.node)]
+        if made.kind == "namespace":
+            return [Value("namespace", document, made.node)]
+        if made.kind == "default":
+            return self.infer(document, made.node)
+        if made.kind == "import":
+            return [value for one in self.follow([ref]) if one.place != ref.place for value in self.values_of(one)]
+        if made.kind in {"variable", "parameter", "member"}:
+            return self._held(ref, made)
+        return []
+
+    def _held(self, ref: Ref, made: Binding) -> list[Value]:
+        if self.depth >= DEPTH:
+            return []
+        self.depth += 1
+        try:
+            values = self._whole(ref, made)
+            for step in made.steps:
+                values = self.stepped(values, step)
+            return distinct(values)
+        finally:
+            self.depth -= 1
+
+    def _whole(self, ref: Ref, made: Binding) -> list[Value]:  # noqa: PLR0911 - a case a kind of declaration
+        """What a declaration holds before destructuring."""
+        node, document, known = made.node, ref.document, ref.known
+        if node.type in {"method_definition", "method_signature", "abstract_method_signature", "function_signature"}:
+            if any(child.type == "get" for child in node.children):
+                return self.returned(Value("function", document, node, known))
+            return [Value("function", document, node, known)]
+        if node.type == "for_in_statement":
+            over = self.infer(document, node.child_by_field_name("right"), known)
+            return [item for value in over for item in value.items]
+        kind = node.child_by_field_name("type")
+        if kind is not None:
+            found = self.annotated(document, kind, known)
+            if found:
+                return found
+        value = node.child_by_field_name("value") or node.child_by_field_name("right")
+        if node.type == "shorthand_property_identifier":
+            return self.infer(document, node, known)
+        if made.kind == "parameter":
+            expected = self._expected_parameter(document, node)
+            if expected:
+                return expected
+        return self.infer(document, value, known) if value is not None and kind is None else []
+
+    def _expected_parameter(self, document: Document, node: Node) -> list[Value]:
+        """What a parameter without a type is, by what is expected of its function."""
+        model = self.model(document)
+        path = model.path_to(node.start_byte) if model is not None else []
+        at = next(
+            (
+                i
+                for i in range(len(path) - 1, -1, -1)
+                if path[i].type in FUNCTIONS and path[i].end_byte >= node.end_byte
+            ),
+            None,
+        )
+        if at is None or path[at].type in {"function_declaration", "function_signature"}:
+            return []
+        function = path[at]
+        places = [p.start_byte for p in parameters_of(function)]
+        if node.start_byte not in places:
+            return []
+        place = places.index(node.start_byte)
+        if function.type == "method_definition":
+            expected = self.expected_member(document, path[: at + 1])
+            return [value for one in expected for value in self.parameter(one, place)]
+        return self.passed(document, path[: at + 1], place)
+
+    def expected_member(self, document: Document, path: list[Node]) -> list[Value]:
+        """Give what is expected of a method in an object literal."""
+        name = path[-1].child_by_field_name("name")
+        if len(path) < 2 or path[-2].type != "object" or name is None:
+            return []
+        holders = self.contextual(document, path[:-1])
+        return [
+            v for holder in holders for ref in self.member_refs(holder, unquoted(name)) for v in self.values_of(ref)
+        ]
+
+    def parameter(self, function: Value, place: int, count: int = 0) -> list[Value]:
+        """Give what a function expects at a place; of overloads, the first that takes `count` arguments and a function.
+
+        An interface with call signatures is a function with overloads.
+        """
+        found: list[Value] = []
+        for node in self._signatures_of(function):
+            if len(parameters_of(node)) < count and not _takes_more(node):
+                continue
+            values = self._parameter(function, node, place)
+            found = found or values
+            if any(value.kind == "function" for value in values):
+                return values
+        return found
+
+    @staticmethod
+    def _signatures_of(function: Value) -> list[Node]:
+        node = function.node
+        if node is not None and function.kind in {"shape", "instance"}:
+            body = node.child_by_field_name("body") or node
+            return [child for child in body.named_children if child.type == "call_signature"]
+        return [node] if node is not None and node.type in FUNCTIONS else []
+
+    def _parameter(self, function: Value, node: Node, place: int) -> list[Value]:
+        held = parameters_of(node)
+        if not held:
+            return []
+        parameter = held[min(place, len(held) - 1)]
+        rest = _is_rest(parameter)
+        if place >= len(held) and not rest:
+            return []
+        found = self.annotated(function.document, parameter.child_by_field_name("type"), function.known)
+        return self.stepped(found, Step("index", index=place - len(held) + 1)) if rest else found
+
+    def stepped(self, values: list[Value], step: Step) -> list[Value]:
+        """Take one step of a destructuring."""
+        if step.kind == "rest":
+            return values
+        if step.kind == "key":
+            refs = [ref for value in values for ref in self.member_refs(value, step.key)]
+            return [value for ref in self.follow(refs)[:MOST] for value in self.values_of(ref)]
+        found: list[Value] = []
+        for value in values:
+            if value.kind == "tuple" and value.node is not None:
+                parts = [c for c in value.node.named_children if c.type != "comment"]
+                if step.index < len(parts):
+                    part = parts[step.index]
+                    inner = part.child_by_field_name("type") or part
+                    found += self.annotated(value.document, inner, value.known)
+            elif value.kind == "array" and value.node is not None and value.node.type == "array":
+                parts = value.node.named_children
+                found += self.infer(value.document, parts[step.index], value.known) if step.index < len(parts) else []
+            else:
+                found += value.items
+        return found
+
+
+def _is_rest(parameter: Node) -> bool:
+    pattern = parameter.child_by_field_name("pattern")
+    return pattern is not None and pattern.type == "rest_pattern"
+
+
+def _takes_more(function: Node) -> bool:
+    held = parameters_of(function)
+    return bool(held) and _is_rest(held[-1])
+
+
+def _first(node: Node) -> Node | None:
+    return next((child for child in node.named_children if child.type != "comment"), None)
+
+
+def _last(node: Node) -> Node | None:
+    return next((child for child in reversed(node.named_children) if child.type != "comment"), None)
+
+
+def _required(call: Node) -> bytes:
+    """The module of ``require("…")``."""
+    function, arguments = call.child_by_field_name("function"), call.child_by_field_name("arguments")
+    if function is None or function.type != "identifier" or function.text != b"require" or arguments is None:
+        return b""
+    first = _first(arguments)
+    return unquoted(first) if first is not None and first.type == "string" else b""
+
+
+def _returns(body: Node) -> list[Node]:
+    found: list[Node] = []
+    waiting = list(reversed(body.named_children))
+    while waiting and len(found) < _MOST_RETURNS:
+        node = waiting.pop()
+        if node.type == "return_statement":
+            value = _first(node)
+            found += [value] if value is not None else []
+        elif node.type not in FUNCTIONS and node.type not in CLASSES and not node.type.endswith("expression"):
+            waiting += reversed(node.named_children)
+    return found

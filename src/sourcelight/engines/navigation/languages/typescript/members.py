@@ -1,0 +1,319 @@
+"""Members of values: of classes with what they extend, interfaces, object types and literals, modules, enums.
+
+What type parameters mean in one call: as given, by what is passed, by their defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sourcelight.engines.navigation.languages.typescript.annotations import Annotations, merged
+from sourcelight.engines.navigation.languages.typescript.names import Given, Known, Place, Ref, Value
+from sourcelight.engines.navigation.languages.typescript.scopes import (
+    CLASSES,
+    FUNCTIONS,
+    Binding,
+    binding,
+    declared_by,
+    parameters_of,
+    type_parameters,
+    unquoted,
+)
+from sourcelight.engines.navigation.model import Document
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+_MOST_BASES = 24
+_SIGNATURES = frozenset({
+    "property_signature", "method_signature", "public_field_definition", "field_definition", "method_definition",
+    "abstract_method_signature",
+})  # fmt: skip
+
+
+class Members(Annotations):
+    """Looks up members."""
+
+    def member_refs(self, value: Value, name: bytes) -> list[Ref]:
+        """Give the members of a value by name, imports not followed."""
+        return self._members(value, name, set())
+
+    def _members(self, value: Value, name: bytes, visited: set[object]) -> list[Ref]:
+        if value.place in visited or len(visited) > _MOST_BASES:
+            return []
+        visited.add(value.place)
+        node = value.node
+        if value.kind == "module":
+            return self.exported(value.document, name)
+        if node is None:
+            return []
+        found = [Ref(value.document, made, value.known) for made in self._own(value, node, name)]
+        if found:
+            return found
+        for base in self._bases(value, node):
+            found = self._members(base, name, visited)
+            if found:
+                return found
+        return []
+
+    def overridden(self, value: Value, name: bytes) -> list[Ref]:
+        """Give the members that one of a class or interface implements or overrides, up to the top."""
+        found: list[Ref] = []
+        visited: set[object] = {value.place}
+        waiting = [value]
+        while waiting and len(visited) <= _MOST_BASES:
+            at = waiting.pop(0)
+            if at.node is None:
+                continue
+            for base in [*self._bases(at, at.node), *self._implemented(at, at.node)]:
+                if base.place not in visited and base.node is not None:
+                    visited.add(base.place)
+                    waiting.append(base)
+                    found += [Ref(base.document, made, base.known) for made in self._own(base, base.node, name)]
+        return found
+
+    def _implemented(self, value: Value, node: Node) -> Iterator[Value]:
+        heritage = next((child for child in node.named_children if child.type == "class_heritage"), None)
+        for clause in heritage.named_children if heritage is not None and value.kind == "instance" else ():
+            for kind in clause.named_children if clause.type == "implements_clause" else ():
+                yield from self.annotated(value.document, kind, value.known)
+
+    def _own(self, value: Value, node: Node, name: bytes) -> list[Binding]:
+        model = self.model(value.document)
+        if model is None:
+            return []
+        key = node.start_byte, node.end_byte, value.kind
+        held = model.members.get(key)
+        if held is None:
+            held = {}
+            for made in _members_of(value.kind, node):
+                held.setdefault(made.name, []).append(made)
+            model.members[key] = held
+        return held.get(name, [])
+
+    def _bases(self, value: Value, node: Node) -> Iterator[Value]:
+        document = value.document
+        if value.kind in {"instance", "class"} and node.type in CLASSES:
+            yield from self._class_bases(value, node)
+        elif node.type == "interface_declaration":
+            for clause in node.named_children:
+                for base in clause.named_children if clause.type in {"extends_type_clause", "extends_clause"} else ():
+                    yield from self.annotated(document, base, value.known)
+            name = node.child_by_field_name("name")
+            if name is not None:
+                yield from self._merged(document, node, name, value.known)
+        elif value.kind == "object":
+            for child in node.named_children:
+                if child.type == "spread_element" and child.named_children:
+                    yield from self.infer(document, child.named_children[0], value.known)
+
+    def _merged(self, document: Document, node: Node, name: Node, known: Known) -> Iterator[Value]:
+        """Other declarations of the same interface."""
+        for ref in self.lookup(document, name.text or b"", node.start_byte, as_type=True):
+            made = ref.binding
+            if made is not None and made.kind in {"interface", "class"} and made.node.start_byte != node.start_byte:
+                yield Value("instance", document, made.node, known)
+
+    def _class_bases(self, value: Value, node: Node) -> Iterator[Value]:
+        document = value.document
+        heritage = next((child for child in node.named_children if child.type == "class_heritage"), None)
+        for clause in heritage.named_children if heritage is not None else ():
+            base = clause.child_by_field_name("value") if clause.type == "extends_clause" else clause
+            if clause.type == "implements_clause" or base is None:
+                continue
+            arguments = clause.child_by_field_name("type_arguments")
+            given = list(arguments.named_children) if arguments is not None else []
+            for found in self.infer(document, base, value.known):
+                if found.kind == "class" and found.node is not None:
+                    ref = Ref(found.document, Binding("class", b"", 0, 0, found.node))
+                    known = merged(found.known, self.bound_to(ref, document, given, value.known))
+                    yield Value(value.kind, found.document, found.node, known)
+                else:
+                    yield found
+        name = node.child_by_field_name("name")
+        if name is not None and value.kind == "instance":
+            yield from self._merged(document, node, name, value.known)
+
+
+def _members_of(kind: str, node: Node) -> Iterator[Binding]:
+    """Give the members that a class, interface, object, enum or namespace declares itself."""
+    if kind in {"instance", "class"} and node.type in CLASSES:
+        yield from _in_class(node, static=kind == "class")
+    elif kind in {"instance", "shape"}:
+        yield from _signatures(node.child_by_field_name("body") or node)
+    elif kind == "object":
+        yield from _pairs(node)
+    elif kind == "enum":
+        yield from _enum_members(node)
+    elif kind == "namespace":
+        yield from _in_namespace(node)
+
+
+def _in_class(node: Node, *, static: bool) -> Iterator[Binding]:
+    body = node.child_by_field_name("body")
+    late: list[Binding] = []
+    for child in body.named_children if body is not None else ():
+        if child.type in _SIGNATURES:
+            key = child.child_by_field_name("name") or child.child_by_field_name("property")
+            if key is not None and is_static(child) is static:
+                made = Binding("member", unquoted(key), key.start_byte, key.end_byte, child)
+                # Getters before setters, what is implemented before what is only announced.
+                if child.type == "method_signature" or any(c.type == "set" for c in child.children):
+                    late.append(made)
+                else:
+                    yield made
+            if not static and child.type == "method_definition" and key is not None and key.text == b"constructor":
+                yield from _constructed(child)
+    yield from late
+    if not static and body is not None:
+        yield from _assigned_this(body)
+
+
+def is_static(node: Node) -> bool:
+    """Tell whether a member belongs to the class itself."""
+    return any(child.type == "static" for child in node.children)
+
+
+def _constructed(constructor: Node) -> Iterator[Binding]:
+    """Parameters of a constructor that are fields too."""
+    held = constructor.child_by_field_name("parameters")
+    for parameter in held.named_children if held is not None else ():
+        marks = {child.type for child in parameter.children}
+        pattern = parameter.child_by_field_name("pattern")
+        if marks & {"accessibility_modifier", "readonly", "override_modifier"} and pattern is not None:
+            yield binding("member", pattern, parameter)
+
+
+def _assigned_this(body: Node) -> Iterator[Binding]:
+    """Fields that methods assign, as JavaScript declares them; each where it is assigned first."""
+    if b"this." not in (body.text or b""):
+        return
+    known: set[bytes] = set()
+    waiting = list(reversed(body.named_children))
+    while waiting:
+        node = waiting.pop()
+        if node.type == "assignment_expression":
+            left = node.child_by_field_name("left")
+            holder = (
+                left.child_by_field_name("object") if left is not None and left.type == "member_expression" else None
+            )
+            key = left.child_by_field_name("property") if left is not None and holder is not None else None
+            if holder is not None and holder.type == "this" and key is not None and key.text not in known:
+                known.add(key.text or b"")
+                yield binding("member", key, node)
+        if node.type not in CLASSES and node.type != "function_declaration":
+            waiting += reversed(node.named_children)
+
+
+def _signatures(body: Node) -> Iterator[Binding]:
+    for child in body.named_children:
+        if child.type in _SIGNATURES:
+            key = child.child_by_field_name("name")
+            if key is not None:
+                yield Binding("member", unquoted(key), key.start_byte, key.end_byte, child)
+
+
+def _pairs(node: Node) -> Iterator[Binding]:
+    for child in node.named_children:
+        key = child.child_by_field_name("key") or child.child_by_field_name("name")
+        if child.type == "shorthand_property_identifier":
+            yield binding("member", child, child)
+        elif key is not None and key.type != "computed_property_name":
+            yield Binding("member", unquoted(key), key.start_byte, key.end_byte, child)
+
+
+def _enum_members(node: Node) -> Iterator[Binding]:
+    body = node.child_by_field_name("body")
+    for child in body.named_children if body is not None else ():
+        key = child.child_by_field_name("name") if child.type == "enum_assignment" else child
+        if key is not None:
+            yield Binding("member", unquoted(key), key.start_byte, key.end_byte, child)
+
+
+def _in_namespace(node: Node) -> Iterator[Binding]:
+    body = node.child_by_field_name("body")
+    for child in body.named_children if body is not None else ():
+        yield from declared_by(child)
+
+
+Meant = dict[Place, tuple[Value, ...] | Given]
+
+
+class Generics(Members):
+    """Works out type parameters; expressions are read by `infer`."""
+
+    def instantiated(self, function: Value, document: Document, call: Node, *, callbacks: bool = True) -> Value:
+        """Add what the type parameters of a function mean in one call."""
+        node = function.node
+        held = list(type_parameters(node)) if node is not None else []
+        if node is None or not held:
+            return function
+        meant: Meant = dict(function.known)
+        arguments = call.child_by_field_name("type_arguments")
+        for made, given in zip(held, arguments.named_children if arguments is not None else (), strict=False):
+            meant[function.document.key, made.start] = Given(document, given, {})
+        if arguments is None:
+            names = {made.name: (function.document.key, made.start) for made in held}
+            passed = call.child_by_field_name("arguments")
+            given_values = [c for c in passed.named_children if c.type != "comment"] if passed is not None else []
+            for parameter, argument in zip(parameters_of(node), given_values, strict=False):
+                wanted = parameter.child_by_field_name("type")
+                told = callbacks or argument.type not in FUNCTIONS
+                if told and wanted is not None and any(name in (wanted.text or b"") for name in names):
+                    self.unify(wanted, self.infer(document, argument), names, meant)
+            for made in held:
+                place = function.document.key, made.start
+                if place not in meant:
+                    default = made.node.child_by_field_name("value")
+                    if default is not None:
+                        meant[place] = Given(function.document, default, meant)
+        return replace(function, known=meant)
+
+    def unify(self, wanted: Node, values: list[Value], names: dict[bytes, Place], meant: Meant) -> None:
+        """Note what type parameters have to mean for `values` to be of the type `wanted`."""
+        for _ in range(6):
+            if not values:
+                return
+            kind = wanted.type
+            if (
+                kind in {"type_annotation", "parenthesized_type", "readonly_type", "optional_type"}
+                and wanted.named_children
+            ):
+                wanted = wanted.named_children[0]
+            elif kind == "type_identifier":
+                place = names.get(wanted.text or b"")
+                if place is not None:
+                    meant.setdefault(place, tuple(values))
+                return
+            elif kind == "array_type":
+                wanted, values = wanted.named_children[0], [item for value in values for item in value.items]
+            elif kind in {"union_type", "intersection_type"}:
+                for child in wanted.named_children:
+                    self.unify(child, values, names, meant)
+                return
+            elif kind == "function_type":
+                result = wanted.child_by_field_name("return_type")
+                if result is None:
+                    return
+                wanted, values = result, [r for value in values for r in self.returned(value)]
+            elif kind == "generic_type":
+                self._unify_generic(wanted, values, names, meant)
+                return
+            else:
+                return
+
+    def _unify_generic(self, wanted: Node, values: list[Value], names: dict[bytes, Place], meant: Meant) -> None:
+        arguments = wanted.child_by_field_name("type_arguments")
+        given = list(arguments.named_children) if arguments is not None else []
+        items = [item for value in values for item in value.items]
+        if items and given:
+            self.unify(given[-1], items, names, meant)
+        for value in values:
+            if value.kind == "instance" and value.node is not None:
+                for made, argument in zip(type_parameters(value.node), given, strict=False):
+                    known = self.meaning(value.known, (value.document.key, made.start))
+                    if known:
+                        self.unify(argument, known, names, meant)

@@ -1,0 +1,178 @@
+"""Which file a module specifier means: by path, by package name, by the paths of a tsconfig."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sourcelight.engines.navigation.model import Document
+
+if TYPE_CHECKING:
+    from sourcelight.engines.navigation.language import Resolver
+    from sourcelight.engines.navigation.model import Project
+    from sourcelight.engines.navigation.workspace import Workspace
+
+_ENDINGS = (b".ts", b".tsx", b".d.ts", b".mts", b".cts", b".js", b".jsx", b".mjs", b".cjs")
+_SOURCES = {b".js": (b".ts", b".tsx", b".js", b".jsx"), b".mjs": (b".mts", b".mjs"), b".cjs": (b".cts", b".cjs"),
+            b".jsx": (b".tsx", b".jsx")}  # fmt: skip
+_MAINS = ("source", "types", "typings", "module", "main")
+_COMMENTS = re.compile(rb'("(?:\\.|[^"\\])*")|/\*.*?\*/|//[^\n]*|,(?=\s*[}\]])', re.DOTALL)
+_MOST_MANIFESTS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Packages:
+    """What manifests say: `folders` of packages by name, `entries` they name, and `paths` of tsconfig files.
+
+    `paths` are (folder of the tsconfig, pattern, targets), the longest folder first.
+    """
+
+    folders: Mapping[str, bytes]
+    entries: Mapping[str, tuple[bytes, ...]]
+    paths: tuple[tuple[bytes, bytes, tuple[bytes, ...]], ...]
+
+
+def packages_of(project: Project) -> Packages:
+    """Give what the manifests of a project say; read once."""
+    return project.remember("npm-packages", lambda: _read(project))
+
+
+def _read(project: Project) -> Packages:
+    folders: dict[str, bytes] = {}
+    entries: dict[str, tuple[bytes, ...]] = {}
+    paths: list[tuple[bytes, bytes, tuple[bytes, ...]]] = []
+    for document in list(project.documents((b".json",)))[: _MOST_MANIFESTS * 20]:
+        folder, _, base = document.path.rpartition(b"/")
+        if b"node_modules/" in document.path:
+            continue
+        if base == b"package.json":
+            held = _json(document.text)
+            name = held.get("name")
+            if isinstance(name, str) and name and name not in folders:
+                folders[name] = folder
+                mains = [held.get(key) for key in _MAINS]
+                entries[name] = tuple(main.encode() for main in mains if isinstance(main, str))
+        elif base.startswith(b"tsconfig") or base == b"jsconfig.json":
+            paths += _paths(folder, _json(_COMMENTS.sub(rb"\1", document.text)))
+    return Packages(folders, entries, tuple(sorted(paths, key=lambda entry: (-len(entry[0]), -len(entry[1])))))
+
+
+def _json(text: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _paths(folder: bytes, held: dict[str, Any]) -> Iterator[tuple[bytes, bytes, tuple[bytes, ...]]]:
+    options = held.get("compilerOptions")
+    options = options if isinstance(options, dict) else {}
+    base_url, mapped = options.get("baseUrl"), options.get("paths")
+    base = normal(folder, base_url.encode()) if isinstance(base_url, str) else folder
+    for pattern, targets in (mapped if isinstance(mapped, dict) else {}).items():
+        if isinstance(targets, list) and base is not None:
+            found = [normal(base, target.encode()) for target in targets if isinstance(target, str)]
+            yield folder, pattern.encode(), tuple(target for target in found if target is not None)
+    if isinstance(base_url, str) and base is not None:
+        yield folder, b"*", (base + b"/*" if base else b"*",)
+
+
+def normal(folder: bytes, path: bytes) -> bytes | None:
+    """Join a folder and a relative path; None when it leads out of the repository."""
+    parts = [part for part in folder.split(b"/") if part]
+    for part in path.split(b"/"):
+        if part == b"..":
+            if not parts:
+                return None
+            parts.pop()
+        elif part not in {b"", b"."}:
+            parts.append(part)
+    return b"/".join(parts)
+
+
+def find_module(document: Document, module: bytes, workspace: Workspace, resolver: Resolver) -> Document | None:
+    """Give the file that a module specifier means in a file; None for what is in no repository."""
+    project = document.project
+    folder = document.path.rpartition(b"/")[0]
+    if module.startswith(b"."):
+        path = normal(folder, module)
+        return _file(project, path) if path is not None else None
+    packages = packages_of(project)
+    for root, pattern, targets in packages.paths:
+        if not root or folder == root or folder.startswith(root + b"/"):
+            before, star, after = pattern.partition(b"*")
+            fits = module.startswith(before) and module.endswith(after) if star else module == pattern
+            if fits and len(module) >= len(before) + len(after):
+                middle = module[len(before) : len(module) - len(after)] if star else b""
+                for target in targets:
+                    found = _file(project, target.replace(b"*", middle))
+                    if found is not None:
+                        return found
+    found = _in_package(project, module)
+    if found is not None:
+        return found
+    name = _package_name(module)
+    for other, _ in workspace.providers(project, resolver, name):
+        found = _in_package(other, module)
+        if found is not None:
+            return found
+    return None
+
+
+def _package_name(module: bytes) -> str:
+    parts = module.decode(errors="replace").split("/")
+    return "/".join(parts[: 2 if module.startswith(b"@") else 1])
+
+
+def _in_package(project: Project, module: bytes) -> Document | None:
+    packages = packages_of(project)
+    name = _package_name(module)
+    folder = packages.folders.get(name)
+    if folder is None:
+        return None
+    rest = module[len(name.encode()) :].strip(b"/")
+    if rest:
+        for start in (b"", b"src/", b"lib/"):
+            found = _file(project, _joined(folder, start + rest))
+            if found is not None:
+                return found
+        return None
+    own = b"src/" + name.rpartition("/")[2].encode()
+    for entry in (b"src/index", b"index", b"lib/index", *packages.entries[name], own, b"src/main", b"src"):
+        path = normal(folder, entry)
+        found = _file(project, path) if path is not None else None
+        if found is not None:
+            return found
+    return None
+
+
+def _joined(folder: bytes, rest: bytes) -> bytes:
+    return folder + b"/" + rest if folder else rest
+
+
+def _file(project: Project, path: bytes) -> Document | None:
+    """Give the source that a path without or with an ending means."""
+    stem, dot, ending = path.rpartition(b".")
+    tries = [stem + other for other in _SOURCES.get(dot + ending, ())] if dot else []
+    if dot and any(path.endswith(known) for known in _ENDINGS):
+        tries.append(path)
+    tries += [path + known for known in _ENDINGS]
+    tries += [_joined(path, b"index") + known for known in _ENDINGS]
+    return project.first(tries)
+
+
+def module_names(document: Document) -> tuple[str, ...]:
+    """Give the names under which other files may import a file: its stem, and its package."""
+    folder, _, base = document.path.rpartition(b"/")
+    stem = base.split(b".")[0]
+    names = [stem.decode(errors="replace")] if stem != b"index" else []
+    if stem == b"index":
+        names.append(folder.rpartition(b"/")[2].decode(errors="replace"))
+    for name, root in packages_of(document.project).folders.items():
+        if not root or folder == root or folder.startswith(root + b"/"):
+            names.append(name)
+    return tuple(name for name in names if name)

@@ -1,0 +1,294 @@
+"""From a name to what declares it: blocks, imports to the end, exports of modules.
+
+What an expression may be, and how far it is worked out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from sourcelight.engines.navigation.languages.typescript.modules import find_module
+from sourcelight.engines.navigation.languages.typescript.scopes import (
+    TYPE_KINDS,
+    VALUE_KINDS,
+    Binding,
+    Declared,
+    TypeScriptModel,
+    binding,
+    declared_by,
+    unquoted,
+)
+from sourcelight.engines.navigation.model import Document
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from sourcelight.engines.navigation.language import Resolver
+    from sourcelight.engines.navigation.model import Project
+    from sourcelight.engines.navigation.workspace import Workspace
+
+
+Place = tuple[tuple[str, str, bytes], int]
+
+DEPTH = 14
+"""Expressions and types inside each other that are followed."""
+
+MOST = 4
+"""Alternatives that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One thing that an expression may be.
+
+    ``instance``: of the class or interface `node`; ``class``: that class itself; ``shape``: an object type; ``object``:
+    an object literal; ``function``; ``module``: a file; ``enum`` and ``namespace``; ``array``, ``promise``, ``map``:
+    of `items`; ``tuple``: of the types in `node`. `known` says what type parameters mean there.
+    """
+
+    kind: Literal[
+        "instance", "class", "shape", "object", "function", "module", "enum", "namespace", "array", "promise", "map",
+        "tuple",
+    ]  # fmt: skip
+    document: Document
+    node: Node | None = None
+    known: Known = field(default_factory=dict)
+    items: tuple[Value, ...] = ()
+
+    @property
+    def place(self) -> tuple[object, ...]:
+        """What makes two the same."""
+        at = (self.node.start_byte, self.node.end_byte) if self.node is not None else ()
+        return self.kind, self.document.key, at, tuple(item.place for item in self.items)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Given:
+    """A type argument where it is written, read when it is asked for: most of them never are."""
+
+    document: Document
+    node: Node
+    known: Known
+
+
+Known = Mapping[Place, tuple[Value, ...] | Given]
+"""What type parameters mean at a place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A declaration in a file, with what type parameters mean at it; without a declaration the file, as a module."""
+
+    document: Document
+    binding: Binding | None = None
+    known: Known = field(default_factory=dict)
+
+    @property
+    def place(self) -> Place:
+        """What makes two the same."""
+        return self.document.key, self.binding.start if self.binding is not None else -1
+
+
+def distinct(values: Iterable[Value]) -> list[Value]:
+    """Give the first few, each once."""
+    found: dict[object, Value] = {}
+    for value in values:
+        found.setdefault(value.place, value)
+        if len(found) >= MOST:
+            break
+    return list(found.values())
+
+
+_MOST_STEPS = 48
+_MODULE = re.compile(rb"^(?:import|export)\b", re.MULTILINE)
+_EVERY = TYPE_KINDS | VALUE_KINDS
+
+
+class Names:
+    """Looks up names within one call."""
+
+    def __init__(self, workspace: Workspace, resolver: Resolver) -> None:
+        self.workspace = workspace
+        self.resolver = resolver
+        self._globals: dict[tuple[str, str, bytes], list[Ref]] = {}
+
+    def model(self, document: Document) -> TypeScriptModel | None:
+        """Give the parsed file."""
+        found = self.workspace.model(document)
+        return found if isinstance(found, TypeScriptModel) else None
+
+    def lookup(self, document: Document, name: bytes, offset: int, *, as_type: bool = False) -> list[Ref]:
+        """Give what a name on its own means at a place, imports not followed."""
+        model = self.model(document)
+        if model is None:
+            return []
+        path = model.path_to(offset)
+        found = model.local(path, name, TYPE_KINDS if as_type else VALUE_KINDS) or model.local(path, name, _EVERY)
+        return [Ref(document, made) for made in found] or self._global(document, name)
+
+    def _global(self, document: Document, name: bytes) -> list[Ref]:
+        """Give what declaration files say of a name that is known everywhere."""
+        project = document.project
+        key = project.key, project.commit, name
+        if key not in self._globals:
+            self._globals[key] = self._declared_globally(project, name)
+        return self._globals[key]
+
+    def _declared_globally(self, project: Project, name: bytes) -> list[Ref]:
+        files = project.remember(
+            "ts-globals", lambda: [d.number for d in project.documents((b".d.ts",)) if _is_global(d)]
+        )
+        for number in files:
+            other = project.document_at(number)
+            if name in other.text and (model := self.model(other)) is not None:
+                found = model.declared(model.root).get(name)
+                if found:
+                    return [Ref(other, made) for made in found]
+        return []
+
+    def module(self, document: Document, module: bytes) -> Document | None:
+        """Give the file that a module specifier means."""
+        return find_module(document, module, self.workspace, self.resolver)
+
+    def follow(self, refs: list[Ref]) -> list[Ref]:
+        """Replace imports by what they import, to the end; one that leads nowhere stays."""
+        found: dict[object, Ref] = {}
+        for ref in refs:
+            for one in self._followed(ref, set()):
+                found.setdefault(one.place, one)
+        return list(found.values())
+
+    def _followed(self, ref: Ref, visited: set[object]) -> list[Ref]:
+        made = ref.binding
+        if made is None or made.kind != "import" or not made.module:
+            return [ref]
+        if ref.place in visited or len(visited) > _MOST_STEPS:
+            return []
+        visited.add(ref.place)
+        target = self.module(ref.document, made.module)
+        if target is None:
+            return [ref]
+        if made.member == b"*":
+            return [Ref(target)]
+        found = self.exported(target, b"default" if made.member == b"=" else made.member, visited)
+        if not found and made.member in {b"default", b"="}:
+            return [Ref(target)]
+        return found or [ref]
+
+    def exported(self, document: Document, name: bytes, visited: set[object] | None = None) -> list[Ref]:
+        """Give what a module exports under a name."""
+        visited = set() if visited is None else visited
+        key = "exported", document.key, name
+        if key in visited or len(visited) > _MOST_STEPS:
+            return []
+        visited.add(key)
+        exports = self.exports(document)
+        found = [one for made in exports.get(name, ()) for one in self._followed(Ref(document, made), visited)]
+        if found or name == b"default":
+            return found
+        for star in exports.get(b"*", ()):
+            target = self.module(document, star.module)
+            inner = self.exported(target, name, visited) if target is not None else []
+            if inner:
+                return inner
+        return []
+
+    def exports(self, document: Document) -> Declared:
+        """Give the exports of a module by name; under ``*`` those of other modules that it passes on."""
+        model = self.model(document)
+        if model is None:
+            return {}
+        if model.exports is None:
+            found: Declared = {}
+            for name, made in _exports(model):
+                found.setdefault(name, []).append(made)
+            model.exports = found
+        return model.exports
+
+
+def _is_global(document: Document) -> bool:
+    """Tell whether what a declaration file declares is known everywhere: it is no module, or says so."""
+    text = document.text
+    return b"declare global" in text or _MODULE.search(text) is None
+
+
+def _exports(model: TypeScriptModel) -> Iterator[tuple[bytes, Binding]]:
+    waiting = list(reversed(model.root.named_children))
+    while waiting:
+        node = waiting.pop()
+        if node.type == "ERROR":
+            waiting += reversed(node.named_children)
+        elif node.type == "export_statement":
+            yield from _exported_by(model, node)
+        elif node.type == "expression_statement" and node.named_children:
+            yield from _assigned(model, node.named_children[0])
+
+
+def _exported_by(model: TypeScriptModel, node: Node) -> Iterator[tuple[bytes, Binding]]:
+    default = any(child.type == "default" for child in node.children)
+    declaration, value = node.child_by_field_name("declaration"), node.child_by_field_name("value")
+    source = node.child_by_field_name("source")
+    module = unquoted(source) if source is not None else b""
+    if declaration is not None:
+        for made in declared_by(declaration):
+            yield (b"default" if default else made.name), made
+    elif value is not None:
+        yield b"default", _of_expression(model, value)
+    elif module and any(child.type == "*" for child in node.children):
+        yield b"*", Binding("import", b"*", node.start_byte, node.end_byte, node, (), module, b"*")
+    for child in node.named_children:
+        if child.type == "namespace_export" and child.named_children:
+            shown_name = child.named_children[0]
+            made = Binding(
+                "import", unquoted(shown_name), shown_name.start_byte, shown_name.end_byte, child, (), module, b"*"
+            )
+            yield made.name, made
+        for specifier in child.named_children if child.type == "export_clause" else ():
+            name = specifier.child_by_field_name("name")
+            if name is None:
+                continue
+            shown = unquoted(specifier.child_by_field_name("alias") or name)
+            if module:
+                yield (
+                    shown,
+                    Binding("import", shown, name.start_byte, name.end_byte, specifier, (), module, unquoted(name)),
+                )
+            else:
+                for made in model.declared(model.root).get(unquoted(name), ()):
+                    yield shown, made
+    if any(child.type == "=" for child in node.children) and node.named_children:
+        yield b"default", _of_expression(model, node.named_children[-1])
+
+
+def _of_expression(model: TypeScriptModel, value: Node) -> Binding:
+    if value.type == "identifier":
+        held = model.declared(model.root).get(value.text or b"")
+        if held:
+            return held[0]
+    name = value.child_by_field_name("name")
+    return binding("default", name or value, value)
+
+
+def _assigned(model: TypeScriptModel, node: Node) -> Iterator[tuple[bytes, Binding]]:
+    """Exports by assignment: ``exports.a =``, ``module.exports =``."""
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if node.type != "assignment_expression" or left is None or right is None or left.type != "member_expression":
+        return
+    holder, name = left.child_by_field_name("object"), left.child_by_field_name("property")
+    if holder is None or name is None:
+        return
+    if (left.text or b"") == b"module.exports":
+        if right.type == "object":
+            for child in right.named_children:
+                key = child.child_by_field_name("key") or child.child_by_field_name("name")
+                if child.type == "shorthand_property_identifier":
+                    for made in model.declared(model.root).get(child.text or b"", ()):
+                        yield made.name, made
+                elif key is not None:
+                    yield unquoted(key), binding("member", key, child)
+        yield b"default", _of_expression(model, right)
+    elif (holder.text or b"") in {b"exports", b"module.exports"}:
+        yield name.text or b"", binding("member", name, node)

@@ -1,0 +1,389 @@
+"""What the blocks of one TypeScript or JavaScript file declare, each block read when it is first looked into.
+
+Destructuring patterns: the names that they bind, and the way from the value to each.
+
+Parsing, with a way around what the grammar can't read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from sourcelight.engines.navigation.model import ParsedFile
+from sourcelight.engines.symbols import parse_tree
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step into a value: a property by its name, an element by its place, or what is left of it."""
+
+    kind: Literal["key", "index", "rest"]
+    key: bytes = b""
+    index: int = 0
+
+
+def bound(pattern: Node) -> Iterator[tuple[Node, tuple[Step, ...]]]:
+    """Give the names that a pattern binds, each with its steps."""
+    waiting: list[tuple[Node, tuple[Step, ...]]] = [(pattern, ())]
+    while waiting:
+        node, steps = waiting.pop()
+        kind = node.type
+        if kind in {"identifier", "shorthand_property_identifier_pattern"}:
+            if kind != "identifier":
+                steps = (*steps, Step("key", node.text or b""))
+            yield node, steps
+        elif kind == "object_pattern":
+            waiting += [(child, steps) for child in reversed(node.named_children)]
+        elif kind == "pair_pattern":
+            key, value = node.child_by_field_name("key"), node.child_by_field_name("value")
+            if key is not None and value is not None:
+                waiting.append((value, (*steps, Step("key", (key.text or b"").strip(b"'\"")))))
+        elif kind in {"object_assignment_pattern", "assignment_pattern"}:
+            left = node.child_by_field_name("left")
+            if left is not None:
+                waiting.append((left, steps))
+        elif kind == "array_pattern":
+            places = _elements(node)
+            waiting += [(child, (*steps, Step("index", index=place))) for place, child in reversed(places)]
+        elif kind == "rest_pattern":
+            waiting += [(child, (*steps, Step("rest"))) for child in node.named_children]
+        elif kind in {"required_parameter", "optional_parameter"}:
+            inner = node.child_by_field_name("pattern")
+            if inner is not None:
+                waiting.append((inner, steps))
+
+
+def _elements(node: Node) -> list[tuple[int, Node]]:
+    """The elements of an array pattern with their places; a hole takes a place, too."""
+    found: list[tuple[int, Node]] = []
+    place = 0
+    for child in node.children:
+        if child.type == ",":
+            place += 1
+        elif child.is_named and child.type != "comment":
+            found.append((place, child))
+    return found
+
+
+Kind = Literal[
+    "function", "class", "interface", "type", "enum", "namespace", "variable", "parameter", "import",
+    "typeparameter", "label", "catch", "member", "default",
+]  # fmt: skip
+
+FUNCTIONS = frozenset({
+    "function_declaration", "function_expression", "arrow_function", "method_definition", "function_signature",
+    "generator_function_declaration", "generator_function", "method_signature", "abstract_method_signature",
+    "call_signature", "construct_signature", "function_type", "constructor_type",
+})  # fmt: skip
+CLASSES = frozenset({"class_declaration", "abstract_class_declaration", "class"})
+_BLOCKS = frozenset({"program", "statement_block", "switch_body", "ERROR", "class_static_block"})
+_TYPED = frozenset({"interface_declaration", "type_alias_declaration"})
+_SCOPES = FUNCTIONS | CLASSES | _BLOCKS | _TYPED | {
+    "for_statement", "for_in_statement", "catch_clause", "conditional_type", "mapped_type_clause", "labeled_statement",
+}  # fmt: skip
+IDENTIFIERS = frozenset({
+    "identifier", "type_identifier", "property_identifier", "private_property_identifier", "statement_identifier",
+    "shorthand_property_identifier", "shorthand_property_identifier_pattern",
+})  # fmt: skip
+TYPE_KINDS = frozenset({"class", "interface", "type", "enum", "typeparameter", "import", "namespace"})
+VALUE_KINDS = frozenset({
+    "function", "class", "enum", "namespace", "variable", "parameter", "import", "catch", "label", "member", "default",
+})  # fmt: skip
+_NAMED: dict[str, Kind] = {
+    "function_declaration": "function",
+    "generator_function_declaration": "function",
+    "function_signature": "function",
+    "class_declaration": "class",
+    "abstract_class_declaration": "class",
+    "interface_declaration": "interface",
+    "type_alias_declaration": "type",
+    "enum_declaration": "enum",
+    "internal_module": "namespace",
+    "module": "namespace",
+}
+_NESTED = FUNCTIONS | CLASSES | {"string", "template_string", "comment", "object", "arguments", "jsx_element"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Binding:
+    """A name and what declares it.
+
+    `node` is the declaration. `steps` lead through a destructuring pattern from the value to the name. For imports
+    `module` is the module as written and `member` what is taken from it: a name, ``default`` or ``*``.
+    """
+
+    kind: Kind
+    name: bytes
+    start: int
+    end: int
+    node: Node
+    steps: tuple[Step, ...] = ()
+    module: bytes = b""
+    member: bytes = b""
+
+
+Declared = dict[bytes, list[Binding]]
+
+
+class TypeScriptModel(ParsedFile):
+    """A parsed file."""
+
+    letters = rb"\w$\x80-\xff"
+
+    def __init__(self, text: bytes, tree: Tree) -> None:
+        super().__init__(text, tree)
+        self._blocks: dict[tuple[int, int, str], Declared] = {}
+        self.exports: Declared | None = None
+        self.members: dict[tuple[int, int, str], Declared] = {}
+        self._has_var = re.search(rb"\bvar\b", text) is not None
+
+    def local(self, path: list[Node], name: bytes, kinds: frozenset[str]) -> list[Binding]:
+        """Give what a name means at the last node of `path`, out of these kinds: merged declarations are several."""
+        for node in reversed(path):
+            if node.type in _SCOPES:
+                found = [b for b in self.declared(node).get(name, ()) if b.kind in kinds]
+                if found:
+                    return found
+        return []
+
+    def declared_in(self, path: list[Node]) -> Iterator[list[Binding]]:
+        """Give what all blocks along a path declare, the innermost first."""
+        for node in reversed(path):
+            if node.type in _SCOPES:
+                yield from self.declared(node).values()
+
+    def declared(self, node: Node) -> Declared:
+        """Give what a block, function, class or statement with a head declares itself."""
+        key = node.start_byte, node.end_byte, node.type
+        found = self._blocks.get(key)
+        if found is None:
+            found = {}
+            for made in self._of_scope(node):
+                found.setdefault(made.name, []).append(made)
+            self._blocks[key] = found
+        return found
+
+    def _of_scope(self, node: Node) -> Iterator[Binding]:
+        kind = node.type
+        if kind in _BLOCKS:
+            for child in node.named_children:
+                yield from declared_by(child)
+            if kind == "program" and self._has_var:
+                yield from _hoisted(node)
+        elif kind in FUNCTIONS:
+            yield from _of_function(node)
+            if self._has_var:
+                body = node.child_by_field_name("body")
+                yield from _hoisted(body) if body is not None else ()
+        elif kind in CLASSES or kind in _TYPED:
+            yield from type_parameters(node)
+            if kind == "class":
+                yield from _self_named(node, "class")
+        else:
+            yield from _of_head(node)
+
+
+def _text(node: Node) -> bytes:
+    return node.text or b""
+
+
+def binding(kind: Kind, name: Node, node: Node, steps: tuple[Step, ...] = ()) -> Binding:
+    """Make a binding of a name."""
+    return Binding(kind, _text(name), name.start_byte, name.end_byte, node, steps)
+
+
+def _self_named(node: Node, kind: Kind) -> Iterator[Binding]:
+    name = node.child_by_field_name("name")
+    if name is not None:
+        yield binding(kind, name, node)
+
+
+def type_parameters(node: Node) -> Iterator[Binding]:
+    """Give the type parameters of a declaration."""
+    held = node.child_by_field_name("type_parameters")
+    for parameter in held.named_children if held is not None else ():
+        name = parameter.child_by_field_name("name")
+        if name is not None:
+            yield binding("typeparameter", name, parameter)
+
+
+def parameters_of(node: Node) -> list[Node]:
+    """Give the parameters of a function, ``this`` left out."""
+    single = node.child_by_field_name("parameter")
+    if single is not None:
+        return [single]
+    held = node.child_by_field_name("parameters")
+    return [
+        parameter
+        for parameter in (held.named_children if held is not None else ())
+        if parameter.type != "comment"
+        and ((pattern := parameter.child_by_field_name("pattern")) is None or pattern.type != "this")
+    ]
+
+
+def _of_function(node: Node) -> Iterator[Binding]:
+    yield from type_parameters(node)
+    if node.type in {"function_expression", "generator_function"}:
+        yield from _self_named(node, "function")
+    for parameter in parameters_of(node):
+        pattern = parameter.child_by_field_name("pattern") or parameter
+        for name, steps in bound(pattern):
+            yield binding("parameter", name, parameter, steps)
+
+
+def _of_head(node: Node) -> Iterator[Binding]:  # noqa: PLR0912 - a case a kind of node
+    kind = node.type
+    if kind == "for_statement":
+        first = node.child_by_field_name("initializer")
+        yield from declared_by(first) if first is not None else ()
+    elif kind == "for_in_statement":
+        left = node.child_by_field_name("left")
+        if left is not None and node.child_by_field_name("kind") is not None:
+            for name, steps in bound(left):
+                yield binding("variable", name, node, steps)
+    elif kind == "catch_clause":
+        parameter = node.child_by_field_name("parameter")
+        for name, steps in bound(parameter) if parameter is not None else ():
+            yield binding("catch", name, node, steps)
+    elif kind == "labeled_statement":
+        label = node.child_by_field_name("label")
+        if label is not None:
+            yield binding("label", label, node)
+    elif kind == "mapped_type_clause":
+        key = node.child_by_field_name("name")
+        if key is not None:
+            yield binding("typeparameter", key, node)
+    else:
+        waiting = list(node.named_children)
+        while waiting:
+            inner = waiting.pop()
+            if inner.type == "infer_type" and inner.named_children:
+                yield binding("typeparameter", inner.named_children[0], inner)
+            waiting += inner.named_children
+
+
+def declared_by(node: Node) -> Iterator[Binding]:  # noqa: PLR0912 - a case a kind of node
+    """Give what one statement declares in the block that it stands in."""
+    kind = node.type
+    if kind in _NAMED:
+        name = node.child_by_field_name("name")
+        while name is not None and name.type == "nested_identifier":
+            name = name.child_by_field_name("object")
+        if name is not None and name.type != "string":
+            yield binding(_NAMED[kind], name, node)
+    elif kind in {"lexical_declaration", "variable_declaration"}:
+        for declarator in node.named_children:
+            pattern = declarator.child_by_field_name("name")
+            for name, steps in bound(pattern) if pattern is not None else ():
+                yield binding("variable", name, declarator, steps)
+    elif kind == "import_statement":
+        yield from _imported(node)
+    elif kind in {"export_statement", "ambient_declaration"}:
+        inner = node.child_by_field_name("declaration")
+        for child in [inner] if inner is not None else node.named_children:
+            if child.type in _NAMED or child.type.endswith("declaration"):
+                yield from declared_by(child)
+            elif child.type == "statement_block":
+                for statement in child.named_children:
+                    yield from declared_by(statement)
+    elif kind == "expression_statement" and node.named_children and node.named_children[0].type == "internal_module":
+        yield from declared_by(node.named_children[0])
+    elif kind == "import_alias":
+        name = node.named_children[0] if node.named_children else None
+        if name is not None:
+            yield binding("variable", name, node)
+
+
+def _imported(node: Node) -> Iterator[Binding]:
+    source = node.child_by_field_name("source")
+    for clause in node.named_children:
+        if clause.type == "import_require_clause":
+            source = clause.child_by_field_name("source")
+            yield _import(clause.named_children[0], clause, source, b"=")
+        for part in clause.named_children if clause.type == "import_clause" else ():
+            if part.type == "identifier":
+                yield _import(part, clause, source, b"default")
+            elif part.type == "namespace_import" and part.named_children:
+                yield _import(part.named_children[0], part, source, b"*")
+            for specifier in part.named_children if part.type == "named_imports" else ():
+                name = specifier.child_by_field_name("name")
+                if name is not None:
+                    yield _import(specifier.child_by_field_name("alias") or name, specifier, source, unquoted(name))
+
+
+def _import(name: Node, node: Node, source: Node | None, member: bytes) -> Binding:
+    module = unquoted(source) if source is not None else b""
+    return Binding("import", _text(name), name.start_byte, name.end_byte, node, (), module, member)
+
+
+def unquoted(node: Node) -> bytes:
+    """Give the text of a string or identifier without quotes."""
+    return _text(node).strip(b"'\"`")
+
+
+def _hoisted(body: Node) -> Iterator[Binding]:
+    """Variables of ``var`` below a function's body, in inner blocks too."""
+    waiting = [child for child in body.named_children if body.type != "program" or child.type != "variable_declaration"]
+    while waiting:
+        node = waiting.pop()
+        if node.type == "variable_declaration":
+            yield from declared_by(node)
+        elif node.type == "for_in_statement":
+            kind = node.child_by_field_name("kind")
+            if kind is not None and kind.type == "var":
+                yield from _of_head(node)
+        if node.type not in _NESTED and not node.type.endswith("expression"):
+            waiting += node.named_children
+
+
+_ENDS = re.compile(rb"[\w>)\]}'\"]$")
+
+
+def parsed(language: str, text: bytes, deadline: float) -> Tree | None:
+    """Parse a file; None when that is not done at `deadline` (of `time.monotonic`)."""
+    tree = parse_tree(language, text, deadline)
+    if tree is None or not tree.root_node.has_error or language == "JavaScript":
+        return tree
+    spared = _separated(text)
+    if spared == text:
+        return tree
+    other = parse_tree(language, spared, deadline)
+    return other if other is not None and _rubble(other) < _rubble(tree) else tree
+
+
+def _separated(text: bytes) -> bytes:
+    """The text with a semicolon in place of the line break before a line that begins with a parameter list.
+
+    The grammar takes such a list for a part of the type before it, so that an interface with several call signatures
+    becomes rubble. All offsets stay.
+    """
+    found = bytearray(text)
+    at, ends = 0, -1
+    for line in text.splitlines(keepends=True):
+        code = line.strip()
+        if ends >= 0 and code.startswith((b"<", b"(")):
+            found[ends] = ord(";")
+        if code and not code.startswith((b"//", b"/*", b"*")):
+            complete = line.endswith(b"\n") and b"//" not in code and _ENDS.search(code) is not None
+            ends = at + len(line) - 1 if complete else -1
+        at += len(line)
+    return bytes(found)
+
+
+def _rubble(tree: Tree) -> int:
+    """Bytes that belong to no construct of the language."""
+    total = 0
+    waiting: list[Node] = [tree.root_node]
+    while waiting:
+        node = waiting.pop()
+        if node.type == "ERROR":
+            total += node.end_byte - node.start_byte
+        elif node.has_error:
+            waiting += node.named_children
+    return total

@@ -1,5 +1,0 @@
-"""Python: scopes, imports and types as far as text tells them; nothing is run and no environment is asked."""
-
-from sourcelight.engines.navigation.python.resolver import PythonResolver
-
-__all__ = ["PythonResolver"]
