@@ -49,7 +49,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import WorkersUnreachable
 from sourcelight.core.wire.events import Progress
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.repos import Catalog, Viewer
 
 WORKERS = ("a", "b", "c", "d")

@@ -14,7 +14,7 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 
 from sourcelight.cli import main
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.server.service.stream import SearchStream
 
 _OF_QUERIES = ("sourcelight.core.query", "sourcelight.core.patterns", "sourcelight.engines.search.index.postings")

@@ -38,8 +38,8 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.deepsearch.evidence.commits import CommitRanker
 from sourcelight.engines.deepsearch.evidence.scorers import GraphScorer, HistoryScorer
-from sourcelight.engines.engine import Engine
-from sourcelight.engines.engine.natural import prepare
+from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution.natural_language import prepare
 from sourcelight.engines.history import History, LocalHistoryStore
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import Scorer

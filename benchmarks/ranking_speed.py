@@ -28,7 +28,7 @@ from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.deepsearch.citations.pins import pin
 from sourcelight.engines.deepsearch.researchers import ExtractiveResearcher, Inquiry
 from sourcelight.engines.deepsearch.researchers.finish import finish
-from sourcelight.engines.engine.natural import prepare
+from sourcelight.engines.execution.natural_language import prepare
 from sourcelight.engines.search.ranking.collection import make_space
 from sourcelight.engines.search.ranking.question import analyse
 from sourcelight.engines.search.ranking.ranker import Limits, Ranker

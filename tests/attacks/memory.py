@@ -11,7 +11,9 @@ from pathlib import Path
 _FRAME = """
 import json, resource, sys
 import numpy, pyarrow, pandas, pygit2
-import sourcelight, sourcelight.engines.engine, sourcelight.backends.embed
+import sourcelight
+import sourcelight.engines.execution
+import sourcelight.backends.embed
 def peak(who):
     return resource.getrusage(who).ru_maxrss * (1024 if sys.platform == "linux" else 1)
 idle = peak(resource.RUSAGE_SELF)

@@ -21,7 +21,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.query import parse
 from sourcelight.core.wire.events import Done, Progress, Skipped
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.engine import Engine, Limits
+from sourcelight.engines.execution import Engine, Limits
 from sourcelight.repos import Viewer
 from sourcelight.testing.repositories import RepositoryBuilder
 

@@ -9,7 +9,7 @@ from sourcelight.backends.cluster.storage.generation import current_id, read_cur
 from sourcelight.backends.cluster.worker.cache import ShardCache
 from sourcelight.backends.cluster.worker.engines import Engines
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 
 
 def test_an_engine_stays_until_one_of_its_shards_goes(shards: str, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sourcelight.backends.cluster.planning import Plannings
 from sourcelight.core.batches import RepositoryFacts
 from sourcelight.core.query import parse
-from sourcelight.engines.engine.scopes.contexts import Scoped
+from sourcelight.engines.execution.scope.revisions import Scoped
 from sourcelight.repos import Repository, Viewer
 
 OWNER, STRANGER = Viewer.owner(), Viewer.anonymous()

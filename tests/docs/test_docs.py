@@ -12,7 +12,7 @@ import pytest
 import sourcelight as sl
 from sourcelight.core.query import parse
 from sourcelight.core.query.parse import refuse_unsupported
-from sourcelight.engines.engine.plan import SUPPORTED
+from sourcelight.engines.execution.plan import SUPPORTED
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])

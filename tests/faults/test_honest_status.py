@@ -13,7 +13,7 @@ import pytest
 import sourcelight as sl
 from server.running_service import TOKEN, running
 from sourcelight.backends.embed import EmbeddedBackend, open_engine
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.testing import RepositoryBuilder
 
 NOTES = "[repositories.forked]\nfork = true\n[repositories.old]\narchived = true\n"

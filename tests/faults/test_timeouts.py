@@ -21,7 +21,7 @@ from sourcelight.core.cancellation import Cancellation, Late, on_time, within
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.wire.events import Done, Progress
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.repos import Viewer
 from sourcelight.server.service.pacing import EncodedMatches
 from sourcelight.server.service.producer import Producer

@@ -14,7 +14,7 @@ import pytest
 import sourcelight
 from engines.deepsearch.asking import Researched, research
 from sourcelight.backends.embed import open_engine
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 
 TEAM = ("board", "gauge", "handbook.git", "hub", "pytide")
 """What is searched unless others are named: no fork and no archived repository."""

@@ -12,7 +12,7 @@ from core.wire.strict_decoder import Malformed, read_strictly
 from server.running_service import Service, running
 from sourcelight.backends.embed import open_engine
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.server.service.app import search_limits
 from sourcelight.server.service.running import warm_up
 from sourcelight.server.service.settings import Settings

@@ -17,7 +17,7 @@ from sourcelight.core.markup.sizes import size_text
 
 if TYPE_CHECKING:
     from sourcelight.backends.cluster.building.generations import BuildProgress
-    from sourcelight.engines.engine import Engine, Limits
+    from sourcelight.engines.execution import Engine, Limits
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?B?)", re.IGNORECASE)

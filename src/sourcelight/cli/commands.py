@@ -47,7 +47,7 @@ class PatternType(StrEnum):
 
 
 class IndexKind(StrEnum):
-    """Kinds of index files; as in `sourcelight.engines.engine.disk.KINDS`."""
+    """Kinds of index files; as in `sourcelight.engines.execution.disk.KINDS`."""
 
     TEXT = "text"
     DEFINITIONS = "definitions"

@@ -12,7 +12,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.markup.sizes import size_text
 
 if TYPE_CHECKING:
-    from sourcelight.engines.engine import Engine
+    from sourcelight.engines.execution import Engine
     from sourcelight.engines.search import IndexProgress
 
 
@@ -92,7 +92,7 @@ def _keep(engine: Engine, file: str) -> bool:
 def show_status(paths: Sequence[str]) -> int:
     """Show the indexes on disk and the bytes of each kind, those of `paths` alone when there are any."""
     from sourcelight.backends.embed import index_folder
-    from sourcelight.engines.engine.disk import KINDS, disk_usage
+    from sourcelight.engines.execution.disk import KINDS, disk_usage
     from sourcelight.engines.search import IndexStore
     from sourcelight.repos import Catalog
 
@@ -128,8 +128,8 @@ def prune(paths: Sequence[str], kinds: Sequence[str] = ()) -> int:
     import typer
 
     from sourcelight.backends.embed import index_folder
-    from sourcelight.engines.engine.disk import KINDS
-    from sourcelight.engines.engine.disk import prune as delete
+    from sourcelight.engines.execution.disk import KINDS
+    from sourcelight.engines.execution.disk import prune as delete
     from sourcelight.engines.search import IndexStore
     from sourcelight.repos import Catalog
 

@@ -13,7 +13,7 @@ from sourcelight.cli.outcomes import DONE, say, tell
 from sourcelight.cli.printing import StatusLine
 
 if TYPE_CHECKING:
-    from sourcelight.engines.engine import Engine, Limits
+    from sourcelight.engines.execution import Engine, Limits
 
 
 def serve(  # noqa: PLR0915 - one step after another

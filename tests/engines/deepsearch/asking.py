@@ -10,8 +10,8 @@ from sourcelight.engines.deepsearch.conversations import Desk
 from sourcelight.engines.deepsearch.researchers import Draft, ExtractiveResearcher, Happening, Previous
 from sourcelight.engines.deepsearch.researchers.finish import Finished, finish
 from sourcelight.engines.deepsearch.researchers.scoping import open_inquiry
-from sourcelight.engines.engine import Engine
-from sourcelight.engines.engine.natural import split_filters
+from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution.natural_language import split_filters
 from sourcelight.engines.tools import CallContext
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import State

@@ -7,7 +7,7 @@ import pytest
 
 from engines.deepsearch.asking import engine_of, make_fleet
 from sourcelight.engines.deepsearch.conversations import Desk
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.repos.state import State
 from sourcelight.testing import RepositoryBuilder
 

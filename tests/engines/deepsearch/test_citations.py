@@ -11,7 +11,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.deepsearch.citations import Checker
 from sourcelight.engines.deepsearch.citations.pins import pin
 from sourcelight.engines.deepsearch.evidence import CommitEvidence, FileEvidence, Ledger
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.repos import Viewer
 from sourcelight.testing import RepositoryBuilder
 

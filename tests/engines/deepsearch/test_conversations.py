@@ -17,7 +17,7 @@ from sourcelight.engines.deepsearch.conversations.identifiers import Identifier,
 from sourcelight.engines.deepsearch.conversations.tokens import read_token
 from sourcelight.engines.deepsearch.researchers import Budget, Draft, Emit, Happening, Inquiry
 from sourcelight.engines.deepsearch.researchers.protocol import Paragraph
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.engines.tools import call
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import State

@@ -9,7 +9,7 @@ from sourcelight.core.errors import CallError, StateFull
 from sourcelight.engines.deepsearch.conversations import Desk
 from sourcelight.engines.deepsearch.researchers import Budget, Draft, Emit, Inquiry
 from sourcelight.engines.deepsearch.researchers.protocol import Paragraph
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.repos.state import State
 
 QUESTION = f"repo:^{OPEN}$ how is the checkout total computed"

@@ -14,7 +14,7 @@ from sourcelight.backends.embed import open_engine
 from sourcelight.engines.deepsearch.evidence import FileEvidence
 from sourcelight.engines.deepsearch.question import intents_of, leans, with_follow_up
 from sourcelight.engines.deepsearch.researchers import Budget, Previous
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.engines.search.ranking.question import analyse
 from sourcelight.repos import Viewer
 from sourcelight.testing import RepositoryBuilder

@@ -17,7 +17,7 @@ from engines.deepsearch.test_model import sent
 from sourcelight.backends.embed import open_engine
 from sourcelight.engines.deepsearch.question import RepositoryNames, read_request, read_scope
 from sourcelight.engines.deepsearch.question.request import PathScope
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.repos import Viewer
 from sourcelight.testing import RepositoryBuilder
 from sourcelight.testing.scripted_model import Say

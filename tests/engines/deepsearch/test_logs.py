@@ -10,7 +10,7 @@ from sourcelight.engines.deepsearch.model.choice import ModelChoice
 from sourcelight.engines.deepsearch.model.researcher import ModelResearcher
 from sourcelight.engines.deepsearch.researchers import Budget, Draft, Emit, ExtractiveResearcher, Inquiry, Researcher
 from sourcelight.engines.deepsearch.safety import without_text
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.repos.state import State
 from sourcelight.testing.scripted_model import Fail, Say, ScriptedModel, Use
 

@@ -24,7 +24,7 @@ from sourcelight.engines.deepsearch.model.researcher import ModelResearcher, set
 from sourcelight.engines.deepsearch.researchers import Budget, Happening, Inquiry
 from sourcelight.engines.deepsearch.researchers import markdown as answers
 from sourcelight.engines.deepsearch.researchers.finish import finish
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.engines.tools import CallContext
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import State

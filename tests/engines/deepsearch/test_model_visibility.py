@@ -11,7 +11,7 @@ from engines.deepsearch.asking import OPEN, SECRET, add_account, desk_context
 from sourcelight.engines.deepsearch.conversations import Desk
 from sourcelight.engines.deepsearch.model.choice import ModelChoice
 from sourcelight.engines.deepsearch.model.researcher import ModelResearcher
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import State
 from sourcelight.testing.scripted_model import Say, ScriptedModel

@@ -14,7 +14,7 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.markup import code
 from sourcelight.engines.deepsearch.researchers.markdown import fenced, inline
 from sourcelight.engines.deepsearch.safety import framed, is_hidden_file, new_boundary, redact
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.testing import RepositoryBuilder
 
 KEY_BODY = "MIIEowIBAAKCAQEAx7Jq0rBv2pYH4nXhZP3uF7c2kq9Zt8sVYw1LmD5RbE6GfTnQ"

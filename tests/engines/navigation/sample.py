@@ -8,7 +8,7 @@ from typing import Any
 
 from sourcelight.core.batches.results import Answer
 from sourcelight.engines import tools
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.engines.search import IndexStore
 from sourcelight.repos import Catalog, Viewer
 from sourcelight.testing import make_repo

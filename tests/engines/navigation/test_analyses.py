@@ -10,7 +10,7 @@ from engines.navigation.sample import call, make_engine, rows
 from sourcelight.client.methods.graph import DependencyGraph
 from sourcelight.core.errors import CallError
 from sourcelight.display.frames.answers import answer_frame
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 
 PLANE = "src/shapes/plane.py"
 

@@ -11,7 +11,7 @@ import pytest
 from engines.navigation.sample import call, open_engine, rows
 from sourcelight.core.errors import PathNotFound, RevisionNotFound
 from sourcelight.engines import tools
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.engines.navigation.languages.python import language as python_rules
 from sourcelight.repos import Viewer
 from sourcelight.testing import make_repo

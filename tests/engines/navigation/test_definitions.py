@@ -11,7 +11,7 @@ from engines.navigation.sample import DRAWING, SHAPES, call, line_with, make_eng
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import CallError, Cancelled, PathNotFound, RepositoryNotFound, RevisionNotFound
 from sourcelight.engines import tools
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.repos import Viewer
 from sourcelight.testing import make_repo
 

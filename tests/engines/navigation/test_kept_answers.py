@@ -13,7 +13,7 @@ import pytest
 from engines.navigation.sample import call, make_engine, open_engine, rows
 from sourcelight.core.batches.results import CallProgress
 from sourcelight.engines import tools
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.engines.navigation.workspace import Kept, KeptAnswers
 from sourcelight.repos import Viewer
 from sourcelight.testing import RepositoryBuilder, make_repo

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engines.navigation.sample import call, open_engine, rows
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.testing import make_repo
 
 _FIXTURE = "import pytest\n\n@pytest.fixture\n"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engines.navigation.sample import call, open_engine, rows
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.testing import make_repo
 
 FILES = {

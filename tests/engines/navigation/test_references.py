@@ -6,7 +6,7 @@ import pytest
 
 from engines.navigation.sample import SHAPES, call, line_with, make_engine, rows
 from sourcelight.engines import tools
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.repos import Viewer
 
 PLANE = "src/shapes/plane.py"

@@ -17,7 +17,7 @@ from sourcelight.core.batches.encode import encode_matches
 from sourcelight.core.batches.raw_matches import FoundLines, UnmadeBatch
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns import compile_pattern
-from sourcelight.engines.engine.results.tally import Tally
+from sourcelight.engines.execution.results.tally import Tally
 from sourcelight.engines.search import Atom, Not, SearchOptions, TextQuery
 from sourcelight.engines.search.model import MatchTree
 from sourcelight.engines.search.scan.corpus import Snapshot

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sourcelight.backends.embed import open_engine
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.engines.tools import CallContext, call
 from sourcelight.repos import Viewer
 from sourcelight.server.service.pages.code import commit_page

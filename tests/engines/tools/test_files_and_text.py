@@ -11,7 +11,7 @@ from sourcelight.backends.embed import open_engine
 from sourcelight.core.batches.results import Answer
 from sourcelight.core.errors import CallError, PathNotFound, RepositoryNotFound, RevisionNotFound, UnsupportedCall
 from sourcelight.core.tools.catalog import TABLES
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.engines.tools import TOOLS, CallContext, call
 from sourcelight.repos import Viewer
 from sourcelight.testing.repositories import RepositoryBuilder

@@ -13,7 +13,7 @@ import pytest
 from engines.deepsearch.asking import OPEN, SECRET, engine_of, make_fleet
 from server.running_service import Service, running
 from sourcelight.engines.deepsearch.conversations import Desk
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.repos.state import Cost, State
 
 API = "/.api/deepsearch/v1"

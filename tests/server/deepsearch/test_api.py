@@ -16,7 +16,7 @@ from engines.deepsearch.test_conversations import HeldResearcher
 from server.deepsearch.conftest import API, WAIT_S, World
 from server.running_service import TOKEN, Service, running
 from sourcelight.engines.deepsearch.conversations import Desk
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.repos.state import State
 
 QUESTION = "how is the checkout total computed"

@@ -13,7 +13,7 @@ import sourcelight as sl
 from server.deepsearch.conftest import API, OPEN, WAIT_S, World
 from server.running_service import TOKEN, running
 from sourcelight.engines.deepsearch.conversations import Desk
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.engines.tools import CallContext
 from sourcelight.repos.state import State
 

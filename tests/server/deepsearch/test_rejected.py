@@ -19,7 +19,7 @@ from sourcelight.engines.deepsearch.conversations import Desk
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
 from sourcelight.engines.deepsearch.researchers import Budget, Draft, Emit, Inquiry
 from sourcelight.engines.deepsearch.researchers.protocol import Paragraph
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.repos.state import State
 
 WRONG = f"{OPEN}@{{commit}} shop/cart.py#L1-L1: the file does not say that"

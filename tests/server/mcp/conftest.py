@@ -10,7 +10,7 @@ import pytest
 
 from server.running_service import TOKEN, Service, running
 from sourcelight.backends.embed import open_engine
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.repos.state import State
 from sourcelight.testing.repositories import RepositoryBuilder
 

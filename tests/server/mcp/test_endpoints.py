@@ -13,7 +13,7 @@ from mcp.client import Client
 from server.mcp.calling import call, over
 from server.mcp.conftest import Served
 from server.running_service import TOKEN, Serve, Service
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.repos.state import State
 from sourcelight.server.mcp_server import ENDPOINTS
 from sourcelight.server.service.settings import Settings

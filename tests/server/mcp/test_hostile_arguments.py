@@ -13,7 +13,7 @@ from mcp.client import Client
 
 from server.mcp.conftest import ONE, SECRET, Served
 from server.mcp.test_endpoints import MESSAGE, post
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.engines.tools import TOOLS
 from sourcelight.repos import Viewer
 from sourcelight.server.mcp_server.calls import Caller, Calls

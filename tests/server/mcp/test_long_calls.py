@@ -27,7 +27,7 @@ from sourcelight.backends.embed import open_engine
 from sourcelight.core.batches.results import Answer, CallProgress
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.tools.catalog import table_of
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.engines.tools import CallContext, Tool
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import SITE_ADMINISTRATOR, State

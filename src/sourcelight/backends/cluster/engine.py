@@ -17,8 +17,8 @@ from sourcelight.backends.cluster.view import ClusterView
 from sourcelight.core.batches.results import Answer
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.engine import Engine, Limits
-from sourcelight.engines.engine.explain import Explanation
+from sourcelight.engines.execution import Engine, Limits
+from sourcelight.engines.execution.explain import Explanation
 from sourcelight.engines.search import IndexProgress, IndexReport, IndexStore
 from sourcelight.engines.search.model import GroupBy
 from sourcelight.repos import Viewer

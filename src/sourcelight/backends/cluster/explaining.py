@@ -13,8 +13,8 @@ from sourcelight.backends.cluster.parts import sentence, waited
 from sourcelight.backends.cluster.planning import planned
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.engine.explain import Explanation, explained
-from sourcelight.engines.engine.notices.advice import Advice
+from sourcelight.engines.execution.advice import Advice
+from sourcelight.engines.execution.explain import Explanation, explained
 from sourcelight.repos import Viewer
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from sourcelight.backends.cluster.planning import planned
 from sourcelight.core.batches.results import Answer, CallProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled
-from sourcelight.engines.engine.scopes.contexts import scoped
+from sourcelight.engines.execution.scope.revisions import scoped
 from sourcelight.repos import Repository, Viewer
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def ranked(call: Call) -> Answer:
 
 def chosen(call: Call, text: str) -> list[str]:
     """Names of the repositories that the filters of a question choose, of those the viewer may see."""
-    from sourcelight.engines.engine.natural import filters_query, split_filters
+    from sourcelight.engines.execution.natural_language import filters_query, split_filters
 
     engine = call.engine
     query = filters_query(split_filters(text)[0])

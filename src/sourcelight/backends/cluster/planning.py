@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.backends.cluster.worker.search import COMMITS, FILES, REPOSITORIES, SYMBOLS
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.query import Pattern
-from sourcelight.engines.engine.commits.asked import asked_of
-from sourcelight.engines.engine.plan import Plan, make_plan
-from sourcelight.engines.engine.scopes.contexts import Scoped
-from sourcelight.engines.engine.scopes.scope import Scoper
-from sourcelight.engines.engine.standing import Kept, stands
+from sourcelight.engines.execution.commits.query import asked_of
+from sourcelight.engines.execution.plan import Kept, Plan, make_plan, stands
+from sourcelight.engines.execution.scope.revisions import Scoped
+from sourcelight.engines.execution.scope.scope import Scoper
 from sourcelight.repos import Catalog, Repository, Viewer
 
 if TYPE_CHECKING:

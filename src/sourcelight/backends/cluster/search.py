@@ -18,16 +18,14 @@ from sourcelight.backends.cluster.messages import Order
 from sourcelight.backends.cluster.planning import catalog_of, phases_of, planned
 from sourcelight.core.batches import Event
 from sourcelight.core.wire.events import Alert, Skipped
-from sourcelight.engines.engine.notices import left_out
-from sourcelight.engines.engine.plan import Plan
-from sourcelight.engines.engine.results.gather import by_place
-from sourcelight.engines.engine.results.ownership import Ownership
-from sourcelight.engines.engine.results.ranking import SCORE, Ranking
-from sourcelight.engines.engine.running import Search
-from sourcelight.engines.engine.scopes.repository_predicates import facts_test, predicates_of
-from sourcelight.engines.engine.scopes.scope import Scoper
-from sourcelight.engines.engine.scopes.selection import select_repositories
-from sourcelight.engines.engine.standing import summary_of
+from sourcelight.engines.execution import notices
+from sourcelight.engines.execution.pipeline import by_place
+from sourcelight.engines.execution.plan import Plan, summary_of
+from sourcelight.engines.execution.results.owners import Ownership
+from sourcelight.engines.execution.results.ranking import SCORE, Ranking
+from sourcelight.engines.execution.run import Search
+from sourcelight.engines.execution.scope.scope import Scoper
+from sourcelight.engines.execution.scope.selection import facts_test, predicates_of, select_repositories
 
 if TYPE_CHECKING:
     from sourcelight.backends.cluster.engine import ClusterEngine
@@ -185,9 +183,9 @@ class ClusterSearch(Search):
         del plans
         skipped = {n: tried for n, tried in (self.accounting.skipped or {}).items() if n not in self._told_late}
         yield from missing(skipped, self.tally.repositories)
-        yield from left_out.not_indexed(self._problems())
+        yield from notices.not_indexed(self._problems())
         yield from self._left_out_everywhere(scoper)
-        yield from left_out.named_only(self.name_only, self.missing)
+        yield from notices.named_only(self.name_only, self.missing)
 
     def _problems(self) -> dict[str, str]:
         """Repositories that the query names and whose last build failed, and why.

@@ -19,9 +19,9 @@ from sourcelight.core.batches.results import REPOSITORIES_COUNTED, Answer, CallO
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.completeness import is_limiting
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.engine import Engine, Limits
-from sourcelight.engines.engine.notices.left_out import unreadable
-from sourcelight.engines.engine.overview import overview
+from sourcelight.engines.execution import Engine, Limits
+from sourcelight.engines.execution.notices import unreadable
+from sourcelight.engines.execution.overview import overview
 from sourcelight.engines.search import IndexProgress, IndexStore
 from sourcelight.engines.search.model import GroupBy
 from sourcelight.repos import Catalog, ServicePolicy, Viewer

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sourcelight.core.batches.results import Answer
 from sourcelight.core.errors import SourcelightError
-from sourcelight.engines.engine.notices.left_out import unreadable
+from sourcelight.engines.execution.notices import unreadable
 from sourcelight.engines.search import Target
 from sourcelight.engines.tools.model import Arguments, CallContext
 from sourcelight.repos import Repository, resolve

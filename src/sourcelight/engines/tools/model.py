@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from sourcelight.core.batches.results import Answer, CallObserver
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.repos import Viewer
 
 Arguments = Mapping[str, Any]

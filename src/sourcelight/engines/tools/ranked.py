@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sourcelight.core.batches.results import Answer
-from sourcelight.engines.engine import natural
+from sourcelight.engines.execution import natural_language
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk, Ranking
 from sourcelight.engines.search.ranking.model import ALONE, Exchange, joined
@@ -54,10 +54,10 @@ def answer_of_parts(text: str, parts: Sequence[RankedPart], missing: Mapping[str
 
 
 def _rank(text: str, context: CallContext, exchange: Exchange) -> Ranking:
-    request = natural.RankRequest(text, exchange=exchange)
+    request = natural_language.RankRequest(text, exchange=exchange)
     if context.served:
         request = replace(request, files=MOST_FILES, per_file=MOST_CHUNKS)
-    return natural.rank(context.engine, request, context.viewer, context.cancellation, context.observer)
+    return natural_language.rank(context.engine, request, context.viewer, context.cancellation, context.observer)
 
 
 def _answer(text: str, ranking: Ranking, chunks: Sequence[Chunk], context: CallContext) -> Answer:

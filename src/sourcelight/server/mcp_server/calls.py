@@ -28,7 +28,7 @@ from sourcelight.core.errors import (
 )
 from sourcelight.engines import tools
 from sourcelight.engines.deepsearch.safety import without_text
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.engines.tools import CallContext, Conversations, Tool
 from sourcelight.repos import Viewer
 from sourcelight.server.identity import FairQueue, QueueFull

@@ -22,7 +22,7 @@ from sourcelight.server.mcp_server.metadata import METADATA_PREFIX, challenge, r
 from sourcelight.server.mcp_server.suites import ENDPOINTS, PREFIX, McpOptions
 
 if TYPE_CHECKING:
-    from sourcelight.engines.engine import Engine
+    from sourcelight.engines.execution import Engine
     from sourcelight.engines.tools import Conversations
     from sourcelight.server.mcp_server.calls import Caller, Calls
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 from mcp.server.stdio import stdio_server
 
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.engines.tools import TOOLS, Conversations
 from sourcelight.repos import Viewer
 from sourcelight.server.mcp_server.calls import Caller, Calls

@@ -33,7 +33,7 @@ from sourcelight.server.service.stream import SearchStream, StreamLimits
 
 if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.conversations import Desk
-    from sourcelight.engines.engine import Engine, Limits
+    from sourcelight.engines.execution import Engine, Limits
     from sourcelight.engines.tools import Conversations
     from sourcelight.server.service.deepsearch.api import Api
 
@@ -253,7 +253,7 @@ def _deepsearch(engine: Engine, desk: Desk, authenticator: Authenticator, settin
 
 def search_limits(settings: Settings) -> Limits:
     """What bounds each search of a service: 20 s unless asked otherwise, never more than the configured maximum."""
-    from sourcelight.engines.engine import Limits
+    from sourcelight.engines.execution import Limits
 
     longest = float(settings.max_timeout_s)
     return Limits(default_timeout_s=min(DEFAULT_TIMEOUT_S, longest), max_timeout_s=longest)

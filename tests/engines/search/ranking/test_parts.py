@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sourcelight.backends.embed import open_engine
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.engines.engine.natural import prepare
+from sourcelight.engines.execution.natural_language import prepare
 from sourcelight.engines.search.ranking import Ranking
 from sourcelight.engines.search.ranking.model import joined
 from sourcelight.engines.search.ranking.question import analyse

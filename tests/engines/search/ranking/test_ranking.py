@@ -18,8 +18,8 @@ from sourcelight.backends.embed import open_engine
 from sourcelight.core.batches.results import CallProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, QueryError
-from sourcelight.engines.engine import Engine
-from sourcelight.engines.engine.natural import RankRequest, prepare, rank, split_filters, text_of
+from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution.natural_language import RankRequest, prepare, rank, split_filters, text_of
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import Ranking
 from sourcelight.engines.search.ranking.bm25 import Weights, score
@@ -362,7 +362,7 @@ SCRIPT = """
 import sys
 from sourcelight.backends.embed import open_engine
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.engines.engine.natural import RankRequest, rank
+from sourcelight.engines.execution.natural_language import (RankRequest, rank)
 from sourcelight.repos import Viewer
 engine = open_engine([sys.argv[1]], index=sys.argv[2], workers=1)
 found = rank(engine, RankRequest("how does `Ledger` post an entry, close a period"), Viewer.owner(), Cancellation())

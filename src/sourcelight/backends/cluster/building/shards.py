@@ -16,7 +16,7 @@ from sourcelight.backends.cluster.storage.shard import HISTORY, INDEX, ShardFile
 from sourcelight.backends.cluster.worker.engines import formats
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ClusterError, IndexFault, RepositoryError
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.engines.history.store.store import LocalHistoryStore
 from sourcelight.engines.search import IndexStore
 from sourcelight.repos import Catalog, Repository

@@ -14,7 +14,7 @@ from sourcelight.backends.cluster.worker.search import viewer_of
 from sourcelight.core.batches.results import Answer, CallProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError, IndexFault
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 
 Message = dict[str, Any]
 

@@ -15,7 +15,7 @@ from sourcelight.backends.cluster.storage.objects import Storage
 from sourcelight.backends.cluster.worker.cache import ShardCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ClusterError
-from sourcelight.engines.engine import Engine, Limits
+from sourcelight.engines.execution import Engine, Limits
 from sourcelight.engines.history.store.store import LocalHistoryStore
 from sourcelight.engines.search import IndexStore, Target
 from sourcelight.engines.storage.sections import FORMAT as INDEX_FORMAT

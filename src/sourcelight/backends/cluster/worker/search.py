@@ -15,13 +15,13 @@ from sourcelight.backends.cluster.worker.search__pieces import Failed, Passed, P
 from sourcelight.core.batches.rows import Rows, boundaries, match_count
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError
-from sourcelight.engines.engine import Engine
-from sourcelight.engines.engine.commits.answers import history_of
-from sourcelight.engines.engine.plan import Plan
-from sourcelight.engines.engine.results.gather import Gathering
-from sourcelight.engines.engine.results.ranking import CANDIDATES
-from sourcelight.engines.engine.running import Search
-from sourcelight.engines.engine.scopes.scope import Scoper
+from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution.commits.search import history_of
+from sourcelight.engines.execution.pipeline import Gathering
+from sourcelight.engines.execution.plan import Plan
+from sourcelight.engines.execution.results.ranking import CANDIDATES
+from sourcelight.engines.execution.run import Search
+from sourcelight.engines.execution.scope.scope import Scoper
 from sourcelight.engines.history.history import UnreadCommits
 from sourcelight.engines.search import SearchPart
 from sourcelight.repos import Viewer

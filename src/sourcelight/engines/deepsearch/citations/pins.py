@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import CallError
-from sourcelight.engines.engine.natural import targets_of
+from sourcelight.engines.execution.natural_language import targets_of
 from sourcelight.engines.search import Target
 
 if TYPE_CHECKING:
-    from sourcelight.engines.engine import Engine
+    from sourcelight.engines.execution import Engine
     from sourcelight.engines.tools import CallContext
     from sourcelight.repos import Viewer
 

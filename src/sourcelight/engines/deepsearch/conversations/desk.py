@@ -21,7 +21,7 @@ from sourcelight.engines.deepsearch.conversations.store import TITLE_CHARACTERS,
 from sourcelight.engines.deepsearch.conversations.work import CANCELED, Work
 from sourcelight.engines.deepsearch.researchers import ExtractiveResearcher, Previous, Researcher
 from sourcelight.engines.deepsearch.researchers.finish import joined
-from sourcelight.engines.engine.natural import split_filters
+from sourcelight.engines.execution.natural_language import split_filters
 from sourcelight.engines.tools import CallContext
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import State

@@ -12,7 +12,7 @@ from sourcelight.engines.deepsearch.citations.pins import Pins
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
 from sourcelight.engines.deepsearch.evidence.windows import best_window
 from sourcelight.engines.deepsearch.safety import is_hidden_file
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk
 from sourcelight.engines.search.ranking.tokenizer import TOKEN

@@ -17,7 +17,7 @@ from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.deepsearch.citations.pins import Pins
 from sourcelight.engines.deepsearch.evidence.commits import CommitRanker
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
-from sourcelight.engines.engine import Engine
+from sourcelight.engines.execution import Engine
 from sourcelight.engines.history import History, HistoryProgress
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking.question import Question

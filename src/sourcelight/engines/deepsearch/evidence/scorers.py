@@ -17,7 +17,7 @@ from sourcelight.engines.search.ranking.tokenizer import TOKEN
 
 if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.evidence.commits import CommitRanker
-    from sourcelight.engines.engine import Engine
+    from sourcelight.engines.execution import Engine
     from sourcelight.engines.search import Target
     from sourcelight.engines.search.scan.corpus import Snapshot
     from sourcelight.engines.symbols import SymbolTable

@@ -24,7 +24,7 @@ from sourcelight.engines.deepsearch.facts.paths import PathNames
 from sourcelight.engines.deepsearch.facts.removals import removals_of
 from sourcelight.engines.deepsearch.facts.searches import named_and_more, pattern_of, plural, queries_of, run
 from sourcelight.engines.deepsearch.researchers.markdown import inline
-from sourcelight.engines.engine.results.ownership import Ownership
+from sourcelight.engines.execution.results.owners import Ownership
 from sourcelight.engines.search.missing_files import lacks_file
 from sourcelight.repos import resolve
 

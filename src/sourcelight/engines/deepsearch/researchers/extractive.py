@@ -33,7 +33,7 @@ from sourcelight.engines.deepsearch.researchers.protocol import (
     Paragraph,
     Quote,
 )
-from sourcelight.engines.engine import natural
+from sourcelight.engines.execution import natural_language
 from sourcelight.engines.search.ranking import RankedChunk, RankedFile, Ranking
 from sourcelight.engines.search.ranking.question import Question, analyse
 from sourcelight.engines.tools import TOOLS, call
@@ -121,11 +121,11 @@ class ExtractiveResearcher:
         past = Past(engine, inquiry.pins, context.cancellation, context.observer)
         past.prepare(asked=intents.history)
         scorers = (RepositoryScorer(), HistoryScorer(past.ranker), GraphScorer(engine))
-        request = natural.RankRequest(
+        request = natural_language.RankRequest(
             inquiry.question, limit=_RANKED, targets=inquiry.pins.targets, scorers=scorers, question=question,
             filters=inquiry.filters,
         )  # fmt: skip
-        ranking = natural.rank(engine, request, context.viewer, context.cancellation, context.observer)
+        ranking = natural_language.rank(engine, request, context.viewer, context.cancellation, context.observer)
         best = f"{ranking.files[0].path} first of {ranking.matched_files:,} files" if ranking.files else "nothing"
         emit(Happening("turn", {"tool": "nls_search", "query": inquiry.question, "result": best}))
         context.cancellation.check()
@@ -221,7 +221,7 @@ def _uses(defined: Defined, inquiry: Inquiry, texts: Texts, emit: Emit) -> list[
         target = inquiry.pins.of(row["repository"], row["commit"] or "")
         if target is None or row["role"] in {"definition", "import"} or len(found) == _USES:
             continue
-        if natural.kind_of(row["path"]) != "code" or per_file.get(row["path"], 0) >= 2:
+        if natural_language.kind_of(row["path"]) != "code" or per_file.get(row["path"], 0) >= 2:
             continue
         per_file[row["path"]] = per_file.get(row["path"], 0) + 1
         line = row["line_number"]

@@ -21,7 +21,7 @@ from sourcelight.server.service.guards import notes_of
 
 if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.conversations import Desk
-    from sourcelight.engines.engine import Engine
+    from sourcelight.engines.execution import Engine
 
 log = logging.getLogger("sourcelight.deepsearch")
 BUSY = "running"

@@ -26,7 +26,7 @@ from sourcelight.server.service.pages.frame import HEADERS, STYLE, STYLE_PATH, f
 
 if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.conversations import Desk
-    from sourcelight.engines.engine import Engine
+    from sourcelight.engines.execution import Engine
 
 log = logging.getLogger("sourcelight.service")
 _ABSENT = "There is no such page, or you may not see it."

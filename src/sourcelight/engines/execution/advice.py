@@ -1,0 +1,428 @@
+"""What in a query is probably not meant as it reads, and how to write what is meant.
+
+Filters that an unclosed parenthesis cut short or made text, which the language allows and does not mention.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from sourcelight.core.errors import PatternError, QueryError
+from sourcelight.core.patterns import compile_pattern
+from sourcelight.core.patterns.formula import ANYTHING, NOTHING
+from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern, Query, canonical, parse
+from sourcelight.core.query.alternatives import patterns_of
+from sourcelight.core.query.fields import ALIASES, PREDICATE_NAMES, RESULT_TYPES
+from sourcelight.core.query.languages import find_language
+from sourcelight.core.query.lexer import Lexer, RawFilter, RawPattern
+from sourcelight.core.query.narrowing import in_pattern_type, with_choice, with_pattern
+from sourcelight.core.query.normalize import combine
+from sourcelight.core.query.parse import effective_type
+from sourcelight.core.query.parser import Group, Raw, parse_tree
+from sourcelight.core.query.quoting import quote_value, slash_regexp
+from sourcelight.engines.execution.commits.query import keeps_no_commits
+
+_IN_GROUP = re.compile(r"\(+(-?)([A-Za-z]+):")
+
+
+def cut_filters(query: Query) -> Iterator[tuple[str, str]]:
+    """Yield (message, fix) for each filter of which a ``(`` without its ``)`` left only a part, or nothing."""
+    if query.text.count("(") == query.text.count("\\(") or query.root is None:
+        return
+    try:
+        tree = parse_tree(query.text, query.pattern_type)
+    except QueryError:
+        return
+    for leaf in _patterns_of(tree):
+        if isinstance(leaf, RawPattern):
+            found = _IN_GROUP.match(leaf.value)
+            if found and not (leaf.quoted or leaf.slashed) and found[2].lower() in ALIASES:
+                yield f"`{leaf.value}` is read as text: its parenthesis is never closed", "close the parenthesis"
+    # A filter that lost its value is gone from the tree, so those are looked for in the text.
+    yield from _cut_values(query)
+
+
+def _cut_values(query: Query) -> Iterator[tuple[str, str]]:
+    lexer = Lexer(query.text, query.pattern_type, plain_parens=True)
+    position = lexer.skip_white(0)
+    while position < len(query.text):
+        term = lexer.negation(position) or position
+        try:
+            filtered = lexer.filter(term)
+            end = filtered[1] if filtered is not None else lexer.pattern(term)[1]
+        except QueryError:
+            return
+        if filtered is not None and end < len(query.text) and query.text[end] == "(":
+            leaf = filtered[0]
+            if not leaf.quoted and leaf.predicate is None:
+                dash = "-" if leaf.negated else ""
+                kept = f"only `{leaf.value}` is its value" if leaf.value else "it is left out"
+                message = f"is followed by a parenthesis that is never closed, so {kept} and the rest is text to find"
+                fix = f'close the parenthesis, or quote the value: {dash}{leaf.field}:"…"'
+                yield f"`{dash}{leaf.field}:` {message}", fix
+        position = lexer.skip_white(max(end, position + 1))
+
+
+def _patterns_of(tree: Raw | None) -> Iterator[RawFilter | RawPattern]:
+    pending: list[Raw] = [] if tree is None else [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Group):
+            pending.extend(reversed(node.args))
+        else:
+            yield node
+
+
+_OPERATOR = re.compile(r"(?<=[\s)])(and|or)(?=[\s(])|(?:^|(?<=[\s()]))(not)(?=\s)")
+_EDGE_OPERATOR = re.compile(r"^\s*(and|or)\b|(?<=\s)(and|or|not)\s*$", re.IGNORECASE)
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|/(?:[^/\\\s]|\\.)+/')
+_LIKE_FILTER = re.compile(r"(-?)([A-Za-z][A-Za-z.]{0,20}):(?![:/\\])(\S+)\Z")
+_LOOKS_REGEXP = re.compile(r"\.[*+]|\\[wWdDsSb]|\[[^\]]+\][*+?]?|\w\|\w|\(\?|\w[+*]\w")
+_BARE_DOT = re.compile(r"(?<=[A-Za-z0-9_-])\.(?=[A-Za-z0-9])")
+_GLOB = re.compile(r"(?:^|/)\*|\*\.\w|\*\*")
+_LIKE_PREDICATE = re.compile(r"(?i)(?<![^\s(])-?(repo|r|file|f|path):((?:has|contains)[\w.]*)\(")
+_VISIBLE = frozenset({"any", "public", "private"})
+_SELECTABLE = {
+    ("repo",): frozenset(RESULT_TYPES),
+    ("file",): frozenset({"file", "path", "symbol"}),
+    ("content",): frozenset({"file"}),
+    ("symbol",): frozenset({"symbol"}),
+    ("commit",): frozenset({"commit", "diff"}),
+    ("commit", "diff"): frozenset({"diff"}),
+}
+_SELECTED = {
+    "repo": ("repositories", "type:repo"),
+    "file": ("files", "type:file"),
+    "content": ("matched lines", "type:file"),
+    "symbol": ("definitions", "type:symbol"),
+    "commit": ("commits", "type:commit or type:diff"),
+}
+_ENDINGS = frozenset({"ext", "extension", "filetype"})
+_DEFINITIONS = frozenset({"sym", "symbol", "def", "function", "class"})
+_ELSEWHERE = {
+    "branch": "rev",
+    "tag": "rev",
+    "filename": "file",
+    "filepath": "file",
+    "dir": "file",
+    "folder": "file",
+    "org": "repo",
+    "user": "repo",
+    "project": "repo",
+}
+"""What other tools call a filter."""
+_MOST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One thing to look at: its `kind`, how it is read, what to do (`fix`), and a `query` to try."""
+
+    kind: str
+    message: str
+    fix: str = ""
+    query: str = ""
+
+
+def advise(query: Query) -> tuple[Advice, ...]:
+    """Give what is worth a second look in `query`, without knowing any repository; at most twenty."""
+    found: dict[tuple[str, str], Advice] = {}
+    for advice in _all(query):
+        found.setdefault((advice.kind, advice.message), advice)
+        if len(found) == _MOST:
+            break
+    return tuple(found.values())
+
+
+def _all(query: Query) -> Iterator[Advice]:
+    yield from _operators(query)
+    yield from cut_short(query)
+    for alternative in query.plan:
+        yield from without_effect(alternative)
+        yield from _contradictions(alternative, query)
+        yield from _values(alternative)
+        leaves = list(patterns_of(alternative.pattern)) if alternative.pattern is not None else []
+        for leaf in leaves:
+            yield from _pattern(leaf, query, sensitive=alternative.case_sensitive())
+    yield from unknown_predicates(query.text)
+    yield from _other_type(query)
+
+
+def unknown_predicates(text: str) -> Iterator[Advice]:
+    """What looks like a predicate in a query's text and is none, so that it is read as an expression."""
+    for found in _LIKE_PREDICATE.finditer(text):
+        on, name = ALIASES[found[1].lower()], found[2].lower()
+        if name not in PREDICATE_NAMES[on]:
+            near = difflib.get_close_matches(name, PREDICATE_NAMES[on], 1, 0.5)
+            yield Advice(
+                "predicate-as-regexp",
+                f"`{found[1]}:{found[2]}(` begins a regular expression: there is no predicate {on}:{name}()",
+                f"did you mean {on}:{near[0]}()?" if near else f"there are {', '.join(sorted(PREDICATE_NAMES[on]))}",
+            )
+
+
+def cut_short(query: Query) -> Iterator[Advice]:
+    """Filters of which an unclosed parenthesis left only a part."""
+    for message, fix in cut_filters(query):
+        yield Advice("no-effect", message, fix)
+
+
+def without_effect(alternative: Alternative) -> Iterator[Advice]:
+    """Filters that change nothing as they stand."""
+    types = set(alternative.types)
+    if alternative.all("committer") and not types & {"commit", "diff"}:
+        yield Advice("no-effect", "committer: is about commits, and none are searched for", "add type:commit")
+    if (alternative.all("rev") or alternative.predicates("rev")) and not any(
+        item.value and not item.negated for item in alternative.all("repo")
+    ):
+        yield Advice(
+            "no-effect",
+            "rev: is about the repositories that a repo: filter names, and none names any",
+            "add repo: with a name; repo:. names all",
+        )
+    for item in alternative.all("visibility"):
+        if item.value and item.value.lower() not in _VISIBLE:
+            yield Advice("no-effect", f"visibility:{item.value} is read as any", "write public or private")
+    for item in alternative.all("type") if types else ():
+        if item.value and item.value not in RESULT_TYPES:
+            yield Advice("no-effect", f"type:{item.value} is no kind of result", f"use {', '.join(RESULT_TYPES)}")
+    for item in alternative.all("patterntype"):
+        if item.value and effective_type(item.value) is None:
+            kinds = "keyword, standard, regexp or literal"
+            offered = "structural search is not offered" if item.value == "structural" else "there is no such type"
+            yield Advice("no-effect", f"patternType:{item.value} is passed over: {offered}", f"use {kinds}")
+
+
+def _operators(query: Query) -> Iterator[Advice]:
+    bare = _QUOTED.sub(lambda found: "_" * len(found.group()), query.text)
+    words = {word for found in _OPERATOR.findall(bare) for word in found if word}
+    for word in sorted(words):
+        yield Advice(
+            "operator",
+            f"the word `{word}` is read as the operator {word.upper()}",
+            f'write {word.upper()} to make that plain, or "{word}" to look for the word',
+        )
+    for found in _EDGE_OPERATOR.finditer(bare):
+        word = found.group().strip()
+        yield Advice(
+            "operator-as-text", f"`{word}` is read as text: an operator needs a term on both sides", f'write "{word}"'
+        )
+
+
+def _contradictions(alternative: Alternative, query: Query) -> Iterator[Advice]:
+    languages = alternative.all("lang")
+    wanted = sorted({find_language(f.value) or f.value for f in languages if not f.negated and f.value})
+    if len(wanted) > 1:
+        together = " or ".join(f"lang:{quote_value(name)}" for name in wanted)
+        yield Advice(
+            "contradiction",
+            f"a file must be in all of {', '.join(wanted)}: several lang: filters are joined by AND",
+            f"write ({together})",
+            _with_choice(query, wanted),
+        )
+    for name in ("repo", "file", "lang"):
+        values = alternative.all(name)
+        refused = {f.value for f in values if f.negated}
+        for value in sorted({f.value for f in values if not f.negated and f.value} & refused):
+            yield Advice(
+                "contradiction", f"{name}:{value} and -{name}:{value} exclude each other", "leave one of them out"
+            )
+    leaves = list(patterns_of(alternative.pattern)) if alternative.pattern is not None else []
+    for kind, what in (("path", "paths"), ("repo", "names of repositories")):
+        if alternative.types == (kind,) and any(leaf.content for leaf in leaves):
+            yield Advice(
+                "contradiction",
+                f"content: looks into files, but type:{kind} looks at {what} only",
+                f"leave type:{kind} out",
+            )
+    if leaves and all(leaf.negated for leaf in leaves) and alternative.types == ("symbol",):
+        yield Advice(
+            "contradiction", "type:symbol shows definitions that match, and all patterns are negated", "add a name"
+        )
+    yield from _kinds(alternative)
+    if not alternative.types:
+        yield Advice(
+            "contradiction", "type: names no kind of result, so nothing is searched", "use file, path, repo or symbol"
+        )
+
+
+def _kinds(alternative: Alternative) -> Iterator[Advice]:
+    """Kinds of results that the rest of an alternative never lets through."""
+    types, select = set(alternative.types), alternative.select()
+    if select and not types & _SELECTABLE[select[:2] if select[:2] == ("commit", "diff") else select[:1]]:
+        shown = ".".join(select)
+        what, fix = _SELECTED[select[0]]
+        yield Advice("contradiction", f"select:{shown} keeps only {what}, and none are searched for", f"add {fix}")
+    files = [f"{name}:" for name in ("file", "lang") if alternative.all(name)]
+    files += [f"file:{predicate.name}()" for predicate in alternative.predicates("file")]
+    if types == {"repo"} and files:
+        yield Advice(
+            "contradiction",
+            f"{files[0]} keeps only files, but type:repo looks at names of repositories only",
+            "use repo:has.path() or repo:has.file() for repositories that hold a file",
+        )
+    commits = types & {"commit", "diff"}
+    keeping = keeps_no_commits(alternative, "diff" if "diff" in types else "commit") if commits else ""
+    if keeping and types == commits:
+        kinds = "only files" if keeping == "has.contributor" else "files and changed lines, no commits"
+        yield Advice(
+            "contradiction",
+            f"file:{keeping}() keeps {kinds}",
+            "use author: for who made a commit" if keeping == "has.contributor" else "use type:diff",
+        )
+    for item in (*alternative.all("author"), *alternative.all("committer")):
+        if item.value.startswith("@"):
+            yield Advice(
+                "account",
+                f"{item.name}:{item.value} is looked for in names and addresses: accounts are not known here",
+                f"use a name or an address, such as {item.name}:{item.value[1:] or 'ann'}",
+            )
+
+
+def _values(alternative: Alternative) -> Iterator[Advice]:
+    for item in alternative.filters:
+        if not isinstance(item, Filter) or item.name not in {"repo", "file"} or not item.value:
+            continue
+        shown = f"{'-' if item.negated else ''}{item.name}:{item.value}"
+        if _GLOB.search(item.value) and not item.value.endswith(".*"):
+            yield Advice("glob", f"{shown} is a regular expression, not a glob", r"write file:\.go$ for *.go")
+        escaped = _BARE_DOT.sub(r"\\.", item.value)
+        if escaped != item.value and not (item.name == "repo" and "/" in item.value):
+            yield Advice("dot", f"a dot in {shown} stands for any character", f"write {item.name}:{escaped}")
+
+
+def _pattern(leaf: Pattern, query: Query, *, sensitive: bool) -> Iterator[Advice]:
+    if leaf.kind == "regexp":
+        yield from _regexp(leaf, sensitive=sensitive)
+        return
+    if leaf.quoted or leaf.content:
+        return
+    if '"' in leaf.value and query.pattern_type in {"standard", "literal"}:
+        yield Advice(
+            "quotes",
+            f"the quotes in {leaf.value} are part of the text to find",
+            "use patternType:keyword, where quotes hold a phrase together",
+            _in_keyword(query.text),
+        )
+    if _LOOKS_REGEXP.search(leaf.value) and query.pattern_type != "literal":
+        slashed = slash_regexp(leaf.value)
+        whole = _with_pattern(query, leaf, replace(leaf, kind="regexp"), leaf.value, slashed)
+        yield Advice(
+            "regexp-as-text",
+            f"{leaf.value} looks like a regular expression and is read as plain text",
+            f"write {slashed}",
+            whole,
+        )
+    for word in leaf.value.split():
+        found = _LIKE_FILTER.match(word)
+        if found is not None:
+            meant = _meant(found[1], found[2].lower(), found[3])
+            yield Advice(
+                "filter-as-text",
+                f"`{word}` is read as text: there is no filter {found[2]}:",
+                f"did you mean {meant}?" if meant else f'write "{word}" if the text is meant',
+                _with_filter(query, leaf, word, meant),
+            )
+        elif re.match(r"-\w", word):
+            yield Advice("dash", f"`{word}` is read as text: a dash negates filters only", f"write NOT {word[1:]}")
+
+
+def _with_choice(query: Query, languages: Sequence[str]) -> str:
+    """The query in which files may be in any of some languages; empty when no text says so."""
+    try:
+        return with_choice(query, "lang", languages)
+    except QueryError:
+        return ""
+
+
+def _with_pattern(query: Query, leaf: Pattern, node: Node, typed: str, written: str) -> str:
+    """The query with another meaning of one pattern; empty when no text says so, or it has no meaning."""
+    try:
+        proposed = with_pattern(query, leaf, node, typed, written)
+        parse(proposed, query.pattern_type)
+    except QueryError:
+        return ""
+    return proposed
+
+
+def _with_filter(query: Query, leaf: Pattern, word: str, meant: str) -> str:
+    """The query with the filters `meant` in the place of a word that is read as text; empty when there is none."""
+    try:
+        root = parse(meant, query.pattern_type).root if meant else None
+    except QueryError:
+        return ""
+    nodes = list(root.args if isinstance(root, And) else () if root is None else (root,))
+    filters: list[Node] = [node for node in nodes if isinstance(node, Filter)]
+    names = [node.value for node in nodes if isinstance(node, Pattern)]
+    # Words beside each other are one literal where there are no quotes.
+    rest = " ".join(text for each in leaf.value.split() for text in (names if each == word else [each]))
+    if not filters or (leaf.negated and (rest or len(filters) > 1)):
+        return ""
+    if leaf.negated:
+        filters = [replace(one, negated=not one.negated) for one in filters if isinstance(one, Filter)]
+    node = combine("and", [*filters, *([replace(leaf, value=rest)] if rest else [])])
+    return _with_pattern(query, leaf, node, word, meant)
+
+
+def _in_keyword(text: str) -> str:
+    """The query in keyword type; empty when it has no meaning in it."""
+    try:
+        return in_pattern_type(text, "keyword")
+    except QueryError:
+        return ""
+
+
+def _meant(dash: str, name: str, value: str) -> str:
+    """The filter that somebody means who writes ``name:value``, as other tools spell it or misspelt; empty: unknown."""
+    if name in _ENDINGS:
+        return rf"{dash}file:\.{re.escape(value.lstrip('.'))}$"
+    if name in _DEFINITIONS and not dash:
+        return f"type:symbol {value}"
+    near = [_ELSEWHERE[name]] if name in _ELSEWHERE else difflib.get_close_matches(name, list(ALIASES), 1, 0.6)
+    return f"{dash}{near[0]}:{value}" if near else ""
+
+
+def _regexp(leaf: Pattern, *, sensitive: bool) -> Iterator[Advice]:
+    try:
+        pattern = compile_pattern(leaf.value, kind="regexp", case_sensitive=sensitive)
+    except PatternError:
+        return
+    shown = f"/{leaf.value}/"
+    if pattern.required == NOTHING:
+        yield Advice("never", f"{shown} can't match any text", "check its character classes and anchors")
+    elif pattern.matches_empty:
+        yield Advice(
+            "empty", f"{shown} matches the empty text, so every file has it", "use + in place of *, or add a word"
+        )
+    elif pattern.required == ANYTHING:
+        yield Advice("unindexed", f"{shown} has no text that every match holds: all files are read", "add a word to it")
+    elif _BARE_DOT.search(leaf.value):
+        escaped = _BARE_DOT.sub(r"\\.", leaf.value)
+        yield Advice("dot", f"a dot in {shown} stands for any character", f"write /{escaped}/")
+
+
+def _other_type(query: Query) -> Iterator[Advice]:
+    if query.pattern_type not in {"standard", "literal"} or "patterntype:" in query.text.lower():
+        return
+    try:
+        other = parse(query.text, "keyword")
+    except QueryError:
+        return
+    if canonical(other.root) == canonical(query.root):
+        return
+    words = next((leaf.value for leaf in _leaves(query) if " " in leaf.value), "")
+    apart = " AND ".join(f"`{leaf.value}`" for leaf in _leaves(other))
+    how = (
+        f"{query.pattern_type} search looks for `{words}` as it stands; keyword search would look for files that hold "
+        f"{apart}, anywhere and in any order"
+        if words and not any(isinstance(a.pattern, Or) for a in other.plan)
+        else f"keyword search would read this query otherwise than {query.pattern_type} search does"
+    )
+    yield Advice("keyword", how, "add patternType:keyword for the other reading", _in_keyword(query.text))
+
+
+def _leaves(query: Query) -> list[Pattern]:
+    return [leaf for a in query.plan if a.pattern is not None for leaf in patterns_of(a.pattern)]

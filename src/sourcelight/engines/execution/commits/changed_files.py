@@ -1,0 +1,120 @@
+"""Predicates on files where commits are searched: asked of each changed file as its commit has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sourcelight.core.cancellation import Cancellation, Halted
+from sourcelight.core.patterns import CompiledPattern, compile_pattern
+from sourcelight.core.query import Predicate
+from sourcelight.engines.execution.results.owners import PLACES, CodeOwners, owned_by
+from sourcelight.engines.history import History
+from sourcelight.engines.history.history import Ints
+from sourcelight.repos import ObjectReader, Repository
+
+_NO_BLOB = bytes(20)
+MAX_OWNERS_BYTES = 3 << 20
+"""Bytes above which a CODEOWNERS file is none, as on the services that know such files."""
+
+_FEW_BLOBS = 50_000
+"""Answers about contents that are remembered."""
+
+
+class ChangedFiles:
+    """Tells which changes of one repository pass predicates on files.
+
+    ``file:has.content`` looks into the file as the commit left it, which a deleted one never passes;
+    ``file:has.owner`` reads the CODEOWNERS file of the commit, for the path that the commit left.
+
+    Parameters
+    ----------
+    repository, history
+        Whose changes are asked about.
+    predicates
+        What all must hold.
+    case_sensitive
+        How contents are compared.
+    cancellation
+        Ends the work early, by `Halted`.
+    """
+
+    def __init__(
+        self,
+        repository: Repository,
+        history: History,
+        predicates: Sequence[Predicate],
+        cancellation: Cancellation,
+        *,
+        case_sensitive: bool,
+    ) -> None:
+        self._history = history
+        self._cancellation = cancellation
+        self._reader = ObjectReader(repository)
+        self._owners = [p for p in predicates if p.name == "has.owner"]
+        self._contents: list[CompiledPattern] = [
+            compile_pattern(p.args["content"], kind="regexp", case_sensitive=case_sensitive)
+            for p in predicates
+            if p.name == "has.content"
+        ]
+        self._held: dict[bytes, bool] = {}
+        self._rules: dict[bytes, CodeOwners | None] = {}
+        self._rules_of: dict[int, CodeOwners | None] = {}
+        self.without_owners = False
+
+    def passing(self, changes: Ints) -> Ints:
+        """Those of some changes that pass; `without_owners` is set once a commit without a file of owners is met."""
+        with self._reader:
+            kept = [self._passes(change) for change in changes.tolist()]
+        found: Ints = changes[np.array(kept, np.bool_)]
+        return found
+
+    def _passes(self, change: int) -> bool:
+        if self._cancellation.stopped:
+            raise Halted
+        every = self._history.changes
+        if self._contents and not self._contains(every.new_blob[change].tobytes()):
+            return False
+        if not self._owners:
+            return True
+        rules = self._rules_at(int(every.commit[change]))
+        owners = () if rules is None else rules.owners(self._history.paths.text(int(every.path[change])))
+        return all(owned_by(owners, p.args["owner"]) is not p.negated for p in self._owners)
+
+    def _contains(self, blob: bytes) -> bool:
+        if blob == _NO_BLOB:
+            return False
+        known = self._held.get(blob)
+        if known is None:
+            text = self._reader.read(blob)
+            known = (
+                text is not None
+                and b"\0" not in text
+                and all(p.matches_empty or bool(p.find_document(text)) for p in self._contents)
+            )
+            if len(self._held) < _FEW_BLOBS:
+                self._held[blob] = known
+        return known
+
+    def _rules_at(self, commit: int) -> CodeOwners | None:
+        if commit not in self._rules_of:
+            self._rules_of[commit] = self._read_rules(self._history.oid(commit))
+            self.without_owners = self.without_owners or self._rules_of[commit] is None
+        return self._rules_of[commit]
+
+    def _read_rules(self, oid: str) -> CodeOwners | None:
+        root = self._reader.root(oid)
+        for place in PLACES if root is not None else ():
+            blob = root
+            for name in place.encode().split(b"/"):
+                entries = self._reader.folder(blob) if blob is not None else None
+                blob = next((found for _, known, found in entries or () if known == name), None)
+            if blob is None:
+                continue
+            if blob not in self._rules:
+                text = self._reader.read(blob, MAX_OWNERS_BYTES)
+                self._rules[blob] = None if text is None else CodeOwners(text.decode(errors="replace"))
+            if self._rules[blob] is not None:
+                return self._rules[blob]
+        return None

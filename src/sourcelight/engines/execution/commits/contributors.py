@@ -1,0 +1,83 @@
+"""``file:has.contributor``: the files that someone has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sourcelight.core.batches.rows import Rows
+from sourcelight.core.errors import SourcelightError
+from sourcelight.core.patterns import compile_pattern
+from sourcelight.core.query import Predicate
+from sourcelight.engines.execution.commits.search import WORKTREE, HistoryAnswers
+from sourcelight.engines.history import History
+from sourcelight.engines.history.search.find import people_passing
+from sourcelight.engines.history.search.query import OneOf
+from sourcelight.engines.search import Target
+from sourcelight.repos import resolve
+
+
+class Contributors:
+    """Tells which files have an author whose name or address matches, in any commit behind the one searched.
+
+    A file takes the authors of the file that it was renamed from with it. Merges have no changes of their own.
+
+    Parameters
+    ----------
+    histories
+        Told of what a history lacks; its `store` is up to date for what is searched.
+
+    Attributes
+    ----------
+    failed
+        Repositories whose history was not there, and why.
+    """
+
+    def __init__(self, histories: HistoryAnswers) -> None:
+        self._histories = histories
+        self._known: dict[tuple[str, str, str, bool], frozenset[str]] = {}
+        self.failed: dict[str, str] = {}
+
+    def filtered(self, batch: Any, target: Target, wanted: Sequence[Predicate], *, case_sensitive: bool) -> Any:
+        """Keep the rows of `batch`, all of `target`, whose file passes every predicate of `wanted`."""
+        for predicate in wanted:
+            try:
+                paths = self._paths(target, predicate.args["regexp"], case_sensitive=case_sensitive)
+            except (SourcelightError, KeyError):
+                self.failed[target.repository.name] = "its history was not read in time, so no file of it is shown"
+                return batch.slice(0, 0)
+            texts = Rows(batch).texts("path")
+            kept = [path is not None and (path in paths) != predicate.negated for path in texts]
+            batch = batch.filter(pa.array(kept, pa.bool_()))
+        return batch
+
+    def _paths(self, target: Target, regexp: str, *, case_sensitive: bool) -> frozenset[str]:
+        commit = resolve(target.repository, "") if target.revision == WORKTREE else target.commit
+        key = (target.repository.key, commit, regexp, case_sensitive)
+        if key not in self._known:
+            pattern = compile_pattern(regexp, kind="regexp", case_sensitive=case_sensitive)
+            history = self._histories.store.open(target.repository)
+            self._known[key] = contributed(history, commit, OneOf((pattern,)))
+            self._histories.note(history, target.repository.name, (commit,))
+        return self._known[key]
+
+
+def contributed(history: History, commit: str, who: OneOf) -> frozenset[str]:
+    """Paths, present and former, that someone in `who` changed in `commit` or before.
+
+    Raises KeyError for a commit that is not there.
+    """
+    changes = history.changes
+    reached = history.reachable(commit)[changes.commit]
+    people = people_passing(history, who)
+    theirs = people[history.commits.author[changes.commit]] & reached
+    held = np.zeros(len(history.paths), np.bool_)
+    held[changes.path[theirs]] = True
+    moved = np.flatnonzero(reached & (changes.status == ord("R")))
+    for old, new in zip(changes.old_path[moved].tolist(), changes.path[moved].tolist(), strict=True):
+        if held[old]:
+            held[new] = True
+    return frozenset(history.paths.text(number) for number in np.flatnonzero(held).tolist())

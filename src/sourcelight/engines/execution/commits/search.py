@@ -1,0 +1,222 @@
+"""What the plans of a search find in histories, repository after repository, as record batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sourcelight.core.cancellation import Cancellation, Halted
+from sourcelight.core.errors import RepositoryError, SourcelightError
+from sourcelight.engines.execution.background import Wanted
+from sourcelight.engines.execution.commits.changed_files import ChangedFiles
+from sourcelight.engines.execution.commits.query import Asked
+from sourcelight.engines.history import History, HistoryStore
+from sourcelight.engines.history.history import Ints, Mask, UnreadCommits
+from sourcelight.engines.history.search.find import (
+    DiffHits,
+    changes_passing,
+    find_commits,
+    find_diffs,
+    newest_first,
+    removed_rows,
+)
+from sourcelight.engines.history.search.matches import commit_matches, diff_matches
+from sourcelight.engines.history.search.query import AnyOf, CommitQuery, DiffQuery, Tree
+from sourcelight.engines.search import Target
+from sourcelight.repos import Repository, resolve
+
+if TYPE_CHECKING:
+    from sourcelight.engines.execution.plan import Plan
+
+WORKTREE = "WORKTREE"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A repository, the commits whose history is searched, and those whose history is left out."""
+
+    repository: Repository
+    revisions: tuple[str, ...]
+    without: tuple[str, ...] = ()
+
+    @property
+    def wanted(self) -> Wanted:
+        """What must have been read before."""
+        return Wanted(self.repository, tuple(dict.fromkeys((*self.revisions, *self.without))))
+
+
+def history_of(plans: Sequence[Plan]) -> list[Wanted]:
+    """The histories that `plans` need: of commits, and of the files whose contributors they ask for."""
+    found = [place.wanted for plan in plans for place in plan.places]
+    for plan in plans:
+        if any(predicate.name == "has.contributor" for predicate in plan.alternative.predicates("file")):
+            found += [place.wanted for place in places_of(plan.targets, lambda _: ())]
+    return list({one.key: one for one in found}.values())
+
+
+def places_of(targets: Sequence[Target], without: Callable[[Repository], Sequence[str]]) -> tuple[Place, ...]:
+    """Bring the revisions of each repository together: they are searched as one."""
+    found: dict[str, list[Target]] = {}
+    for target in targets:
+        found.setdefault(target.repository.key, []).append(target)
+    return tuple(
+        Place(own[0].repository, tuple(dict.fromkeys(_commit(t) for t in own)), tuple(without(own[0].repository)))
+        for own in found.values()
+    )
+
+
+def _commit(target: Target) -> str:
+    """A work tree has the history of its HEAD."""
+    if target.revision != WORKTREE or target.repository.kind != "git":
+        return target.commit
+    try:
+        return resolve(target.repository, "")
+    except RepositoryError:
+        return target.repository.facts.commit
+
+
+@dataclass(slots=True)
+class HistoryAnswers:
+    """Asks histories for what the plans want.
+
+    Attributes
+    ----------
+    unread
+        Repositories whose commits could not all be read, how many of those were searched, and names of some.
+    shallow
+        Repositories whose oldest commits seem to add every file, and why.
+    done
+        Repositories that were searched to the end.
+    without_owners
+        Repositories in which owners were asked for at a commit without a CODEOWNERS file.
+    """
+
+    store: HistoryStore
+    cancellation: Cancellation
+    unread: dict[str, UnreadCommits] = field(default_factory=dict)
+    shallow: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    done: list[str] = field(default_factory=list)
+    without_owners: set[str] = field(default_factory=set)
+
+    def batches(self, asked: Sequence[tuple[Asked, Sequence[Place]]]) -> Iterator[tuple[Place, Asked, Any]]:
+        """Batches of all plans, each commit once for each kind of result."""
+        places: dict[str, list[tuple[Asked, Place]]] = {}
+        for one, of_plan in asked:
+            for place in of_plan:
+                places.setdefault(place.repository.key, []).append((one, place))
+        for own in sorted(places.values(), key=lambda own: own[0][1].repository.name):
+            if self.cancellation.stopped:
+                return
+            name = own[0][1].repository.name
+            if name in self.failed:
+                continue
+            try:
+                yield from self._of_repository(own)
+            except (Halted, KeyError):  # out of time, or its history was not read in time
+                continue
+            except (SourcelightError, OSError) as fault:
+                self.failed[name] = str(fault)
+            self.done.append(name)
+
+    def _of_repository(self, own: Sequence[tuple[Asked, Place]]) -> Iterator[tuple[Place, Asked, Any]]:
+        place = own[0][1]
+        history = self.store.open(place.repository)
+        facts = place.repository.facts
+        self.note(history, place.repository.name, place.revisions)
+        stopped = lambda: self.cancellation.stopped  # noqa: E731 - what scans ask every 10 ms
+        for kind in ("commit", "diff"):
+            mine = [(one, at) for one, at in own if one.kind == kind]
+            if not mine:
+                continue
+            if kind == "commit":
+                asked = [one.at(at.revisions, at.without) for one, at in mine]
+                found = [
+                    self._commits(history, one, at, find_commits(history, q, stopped), q)
+                    for (one, at), q in zip(mine, asked, strict=True)
+                    if isinstance(q, CommitQuery)
+                ]
+                trees = [q.tree for q in asked if isinstance(q, CommitQuery) and q.tree is not None]
+                commits = found[0] if len(found) == 1 else newest_first(history, np.unique(np.concatenate(found)))
+                batches = commit_matches(history, facts, commits, _either(trees))
+            else:
+                hits = [self._diffs(history, one, at) for one, at in mine]
+                batches = diff_matches(history, facts, _united(history, hits), stopped)
+            for batch in batches:
+                yield place, mine[0][0], batch
+                if all(one.repositories_only for one, _ in mine):
+                    break
+                if self.cancellation.stopped:
+                    raise Halted
+
+    def _diffs(self, history: History, asked: Asked, place: Place) -> DiffHits:
+        query = asked.at(place.revisions, place.without)
+        if not isinstance(query, DiffQuery):
+            raise TypeError(f"no query of changed lines: {query!r}")
+        query = replace(query, shown=asked.side is not None)
+        hits = find_diffs(history, query, lambda: self.cancellation.stopped)
+        if asked.predicates:
+            passing = self._passing(history, asked, place, hits.changes)
+            hits = _of_rows(history, hits, np.isin(hits.row_changes, passing), passing)
+        if asked.side is None:
+            return hits
+        return _of_rows(history, hits, removed_rows(history, hits.rows) == (asked.side == "removed"))
+
+    def _commits(self, history: History, asked: Asked, place: Place, commits: Ints, query: CommitQuery) -> Ints:
+        """Those of some commits that changed a file which passes the predicates, and the filters on files."""
+        if not asked.predicates:
+            return commits
+        every = np.isin(history.changes.commit, commits)
+        files = changes_passing(history, query.files, lambda: self.cancellation.stopped)
+        changes = np.flatnonzero(every if files is None else every & files)
+        kept = history.changes.commit[self._passing(history, asked, place, changes)]
+        found: Ints = commits[np.isin(commits, kept)]
+        return found
+
+    def _passing(self, history: History, asked: Asked, place: Place, changes: Ints) -> Ints:
+        files = ChangedFiles(
+            place.repository, history, asked.predicates, self.cancellation, case_sensitive=asked.case_sensitive
+        )
+        found = files.passing(changes)
+        if files.without_owners:
+            self.without_owners.add(place.repository.name)
+        return found
+
+    def note(self, history: History, name: str, revisions: Sequence[str]) -> None:
+        """Note what the history of a repository lacks behind some revisions; raises KeyError for one not there."""
+        if history.commits.unread.any():
+            reached = np.logical_or.reduce([history.reachable(oid) for oid in revisions])
+            unread = history.unread(reached)
+            if unread[0]:
+                self.unread[name] = max(self.unread.get(name, (0, ())), unread)
+        if history.shallow:
+            self.shallow[name] = history.shallow
+
+
+def _of_rows(history: History, hits: DiffHits, kept: Mask, changes: Ints | None = None) -> DiffHits:
+    """Some of the rows alone; `changes` names those that stay, which are else the ones of the rows."""
+    rows, of_rows = hits.rows[kept], hits.row_changes[kept]
+    changes = np.unique(of_rows) if changes is None else changes
+    commits = hits.commits[np.isin(hits.commits, history.changes.commit[changes])]
+    return DiffHits(commits, hits.patterns, lambda: (changes, rows, of_rows))
+
+
+def _either(trees: Sequence[Tree]) -> Tree | None:
+    return None if not trees else trees[0] if len(trees) == 1 else AnyOf(tuple(trees))
+
+
+def _united(history: History, found: Sequence[DiffHits]) -> DiffHits:
+    if len(found) == 1:
+        return found[0]
+    commits = newest_first(history, np.unique(np.concatenate([hits.commits for hits in found])))
+    patterns = tuple(dict.fromkeys(pattern for hits in found for pattern in hits.patterns))
+    rows, first = np.unique(np.concatenate([hits.rows for hits in found]), return_index=True)
+    changes = np.concatenate([hits.row_changes for hits in found])[first]
+    rank = np.zeros(len(history.commits), np.int64)
+    rank[commits] = np.arange(len(commits))
+    order = np.argsort(rank[history.changes.commit[changes]], kind="stable")
+    every = np.unique(np.concatenate([hits.changes for hits in found]))
+    return DiffHits(commits, patterns, lambda: (every, rows[order], changes[order]))

@@ -1,0 +1,382 @@
+"""What a query means here: its tree, what each filter comes down to, what the index saves, and what looks mistaken."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.patterns.formula import Formula, Needs, NeedsAll
+from sourcelight.core.query import Alternative, Predicate, Query, canonical
+from sourcelight.core.query.nodes import filter_text, tree_text
+from sourcelight.core.query.parse import effective_type
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.execution.advice import Advice, advise
+from sourcelight.engines.execution.plan import Plan
+from sourcelight.engines.history.search.matches import shown_patterns
+from sourcelight.engines.search.estimate import Estimate, Share, estimate
+from sourcelight.engines.search.model import Atom
+from sourcelight.engines.search.model import plan as numbered
+
+if TYPE_CHECKING:
+    from sourcelight.engines.execution.local import Engine
+
+MOST_NAMES = 20
+LOOK_S = 3.0
+_FIXED = {
+    "type": "which kinds of results", "select": "what results are turned into", "count": "matches after which to stop",
+    "timeout": "longest time to search", "case": "whether case counts", "patterntype": "how patterns are read",
+    "author": "commits whose author matches", "committer": "commits whose committer matches",
+    "message": "commits whose message matches", "after": "commits with a later committer date",
+    "before": "commits with an earlier committer date",
+    "rev": "revisions to search", "fork": "whether forks are searched", "archived": "whether archives are searched",
+    "visibility": "private or public repositories", "context": "a named set of repositories",
+    "index": "whether revisions that are not indexed yet are searched too",
+}  # fmt: skip
+_ADDED = (
+    *("repositories", "repository_hits", "files", "passing", "read_units", "units"),
+    *("read_bytes", "text_bytes", "looked_at"),
+)
+_WITHOUT_INDEX = {("symbol",), ("message",), ("changed line",)}
+
+
+@dataclass(frozen=True, slots=True)
+class FilterMeaning:
+    """A filter as written, what it comes down to, and how many files it lets through by itself.
+
+    For ``repo:`` there are the repositories that all filters together leave.
+    """
+
+    text: str
+    meaning: str
+    files: int | None = None
+    repositories: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PatternMeaning:
+    """A pattern and the work it is.
+
+    `where` lists ``content`` and ``path``, or one of ``symbol``, ``message``, ``changed line``, of which all are read.
+    `required` is what every match must hold, empty when nothing is known; `evaluated` is ``line``, or ``document`` for
+    a pattern that can cross lines. `candidate_units` of `units` pieces of text may hold a match as far as the index
+    knows, with `candidate_bytes` bytes.
+    """
+
+    text: str
+    kind: str
+    where: tuple[str, ...]
+    required: str
+    evaluated: str
+    from_index: bool
+    candidate_units: int
+    candidate_bytes: int
+    units: int
+
+
+@dataclass(frozen=True, slots=True)
+class AlternativeMeaning:
+    """One alternative: what it searches and how much of it.
+
+    `names` are up to twenty of the `repositories` searched. Of `files` files in those, `passing` pass the filters.
+    `read_bytes` of `text_bytes` are read to answer. `limit` is None for no limit on matches; `timeout_s` likewise.
+    `looked_at` is smaller than `repositories` when there was no time to look at all of them.
+    """
+
+    types: tuple[str, ...]
+    filters: tuple[FilterMeaning, ...]
+    patterns: tuple[PatternMeaning, ...]
+    repositories: int
+    names: tuple[str, ...]
+    forks_left_out: int
+    archived_left_out: int
+    repository_hits: int
+    files: int
+    passing: int
+    read_units: int
+    units: int
+    read_bytes: int
+    text_bytes: int
+    limit: int | None
+    timeout_s: float | None
+    select: str
+    phrase: str
+    looked_at: int
+    without_index: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a query means, over the repositories that the reader may see.
+
+    `tree` is the canonical form in plain lists and dicts, `tree_text` the same to be read. `pattern_type_source` says
+    who chose the pattern type.
+    """
+
+    query: str
+    pattern_type: str
+    pattern_type_source: str
+    tree: Any
+    tree_text: str
+    alternatives: tuple[AlternativeMeaning, ...]
+    warnings: tuple[Advice, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain lists, dicts, texts and numbers."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+
+def explain(
+    engine: Engine,
+    query: Query,
+    request: SearchRequest,
+    plans: Sequence[Plan],
+    cancellation: Cancellation | None = None,
+) -> Explanation:
+    """Explain `query`, whose alternatives resolved to `plans`; reads indexes but no text."""
+    cancellation = cancellation or Cancellation()
+    cancellation.limit(LOOK_S)
+    warnings = [*advise(query), *(advice for plan in plans for advice in _of_plan(plan))]
+    return Explanation(
+        query=query.text,
+        pattern_type=query.pattern_type,
+        pattern_type_source=_source(query, request),
+        tree=canonical(query.root),
+        tree_text=tree_text(query.root),
+        alternatives=tuple(_alternative(engine, request, plan, cancellation) for plan in plans),
+        warnings=tuple(dict.fromkeys(warnings)),
+    )
+
+
+def explained(
+    engine: Engine, query: Query, request: SearchRequest, plans: Sequence[Plan], parts: Sequence[Explanation]
+) -> Explanation:
+    """Explain `query` by explanations over some of the repositories each.
+
+    `plans` choose the repositories, and know nothing more of them. `parts` has at least one.
+    """
+    warnings = [*advise(query), *(advice for plan in plans for advice in _of_plan(plan))]
+    alternatives = []
+    for plan, same in zip(plans, zip(*(part.alternatives for part in parts), strict=True), strict=True):
+        bounds = _bounds(engine, request, plan.alternative)
+        left_out = len(plan.selection.forks_left_out), len(plan.selection.archived_left_out)
+        alternatives.append(replace(_summed(same), forks_left_out=left_out[0], archived_left_out=left_out[1], **bounds))
+    source = _source(query, request)
+    return replace(
+        parts[0],
+        pattern_type_source=source,
+        alternatives=tuple(alternatives),
+        warnings=tuple(dict.fromkeys(warnings)),
+    )
+
+
+def _bounds(engine: Engine, request: SearchRequest, alternative: Alternative) -> dict[str, Any]:
+    has_count = request.default_matches is not None or alternative.first("count") is not None
+    return {
+        "limit": alternative.count_limit(request.default_matches or engine.limits.matches),
+        "timeout_s": engine.limits.timeout_s(alternative.timeout_s(), has_count=has_count),
+    }
+
+
+def _summed(parts: Sequence[AlternativeMeaning]) -> AlternativeMeaning:
+    """The numbers of one alternative over other repositories each, added up."""
+    telling = [part for part in parts if part.repositories] or [parts[0]]
+    first = telling[0]
+    sums = {name: sum(getattr(part, name) for part in parts) for name in _ADDED}
+    filters = tuple(
+        replace(one, files=_sum(each.files for each in same), repositories=_sum(each.repositories for each in same))
+        for same in zip(*(part.filters for part in telling), strict=True)
+        for one in same[:1]
+    )
+    patterns = []
+    for same_patterns in zip(*(part.patterns for part in telling), strict=True):
+        units, candidates = (
+            sum(getattr(each, name) for each in same_patterns) for name in ("units", "candidate_units")
+        )
+        size = sum(each.candidate_bytes for each in same_patterns)
+        patterns.append(
+            replace(
+                same_patterns[0],
+                from_index=candidates < units,
+                candidate_units=candidates,
+                candidate_bytes=size,
+                units=units,
+            )
+        )
+    return replace(
+        first,
+        **sums,
+        names=tuple(sorted(name for part in parts for name in part.names)[:MOST_NAMES]),
+        filters=filters,
+        patterns=tuple(patterns),
+        without_index=tuple(dict.fromkeys(name for part in parts for name in part.without_index)),
+    )
+
+
+def _sum(numbers: Iterable[int | None]) -> int | None:
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known else None
+
+
+def _source(query: Query, request: SearchRequest) -> str:
+    named = (a.first("patterntype") for a in query.plan)
+    if any(item is not None and effective_type(item.value) is not None for item in named):
+        return "patternType: in the query"
+    return "asked for with the query" if request.pattern_type else f"default of version {request.version}"
+
+
+def _of_plan(plan: Plan) -> list[Advice]:
+    if plan.selection.repositories:
+        return []
+    left_out = len(plan.selection.forks_left_out) + len(plan.selection.archived_left_out)
+    fix = "add fork:yes archived:yes" if left_out else "check the repo: filters"
+    return [Advice("no-repositories", "no repository passes the filters", fix)]
+
+
+def _alternative(engine: Engine, request: SearchRequest, plan: Plan, cancellation: Cancellation) -> AlternativeMeaning:
+    alternative = plan.alternative
+    query = plan.text
+    if query is None and plan.symbols is not None:
+        query = replace(plan.symbols, tree=None)  # names of definitions are read, no text
+    sums = Estimate() if query is None else estimate(engine.store.open, plan.targets, query, cancellation)
+    atoms = () if query is None else numbered(query).atoms
+    patterns = tuple(_pattern(atom, share, sums.units) for atom, share in zip(atoms, sums.candidates, strict=False))
+    if plan.symbols is not None:
+        named = numbered(plan.symbols).atoms
+        patterns += tuple(replace(_pattern(atom, Share(), 0), where=("symbol",)) for atom in named)
+    if plan.commits is not None:
+        where = "message" if plan.commits.kind == "commit" else "changed line"
+        terms = (Atom(pattern) for pattern in shown_patterns(plan.commits.query.tree))
+        patterns += tuple(replace(_pattern(atom, Share(), 0), where=(where,)) for atom in terms)
+    names = sorted({target.repository.facts.name for target in plan.targets})
+    return AlternativeMeaning(
+        types=alternative.types,
+        filters=tuple(_filters(alternative, sums, len(names))),
+        patterns=patterns,
+        repositories=len(names),
+        names=tuple(names[:MOST_NAMES]),
+        forks_left_out=len(plan.selection.forks_left_out),
+        archived_left_out=len(plan.selection.archived_left_out),
+        repository_hits=len(plan.repository_hits),
+        files=sums.files,
+        passing=sums.passing,
+        read_units=sums.to_read.units,
+        units=sums.units,
+        read_bytes=sums.to_read.size_bytes,
+        text_bytes=sums.size_bytes,
+        **_bounds(engine, request, alternative),
+        select=".".join(alternative.select()),
+        phrase=alternative.boost or "",
+        looked_at=sums.repositories,
+        without_index=tuple(sums.without_index),
+    )
+
+
+def _filters(alternative: Alternative, sums: Estimate, repositories: int) -> list[FilterMeaning]:
+    files, languages = iter(sums.file_filters), iter(sums.language_filters)
+    found = []
+    for item in alternative.filters:
+        text = filter_text(item)
+        sign = "not " if item.negated else ""
+        if isinstance(item, Predicate):
+            found.append(FilterMeaning(text, _of_predicate(item)))
+        elif item.name == "file" and item.value:
+            meaning = f"paths that do {sign}match /{item.value}/".replace("do match", "match")
+            found.append(FilterMeaning(text, meaning, next(files, None)))
+        elif item.name == "lang" and item.value:
+            found.append(FilterMeaning(text, f"files {sign}in {item.value}", next(languages, None)))
+        elif item.name == "repo":
+            revisions = ", ".join(alternative.revisions(item)) if not item.negated else ""
+            at = f" at {revisions}" if revisions else ""
+            meaning = f"repositories {sign}named /{item.value}/{at}"
+            found.append(FilterMeaning(text, meaning, repositories=repositories))
+        else:
+            found.append(FilterMeaning(text, _FIXED.get(item.name, item.name)))
+    return found
+
+
+def _of_predicate(item: Predicate) -> str:
+    arguments = " ".join(f"{key} {value}" for key, value in item.args.items() if value is not True)
+    if item.on == "rev":
+        return f"the newest commit before {item.args['time']} behind {item.args['rev']}"
+    kind = "repositories" if item.on == "repo" else "files"
+    what = item.name.removeprefix("has.").replace(".", " ")
+    return f"{kind} {'without' if item.negated else 'with'} {what}: {arguments.removeprefix(what).strip() or 'anyone'}"
+
+
+def _pattern(atom: Atom, share: Share, units: int) -> PatternMeaning:
+    pattern = atom.pattern
+    required = formula_text(pattern.required)
+    return PatternMeaning(
+        text=pattern.text,
+        kind=pattern.kind,
+        where=tuple(name for name, there in (("content", atom.content), ("path", atom.path)) if there),
+        required=required,
+        evaluated="document" if pattern.multi_line else "line",
+        from_index=share.units < units,
+        candidate_units=share.units,
+        candidate_bytes=share.size_bytes,
+        units=units,
+    )
+
+
+def formula_text(formula: Formula) -> str:
+    """What every match must hold, to be read; empty when nothing is known."""
+    if isinstance(formula, Needs):
+        return json.dumps(formula.text.decode(errors="replace"), ensure_ascii=False)
+    if not formula.parts:
+        return "" if isinstance(formula, NeedsAll) else "(nothing matches)"
+    word = " AND " if isinstance(formula, NeedsAll) else " OR "
+    inner = [formula_text(part) for part in formula.parts]
+    return word.join(f"({text})" if " AND " in text or " OR " in text else text for text in inner)
+
+
+def _lines(made: Explanation) -> list[str]:
+    lines = [f"{made.query}", f"read as {made.pattern_type} ({made.pattern_type_source})", "", made.tree_text]
+    for number, part in enumerate(made.alternatives, 1):
+        lines += ["", f"Alternative {number} of {len(made.alternatives)}" if len(made.alternatives) > 1 else "Searches"]
+        lines += [f"  {text}" for text in _alternative_lines(part)]
+    if made.warnings:
+        lines += ["", "Warnings"]
+        lines += [f"  - {w.message}{f'; {w.fix}' if w.fix else ''}" for w in made.warnings]
+    return lines
+
+
+def _alternative_lines(part: AlternativeMeaning) -> list[str]:
+    more = part.repositories - len(part.names)
+    noun = "repository" if part.repositories == 1 else "repositories"
+    lines = [f"{part.repositories:,} {noun}: {', '.join(part.names)}{f' and {more:,} more' if more else ''}"]
+    if part.forks_left_out or part.archived_left_out:
+        lines.append(f"left out: forks {part.forks_left_out:,}, archived repositories {part.archived_left_out:,}")
+    lines.append(f"results: {', '.join(part.types) or 'none'}{f', turned into {part.select}' if part.select else ''}")
+    for item in part.filters:
+        count = "" if item.files is None else f" ({item.files:,} files)"
+        lines.append(f"{item.text}: {item.meaning}{count}")
+    if part.files:
+        lines.append(f"{part.passing:,} of {part.files:,} files pass the filters")
+    for pattern in part.patterns:
+        lines.append(
+            f"{pattern.kind} {pattern.text} in {' or '.join(pattern.where) or 'nothing'}, per {pattern.evaluated}"
+        )
+        if pattern.where in _WITHOUT_INDEX:
+            continue
+        lines.append(f"  every match holds: {pattern.required or 'nothing that the index knows'}")
+        left = f"{pattern.candidate_units:,} of {pattern.units:,} pieces of text ({_size(pattern.candidate_bytes)})"
+        lines.append(f"  index leaves {left}")
+    if any(pattern.where not in _WITHOUT_INDEX for pattern in part.patterns):
+        lines.append(f"reads {_size(part.read_bytes)} of {_size(part.text_bytes)}")
+    limit = "no limit of matches" if part.limit is None else f"stops after {part.limit:,} matches"
+    timeout = "" if part.timeout_s is None else f" or {part.timeout_s:g} s"
+    lines.append(f"{limit}{timeout}")
+    if part.looked_at < part.repositories and part.files:
+        lines.append(f"numbers are of {part.looked_at:,} repositories only")
+    return lines
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:,.1f} MB" if count >= 100_000 else f"{count / 1e3:,.1f} kB"

@@ -1,0 +1,407 @@
+"""The engine: a query in, events out; over one catalog and one text index.
+
+The words that ranking reads, made known in the background, so that no question has to wait for them.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from sourcelight.core.batches import Event
+from sourcelight.core.cancellation import Cancellation, Late, within
+from sourcelight.core.errors import IndexFault, QueryError, RepositoryError
+from sourcelight.core.query import Query, parse
+from sourcelight.core.query.fields import duration_s
+from sourcelight.core.query.parse import refuse_unsupported
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.execution import natural_language, notices
+from sourcelight.engines.execution.background import DefinitionsUpdate, Histories, Wanted, WorktreeChanges
+from sourcelight.engines.execution.commits.query import asked_of
+from sourcelight.engines.execution.explain import Explanation, explain
+from sourcelight.engines.execution.plan import SUPPORTED, Kept, Plan, Standing, make_plan
+from sourcelight.engines.execution.protocol import Limits
+from sourcelight.engines.execution.run import Search
+from sourcelight.engines.execution.scope.revisions import Scoped, scoped
+from sourcelight.engines.execution.scope.scope import Scoper
+from sourcelight.engines.execution.scope.selection import check_dates
+from sourcelight.engines.history import HistoryStore
+from sourcelight.engines.history.store.store import LocalHistoryStore
+from sourcelight.engines.search import IndexProgress, IndexReport, IndexStore, Target
+from sourcelight.engines.search.model import GroupBy, SearchPart
+from sourcelight.engines.search.term_store import TermsStore
+from sourcelight.repos import Catalog, Repository, Viewer, resolve
+
+if TYPE_CHECKING:
+    from sourcelight.core.batches.results import Answer
+    from sourcelight.engines.navigation import Navigator
+
+
+class WordsUpdate:
+    """Finds what is missing in one thread, one repository after another; stops with the process.
+
+    Parameters
+    ----------
+    engine
+        Whose index is meant. A question that comes meanwhile finds the words of its own repositories itself.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._waiting: dict[tuple[str, str], Target] = {}
+        self._thread: threading.Thread | None = None
+        self._cancellation = Cancellation()
+        self._guard = threading.Lock()
+
+    def start(self, targets: Sequence[Target]) -> None:
+        """Begin with what is missing for `targets`, definitions first."""
+        with self._guard:
+            self._waiting.update({(target.repository.key, target.commit): target for target in targets})
+            if self._waiting and self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="sourcelight-words", daemon=True)
+                self._thread.start()
+
+    def stop(self, wait_s: float = 2.0) -> None:
+        """End the work at its next check, and wait so long for that; what is ready stays, and `start` begins again."""
+        with self._guard:
+            self._waiting.clear()
+            self._cancellation.cancel()
+            thread = self._thread
+        if thread is not None:
+            thread.join(wait_s)
+
+    def _work(self) -> None:
+        while True:
+            with self._guard:
+                if self._cancellation.cancelled:
+                    self._cancellation = Cancellation()
+                if not self._waiting:
+                    self._thread = None
+                    return
+                target, cancellation = self._waiting.pop(next(iter(self._waiting))), self._cancellation
+            # One repository that fails must not end the others; a question says which ones can't be ranked.
+            with suppress(Exception):
+                for _ in self._engine.definitions.wait([target], cancellation, None):
+                    pass
+                natural_language.prepare(self._engine, [target], cancellation)
+
+
+WORKTREE = "WORKTREE"
+WHOLE_LOOK_S = 0.25
+"""How long new repositories, and what the present ones say of themselves, may go unnoticed; commits never do."""
+RETRY_S = 30.0
+"""How long a repository that could not be indexed, of a full disk or else, waits for a try while it is unchanged."""
+
+_SHORT, _FEW_OR = 300, 6
+"""Characters and alternatives of a query that is read in a moment."""
+_MOST_READ = 64
+_TIMEOUT = re.compile(r"(?i)(?<![^\s(])timeout:([^\s()]+)")
+
+
+class Engine:
+    """Answers queries over the repositories of `catalog` with the index of `store`.
+
+    Parameters
+    ----------
+    catalog
+        Repositories, and who may see them.
+    store
+        The text index.
+    limits
+        Bounds of every search.
+    worktree
+        Whether work trees are searched as they are on disk (revision ``WORKTREE``) in place of their HEAD.
+    history
+        Keeps histories; None: in a folder beside that of `store`. `histories` brings them up to date.
+    """
+
+    searches: type[Search] = Search
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        store: IndexStore,
+        *,
+        limits: Limits | None = None,
+        worktree: bool = False,
+        history: HistoryStore | None = None,
+    ) -> None:
+        self.catalog = catalog
+        self.store = store
+        self.limits = limits or Limits()
+        self.worktree = worktree
+        self.cluster: Any = None
+        self.report: IndexReport | None = None
+        self.changes = WorktreeChanges()
+        self.definitions = DefinitionsUpdate(store)
+        self.history = history or LocalHistoryStore(store.folder.with_name(f"{store.folder.name}-history"))
+        self.histories = Histories(self.history)
+        self.terms = TermsStore(store)
+        self.words = WordsUpdate(self)
+        self._seen = {repository.facts.name for repository in catalog.repositories}
+        self._updating = threading.Lock()
+        self._next_look = 0.0
+        self._tried: dict[str, tuple[str, float]] = {}
+        self.standings: Kept[Standing] = Kept()
+        self._read: dict[int, tuple[Query, tuple[Scoped, ...]]] = {}
+        self._targets: tuple[tuple[Repository, ...], tuple[Target, ...]] = ((), ())
+
+    def update(
+        self,
+        *,
+        progress: Callable[[IndexProgress], None] | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> IndexReport:
+        """Index what is missing for the current commit of each repository; failures are data in the report."""
+        with self._updating:
+            targets = [self.target_of(repository) for repository in self.catalog.repositories]
+            self.report = self.store.update(targets, progress=progress, cancellation=cancellation)
+            self._note_tries(targets)
+            return self.report
+
+    def refresh(self, cancellation: Cancellation | None = None) -> None:
+        """Notice moved refs, and changed work trees where they are searched, and index what is new.
+
+        Costs some microseconds a repository when nothing moved. Other commits are seen at once, and new repositories
+        within a quarter of a second. While another thread indexes, the caller goes on with
+        the index as it is.
+        """
+        if not self._updating.acquire(blocking=False):
+            return
+        try:
+            now = time.monotonic()
+            brief = now < self._next_look
+            self.catalog.refresh(brief=brief)
+            self._next_look = self._next_look if brief else now + WHOLE_LOOK_S
+            targets = self._default_targets()
+            if self.store.all_current(targets):
+                return
+            stale = [target for target in targets if not self.store.is_current(target)]
+            if any(self._is_due(target, now) for target in stale):
+                self.report = self.store.update(stale, cancellation=cancellation)
+                self._note_tries(stale)
+        finally:
+            self._updating.release()
+
+    def _note_tries(self, targets: Sequence[Target]) -> None:
+        now = time.monotonic()
+        self._tried = {target.repository.key: (target.commit, now) for target in targets}
+
+    def _is_due(self, target: Target, now: float) -> bool:
+        """Whether to index a target: one that failed is tried again when it changed, and after a while all the same."""
+        if self.report is None or target.repository.facts.name not in self.report.failures:
+            return True
+        commit, tried = self._tried.get(target.repository.key, ("", 0.0))
+        return commit != target.commit or now - tried >= RETRY_S
+
+    def _default_targets(self) -> tuple[Target, ...]:
+        """What is searched of each repository; the same object while the repositories are the same."""
+        repositories, targets = self._targets
+        if repositories is not self.catalog.repositories or self.worktree:
+            repositories = self.catalog.repositories
+            self._seen.update(repository.facts.name for repository in repositories)
+            targets = tuple(map(self.target_of, repositories))
+            self._targets = repositories, targets
+        return targets
+
+    def delegate(self, name: str, arguments: Mapping[str, Any], context: Any) -> Answer | None:
+        """Answer a call of a tool elsewhere, where this engine has no repository itself; None: it is answered here."""
+        del name, arguments, context
+        return None
+
+    def elsewhere(self, step: str, asked: Any, context: Any, heard: Callable[[Any], None]) -> Any | None:
+        """Do a step of deep search where the repositories are; None: they are here."""
+        del step, asked, context, heard
+        return None
+
+    def forget_queries(self) -> None:
+        """Let go of what is known of queries: how they were read, and what they come to."""
+        self._read.clear()
+        self.standings.clear()
+
+    def close(self) -> None:
+        """Stop what goes on in the background; what is finished stays."""
+        self.words.stop()
+        self.definitions.stop()
+        self.histories.stop()
+
+    @functools.cached_property
+    def navigation(self) -> Navigator:
+        """Definitions and references over the same repositories; made when first asked for."""
+        from sourcelight.engines.navigation import Navigator
+
+        return Navigator(self.catalog, self.store, target_of=self.target_of)
+
+    @property
+    def default_histories(self) -> list[Wanted]:
+        """What `histories` has to read so that commits of every repository can be searched at its current commit."""
+        repositories = (one for one in self.catalog.repositories if one.kind == "git")
+        return [Wanted(one, (one.facts.commit,)) for one in repositories]
+
+    @property
+    def gone(self) -> list[str]:
+        """Repositories that were here since opening, and are no longer."""
+        return sorted(self._seen - {repository.facts.name for repository in self.catalog.repositories})
+
+    def stream(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation) -> Iterator[Event]:
+        """Search, giving events as they come.
+
+        Yields `MatchBatch` and `Progress` events, then the final `Filters`, `Progress` (done), up to one `Alert`, and
+        `Done`. After ``cancellation.cancel()`` the iterator ends early, without `Done`.
+
+        Raises
+        ------
+        QueryError
+            At the call, before any event, when the query can't be read, or holds what is not supported.
+        """
+        started = time.monotonic()
+        read = self.read(request)
+        read_s = time.monotonic() - started
+        if isinstance(read, float):
+            return notices.late_to_read(read, read_s)
+        query, scopes = read
+        return self.searches(self, query, scopes, request, viewer, cancellation, started, read_s=read_s).events()
+
+    def count(
+        self, request: SearchRequest, by: Sequence[GroupBy], viewer: Viewer, cancellation: Cancellation
+    ) -> Any | None:
+        """Matches and files by ``repository``, ``language`` or ``path``, without touching a line.
+
+        Returns an Arrow table with the columns of `by`, ``matches`` and ``files`` (int64); None where only a stream
+        can answer: a query of several alternatives, or one that finds repositories or uses ``select:`` or owners,
+        definitions that are not all known, or anything else that is missing, which the stream then names.
+        """
+        query = self._parse(request)
+        if not _is_countable(query):
+            return None
+        self.refresh(cancellation)
+        scoper = Scoper(self, viewer, cancellation)
+        scoped_query = self._scoped(query)
+        scopes = scoper.resolved(scoped_query)
+        if len(scopes) != 1 or scoper.unsearchable or scoper.undecided or scoper.invalid or scoper.missing:
+            return None
+        plan = make_plan(scopes[0])
+        search = self.searches(self, query, scoped_query, request, viewer, cancellation, time.monotonic())
+        if plan.repository_hits or search.lacks(plan, scoper):
+            return None
+        parts: list[SearchPart] = []
+        try:
+            table = self._counted(plan, by, cancellation, parts.append)
+        except IndexFault:
+            return None  # the stream names the repository that can't be searched
+        return None if table is None or search.lacks(plan, scoper, parts) else table  # the stream says what is missing
+
+    def _counted(
+        self,
+        plan: Plan,
+        by: Sequence[GroupBy],
+        cancellation: Cancellation,
+        note: Callable[[SearchPart], None],
+    ) -> Any | None:
+        if plan.commits is not None:
+            return None
+        if plan.symbols is None:
+            return None if plan.text is None else self.store.count(plan.targets, plan.text, by, cancellation, note)
+        if plan.text is not None or plan.alternative.predicates("file"):
+            return None
+        if not all(self.store.symbols_current(target) for target in plan.targets):
+            return None
+        return self.store.count_symbols(plan.targets, plan.symbols, by, cancellation, note=note)
+
+    def explain(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation | None = None) -> Explanation:
+        """Say what a query means over the repositories that `viewer` may see, without reading any text.
+
+        Raises
+        ------
+        QueryError
+            When the query can't be read, or holds what is not supported.
+        """
+        query, scopes = self.parsed(request)
+        self.refresh(cancellation)
+        stop = cancellation or Cancellation()
+        plans = [make_plan(scope) for scope in Scoper(self, viewer, stop).resolved(scopes)]
+        return explain(self, query, request, plans, stop)
+
+    def finds(self, request: SearchRequest, viewer: Viewer, timeout_s: float) -> bool:
+        """Tell whether a query finds anything within `timeout_s` seconds; False too when it can't be read."""
+        cancellation = Cancellation(timeout_s)
+        try:
+            query = self._parse(request)
+            scopes = self._scoped(query)
+            return self.searches(self, query, scopes, request, viewer, cancellation, time.monotonic()).finds()
+        except QueryError:
+            return False
+
+    def read(self, request: SearchRequest) -> tuple[Query, tuple[Scoped, ...]] | float:
+        """A query with its contexts resolved; the seconds that were allowed when even that took too long.
+
+        Raises `QueryError` for a query that can't be read, or holds what is not supported.
+        """
+
+        def read() -> tuple[Query, tuple[Scoped, ...]]:
+            return self.parsed(request)
+
+        text = request.query
+        if len(text) <= _SHORT and text.lower().count(" or ") <= _FEW_OR:
+            return read()
+        # Its own `timeout:` is known only when it is read: seen here so, it may stand in a quoted text as well.
+        asked = [s for s in (request.timeout_s, *map(duration_s, _TIMEOUT.findall(text))) if s is not None]
+        allowed_s = self.limits.timeout_s(max(asked[-1], 0.0) if asked else None, has_count=True)
+        try:
+            return within(read, Cancellation(allowed_s))
+        except Late:
+            return allowed_s or 0.0
+
+    def parsed(self, request: SearchRequest) -> tuple[Query, tuple[Scoped, ...]]:
+        """A query with its contexts resolved, however long that takes; raises `QueryError` as `read`."""
+        query = parse(request.query, request.pattern_type, version=request.version)
+        known = self._read.get(id(query))  # the parser keeps short queries, and what is kept here keeps its own
+        if known is not None and known[0] is query:
+            return known
+        found = self._check(query, request), self._scoped(query)
+        if len(request.query) <= _SHORT and [id(item.alternative) for item in found[1]] == [*map(id, query.plan)]:
+            # No context stood for what may change.
+            if len(self._read) >= _MOST_READ:
+                self._read.clear()
+            self._read[id(query)] = found
+        return found
+
+    def _parse(self, request: SearchRequest) -> Query:
+        return self._check(parse(request.query, request.pattern_type, version=request.version), request)
+
+    def _check(self, query: Query, request: SearchRequest) -> Query:
+        if query.root is None:
+            raise QueryError("no query found", query=request.query, position=0, hint="type what to search for")
+        for alternative in query.plan:
+            refuse_unsupported(alternative, SUPPORTED)
+            asked_of(alternative)  # raises for a pattern that is too large
+        return query
+
+    def _scoped(self, query: Query) -> tuple[Scoped, ...]:
+        """The alternatives of a query with their contexts resolved; raises `QueryError`, also for a bad date."""
+        contexts = self.catalog.contexts
+        found = tuple(item for alternative in query.plan for item in scoped(alternative, contexts, query.text))
+        for item in found:
+            check_dates(item.alternative, query.text)
+        return found
+
+    def target_of(self, repository: Repository) -> Target:
+        """What is searched of `repository`: HEAD, or its work tree where this engine reads those."""
+        if self.worktree and repository.kind == "git" and repository.worktree:
+            try:
+                return Target(repository, WORKTREE, resolve(repository, WORKTREE))
+            except RepositoryError:
+                pass
+        return Target(repository, "", repository.facts.commit)
+
+
+def _is_countable(query: Query) -> bool:
+    """Whether an index alone can tell how often a query matches."""
+    if len(query.plan) != 1 or query.plan[0].select():
+        return False
+    return all(one.name not in {"has.owner", "has.contributor"} for one in query.plan[0].predicates("file"))

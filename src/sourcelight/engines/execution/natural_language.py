@@ -1,0 +1,243 @@
+"""Questions in words over the repositories that a viewer may see: ranked chunks of code.
+
+The text may hold the filters ``repo:``, ``file:``, ``lang:``, ``rev:`` and the like (negated ones too, and
+alternatives such as ``(repo:a OR repo:b)``); what remains is the question.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sourcelight.core.batches.results import CallObserver, CallProgress
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.errors import QueryError, SourcelightError
+from sourcelight.core.query import Query, parse
+from sourcelight.core.query.narrowing import conjoined
+from sourcelight.core.query.parse import refuse_unsupported
+from sourcelight.engines.execution.plan import SUPPORTED, make_plan
+from sourcelight.engines.execution.scope.revisions import scoped
+from sourcelight.engines.execution.scope.scope import Scoper
+from sourcelight.engines.search import IndexProgress, IndexReport, Target, TextQuery
+from sourcelight.engines.search.ranking import RankedChunk, Ranking, Scorer
+from sourcelight.engines.search.ranking.collection import Mask
+from sourcelight.engines.search.ranking.model import ALONE, Exchange
+from sourcelight.engines.search.ranking.paths import kind_of
+from sourcelight.engines.search.ranking.question import Question, analyse
+from sourcelight.engines.search.ranking.ranker import Limits, Ranker
+from sourcelight.engines.search.ranking.term_files import Opened
+from sourcelight.repos import Viewer, resolve
+
+if TYPE_CHECKING:
+    from sourcelight.engines.execution.local import Engine
+
+__all__ = ["RankRequest", "kind_of", "prepare", "rank", "split_filters", "targets_of", "text_of"]
+
+_FIELDS = "repo|r|file|f|path|lang|language|l|rev|revision|context|fork|archived|visibility|case"
+_VALUE = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|/(?:[^/\\\s]|\\.)+/(?=\s|$)|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)"""
+_FILTER = re.compile(rf"(?<![\w:])-?(?:{_FIELDS}):{_VALUE}", re.IGNORECASE)
+_GROUP = re.compile(rf"\(\s*-?(?:{_FIELDS}):{_VALUE}(?:\s+(?:OR|AND)?\s*-?(?:{_FIELDS}):{_VALUE})*\s*\)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class RankRequest:
+    """What is asked.
+
+    Parameters
+    ----------
+    text
+        The question with its filters.
+    limit
+        Most chunks to give; None: all that share a word with the question.
+    files
+        Most files to give chunks of; None: no limit.
+    per_file
+        Most chunks of one file; None: no limit.
+    targets
+        Where to look in place of what the filters ``repo:`` and ``rev:`` choose; repositories that the viewer may not
+        see are left out. None: as the filters say.
+    scorers
+        Further lists of scores.
+    exchange
+        Where these repositories are a part of those asked: gives the numbers of all; no `scorers` then.
+    question, filters
+        When the question is analysed already: the question, and filters that hold beside `targets`; `text` is then
+        not read.
+    """
+
+    text: str
+    limit: int | None = None
+    files: int | None = None
+    per_file: int | None = None
+    targets: Sequence[Target] | None = None
+    scorers: Sequence[Scorer] = field(default=())
+    exchange: Exchange = ALONE
+    question: Question | None = None
+    filters: str = ""
+
+
+def split_filters(text: str) -> tuple[str, str]:
+    """Give the filters of a text, as a query, and the question without them."""
+    groups = [found[0] for found in _GROUP.finditer(text)]
+    rest = _GROUP.sub(" ", text)
+    filters = [found[0] for found in _FILTER.finditer(rest)]
+    return " ".join((*groups, *filters)), " ".join(_FILTER.sub(" ", rest).split(" ")).strip()
+
+
+def rank(
+    engine: Engine,
+    request: RankRequest,
+    viewer: Viewer,
+    cancellation: Cancellation,
+    observer: CallObserver | None = None,
+) -> Ranking:
+    """Rank chunks of code for a question; words that are not known yet are found first, telling `observer`.
+
+    Repositories are those that `viewer` may see; one that can't be ranked is named in `Ranking.failed`.
+
+    Raises
+    ------
+    QueryError
+        For filters that can't be read, and a text without a word to look for.
+    Cancelled
+        After ``cancellation.cancel()``.
+    """
+    filters, words = split_filters(request.text) if request.question is None else (request.filters, "")
+    question = request.question or analyse(words)
+    if not question.terms:
+        raise QueryError("no words to look for", query=request.text, hint="say in words what to look for")
+    places, failed = _places(engine, request, filters, viewer, cancellation)
+    targets = [target for target, _ in places]
+    failed.update(prepare(engine, targets, cancellation, observer))
+    opened: list[Opened] = []
+    masks: list[Mask | None] = []
+    for target, texts in places:
+        try:
+            each = engine.terms.open(target)
+            found = _mask(each, texts)
+        except (SourcelightError, OSError) as fault:
+            failed.setdefault(_label(target), str(fault))
+            continue
+        opened.append(each)
+        masks.append(found)
+        missing = each.snapshot.lacking(found)
+        if missing:
+            files = "1 of its files is" if missing == 1 else f"{missing:,} of its files are"
+            failed.setdefault(_label(target), f"{files} not in this clone, or can't be read")
+    cancellation.check()
+    limits = Limits(request.limit, request.files, request.per_file)
+    ranking = Ranker(scorers=request.scorers, exchange=request.exchange).rank(
+        question, opened, masks, limits, cancellation
+    )
+    return replace(ranking, failed=failed)
+
+
+def _places(
+    engine: Engine, request: RankRequest, filters: str, viewer: Viewer, cancellation: Cancellation
+) -> tuple[list[tuple[Target, tuple[TextQuery, ...]]], dict[str, str]]:
+    """Give the targets, each with the filters of files of which one must let a file pass; and what can't be searched.
+
+    Repositories come by name, a revision once however often it was asked for.
+    """
+    query = filters_query(filters)
+    engine.refresh(cancellation)
+    scopes = [item for part in query.plan for item in scoped(part, engine.catalog.contexts, query.text)]
+    scoper = Scoper(engine, viewer, cancellation)
+    found: dict[tuple[str, str], tuple[Target, list[TextQuery]]] = {}
+    for scope in scoper.scopes(scopes):
+        plan = make_plan(scope)
+        for target in _chosen(engine, request, plan.targets, viewer):
+            text = plan.text or TextQuery(None)
+            place = found.setdefault((target.repository.key, target.commit), (target, []))
+            if text not in place[1]:
+                place[1].append(text)
+    ordered = sorted(found.values(), key=lambda place: (place[0].repository.name, place[0].revision))
+    failed = dict(scoper.unsearchable) | dict(scoper.invalid)
+    return [(target, tuple(texts)) for target, texts in ordered], failed
+
+
+def filters_query(filters: str) -> Query:
+    """Read filters as a query of files; raises `QueryError`."""
+    query = parse(conjoined(parse(filters, "regexp"), "type:file", behind=True), "regexp")
+    for part in query.plan:
+        refuse_unsupported(part, SUPPORTED)
+    return query
+
+
+def _chosen(engine: Engine, request: RankRequest, asked: Sequence[Target], viewer: Viewer) -> Sequence[Target]:
+    if request.targets is None:
+        return asked
+    seen = {repository.key for repository in engine.catalog.visible(viewer)}
+    return [target for target in request.targets if target.repository.key in seen]
+
+
+def _mask(opened: Opened, texts: Sequence[TextQuery]) -> Mask | None:
+    """Tell which files pass one of the filters; None for all."""
+    masks = [opened.snapshot.filtered(text.files, text.languages) for text in texts]
+    narrow = [mask for mask in masks if mask is not None]
+    return np.logical_or.reduce(narrow) if len(narrow) == len(masks) else None
+
+
+def _label(target: Target) -> str:
+    return f"{target.repository.name}@{target.revision}" if target.revision else target.repository.name
+
+
+def targets_of(
+    engine: Engine, filters: str, viewer: Viewer, cancellation: Cancellation
+) -> tuple[list[Target], dict[str, str]]:
+    """Give the repositories and commits that filters choose, by name, and what can't be searched and why.
+
+    Every target has its commit, so that what is asked of it later is asked of the same text.
+    """
+    places, failed = _places(engine, RankRequest(""), filters, viewer, cancellation)
+    found = []
+    for target, _ in places:
+        try:
+            commit = target.commit or resolve(target.repository, target.revision or "HEAD")
+        except SourcelightError as fault:
+            failed[_label(target)] = str(fault)
+            continue
+        found.append(replace(target, commit=commit))
+    return found, failed
+
+
+def prepare(
+    engine: Engine, targets: Sequence[Target], cancellation: Cancellation, observer: CallObserver | None = None
+) -> dict[str, str]:
+    """Make the text, the definitions and the words of `targets` known; give what failed, and why.
+
+    Raises `Cancelled`; what was finished by then stays.
+    """
+    stale = [target for target in targets if not engine.terms.is_current(target)]
+    if not stale:
+        return {}
+
+    def telling(stage: str) -> Callable[[IndexProgress], None]:
+        def tell(state: IndexProgress) -> None:
+            if observer is not None:
+                observer(CallProgress(stage, state.repositories_done, state.repositories_total, state.repository))
+
+        return tell
+
+    failed: dict[str, str] = {}
+    reports: list[IndexReport] = []
+    missing = [target for target in stale if not engine.store.is_current(target)]
+    if missing:
+        reports.append(engine.store.update(missing, progress=telling("reading text"), cancellation=cancellation))
+    cancellation.check()
+    reports.append(engine.terms.update(stale, progress=telling("reading words"), cancellation=cancellation))
+    cancellation.check()
+    for report in reports:
+        failed.update(report.failures)
+    return failed
+
+
+def text_of(engine: Engine, chunk: RankedChunk) -> str:
+    """Give the lines of a chunk, newlines between them; bytes that are not UTF-8 as U+FFFD."""
+    data = engine.store.read(chunk.target, chunk.path) or b""
+    lines = data.split(b"\n")[chunk.begin_line - 1 : chunk.end_line]
+    return b"\n".join(line.removesuffix(b"\r") for line in lines).decode("utf-8", "replace")

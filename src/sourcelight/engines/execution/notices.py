@@ -1,0 +1,366 @@
+"""What a search did not read, as items of ``skipped`` that the reader sees.
+
+What to say when a search finds nothing although it looked everywhere: a likely reason, and queries that do find.
+
+What a reader must know of a search as a whole: at most one alert, the most urgent one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from sourcelight.core.errors import QueryError
+from sourcelight.core.query import Query
+from sourcelight.core.query.narrowing import replaced, without
+from sourcelight.core.wire.events import Alert, Done, Progress, ProposedQuery, Skipped
+from sourcelight.engines.execution import advice as advices
+from sourcelight.engines.execution import protocol
+from sourcelight.engines.execution.advice import Advice, advise, unknown_predicates
+from sourcelight.engines.execution.protocol import amount, names
+from sourcelight.engines.search import IndexProgress, Target
+from sourcelight.repos import SkippedRepository
+
+_MOST_LISTED = 10
+_MOST_IN_TITLE = 2
+_LONGEST_IN_TITLE = 160
+
+
+def not_indexed(failures: Mapping[str, str]) -> Iterator[Skipped]:
+    """Repositories that could not be indexed, with the reason."""
+    said = "These repositories could not be indexed and were not searched, or only as they were before"
+    return _told("repository-missing", "not indexed", said, failures)
+
+
+def unsearchable(places: Mapping[str, str]) -> Iterator[Skipped]:
+    """Repositories or revisions that the query asked for and that are not there, or can't be indexed."""
+    shown = [f"{name}: {why}" for name, why in sorted(places.items())[:_MOST_IN_TITLE]]
+    more = ["…"] if len(places) > len(shown) else []
+    for item in _told("repository-missing", "missing", "These were asked for and not searched", places):
+        title = f"{item.title} ({'; '.join([*shown, *more])})"
+        yield replace(item, title=title if len(title) <= _LONGEST_IN_TITLE else f"{title[:_LONGEST_IN_TITLE]}…")
+
+
+def _told(reason: str, what: str, said: str, of_names: Mapping[str, str]) -> Iterator[Skipped]:
+    """How many are `what`, and some of them, each with the reason; nothing for none."""
+    if of_names:
+        listed = [f"- `{name}`: {why}" for name, why in sorted(of_names.items())[:_MOST_LISTED]]
+        yield Skipped(reason, f"{amount(len(of_names))} {what}", "\n".join([f"{said}:", *listed]), "warn")
+
+
+@dataclass(slots=True)
+class Indexing:
+    """Revisions that are being made searchable, and how far that is."""
+
+    targets: Sequence[Target]
+    latest: IndexProgress | None = None
+
+    def note(self, progress: IndexProgress) -> None:
+        """Remember what the builder said last; called from its thread."""
+        self.latest = progress
+
+    def item(self) -> Skipped:
+        """An item that stands in ``skipped`` while the work goes on."""
+        far = "" if self.latest is None else f" ({self.latest.files:,} files read)"
+        return Skipped(
+            reason="revision-indexing",
+            title=f"{amount(len(self.targets))} indexing",
+            message=f"These revisions are searched for the first time{far}:\n"
+            + names([f"{target.repository.name}@{target.revision}" for target in self.targets]),
+        )
+
+
+def without_history(failures: Mapping[str, str]) -> Iterator[Skipped]:
+    """Repositories of which no commits could be searched, with the reason."""
+    said = "The commits of these repositories were not searched"
+    return _told("history-missing", "without history", said, failures)
+
+
+def unread_commits(commits: Mapping[str, tuple[int, Sequence[str]]]) -> Iterator[Skipped]:
+    """Commits whose changes are missing (a partial clone) or too large; their messages were searched.
+
+    For each repository how many there are, and the names of some.
+    """
+    if commits:
+        total = sum(count for count, _ in commits.values())
+        listed = [
+            f"- `{name}`: {', '.join(oid[:12] for oid in oids)}{', ...' if count > len(oids) else ''}"
+            for name, (count, oids) in sorted(commits.items())[:_MOST_LISTED]
+        ]
+        yield Skipped(
+            reason="history-incomplete",
+            title=f"{amount(total)} unread {'commit' if total == 1 else 'commits'}",
+            message="\n".join(
+                [
+                    f"The changes of {total:,} commits are missing from these clones, or too large, and not searched:",
+                    *listed,
+                    *(["- ..."] if len(commits) > _MOST_LISTED else []),
+                ]
+            ),
+            severity="warn",
+        )
+
+
+def cut_histories(repositories: Mapping[str, str]) -> Iterator[Skipped]:
+    """Clones whose history ends early or lacks objects; `repositories` maps names to the kind of clone."""
+    said = (
+        "These clones are incomplete. In a shallow clone, the oldest commits may seem to add every file; "
+        "a partial clone may lack files and directories"
+    )
+    return _told("history-incomplete", "incomplete", said, repositories)
+
+
+def replaced_item(objects: Mapping[str, int]) -> Iterator[Skipped]:
+    """Objects that ``refs/replace`` names others for, which no search and no call follows."""
+    if objects:
+        total = sum(objects.values())
+        yield Skipped(
+            reason="objects-replaced",
+            title=f"{amount(total)} replaced {'object' if total == 1 else 'objects'}",
+            message=f"`refs/replace` gives {total:,} objects in the place of others. They were searched as they were "
+            f"made, in place of what replaces them:\n{names(list(objects))}",
+        )
+
+
+def unreadable(items: Sequence[SkippedRepository]) -> Iterator[Skipped]:
+    """Folders that hold a repository which can't be searched; for the owner's eyes, since they are local paths.
+
+    One without any commit is told apart: there is nothing in it that an answer could lack.
+    """
+    empty = [item for item in items if item.reason == "empty"]
+    faulty = [item for item in items if item.reason != "empty"]
+    if faulty:
+        yield Skipped(
+            reason="repository-unreadable",
+            title=f"{amount(len(faulty))} unreadable",
+            message="These folders could not be searched:\n"
+            + "\n".join(f"- `{item.path}`: {item.message}" for item in faulty[:_MOST_LISTED]),
+            severity="warn",
+        )
+    if empty:
+        yield Skipped(
+            reason="repository-empty",
+            title=f"{amount(len(empty))} empty",
+            message=f"These repositories have no commit yet:\n{names([item.path for item in empty])}",
+        )
+
+
+def gone(repositories: Sequence[str]) -> Iterator[Skipped]:
+    """Repositories that were deleted, or renamed, since they were opened."""
+    if repositories:
+        yield Skipped(
+            reason="repository-gone",
+            title=f"{amount(len(repositories))} gone",
+            message=f"These repositories were there before and are not any more:\n{names(list(repositories))}",
+            severity="warn",
+        )
+
+
+def changed(files_by_repository: Mapping[str, int]) -> Iterator[Skipped]:
+    """Files of work trees that differ from HEAD, which is what was searched."""
+    files = sum(files_by_repository.values())
+    if files:
+        yield Skipped(
+            reason="worktree-changes",
+            title=f"{amount(files)} changed {'file' if files == 1 else 'files'}",
+            message=f"{files:,} modified, deleted or untracked files of work trees were not searched; HEAD was. "
+            f"Open with worktree=True to search them:\n{names(list(files_by_repository))}",
+        )
+
+
+def named_only(
+    counts: Mapping[str, Mapping[str, int]], missing: Mapping[str, Sequence[str]] | None = None
+) -> Iterator[Skipped]:
+    """Files of which only the name was matched, or not all definitions are known; `missing` are some by name."""
+    by_name = " and were matched by name only"
+    not_there = "are not in this clone, or can't be read, so that no content of theirs was searched"
+    meanings = {
+        "binary": ("document-binary", "binary files", "hold a NUL byte", "info"),
+        "too-large": ("document-too-large", "large files", "are above the size limit `search.maxFileSize`", "info"),
+        "missing": ("document-missing", "files missing", not_there, "warn"),
+        "symbols-pending": ("symbols-pending", "files without definitions yet", "have not been parsed yet", "warn"),
+        "symbols-incomplete": (
+            "symbols-incomplete",
+            "files parsed in part",
+            "were too large, too slow or too broken to be parsed in full",
+            "info",
+        ),
+    }
+    for key, (reason, noun, why, severity) in meanings.items():
+        files = sum(of_repository.get(key, 0) for of_repository in counts.values())
+        if files:
+            tail = by_name if key in {"binary", "too-large"} else ""
+            where = [name for name, of_repository in counts.items() if of_repository.get(key)]
+            title = f"{amount(files)} {noun if files != 1 else noun.replace('files', 'file')}"
+            message = f"Files that {why}{tail}: {files:,}, in\n{names(where)}"
+            if key == "missing" and missing:
+                named = [f"{name}: {text}" for name in sorted(missing) for text in missing[name]][:files]
+                title += f": {', '.join(_short(text) for text in named[:_MOST_IN_TITLE])}"
+                title += f" and {amount(files - _MOST_IN_TITLE)} more" if files > _MOST_IN_TITLE else ""
+                message += "\nAmong them:\n" + "\n".join(f"- `{text}`" for text in named[:_MOST_LISTED])
+            yield Skipped(reason=reason, title=title, message=message, severity=severity)
+
+
+def _short(text: str) -> str:
+    """A name in a title: its end tells more than its beginning."""
+    return text if len(text) <= _LONGEST_IN_TITLE else f"\u2026{text[1 - _LONGEST_IN_TITLE :]}"
+
+
+MOST_PROPOSED = 3
+TRY_S = 0.3
+"""Seconds that one proposed query may take to show that it finds something."""
+LONGEST = 2_000
+"""Characters of a query that is read once more for advice: longer ones take a while, and were made by a program."""
+
+_SHOWN = frozenset({
+    *("quotes", "regexp-as-text", "filter-as-text", "contradiction", "dash", "operator-as-text", "never"),
+    *("predicate-as-regexp", "account"),
+})  # fmt: skip
+
+
+def nothing_found(query: Query, finds: Callable[[str], bool]) -> Alert | None:
+    """An alert for a query without results; None when there is nothing to say.
+
+    Only queries of which `finds` is true are proposed.
+    """
+    if len(query.text) > LONGEST:
+        return None
+    found = advise(query)
+    reasons = [advice for advice in found if advice.kind in _SHOWN]
+    said = [sentence(advice) for advice in reasons]
+    proposed = []
+    for text, why in _candidates(query, found):
+        if finds(text):
+            proposed.append(ProposedQuery(text, why))
+        if len(proposed) == MOST_PROPOSED:
+            break
+    if not said and not proposed:
+        return None
+    return Alert(
+        title="No results",
+        description="\n".join(said) or "Nothing was found as the query is written; a variant of it finds something.",
+        kind="info",
+        proposed_queries=tuple(proposed),
+    )
+
+
+def without_effect(query: Query) -> Alert | None:
+    """An alert for filters that change nothing where they stand; None when there are none."""
+    if len(query.text) > LONGEST:
+        return None
+    found = dict.fromkeys(advice for part in query.plan for advice in advices.without_effect(part))
+    found |= dict.fromkeys(advices.cut_short(query))
+    if not found:
+        return None
+    return Alert("A filter has no effect", "\n".join(map(sentence, found)), "warning")
+
+
+def sentence(advice: Advice) -> str:
+    """An advice as a sentence, or a question."""
+    return f"{advice.message[:1].upper()}{advice.message[1:]}; {advice.fix}{'' if advice.fix.endswith('?') else '.'}"
+
+
+def _candidates(query: Query, found: Sequence[Advice]) -> Iterator[tuple[str, str]]:
+    seen = {query.text}
+    for text, why in _variants(query, found):
+        if text and text not in seen:
+            seen.add(text)
+            yield text, why
+
+
+def _variants(query: Query, found: Sequence[Advice]) -> Iterator[tuple[str, str]]:
+    if any(alternative.case_sensitive() for alternative in query.plan):
+        yield _without(query, {"case"}), "without regard to case"
+    meanings = {
+        "quotes": "with quotes around a phrase",
+        "regexp-as-text": "as a regular expression",
+        "filter-as-text": "with the filter that may be meant",
+        "contradiction": "with either language",
+        "keyword": "with all words anywhere in the file",
+    }
+    for advice in found:
+        if advice.query and advice.kind in meanings:
+            yield advice.query, meanings[advice.kind]
+    contradicting = any(advice.kind == "contradiction" and advice.query for advice in found)
+    if "(" not in query.text and len(query.plan) == 1 and query.plan[0].pattern is not None and not contradicting:
+        bare = _without(query, {"file", "lang"})
+        if bare != query.text.strip():
+            yield bare, "in all files"
+
+
+def _without(query: Query, names: Collection[str]) -> str:
+    """The query without its filters on some fields; empty when no text says so."""
+    try:
+        return without(query, names)
+    except QueryError:
+        return ""
+
+
+def timed_out(query: Query | None, late: Sequence[str], allowed_s: float | None) -> Alert:
+    """Time passed before anything was found; `query` is None when there was no time to read it."""
+    longer = protocol.longer_timeout(allowed_s)
+    proposals = _proposals(query, (("timeout", longer, "query with longer timeout"),)) if query is not None else ()
+    unread = f"There was no time to read the query: it is very long. Add timeout:{longer} to it."
+    where = f"Nothing was found in {len(late)} repositories that were not searched to their end."
+    return Alert(
+        title="Timed out while searching",
+        description=where if late else unread,
+        kind="warning",
+        proposed_queries=proposals,
+    )
+
+
+def late_to_read(allowed_s: float, taken_s: float) -> Iterator[Alert | Progress | Done]:
+    """All events of a search whose time was over before its query was read."""
+    yield Progress(done=True, match_count=0, duration_ms=round(taken_s * 1000))
+    yield timed_out(None, (), allowed_s)
+    yield Done()
+
+
+def invalid_revisions(faults: Mapping[str, str]) -> Alert:
+    """What stands behind an ``@`` or ``rev:`` can't be a revision."""
+    listed = _listed(faults)
+    return Alert("Invalid revision syntax", f"These revisions were not searched:\n{listed}", "warning")
+
+
+def unsearchable_alert(places: Mapping[str, str]) -> Alert:
+    """Repositories, or revisions of them, that were asked for and left out."""
+    title = "Some repositories could not be searched"
+    return Alert(title, f"These were asked for and not searched:\n{_listed(places)}", "warning")
+
+
+def absent_facts(names: Collection[str]) -> Alert:
+    """The query asks for facts that nobody gave for any repository."""
+    what = " or ".join(sorted(names))
+    return Alert(
+        f"No repository has {what}",
+        f"The query asks for {what} of repositories, and none here has any. They are given in `repos.toml`.",
+        "warning",
+    )
+
+
+def no_repositories(query: Query, *, forks: bool, archived: bool, context: str) -> Alert:
+    """No repository passes the filters."""
+    wanted = []
+    if forks:
+        wanted.append(("fork", "yes", "include forked repositories"))
+    if archived:
+        wanted.append(("archived", "yes", "include archived repositories"))
+    title = f"No repositories found for your query within the context {context}" if context else "No repositories found"
+    said = ["No repository passes the filters of this query.", *map(sentence, unknown_predicates(query.text))]
+    return Alert(title, "\n".join(said), "warning", _proposals(query, wanted))
+
+
+def _proposals(query: Query, wanted: Iterable[tuple[str, str, str]]) -> tuple[ProposedQuery, ...]:
+    """The query with a filter, its value and what for, each; without those that no text says."""
+    proposals = []
+    for name, value, title in wanted:
+        with suppress(QueryError):
+            proposals.append(ProposedQuery(replaced(query, name, value), title))
+    return tuple(proposals)
+
+
+def _listed(reasons: Mapping[str, str]) -> str:
+    lines = [f"- `{name}`: {why}" for name, why in sorted(reasons.items())[:_MOST_LISTED]]
+    return "\n".join(lines + (["- ..."] if len(reasons) > _MOST_LISTED else []))

@@ -1,0 +1,391 @@
+"""From an alternative of a query to what the engines are asked.
+
+What a query comes to while its repositories stay as they are: worked out once, not for every search.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+
+from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.errors import PatternError, QueryError
+from sourcelight.core.patterns import CompiledPattern, compile_pattern
+from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern
+from sourcelight.core.query.alternatives import patterns_of
+from sourcelight.core.query.languages import find_language
+from sourcelight.core.wire.events import Alert
+from sourcelight.engines.execution.commits.query import Asked, asked_of
+from sourcelight.engines.execution.commits.search import Place, places_of
+from sourcelight.engines.execution.scope.scope import Scope
+from sourcelight.engines.execution.scope.selection import Selection
+from sourcelight.engines.search import (
+    All,
+    AnyOf,
+    Atom,
+    FileFilter,
+    LanguageFilter,
+    Not,
+    Target,
+    TextQuery,
+)
+from sourcelight.engines.search.model import MatchTree
+from sourcelight.repos import Repository, Viewer
+
+if TYPE_CHECKING:
+    from sourcelight.engines.execution.scope.revisions import Scoped
+
+
+# With these fields alone a query can have repository hits (query-language reference, result types).
+_REPOSITORY_FIELDS = frozenset(
+    {"repo", "context", "type", "index", "count", "timeout", "fork", "archived", "visibility", "case"}
+    | {"patterntype", "select", "rev", "repohasfile", "repohascommitafter"}
+)
+
+SUPPORTED = frozenset(
+    {"author", "committer", "message", "before", "after", "type:commit", "type:diff", "file:has.contributor"}
+    | {"repo", "-repo", "file", "-file", "lang", "-lang", "content", "case", "count", "timeout", "fork", "archived"}
+    | {"visibility", "patterntype", "index", "context:global", "type:file", "type:path", "type:repo", "type:symbol"}
+    | {"select", "file:has.content", "file:has.owner"}
+    | {"repo@", "rev", "rev:at.time", "context", "repohasfile", "repohascommitafter"}
+    | {f"repo:has.{name}" for name in ("path", "content", "file", "topic", "meta", "description", "commit.after")}
+)
+_FEW_ALTERNATIVES, _FEW_CHARACTERS = 10, 1_000
+MANY_TERMS = 16
+"""Literals of an ``or`` above which they are looked for together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one alternative asks.
+
+    Files of `targets` by `text` (None: no file search), definitions in them by `symbols` (None: no symbol search),
+    commits of `places` by `commits` (None: no search of history), and repositories by name.
+    """
+
+    alternative: Alternative
+    selection: Selection
+    targets: tuple[Target, ...]
+    text: TextQuery | None
+    repository_hits: tuple[tuple[Target, tuple[tuple[int, int], ...]], ...]
+    symbols: TextQuery | None = None
+    commits: Asked | None = None
+    places: tuple[Place, ...] = ()
+
+    @property
+    def searches(self) -> bool:
+        """Whether files or definitions are searched."""
+        return self.text is not None or self.symbols is not None
+
+    @property
+    def ranked(self) -> bool:
+        """Whether the order of its results says which are better: not when ``select:`` made others of them."""
+        return self.alternative.pattern is not None and self.alternative.select() in {(), ("content",)}
+
+
+def takes_a_moment(scopes: Sequence[Scope]) -> bool:
+    """Whether all patterns are compiled in some milliseconds: counted repetitions and many terms take longer."""
+    if len(scopes) > _FEW_ALTERNATIVES:
+        return False
+    texts = []
+    for alternative in (scope.alternative for scope in scopes):
+        if alternative.pattern is not None:
+            texts += [leaf.value for leaf in patterns_of(alternative.pattern)]
+        texts += [item.value for item in alternative.filters if isinstance(item, Filter) and item.value]
+        texts += [str(value) for item in alternative.predicates("file") for value in item.args.values()]
+    return sum(map(len, texts)) <= _FEW_CHARACTERS and not any("{" in text for text in texts)
+
+
+def unmade_plan(scope: Scope) -> Plan:
+    """A plan of which nothing is compiled: it names the repositories that are not searched."""
+    return Plan(scope.alternative, scope.selection, scope.targets, None, ())
+
+
+def make_plan(scope: Scope) -> Plan:
+    """Say what is asked of the engines for an alternative whose repositories and revisions are resolved."""
+    alternative = scope.alternative
+    types = set(alternative.types)
+    has_file_filter = any(alternative.all(name) for name in ("file", "lang")) or bool(alternative.predicates("file"))
+    after_commits = bool(types & {"commit", "diff"})
+    only_repositories = alternative.pattern is None and not has_file_filter and bool(types) and not after_commits
+    text = None
+    if types & {"file", "path"} and not only_repositories:
+        text = _text_query(alternative, types)
+    symbols = None
+    if "symbol" in types and not only_repositories:
+        symbols = _text_query(alternative, {"file"}, predicates=False)
+    hits: tuple[tuple[Target, tuple[tuple[int, int], ...]], ...] = ()
+    if ("repo" in types or only_repositories) and _fields(alternative) <= _REPOSITORY_FIELDS:
+        hits = _repository_hits(alternative, scope.targets)
+    commits = asked_of(alternative)
+    places = () if commits is None else places_of(scope.targets, lambda r: scope.without.get(r.key, ()))
+    return Plan(alternative, scope.selection, scope.targets, text, hits, symbols, commits, places)
+
+
+def _fields(alternative: Alternative) -> set[str]:
+    return {f.name if isinstance(f, Filter) else f.on for f in alternative.filters}
+
+
+def _text_query(alternative: Alternative, types: set[str], *, predicates: bool = True) -> TextQuery:
+    sensitive = alternative.case_sensitive()
+
+    def atom(pattern: Pattern) -> MatchTree:
+        path = "path" in types and not pattern.content
+        found = Atom(pattern=_compiled(pattern, sensitive=sensitive), content="file" in types, path=path)
+        return Not(found) if pattern.negated else found
+
+    def alternatives(args: Sequence[Node]) -> list[MatchTree]:
+        try:
+            return [tree(arg) for arg in one_of_many(args)]
+        except QueryError:
+            if len(args) <= MANY_TERMS:
+                raise
+            half = len(args) // 2  # as one they outgrow RE2's memory
+            return alternatives(args[:half]) + alternatives(args[half:])
+
+    def tree(node: Node) -> MatchTree:
+        if isinstance(node, And):
+            return All(tuple(tree(arg) for arg in node.args))
+        if isinstance(node, Or):
+            found = alternatives(node.args)
+            return AnyOf(tuple(found)) if len(found) > 1 else found[0]
+        if isinstance(node, Pattern):
+            return atom(node)
+        raise TypeError(f"no pattern: {node!r}")
+
+    parts = [] if alternative.pattern is None else [tree(alternative.pattern)]
+    if predicates:
+        parts += required_content(alternative)
+    return TextQuery(
+        tree=All(tuple(parts)) if len(parts) > 1 else parts[0] if parts else None,
+        files=tuple(
+            FileFilter(
+                compile_pattern(f.value, kind="regexp", case_sensitive=sensitive, whole_text=True), negated=f.negated
+            )
+            for f in alternative.all("file")
+            if f.value
+        ),
+        languages=tuple(
+            LanguageFilter(find_language(f.value) or f.value, negated=f.negated)
+            for f in alternative.all("lang")
+            if f.value
+        ),
+    )
+
+
+def one_of_many(args: Sequence[Node]) -> list[Node]:
+    """The alternatives `args`, of which many literals are made one regular expression: one scan finds them all."""
+    kept: list[Node] = []
+    texts: dict[bool, list[str]] = {}
+    for arg in args:
+        literal = isinstance(arg, Pattern) and arg.kind == "literal" and not arg.negated
+        if isinstance(arg, Pattern) and literal and arg.value and arg.value.isprintable():
+            texts.setdefault(arg.content, []).append(arg.value)
+        else:
+            kept.append(arg)
+    if sum(map(len, texts.values())) <= MANY_TERMS:
+        return list(args)
+    for content, values in texts.items():
+        # Of those that begin at the same place the longest is found.
+        longest_first = sorted(dict.fromkeys(values), key=len, reverse=True)
+        kept.append(Pattern("|".join(map(re.escape, longest_first)), "regexp", content=content))
+    return kept
+
+
+def required_content(alternative: Alternative) -> list[MatchTree]:
+    """What ``file:has.content`` asks of files, without giving spans."""
+    sensitive = alternative.case_sensitive()
+    return [
+        Atom(_regexp(p.args["content"], sensitive=sensitive), content=True, path=False, shown=False)
+        for p in alternative.predicates("file")
+        if p.name == "has.content"
+    ]
+
+
+def _regexp(text: str, *, sensitive: bool) -> CompiledPattern:
+    return _compiled(Pattern(text, "regexp"), sensitive=sensitive)
+
+
+def _compiled(pattern: Pattern, *, sensitive: bool, whole_text: bool = False) -> CompiledPattern:
+    try:
+        if pattern.kind == "regexp":
+            return compile_pattern(pattern.value, kind="regexp", case_sensitive=sensitive, whole_text=whole_text)
+        return compile_pattern(pattern.value, kind="literal", case_sensitive=sensitive, whole_text=whole_text)
+    except PatternError as error:
+        # The parser has let it pass: only with case folded does it outgrow RE2's memory.
+        raise QueryError(str(error), query=pattern.value, hint="make the pattern smaller, or add case:yes") from error
+
+
+def _repository_hits(
+    alternative: Alternative, targets: Sequence[Target]
+) -> tuple[tuple[Target, tuple[tuple[int, int], ...]], ...]:
+    """Repositories whose name satisfies the pattern; a pattern is cut at its first ``@``."""
+    sensitive = alternative.case_sensitive()
+    compiled: dict[Pattern, CompiledPattern | None] = {}
+
+    def name_pattern(node: Pattern, text: str) -> CompiledPattern | None:
+        try:
+            return _compiled(replace(node, value=text), sensitive=sensitive, whole_text=True)
+        except QueryError:
+            if text == node.value:
+                raise
+            return None  # what stands before an @ inside a group or class is no expression, and names no repository
+
+    def of_pattern(node: Pattern, name: bytes) -> list[tuple[int, int]] | None:
+        text = "" if node.content else node.value.split("@", 1)[0]
+        if not text:
+            return None
+        found: list[tuple[int, int]] = []
+        if node.kind == "regexp" or not name.isascii() or text.encode().lower() in name.lower():
+            if node not in compiled:
+                compiled[node] = name_pattern(node, text)
+            pattern = compiled[node]
+            found = [] if pattern is None else pattern.find(name)
+        if node.negated:
+            return None if found else []
+        return found or None
+
+    def spans(node: Node | None, name: bytes) -> list[tuple[int, int]] | None:
+        if isinstance(node, Pattern):
+            return of_pattern(node, name)
+        if not isinstance(node, And | Or):
+            return []
+        found = [spans(arg, name) for arg in node.args]
+        some = [part for part in found if part is not None]
+        enough = len(some) == len(found) if isinstance(node, And) else bool(some)
+        return [span for part in some for span in part] if enough else None
+
+    hits = []
+    for target in targets:
+        name = target.repository.facts.name.encode()
+        found = spans(alternative.pattern, name)
+        if found is not None:
+            hits.append((target, _disjoint([(_characters(name[:a]), _characters(name[:b])) for a, b in found])))
+    return tuple(hits)
+
+
+def _characters(text: bytes) -> int:
+    return len(text.decode("utf-8", "replace"))
+
+
+def _disjoint(spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """`spans` sorted, without those that overlap an earlier one (of the same start the longest stays)."""
+    kept: list[tuple[int, int]] = []
+    for span in sorted(set(spans), key=lambda s: (s[0], -s[1])):
+        if not kept or span[0] >= kept[-1][1]:
+            kept.append(span)
+    return tuple(kept)
+
+
+_MOST = 64
+
+T = TypeVar("T")
+_Key: TypeAlias = tuple[tuple[int, ...], Viewer]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What some plans come to.
+
+    Attributes
+    ----------
+    facts
+        The facts of all repositories that they name, by name.
+    searched
+        The repositories whose files or definitions they search, by name.
+    replaced
+        How many objects are replaced in those of the repositories that have any, by name.
+    forks, archived
+        Names of those that no plan searches only because nobody asked for forks, or for archived ones.
+    """
+
+    facts: Mapping[str, RepositoryFacts]
+    searched: Mapping[str, Repository]
+    replaced: Mapping[str, int]
+    forks: list[str]
+    archived: list[str]
+
+
+def summary_of(plans: Sequence[Plan]) -> Summary:
+    """Sum up plans."""
+    facts = {t.repository.facts.name: t.repository.facts for p in plans for t in p.targets}
+    return Summary(
+        facts=facts,
+        searched={t.repository.facts.name: t.repository for p in plans for t in p.targets if p.searches},
+        replaced={name: known.replaced_objects for name, known in facts.items() if known.replaced_objects},
+        forks=sorted({name for plan in plans for name in plan.selection.forks_left_out}),
+        archived=sorted({name for plan in plans for name in plan.selection.archived_left_out}),
+    )
+
+
+NO_PLANS = summary_of(())
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A query's plans over the repositories that its viewer saw, and what they come to.
+
+    Attributes
+    ----------
+    worktrees
+        The repositories that are searched at HEAD and have a work tree, which may differ from it.
+    advice
+        What was said, or None, of a search that looked everywhere and found nothing; empty before there was one.
+    """
+
+    plans: list[Plan]
+    worktrees: Sequence[Repository]
+    summary: Summary
+    advice: list[Alert | None] = field(default_factory=list)
+
+
+class Kept(Generic[T]):
+    """What the last queries come to while the catalog gives the very same repositories, by viewer.
+
+    Queries are told apart by their alternatives, as objects, since the parser keeps them. Safe to share between
+    threads.
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[_Key, tuple[Sequence[Scoped], tuple[Repository, ...], T]] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def of(self, scopes: Sequence[Scoped], viewer: Viewer, repositories: tuple[Repository, ...]) -> T | None:
+        """Give what was kept, if it still holds."""
+        key = _key(scopes, viewer)
+        with self._guard:
+            found = self._known.get(key)
+            if found is None or found[1] is not repositories:
+                return None
+            self._known.move_to_end(key)
+            return found[2]
+
+    def keep(self, scopes: Sequence[Scoped], viewer: Viewer, repositories: tuple[Repository, ...], found: T) -> None:
+        """Keep it, and the alternatives that it is known by."""
+        with self._guard:
+            self._known[_key(scopes, viewer)] = scopes, repositories, found
+            if len(self._known) > _MOST:
+                self._known.popitem(last=False)
+
+    def clear(self) -> None:
+        """Let go of all of it."""
+        with self._guard:
+            self._known.clear()
+
+
+def _key(scopes: Sequence[Scoped], viewer: Viewer) -> _Key:
+    return tuple(id(item.alternative) for item in scopes), viewer
+
+
+def stands(scoped: Sequence[Scoped], plans: Sequence[Plan]) -> bool:
+    """Whether plans depend on nothing but the list of repositories: on no ref, context, date, file or history."""
+    return all(
+        item.listed is None
+        and not item.context
+        and all(isinstance(one, Filter) and one.name != "rev" and one.revs is None for one in item.alternative.filters)
+        for item in scoped
+    ) and all(plan.commits is None and not plan.places for plan in plans)

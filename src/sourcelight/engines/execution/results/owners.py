@@ -1,0 +1,387 @@
+"""``select:file.owners``: found files turned into their owners, as the lines of CODEOWNERS that name these.
+
+A stream has six kinds of matches, and an owner is none of them (streaming search API, match object). A line of the
+repository's own file of owners is: it says who, and by which rule, and each owner that it names is a match in it.
+
+Who owns a file: the rules of a CODEOWNERS file.
+
+The forms that GitHub and GitLab have in common, and GitLab's sections. A rule is a path pattern and its owners
+(``@handle``, ``@group/team`` or an e-mail address); of the rules of a section the last one that matches counts, and a
+rule without owners makes its files unowned. A pattern with a slash that is not its last character starts at the root,
+others match at any depth; ``*`` and ``?`` stay within a directory, ``**`` does not; a directory stands for all below
+it, and ``dir/*`` for the files directly in it. Character ranges are taken literally, as GitHub does.
+
+Owners of files in searched repositories: which files an owner has, and which repositories say nothing of owners.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import re2
+
+from sourcelight.core.batches import arrow_type
+from sourcelight.core.batches.rows import Rows
+from sourcelight.core.errors import SourcelightError
+from sourcelight.core.query import Predicate
+from sourcelight.core.query.languages import language_of
+from sourcelight.core.wire.events import Alert
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.execution.protocol import names
+from sourcelight.engines.search import Target
+from sourcelight.engines.search.scan.chunks import cut_line
+
+PLACES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
+"""Where such a file is looked for; the first that is there counts."""
+
+_MOST_RULES = 20_000
+_MOST_MEMORY = 64 * 1024 * 1024
+_SECTION = re.compile(r"\^?\[(?P<name>[^\]]+)\](?:\[\d+\])?(?P<owners>(?:\s.*)?)\Z")
+_WORD = re.compile(r"(?:\\.|[^\s\\])+")
+_PIECE = re.compile(r"\*\*/|/\*\*\Z|\*+|\?|\\.|.", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """An owner where the file names it: line from 0, characters of that line."""
+
+    name: str
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    pattern: str
+    owners: tuple[Owner, ...]
+    section: str
+
+
+class CodeOwners:
+    """The rules of one CODEOWNERS file.
+
+    Parameters
+    ----------
+    text
+        The file's content; what can't be read as a rule is ignored, as is all after 20,000 rules.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._rules = _rules(text)
+        options = re2.Options()
+        options.log_errors = False
+        options.max_mem = _MOST_MEMORY
+        self._set = re2.Set.FullMatchSet(options)
+        for rule in self._rules:
+            self._set.Add(rule.pattern)
+        self._set.Compile()
+
+    def owners(self, path: str) -> tuple[str, ...]:
+        """Owners of the file at `path`, as they are written in the file; none when nobody owns it."""
+        return tuple(dict.fromkeys(owner.name for owner in self.named(path)))
+
+    def named(self, path: str) -> tuple[Owner, ...]:
+        """The places that give the file at `path` its owners: the same one twice where two sections name it."""
+        if not self._rules:
+            return ()
+        matching = sorted(self._set.Match(path) or ())
+        deciding = {self._rules[number].section: self._rules[number] for number in matching}
+        return tuple(owner for rule in deciding.values() for owner in rule.owners)
+
+
+def owned_by(owners: tuple[str, ...], wanted: str) -> bool:
+    """Whether `wanted` is among `owners`, without regard to case or a leading ``@``; empty stands for anyone."""
+    if not wanted.strip():
+        return bool(owners)
+    return _plain(wanted) in {_plain(owner) for owner in owners}
+
+
+def _plain(owner: str) -> str:
+    return owner.strip().removeprefix("@").casefold()
+
+
+def _rules(text: str) -> list[_Rule]:
+    rules: list[_Rule] = []
+    section, default = "", tuple[Owner, ...]()
+    for number, line in enumerate(text.split("\n")):
+        found = _words(line)
+        if not found:
+            continue
+        words = [word.group() for word in found]
+        header = _SECTION.match(" ".join(words))
+        if header is not None:
+            section = header["name"].strip().casefold()
+            after = len(header["owners"].split())
+            default = _owners(number, found[len(found) - after :])
+            continue
+        excluded = words[0].startswith("!")
+        owners = _owners(number, found[1:]) or (default if section else ())
+        rules.append(_Rule(_regexp(words[0].removeprefix("!")), () if excluded else owners, section))
+        if len(rules) == _MOST_RULES:
+            break
+    return rules
+
+
+def _owners(line: int, words: Sequence[re.Match[str]]) -> tuple[Owner, ...]:
+    return tuple(Owner(word.group(), line, word.start(), word.end()) for word in words if "@" in word.group())
+
+
+def _words(line: str) -> list[re.Match[str]]:
+    words = []
+    for found in _WORD.finditer(line):
+        if found.group().startswith("#"):
+            break
+        words.append(found)
+    return words
+
+
+def _regexp(pattern: str) -> str:
+    """RE2 text that matches the whole of each path that `pattern` stands for."""
+    anchored = "/" in pattern.rstrip("/")
+    body = pattern.removeprefix("/")
+    if body in {"", "*", "**"}:
+        return ".*" if not pattern.startswith("/*") or body == "**" else "[^/]+"
+    tail = "(?:/.*)?"
+    if body.endswith("/*"):
+        tail = ""
+    elif body.endswith("/"):
+        body, tail = body.rstrip("/"), "/.*"
+    parts = []
+    for piece in _PIECE.findall(body):
+        if piece == "**/":
+            parts.append("(?:.*/)?")
+        elif piece == "/**":
+            parts.append("/.*")
+        elif piece.startswith("**"):
+            parts.append(".*")
+        elif piece == "*":
+            parts.append("[^/]*")
+        elif piece == "?":
+            parts.append("[^/]")
+        else:
+            parts.append(re2.escape(piece[-1]))
+    return f"(?s:{'' if anchored else '(?:.*/)?'}{''.join(parts)}{tail})"
+
+
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """A file of owners: its path, its content and the rules in it."""
+
+    path: str
+    content: bytes
+    rules: CodeOwners = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rules", CodeOwners(self.content.decode(errors="replace")))
+
+
+ReadFile = Callable[[Target, str], bytes | None]
+"""Gives a file of a target by its path, None when there is none."""
+
+LacksFile = Callable[[Target, str], bool]
+"""Tells whether a target has a file at a path whose content is not there."""
+
+
+class Ownership:
+    """Reads the CODEOWNERS file of each searched commit once.
+
+    `unknown` holds the repositories that were asked about and have no such file, `unowned` counts by repository files
+    that have no owner where owners were asked for, `later` holds repositories of which commits were asked about that
+    have no such file. `missing` holds the repositories whose file is there, but not its content (a partial clone).
+    """
+
+    def __init__(self, read: ReadFile, lacks: LacksFile) -> None:
+        self._read = read
+        self._lacks = lacks
+        self._known: dict[tuple[str, str, str], Owners | None] = {}
+        self.unknown: set[str] = set()
+        self.unowned: Counter[str] = Counter()
+        self.later: set[str] = set()
+        self.missing: set[str] = set()
+
+    def of(self, target: Target) -> CodeOwners | None:
+        """The owners of the target's files; None when it has no such file."""
+        found = self.file_of(target)
+        return None if found is None else found.rules
+
+    def file_of(self, target: Target) -> Owners | None:
+        """The target's file of owners; None when it has none."""
+        key = (target.repository.key, target.revision, target.commit)
+        if key not in self._known:
+            self._known[key] = self._load(target)
+        name = target.repository.facts.name
+        if self._known[key] is None and name not in self.missing:
+            self.unknown.add(name)
+        return self._known[key]
+
+    def _load(self, target: Target) -> Owners | None:
+        try:
+            for place in PLACES:
+                text = self._read(target, place)
+                if text is not None:
+                    return Owners(place, text)
+                if self._lacks(target, place):
+                    self.missing.add(target.repository.facts.name)
+                    return None
+        except (SourcelightError, OSError):
+            pass
+        return None
+
+    def filtered(self, batch: Any, target: Target, wanted: tuple[Predicate, ...]) -> Any:
+        """Keep the rows of `batch` whose file passes every ``file:has.owner`` predicate of `wanted`."""
+        index = batch.schema.get_field_index("path")
+        if index < 0:
+            return batch.slice(0, 0)
+        rules = self.of(target)
+        column = batch.column(index)
+        codes = np.asarray(column.indices.fill_null(0))
+        used = np.unique(codes)
+        passes = np.zeros(len(column.dictionary), dtype=np.bool_)
+        for code, path in zip(used.tolist(), column.dictionary.take(pa.array(used)).to_pylist(), strict=True):
+            owners = rules.owners(path) if rules is not None else ()
+            passes[code] = all(owned_by(owners, p.args["owner"]) is not p.negated for p in wanted)
+        return batch.filter(pa.array(passes[codes]))
+
+    def alert(self, searched: int) -> Alert | None:
+        """What to say when repositories have no owners written down; `searched` is how many were searched."""
+        said = []
+        if self.unknown:
+            said.append(
+                f"{len(self.unknown):,} of {searched:,} searched repositories have no CODEOWNERS file (looked for at "
+                f"{', '.join(PLACES)}), so none of their files has an owner:\n{names(list(self.unknown))}"
+            )
+        if unowned := self.unowned.total():
+            said.append(f"No rule of a CODEOWNERS file gives an owner to {unowned:,} of the files found.")
+        if self.later:
+            said.append(f"In these repositories some commits have no CODEOWNERS file yet:\n{names(list(self.later))}")
+        if not said:
+            return None
+        every = bool(self.unknown) and len(self.unknown) >= searched
+        return Alert(
+            title="No ownership data" if every else "Some results have no owners",
+            description="\n\n".join(said),
+            kind="warning",
+        )
+
+
+_FILES = frozenset({"content", "path", "symbol"})
+
+
+@dataclass(slots=True)
+class OwnerRows:
+    """Turns the results of one alternative into owners, each once for a repository and revision.
+
+    Parameters
+    ----------
+    ownership
+        Reads the files of owners, and counts files without one.
+    request
+        How lines are to be shown.
+    """
+
+    ownership: Ownership
+    request: SearchRequest
+    _given: set[tuple[str, str, str]] = field(default_factory=set)
+    _seen: set[tuple[str, str, str]] = field(default_factory=set)
+
+    def of(self, batch: Any, target: Target) -> Any | None:
+        """Rows for the owners that were not given yet, of the files in `batch`, all of `target`; None for none."""
+        rows = Rows(batch)
+        held = self.ownership.file_of(target) if rows.first("type") in _FILES else None
+        if held is None:
+            return None
+        key, revision = target.repository.key, target.revision
+        fresh: dict[Owner, None] = {}
+        for path in rows.texts("path", [start for start, _ in rows.files()]):
+            if path is None or (key, revision, path) in self._seen:
+                continue
+            self._seen.add((key, revision, path))
+            named = held.rules.named(path)
+            self.ownership.unowned[target.repository.facts.name] += not named
+            for owner in named:
+                if (key, revision, owner.name) not in self._given:
+                    self._given.add((key, revision, owner.name))
+                    fresh[owner] = None
+        return self._batch(batch, held, sorted(fresh, key=lambda owner: (owner.line, owner.start))) if fresh else None
+
+    def _batch(self, batch: Any, held: Owners, owners: Sequence[Owner]) -> Any:
+        by_line = [(line, list(own)) for line, own in groupby(owners, key=lambda owner: owner.line)]
+        raw = held.content.split(b"\n")
+        lines = [raw[line] for line, _ in by_line]
+        offsets = _offsets(raw)
+        bytes_of = [_byte_spans(text, own) for text, (_, own) in zip(lines, by_line, strict=True)]
+        size = len(by_line)
+        columns: dict[str, tuple[list[Any], str]] = {
+            "type": (["content"] * size, "dict8"),
+            "path": ([held.path] * size, "dict32"),
+            "language": ([language_of(held.path) or None] * size, "dict32"),
+            "line_number": ([line + 1 for line, _ in by_line], "int32"),
+            "line": ([text.decode(errors="replace") for text in lines], "string"),
+            "start": ([[owner.start for owner in own] for _, own in by_line], "list"),
+            "end": ([[owner.end for owner in own] for _, own in by_line], "list"),
+            "byte_start": ([[start for start, _ in spans] for spans in bytes_of], "list"),
+            "byte_end": ([[end for _, end in spans] for spans in bytes_of], "list"),
+            "line_offset": ([offsets[line] for line, _ in by_line], "int64"),
+            "match_count": ([len(own) for _, own in by_line], "int32"),
+            "name_start": ([[]] * size, "list"),
+            "name_end": ([[]] * size, "list"),
+        }
+        if self.request.chunk_matches:
+            columns |= self._chunks(raw, offsets, [line for line, _ in by_line])
+        made = {name: pa.array(values, type=arrow_type(kind)) for name, (values, kind) in columns.items()}
+        for name in ("repository", "repository_id", "revision", "commit"):
+            index = batch.schema.get_field_index(name)
+            if index >= 0:
+                made[name] = batch.column(index).take(pa.array([0] * size, pa.int32()))
+        return pa.record_batch(made)
+
+    def _chunks(self, raw: Sequence[bytes], offsets: Sequence[int], lines: Sequence[int]) -> dict[str, Any]:
+        """The chunk columns: lines with those around them, what touches in one."""
+        around, most = self.request.context_lines, self.request.max_line_len
+        last = len(raw) - (2 if raw[-1:] == [b""] and len(raw) > 1 else 1)
+        bounds: list[tuple[int, int]] = []
+        number = []
+        for line in lines:
+            low, high = max(line - around, 0), min(line + around, last)
+            if bounds and low <= bounds[-1][1] + 1:
+                bounds[-1] = (bounds[-1][0], high)
+            else:
+                bounds.append((low, high))
+            number.append(len(bounds) - 1)
+        cut = [most > 0 and any(len(text) > most for text in raw[low : high + 1]) for low, high in bounds]
+        shown = [cut_line(text, most) for text in raw] if most > 0 else raw
+        texts = [b"\n".join(shown[low : high + 1]).decode(errors="replace") for low, high in bounds]
+        return {
+            "chunk": ([texts[at] for at in number], "dict32"),
+            "chunk_line_number": ([bounds[at][0] + 1 for at in number], "int32"),
+            "chunk_offset": ([offsets[bounds[at][0]] for at in number], "int64"),
+            "truncated": ([cut[at] for at in number], "bool"),
+        }
+
+
+def _offsets(raw: Sequence[bytes]) -> list[int]:
+    """Where each line begins in the file."""
+    found = [0]
+    for text in raw:
+        found.append(found[-1] + len(text) + 1)
+    return found
+
+
+def _byte_spans(line: bytes, owners: Sequence[Owner]) -> list[tuple[int, int]]:
+    """Where owners stand in a line as stored; by characters where the text is not UTF-8 there."""
+    spans, at = [], 0
+    for owner in owners:
+        name = owner.name.encode()
+        found = line.find(name, at)
+        start, size = (found, len(name)) if found >= 0 else (owner.start, owner.end - owner.start)
+        spans.append((start, start + size))
+        at = start + size
+    return spans

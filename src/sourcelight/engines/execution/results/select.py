@@ -1,0 +1,275 @@
+"""``select:``: results turned into the repositories, files, directories, lines or symbols that they stand in.
+
+Works on record batches as they come. What it must remember, so that nothing comes twice, is the repositories given so
+far, the directories of each and (where several kinds of results are asked for) the files: batches of repositories come
+in turns wherever the likeliest files of all are searched first.
+
+Unite the results of a query's alternatives: one hit per file, its matches merged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sourcelight.core.batches import arrow_type, matches_schema
+from sourcelight.core.batches.rows import Rows
+
+_WHERE = ("repository", "repository_id", "revision", "commit")
+_KINDS = {"file": ("content", "path", "symbol"), "content": ("content",), "symbol": ("symbol",)}
+
+Place = tuple[str, str]
+"""A repository's name and the revision that was asked for."""
+
+
+class Selector:
+    """Turns batches of one alternative's results into what its ``select:`` asks for.
+
+    Parameters
+    ----------
+    path
+        The parts of ``select:``; empty: everything passes as it is.
+    given
+        Repositories that were given before, as ``select:repo`` must not repeat them.
+    once
+        Whether each file comes in one batch only, so that files need not be remembered.
+    """
+
+    def __init__(self, path: tuple[str, ...], given: Collection[Place] = (), *, once: bool = True) -> None:
+        self.path = path
+        self._given = set(given)
+        self._once = once
+        self._seen: dict[Place, set[str]] = {}
+
+    @property
+    def first_only(self) -> bool:
+        """Whether one result of a repository says all there is to say of it."""
+        return self.path == ("repo",)
+
+    @property
+    def needs_lines(self) -> bool:
+        """Whether matched lines are of use."""
+        return not self.path or self.path[0] == "content"
+
+    def apply(self, batch: Any) -> Any | None:
+        """Give what is new in `batch`, all of whose rows are of one repository and revision; None for nothing."""
+        if not self.path or not batch.num_rows:
+            return batch if batch.num_rows else None
+        head, rest = self.path[0], self.path[1:]
+        if head == "repo":
+            return self._repository(batch)
+        kinds = batch.column(batch.schema.get_field_index("type"))
+        wanted = pc.is_in(kinds.cast(pa.string()), value_set=pa.array(_KINDS.get(head, ()), pa.string()))
+        batch = batch.filter(wanted)
+        if not batch.num_rows:
+            return None
+        if head == "content":
+            return _without_names(batch)
+        if head == "symbol":
+            return _of_kind(batch, rest[0]) if rest else batch
+        return self._directories(batch) if rest == ("directory",) else self._files(batch)
+
+    def _repository(self, batch: Any) -> Any | None:
+        place = _place(batch)
+        if place in self._given:
+            return None
+        self._given.add(place)
+        return _rows(batch, np.zeros(1, dtype=np.int64), "repo", None)
+
+    def _files(self, batch: Any) -> Any | None:
+        rows = Rows(batch)
+        starts = np.array([start for start, _ in rows.files()], dtype=np.int64)
+        if not self._once:
+            seen = self._seen.setdefault(_place(batch), set())
+            paths = rows.texts("path", starts.tolist())
+            starts = starts[[path not in seen for path in paths]]
+            seen.update(path or "" for path in paths)
+        return _rows(batch, starts, "path", rows.column("path").take(pa.array(starts))) if len(starts) else None
+
+    def _directories(self, batch: Any) -> Any | None:
+        seen = self._seen.setdefault(_place(batch), set())
+        rows = Rows(batch)
+        starts = [start for start, _ in rows.files()]
+        fresh: dict[str, int] = {}
+        for start, path in zip(starts, rows.texts("path", starts), strict=True):
+            folder = (path or "").rpartition("/")[0]
+            fresh.setdefault(f"{folder}/" if folder else "./", start)
+        fresh = {folder: start for folder, start in fresh.items() if folder not in seen}
+        seen.update(fresh)
+        if not fresh:
+            return None
+        return _rows(batch, np.array(list(fresh.values()), dtype=np.int64), "directory", pa.array(list(fresh)))
+
+
+def _place(batch: Any) -> Place:
+    rows = Rows(batch)
+    return rows.first("repository"), rows.first("revision")
+
+
+def _rows(batch: Any, at: Any, kind: str, paths: Any | None) -> Any:
+    """Rows of `kind` for the rows `at` of `batch`; directories are paths without spans and language."""
+    columns: dict[str, Any] = {}
+    taken = batch.take(pa.array(at))
+    names = [name for name in _WHERE if kind != "repo" or name != "commit"]
+    names += ["language"] if kind == "path" else []
+    columns["type"] = pa.array(["path" if kind == "directory" else kind] * len(at), type=arrow_type("dict8"))
+    for name in names:
+        index = taken.schema.get_field_index(name)
+        if index >= 0:
+            columns[name] = taken.column(index)
+    if paths is not None:
+        columns["path"] = paths if pa.types.is_dictionary(paths.type) else paths.cast(pa.string()).dictionary_encode()
+    columns["match_count"] = pa.array(np.ones(len(at), dtype=np.int32))
+    spans = kind == "path" and taken.schema.get_field_index("name_start") >= 0
+    for name in ("name_start", "name_end"):
+        columns[name] = taken.column(taken.schema.get_field_index(name)) if spans else _empty_lists(len(at))
+    return pa.record_batch(columns)
+
+
+def _without_names(batch: Any) -> Any:
+    for name in ("name_start", "name_end"):
+        index = batch.schema.get_field_index(name)
+        if index >= 0:
+            batch = batch.set_column(index, batch.schema.field(index), _empty_lists(batch.num_rows))
+    return batch
+
+
+def _of_kind(batch: Any, kind: str) -> Any | None:
+    index = batch.schema.get_field_index("symbol_kind")
+    if index < 0:
+        return None
+    kept = batch.filter(
+        pc.fill_null(pc.equal(batch.column(index).cast(pa.string()), kind.replace("-", "")), fill_value=False)
+    )
+    return kept if kept.num_rows else None
+
+
+def _empty_lists(count: int) -> Any:
+    return pa.ListArray.from_arrays(pa.array(np.zeros(count + 1, dtype=np.int32)), pa.array([], pa.int32()))
+
+
+_Row = dict[str, Any]
+_Key = tuple[str | None, bool]
+"""A path, and whether definitions in it are meant: those stand apart from other matches of the file."""
+_CHUNK_COLUMNS = ("chunk", "chunk_line_number", "chunk_offset", "truncated")
+
+
+def unite(alternatives: Sequence[Iterable[Any]]) -> list[Any]:
+    """Batches in which each file occurs once, from the batches of several alternatives over one repository.
+
+    A file that only one alternative found keeps its rows untouched. For a file found by several, lines are united and
+    their spans merged: sorted, and of overlapping ones the earlier stays (of the same start the longest). Chunks
+    that touch or overlap become one. A path hit gives way to a content hit of the same file (query-language reference,
+    hit identity).
+    """
+    found = [list(batches) for batches in alternatives]
+    found = [batches for batches in found if batches]
+    if len(found) <= 1:
+        return found[0] if found else []
+    owners: dict[_Key, set[int]] = {}
+    for number, batches in enumerate(found):
+        for batch in batches:
+            for path in _paths(batch):
+                owners.setdefault(path, set()).add(number)
+    shared = {path for path, numbers in owners.items() if len(numbers) > 1}
+    if not shared:
+        return [batch for batches in found for batch in batches]
+    united: list[Any] = []
+    rows: dict[_Key, list[list[_Row]]] = {}
+    for batches in found:
+        of_this: dict[_Key, list[_Row]] = {}
+        for batch in batches:
+            alone = pa.array([path not in shared for path in _row_paths(batch)], type=pa.bool_())
+            own = batch.filter(alone)
+            if own.num_rows:
+                united.append(own)
+            for row in batch.filter(pa.compute.invert(alone)).to_pylist():
+                of_this.setdefault((row.get("path"), row["type"] == "symbol"), []).append(row)
+        for path, lines in of_this.items():
+            rows.setdefault(path, []).append(lines)
+    united.extend(_batch(_merge_file(rows[path])) for path in sorted(rows, key=lambda key: (key[0] or "", key[1])))
+    return united
+
+
+def _paths(batch: Any) -> Iterable[_Key]:
+    return set(_row_paths(batch))
+
+
+def _row_paths(batch: Any) -> list[_Key]:
+    index = batch.schema.get_field_index("path")
+    paths = batch.column(index).to_pylist() if index >= 0 else [None] * batch.num_rows
+    kinds = batch.column(batch.schema.get_field_index("type")).to_pylist()
+    return [(path, kind == "symbol") for path, kind in zip(paths, kinds, strict=True)]
+
+
+def _merge_file(alternatives: list[list[_Row]]) -> list[_Row]:
+    """Rows of one file from several alternatives."""
+    if alternatives[0][0]["type"] == "symbol":
+        found = {(r["line_number"], r["byte_start"][0] if r.get("byte_start") else 0, r["symbol"]): r
+                 for rows in alternatives for r in rows}  # fmt: skip
+        return [found[key] for key in sorted(found)]
+    names = _merge_spans([(row, "name_start", "name_end") for rows in alternatives for row in rows[:1]])
+    content = [rows for rows in alternatives if rows[0]["type"] == "content"]
+    if not content:
+        first = dict(alternatives[0][0])
+        first["name_start"], first["name_end"] = names
+        return [first]
+    by_line: dict[int, list[_Row]] = {}
+    for rows in content:
+        for row in rows:
+            by_line.setdefault(row["line_number"], []).append(row)
+    merged = []
+    previous_goes_on = False
+    chunks = _merge_chunks([row for rows in content for row in rows])
+    for number in sorted(by_line):
+        rows = by_line[number]
+        row = rows[0] | chunks.get(number, {})
+        row["start"], row["end"] = _merge_spans([(r, "start", "end") for r in rows])
+        if row.get("byte_start") is not None:
+            row["byte_start"], row["byte_end"] = _merge_spans([(r, "byte_start", "byte_end") for r in rows])
+        continues = previous_goes_on and bool(row["start"]) and row["start"][0] == 0
+        row["match_count"] = len(row["start"]) - int(continues)
+        previous_goes_on = bool(row["end"]) and row["end"][-1] > len(row["line"])
+        row["name_start"], row["name_end"] = names
+        merged.append(row)
+    return merged
+
+
+def _merge_chunks(rows: list[_Row]) -> dict[int, _Row]:
+    """The chunk columns of each line of `rows`: of all of a file's chunks, those that touch or overlap made one."""
+    chunks = {(row["chunk_line_number"], row["chunk"]): row for row in rows if row.get("chunk") is not None}
+    groups: list[tuple[_Row, dict[int, str]]] = []
+    for first, text in sorted(chunks):
+        of_chunk = dict(enumerate(text.split("\n"), first))
+        if groups and first <= next(reversed(groups[-1][1])) + 1:
+            whole, lines = groups[-1]
+            lines |= of_chunk
+            whole["truncated"] = whole.get("truncated") or chunks[first, text].get("truncated")
+        else:
+            groups.append((dict(chunks[first, text]), of_chunk))
+    merged: dict[int, _Row] = {}
+    for head, lines in groups:
+        made = {name: head[name] for name in _CHUNK_COLUMNS if name in head} | {"chunk": "\n".join(lines.values())}
+        merged |= dict.fromkeys(lines, made)
+    return merged
+
+
+def _merge_spans(sources: list[tuple[_Row, str, str]]) -> tuple[list[int], list[int]]:
+    spans = {span for row, start, end in sources for span in zip(row.get(start) or [], row.get(end) or [], strict=True)}
+    starts: list[int] = []
+    ends: list[int] = []
+    for low, high in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if not ends or low >= ends[-1]:
+            starts.append(low)
+            ends.append(high)
+    return starts, ends
+
+
+def _batch(rows: list[_Row]) -> Any:
+    keys = list(rows[0])
+    schema = pa.schema([matches_schema().field(name) for name in keys])
+    return pa.RecordBatch.from_pylist(rows, schema=schema)

@@ -1,0 +1,290 @@
+"""Counts kept while results pass: matches, repositories, and the suggested filters with their counts.
+
+Commits that a search has found, counted by author and by age: the filters that it suggests for them.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sourcelight.core.batches.ordering import most_frequent
+from sourcelight.core.batches.raw_matches import FoundLines
+from sourcelight.core.batches.rows import Rows
+from sourcelight.core.query.dates import parse_date
+from sourcelight.core.query.fields import present
+from sourcelight.core.query.quoting import quote_value
+from sourcelight.core.query.regexps import escape_regexp, exact_name
+from sourcelight.core.wire.events import Filter
+
+_AGES = (
+    ("after", "yesterday", "Last 24 hours"),
+    ("after", "1 week ago", "Last week"),
+    ("after", "1 month ago", "Last month"),
+    ("before", "2 months ago", "Older than 2 months"),
+)
+
+
+class CommitCounts:
+    """Counts commits, each once, while their rows pass; those of one commit must stand together.
+
+    Parameters
+    ----------
+    now
+        Tells the time that ages count from.
+    """
+
+    def __init__(self, now: Callable[[], datetime] = present) -> None:
+        moment = now()
+        self._bounds = [parse_date(text, moment).timestamp() for _, text, _ in _AGES]
+        self._by_age = [0] * len(_AGES)
+        self._by_author: Counter[str] = Counter()
+        self._last = ("", "")
+
+    def add(self, batch: Any) -> None:
+        """Count the commits of `batch`."""
+        rows = Rows(batch)
+        if not len(rows) or "commit_date" not in rows:
+            return
+        codes = np.stack((rows.codes("repository"), rows.codes("commit")))
+        first = np.flatnonzero(np.concatenate(([True], (codes[:, 1:] != codes[:, :-1]).any(axis=0))))
+        ends = [(rows.texts("repository", [at])[0] or "", rows.texts("commit", [at])[0] or "") for at in (0, first[-1])]
+        if ends[0] == self._last:
+            first = first[1:]
+        self._last = ends[1]
+        at = pa.array(first)
+        for author in pc.value_counts(rows.column("author").take(at).cast(pa.string())).to_pylist():
+            self._by_author[author["values"] or ""] += author["counts"]
+        dates = (
+            rows.column("commit_date").take(at).drop_null().cast(pa.timestamp("s", "UTC"), safe=False).cast(pa.int64())
+        )
+        seconds = np.asarray(dates)
+        for number, ((side, _, _), bound) in enumerate(zip(_AGES, self._bounds, strict=True)):
+            self._by_age[number] += int((seconds > bound if side == "after" else seconds < bound).sum())
+
+    def filters(self, most: int, *, exhaustive: bool) -> Iterator[Filter]:
+        """What narrows the search to one author, or to an age; `most` authors at most."""
+        for name, count in most_frequent(self._by_author, most):
+            if name:
+                yield Filter(f"author:{quote_value(f'^{escape_regexp(name)}$')}", name, count, exhaustive, "author")
+        for (side, text, label), count in zip(_AGES, self._by_age, strict=True):
+            if count:
+                yield Filter(f"{side}:{quote_value(text)}", label, count, exhaustive, "commit date")
+
+
+MOST_FILTERS = 1000
+_TYPES = {
+    "content": ("type:file", "Code"),
+    "path": ("type:path", "Paths"),
+    "symbol": ("type:symbol", "Symbols"),
+    "repo": ("type:repo", "Repositories"),
+    "commit": ("type:commit", "Commits"),
+    "diff": ("type:diff", "Diffs"),
+}
+_EXCLUDES = (
+    ("Exclude _test.*", r"_test\.\w+$"),
+    ("Exclude .test.*", r"\.test\.\w+$"),
+    ("Exclude Ruby tests", r"_spec\.rb$"),
+    ("Exclude vendor", r"(^|/)vendor/"),
+    ("Exclude third party", r"(^|/)third[_\-]?party/"),
+    ("Exclude node_modules", r"(^|/)node_modules/"),
+    ("Exclude minified JavaScript", r"\.min\.js$"),
+    ("Exclude JavaScript maps", r"\.js\.map$"),
+)
+_ANY_EXCLUDE = "|".join(f"(?:{regexp})" for _, regexp in _EXCLUDES).replace("(^|/)", "(?:^|/)")
+_NEEDED = (b"_test.", b".test.", b"_spec.rb", b"vendor/", b"third", b"node_modules/", b".min.js", b".js.map")
+_SELECTED = {"enummember": "enum-member", "typeparameter": "type-parameter"}
+
+
+class Tally:
+    """What a search has found so far. `add` costs a few vector operations a batch, whatever its size."""
+
+    def __init__(self) -> None:
+        self.matches = 0
+        self.repositories: set[str] = set()
+        self._by_place: Counter[tuple[str, str]] = Counter()
+        self._by_language: Counter[str] = Counter()
+        self._by_type: Counter[str] = Counter()
+        self._by_kind: Counter[str] = Counter()
+        self._by_exclude: Counter[str] = Counter()
+        self._commits: CommitCounts | None = None
+        self._paths: list[tuple[Any, Any]] = []
+        self._raw_paths: list[tuple[Sequence[bytes], Any]] = []
+
+    def add(self, batch: Any) -> None:
+        """Count the matches of `batch`."""
+        names = batch.schema.names
+        counts = np.asarray(batch.column(names.index("match_count")).to_numpy(zero_copy_only=False), dtype=np.int64)
+        self.matches += int(counts.sum())
+        kinds = _weighed(batch.column(names.index("type")), counts)
+        self._by_type.update(kinds)
+        by_repository = _weighed(batch.column(names.index("repository")), counts, keep_zero=True)
+        self.repositories.update(by_repository)
+        if "repo" not in kinds:
+            self._by_place.update(_places(batch, by_repository, counts))
+        if "language" in names:
+            self._by_language.update(_weighed(batch.column(names.index("language")), counts))
+
+        if "path" in names:
+            self._paths.append(_by_path(batch.column(names.index("path")), counts))
+        if "author" in names:
+            self._commits = self._commits or CommitCounts()
+            self._commits.add(batch)
+        if "symbol_kind" in names:
+            self._by_kind.update(_weighed(batch.column(names.index("symbol_kind")), counts))
+
+    def add_found(self, found: FoundLines) -> None:
+        """Count the matches of what is no record batch yet."""
+        counts = found.file_matches
+        total = int(counts.sum())
+        self.matches += total
+        in_content = int(counts[found.in_content].sum())
+        for kind, number in (("content", in_content), ("path", total - in_content)):
+            if number:
+                self._by_type[kind] += number
+        size = len(found.places)
+        sums = np.bincount(found.place, weights=counts, minlength=size).tolist()
+        for at in np.flatnonzero(np.bincount(found.place, minlength=size)).tolist():
+            name, _, revision, _ = found.places[at]
+            self.repositories.add(name)
+            self._by_place[name, "" if revision == "WORKTREE" else revision] += int(sums[at])
+        languages = np.bincount(found.language, weights=counts, minlength=len(found.languages))
+        for at in np.flatnonzero(languages).tolist():
+            self._by_language[found.languages[at]] += int(languages[at])
+        self._raw_paths.append((found.paths, counts))
+
+    def filters(self, *, exhaustive: bool, forks: int, archived: int) -> tuple[Filter, ...]:
+        """Suggested filters, in the order of the wire: utility and type first, then by count, then by value."""
+        if self._paths:
+            paths, sums = zip(*self._paths, strict=True)
+            self._by_exclude.update(_excluded(pa.concat_arrays(paths), np.concatenate(sums)))
+            self._paths.clear()
+        for raw, counts in self._raw_paths:
+            self._by_exclude.update(_excluded_raw(raw, counts))
+        self._raw_paths.clear()
+        first = []
+        if forks:
+            first.append(Filter("fork:yes", "Include forked repos", forks, exhaustive, "utility"))
+        if archived:
+            first.append(Filter("archived:yes", "Include archived repos", archived, exhaustive, "utility"))
+        first += [
+            Filter(value, label, self._by_type[kind], exhaustive, "type")
+            for kind, (value, label) in _TYPES.items()
+            if self._by_type[kind]
+        ]
+        rest = [
+            Filter(f"repo:{quote_value(exact_name(name) + (f'@{rev}' if rev else ''))}", name, n, exhaustive, "repo")
+            for (name, rev), n in most_frequent(self._by_place, MOST_FILTERS)
+            if n
+        ]
+        rest += [
+            Filter(f"lang:{quote_value(name.lower())}", name, n, exhaustive, "lang")
+            for name, n in most_frequent(self._by_language, MOST_FILTERS)
+            if n and name
+        ]
+        rest += [
+            Filter(f"-file:{regexp}", label, self._by_exclude[regexp], exhaustive, "file")
+            for label, regexp in _EXCLUDES
+            if self._by_exclude[regexp]
+        ]
+        rest += [
+            Filter(f"select:symbol.{_SELECTED.get(kind, kind)}", kind.title(), n, exhaustive, "symbol type")
+            for kind, n in most_frequent(self._by_kind, MOST_FILTERS)
+            if n
+        ]
+        if self._commits is not None:
+            rest += self._commits.filters(MOST_FILTERS, exhaustive=exhaustive)
+        return tuple(sorted(first, key=_by_count)) + tuple(sorted(rest, key=_by_count))
+
+
+def _places(batch: Any, by_repository: dict[str, int], counts: Any) -> dict[tuple[str, str], int]:
+    """Sums by repository and the revision asked for; empty for the default one and for work trees."""
+    index = batch.schema.get_field_index("revision")
+    by_revision = _weighed(batch.column(index), counts, keep_zero=True) if index >= 0 else {"": 0}
+    if by_revision.keys() <= {"", "WORKTREE"}:
+        return {(name, ""): n for name, n in by_repository.items()}
+    name, revision = (batch.column(batch.schema.get_field_index(column)) for column in ("repository", "revision"))
+    names, revisions = name.dictionary.to_pylist(), revision.dictionary.to_pylist()
+    places = name.indices.to_numpy(zero_copy_only=False).astype(np.int64) * len(revisions)
+    places += revision.indices.to_numpy(zero_copy_only=False)
+    sums = np.bincount(places, weights=counts)
+    found: Counter[tuple[str, str]] = Counter()
+    for place in np.flatnonzero(sums).tolist():
+        shown = revisions[place % len(revisions)]
+        found[names[place // len(revisions)], "" if shown == "WORKTREE" else shown] += int(sums[place])
+    return dict(found)
+
+
+def _by_path(column: Any, counts: Any) -> tuple[Any, Any]:
+    """The paths that occur, and the sum of `counts` for each."""
+    codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    seen = codes >= 0
+    sums = np.bincount(codes[seen], weights=counts[seen], minlength=len(column.dictionary))
+    used = np.flatnonzero(sums)
+    return column.dictionary.take(pa.array(used)).cast(pa.string()), sums[used]
+
+
+def _excluded(paths: Any, sums: Any) -> dict[str, int]:
+    """Sums over the paths that each of the usual excludes would leave out."""
+    held = np.asarray(pc.match_substring_regex(paths, _ANY_EXCLUDE).to_numpy(zero_copy_only=False), dtype=np.bool_)
+    if not held.any():
+        return {}
+    sums, paths = sums[held], paths.filter(pa.array(held))
+    found = {}
+    for _, regexp in _EXCLUDES:
+        held = np.asarray(pc.match_substring_regex(paths, regexp).to_numpy(zero_copy_only=False), dtype=np.bool_)
+        if held.any():
+            found[regexp] = int(sums[held].sum())
+    return found
+
+
+def _excluded_raw(paths: Sequence[bytes], counts: Any) -> dict[str, int]:
+    """Sums over paths, in bytes, that each of the usual excludes would leave out."""
+    joined = b"\n".join(paths)
+    if joined.count(b"\n") >= len(paths):  # one stands in a path, and is no end there
+        texts = pa.array([str(path, "utf-8", "replace") for path in paths], pa.string())
+        return _excluded(texts, counts)
+    found = {}
+    sizes = np.fromiter(map(len, paths), np.int64, len(paths)) + 1
+    starts = np.cumsum(sizes) - sizes
+    for (_, regexp), (needed, compiled) in zip(_EXCLUDES, _raw_excludes(), strict=True):
+        if needed not in joined:
+            continue
+        # Looking for the text alone takes a tenth of the time of the expression, and few paths hold it.
+        places = [hit.start() for hit in re.finditer(re.escape(needed), joined)]
+        holding = np.unique(starts.searchsorted(places, side="right") - 1).tolist()
+        held = [at for at in holding if compiled.search(paths[at])]
+        if held:
+            found[regexp] = int(counts[held].sum())
+    return found
+
+
+@functools.cache
+def _raw_excludes() -> list[tuple[bytes, re.Pattern[bytes]]]:
+    """For each of the usual excludes a text that every match holds, and the expression over many lines."""
+    return [
+        (needed, re.compile(regexp.encode(), re.MULTILINE))
+        for needed, (_, regexp) in zip(_NEEDED, _EXCLUDES, strict=True)
+    ]
+
+
+def _by_count(item: Filter) -> tuple[int, str]:
+    return -item.count, item.value
+
+
+def _weighed(column: Any, counts: Any, *, keep_zero: bool = False) -> dict[str, int]:
+    """Sum of `counts` by the value of a dictionary column; values that do not occur are left out."""
+    codes = column.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    values = column.dictionary.to_pylist()
+    seen = codes >= 0
+    sums = np.bincount(codes[seen], weights=counts[seen], minlength=len(values))
+    present = np.bincount(codes[seen], minlength=len(values)) if keep_zero else sums
+    return {value: int(n) for value, n, there in zip(values, sums, present, strict=True) if there}

@@ -1,0 +1,267 @@
+"""The revisions that a query asks for in one repository: names, globs of refs, a moment in time.
+
+``context:``: the named scopes of `repos.toml`, put in the place of the filter that names them.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.errors import QueryError, RepositoryError
+from sourcelight.core.query import Alternative, Filter, Predicate, parse
+from sourcelight.core.query.dates import parse_date
+from sourcelight.core.query.fields import present
+from sourcelight.engines.search import Target
+from sourcelight.repos import Repository, is_revision, matching_refs, newest_before, resolve
+
+_BRANCH = "refs/heads/"
+_EXCLUDED = "*!"
+Place = tuple[str, str]
+"""A revision as it is shown, and its commit."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """What a list of revisions came to in one repository: `places` in the order asked, and what was not there."""
+
+    places: list[Place] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    invalid: list[str] = field(default_factory=list)
+
+
+def lists_of(alternative: Alternative, filters: Iterable[Filter]) -> list[tuple[str, ...]]:
+    """Give the lists of revisions that `filters`, which name a repository, ask for; one without any asks for none."""
+    found = [searched(alternative.revisions(item)) for item in filters if not item.negated]
+    return list(dict.fromkeys(revisions for revisions in found if revisions))
+
+
+def searched(revisions: Iterable[str]) -> tuple[str, ...]:
+    """The revisions whose files are searched: ``^name`` only narrows a search of commits."""
+    return tuple(revision for revision in revisions if revision and not revision.startswith("^"))
+
+
+def taken_out(
+    repository: Repository, alternative: Alternative, filters: Iterable[Filter]
+) -> tuple[tuple[str, ...], list[str]]:
+    """Resolve each ``^name`` that `filters`, which name the repository, ask for; and name those that are not there."""
+    found: list[str] = []
+    missing: list[str] = []
+    for item in filters:
+        for revision in () if item.negated else alternative.revisions(item):
+            if revision.startswith("^"):
+                try:
+                    found.append(resolve(repository, revision[1:]))
+                except RepositoryError:
+                    missing.append(revision[1:])
+    return tuple(dict.fromkeys(found)), missing
+
+
+def moment(alternative: Alternative) -> Predicate | None:
+    """The ``rev:at.time(…)`` of an alternative."""
+    return next((p for p in alternative.predicates("rev") if p.name == "at.time"), None)
+
+
+def targets_of(
+    repository: Repository, lists: Sequence[Sequence[str]], at_time: Predicate | None, cancellation: Cancellation
+) -> tuple[tuple[Target, ...], Asked]:
+    """Resolve the revisions of one repository.
+
+    Parameters
+    ----------
+    repository
+        Where to look.
+    lists
+        One list of revisions for each filter that names some; a commit must be in all of them.
+    at_time
+        A ``rev:at.time(…)`` that holds too; None: none.
+    cancellation
+        Ends a walk through history early.
+
+    Returns
+    -------
+    tuple of Target, Asked
+        What to search, in the order of the first list, each as it was asked for; and what could not be found. Both
+        are empty when the lists have nothing in common.
+    """
+    asked = [_resolved(repository, revisions) for revisions in lists]
+    if at_time is not None:
+        asked.append(_at(repository, at_time, cancellation))
+    first = asked[0] if asked else Asked()
+    common = [{commit for _, commit in other.places} for other in asked[1:]]
+    places = [place for place in first.places if all(place[1] in commits for commits in common)]
+    missing = [name for each in asked for name in each.missing]
+    invalid = [name for each in asked for name in each.invalid]
+    targets = tuple(Target(repository, shown, commit) for shown, commit in dict.fromkeys(places))
+    return targets, Asked(places, list(dict.fromkeys(missing)), list(dict.fromkeys(invalid)))
+
+
+def fault_of(revision: str) -> str:
+    """Say why `revision` can't be one in any repository; empty when it may be one."""
+    if revision.startswith(_EXCLUDED):
+        return "" if revision.startswith(f"{_EXCLUDED}refs/") else "a glob of refs to leave out begins with `*!refs/`"
+    if revision.startswith("*"):
+        return "" if revision != "*" else "a glob of refs has a pattern behind its `*`"
+    return "" if is_revision(revision) else "it is not a branch, tag or commit, with `~n` or `^n` behind it"
+
+
+def _resolved(repository: Repository, revisions: Sequence[str]) -> Asked:
+    asked = Asked()
+    globs = [revision for revision in revisions if revision.startswith("*")]
+    for revision in revisions:
+        if fault_of(revision):
+            asked.invalid.append(revision)
+        elif revision.startswith("*"):
+            if revision == globs[0]:
+                _glob(repository, globs, asked)
+        else:
+            try:
+                asked.places.append((revision, resolve(repository, revision)))
+            except RepositoryError:
+                asked.missing.append(revision)
+    return asked
+
+
+def _glob(repository: Repository, globs: Sequence[str], asked: Asked) -> None:
+    tests = [(not glob.startswith(_EXCLUDED), _compiled(glob)) for glob in globs if not fault_of(glob)]
+
+    def wanted(name: str) -> bool:
+        chosen = False
+        for includes, test in tests:
+            if test.fullmatch(name):
+                chosen = includes
+        return chosen
+
+    try:
+        refs = matching_refs(repository, wanted)
+        tags = {name for name, _ in matching_refs(repository, lambda name: name.startswith("refs/tags/"))}
+    except RepositoryError:
+        refs, tags = [], set()
+    if not refs:
+        asked.missing.append(":".join(globs))
+    for name, commit in refs:
+        short = name.removeprefix(_BRANCH)
+        # `v1` may be a tag as well, and git would take that one.
+        clear = name.startswith(_BRANCH) and f"refs/tags/{short}" not in tags and is_revision(short)
+        asked.places.append((short if clear else name, commit))
+
+
+def _compiled(glob: str) -> re.Pattern[str]:
+    """A glob of refs as git reads it: ``*`` crosses slashes, and a plain name stands for all below it too."""
+    text = glob.removeprefix(_EXCLUDED) if glob.startswith(_EXCLUDED) else glob[1:]
+    if not text.startswith("refs/"):
+        text = f"refs/{text}"
+    text = text.replace("[^", "[!")
+    if text.endswith("/"):
+        text += "*"
+    if any(sign in text for sign in "?*["):
+        return re.compile(fnmatch.translate(text), re.DOTALL)
+    return re.compile(re.escape(text) + "(?:/.*)?", re.DOTALL)
+
+
+def _at(repository: Repository, predicate: Predicate, cancellation: Cancellation) -> Asked:
+    """The newest commit before a moment, shown as its hash: so that what is shown names it again."""
+    before_s = parse_date(predicate.args["time"], present()).timestamp()
+    start = predicate.args["rev"]
+    try:
+        commit = newest_before(repository, resolve(repository, start), before_s, cancellation)
+    except RepositoryError:
+        commit = None
+    if commit is None:
+        return Asked(missing=[f"{start} before {predicate.args['time']}"])
+    return Asked([(commit, commit)])
+
+
+_FIELDS = frozenset({"repo", "rev", "file", "lang", "case", "fork", "archived", "visibility", "patterntype"})
+_PREDICATES = frozenset({"has.meta", "has.topic", "has.description"})
+_EVERYTHING = frozenset({"", "global"})
+
+
+@dataclass(frozen=True, slots=True)
+class Scoped:
+    """An alternative whose context is resolved.
+
+    `listed` maps the name of each repository of a listed context to its revisions (none: the default one); None where
+    no list narrows the search. `context` is the context's name, empty without one; `query` is what was asked, and `own`
+    are the alternatives of the context's own query.
+    """
+
+    alternative: Alternative
+    listed: Mapping[str, tuple[str, ...]] | None = None
+    context: str = field(default="")
+    query: str = ""
+    own: tuple[Alternative, ...] = ()
+
+
+def context_missing(name: str, query: str) -> QueryError:
+    """The fault of a context that is not there, or none of whose repositories exists for whoever asks."""
+    hint = "contexts are named in repos.toml; context:global means every repository"
+    return QueryError(f'search context "{name}" not found', query=query, hint=hint)
+
+
+def scoped(alternative: Alternative, contexts: Mapping[str, Mapping[str, object]], query: str) -> tuple[Scoped, ...]:
+    """Resolve the ``context:`` of an alternative; more than one result where the context's own query has an ``or``.
+
+    A filter of `alternative` wins over one of the context that can be given only once.
+
+    Raises
+    ------
+    QueryError
+        For a context that is not there, or whose query uses what a context may not.
+    """
+    named = alternative.first("context")
+    if named is None or named.value in _EVERYTHING:
+        return (Scoped(alternative),)
+    context = contexts.get(named.value)
+    if context is None:
+        raise context_missing(named.value, query)
+    own = tuple(item for item in alternative.filters if item is not named)
+    if "query" not in context:
+        listed: dict[str, tuple[str, ...]] = {}
+        items = context.get("repositories", ())
+        for item in items if isinstance(items, list) else ():
+            name, _, revisions = str(item).partition("@")
+            known = listed.get(name, ())
+            listed[name] = (*known, *(part for part in revisions.split(":") if part and part not in known))
+        return (Scoped(replace(alternative, filters=own), listed, named.value, query),)
+    parsed = parse(str(context["query"]), "regexp")
+    parts = []
+    for part in parsed.plan:
+        _check(part, named.value, query)
+        parts.append(_with_revisions(part))
+    alone = tuple(replace(alternative, filters=part) for part in parts)
+    narrowed = [replace(alternative, filters=(*own, *part)) for part in parts] or [replace(alternative, filters=own)]
+    return tuple(Scoped(each, None, named.value, query, alone) for each in narrowed)
+
+
+def _check(part: Alternative, name: str, query: str) -> None:
+    wrong = ""
+    if part.pattern is not None:
+        wrong = "a pattern"
+    for item in part.filters:
+        if isinstance(item, Predicate):
+            if item.on != "repo" or item.name not in _PREDICATES:
+                wrong = f"{item.on}:{item.name}(…)"
+        elif item.name not in _FIELDS:
+            wrong = f"{item.name}:"
+        elif any(revision.startswith("*") for revision in item.revs or ()):
+            wrong = "a glob of refs"
+    if wrong:
+        hint = "its query may hold repo:, rev:, file:, lang:, case:, fork:, archived: and visibility:"
+        raise QueryError(f'the query of search context "{name}" has {wrong}, which it may not', query=query, hint=hint)
+
+
+def _with_revisions(part: Alternative) -> tuple[Filter | Predicate, ...]:
+    """The filters of a context's query with its ``rev:`` put where it belongs, since the reader may give one too."""
+    found: list[Filter | Predicate] = []
+    for item in part.filters:
+        if isinstance(item, Filter) and item.name in {"rev", "patterntype"}:
+            continue
+        if isinstance(item, Filter) and item.name == "repo" and not item.negated and part.revisions(item):
+            found.append(replace(item, revs=part.revisions(item)))
+        else:
+            found.append(item)
+    return tuple(found)

@@ -1,0 +1,287 @@
+"""Where a query searches: its contexts, repositories and revisions resolved to targets of the index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.errors import Cancelled, RepositoryError, SourcelightError
+from sourcelight.core.query import Alternative, Filter
+from sourcelight.engines.execution.scope import revisions, selection
+from sourcelight.engines.execution.scope.revisions import Scoped, context_missing
+from sourcelight.engines.execution.scope.selection import (
+    FilePredicates,
+    Place,
+    Selection,
+    filters_matching,
+    place_of,
+    predicates_of,
+    select_repositories,
+)
+from sourcelight.engines.search import IndexProgress, Target
+from sourcelight.repos import Repository, Viewer
+
+if TYPE_CHECKING:
+    from sourcelight.engines.execution.local import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One alternative, its context resolved, with the repositories and the targets that it searches.
+
+    `without` has the commits, by the key of a repository, that ``@^revision`` takes out of a search of commits together
+    with what they have behind them.
+    """
+
+    alternative: Alternative
+    selection: Selection
+    targets: tuple[Target, ...]
+    without: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Scoper:
+    """Resolves the alternatives of one query, in three steps, since the second can take long.
+
+    `scopes` reads repositories and refs; `index` makes the revisions searchable that never were; `narrowed` asks what
+    predicates want to know of files. What could not be searched, and why, is kept on the way.
+
+    Parameters
+    ----------
+    engine
+        Its catalog and index are used.
+    viewer
+        For whom; repositories that this viewer may not see are not looked at.
+    cancellation
+        Ends each step early.
+
+    Attributes
+    ----------
+    unsearchable
+        Repositories, with ``@`` and the revision, and why they are left out.
+    invalid
+        What was given as a revision and can't be one, and why.
+    absent
+        Facts that the query asks for and no repository has.
+    undecided
+        Repositories for which time did not suffice.
+    """
+
+    engine: Engine
+    viewer: Viewer
+    cancellation: Cancellation
+    unsearchable: dict[str, str] = field(default_factory=dict)
+    invalid: dict[str, str] = field(default_factory=dict)
+    absent: set[str] = field(default_factory=set)
+    undecided: set[str] = field(default_factory=set)
+    _files: FilePredicates = field(init=False)
+    _defaults: set[Place] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._files = FilePredicates(self.engine.store, self.cancellation)
+
+    @property
+    def missing(self) -> Mapping[str, int]:
+        """Files that predicates on repositories ask about and that partial clones lack, by repository."""
+        return self._files.missing
+
+    @property
+    def clean(self) -> bool:
+        """Whether there is nothing to say of any repository."""
+        return not (self.unsearchable or self.invalid or self.absent or self.undecided)
+
+    def scopes(self, scoped: Sequence[Scoped]) -> list[Scope]:
+        """Resolve filters, contexts and revisions; some targets may not be indexed yet."""
+        visible = self.engine.catalog.visible(self.viewer)
+        return [self._scope(item, visible) for item in scoped]
+
+    def selected(self, scoped: Sequence[Scoped]) -> list[Scope]:
+        """Resolve filters and contexts alone: for a planner whose workers read refs and files."""
+        visible = self.engine.catalog.visible(self.viewer)
+        chosen = [(item.alternative, self._chosen(item, visible)) for item in scoped]
+        return [Scope(one, found, tuple(map(self.engine.target_of, found.repositories))) for one, found in chosen]
+
+    def unindexed(self, scopes: Sequence[Scope]) -> list[Target]:
+        """The targets that `index` must bring in, each commit once; ``index:only`` keeps its alternative out."""
+        found: dict[tuple[str, str], Target] = {}
+        for scope in scopes:
+            if scope.alternative.yes_no_only("index") == "only" or not _needs_index(scope.alternative):
+                continue
+            for target in self._new(scope.targets):
+                found.setdefault((target.repository.key, target.commit), target)
+        return list(found.values())
+
+    def index(
+        self,
+        targets: Sequence[Target],
+        *,
+        progress: Callable[[IndexProgress], None] | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> None:
+        """Make `targets` searchable; what fails is said in `unsearchable`."""
+        if not targets:
+            return
+        report = self.engine.store.update(targets, progress=progress, cancellation=cancellation or self.cancellation)
+        for target in targets:
+            if not self.engine.store.is_current(target):
+                name = target.repository.name
+                if report.cancelled and name not in report.failures:
+                    self.undecided.add(name)
+                else:
+                    self.unsearchable[_label(target)] = report.failures.get(name, "it could not be indexed")
+
+    def narrowed(self, scopes: Sequence[Scope]) -> list[Scope]:
+        """Leave out what could not be indexed, and what does not satisfy the predicates on files."""
+        return [replace(scope, targets=tuple(self._narrowed(scope))) for scope in scopes]
+
+    def resolved(self, scoped: Sequence[Scoped]) -> list[Scope]:
+        """All three steps, for a caller that shows no progress."""
+        scopes = self.scopes(scoped)
+        self.index(self.unindexed(scopes))
+        return self.narrowed(scopes)
+
+    def at_head(self, repositories: Iterable[Repository]) -> list[Repository]:
+        """Those of `repositories` that are searched at their default revision."""
+        keys = {place[0] for place in self._defaults}
+        return [repository for repository in repositories if repository.key in keys]
+
+    def _chosen(self, item: Scoped, visible: Sequence[Repository]) -> Selection:
+        """The repositories of an alternative: by context, filters, and facts that predicates ask for."""
+        predicates = predicates_of(item.alternative)
+        self.absent.update(selection.absent_facts(predicates, visible))
+        if item.context and not self.viewer.sees_private:
+            self._require_visible(item, visible)
+        if item.listed is not None:
+            names = {repository.name for repository in visible}
+            if self.viewer.sees_private:
+                for name in item.listed.keys() - names:
+                    self.unsearchable[name] = f"the context {item.context} names it, and it is not here"
+            visible = [repository for repository in visible if repository.name in item.listed]
+        return select_repositories(item.alternative, visible, selection.facts_test(predicates))
+
+    def _require_visible(self, item: Scoped, visible: Sequence[Repository]) -> None:
+        """Raise, as for a context that is not there, where nothing of it exists for the viewer: its name may tell."""
+        if item.listed is not None:
+            if any(repository.name in item.listed for repository in visible):
+                return
+        elif not item.own or any(
+            select_repositories(own, visible, selection.facts_test(predicates_of(own))).repositories for own in item.own
+        ):
+            return
+        raise context_missing(item.context, item.query)
+
+    def _scope(self, item: Scoped, visible: Sequence[Repository]) -> Scope:
+        alternative = item.alternative
+        predicates = predicates_of(alternative)
+        chosen = self._chosen(item, visible)
+        if item.listed is None and not predicates and not _names_places(alternative):
+            defaults = tuple(map(self.engine.target_of, chosen.repositories))
+            self._defaults.update(map(place_of, defaults))
+            return Scope(alternative, chosen, defaults)
+        targets: list[Target] = []
+        without: dict[str, tuple[str, ...]] = {}
+        for repository in chosen.repositories:
+            filters = list(filters_matching(alternative, repository))
+            asked = revisions.lists_of(alternative, filters)
+            without[repository.key] = self._without(repository, alternative, filters)
+            listed = revisions.searched((item.listed or {}).get(repository.name, ()))
+            own = self._targets(repository, [*asked, *([listed] if listed else [])], alternative)
+            targets += (target for target in own if self._recent(target, alternative))
+        return Scope(alternative, chosen, tuple(targets), without)
+
+    def _without(self, repository: Repository, alternative: Alternative, filters: Iterable[Filter]) -> tuple[str, ...]:
+        found, missing = revisions.taken_out(repository, alternative, filters)
+        for revision in missing:
+            self.unsearchable[f"{repository.name}@^{revision}"] = "there is no such revision"
+        return found
+
+    def _targets(
+        self, repository: Repository, lists: Sequence[Sequence[str]], alternative: Alternative
+    ) -> Iterable[Target]:
+        # Without a positive repo filter there is nothing that a `rev:` could be put behind.
+        named = any(not item.negated for item in alternative.all("repo"))
+        at_time = revisions.moment(alternative) if named else None
+        if not lists and at_time is None:
+            target = self.engine.target_of(repository)
+            self._defaults.add(place_of(target))
+            return (target,)
+        try:
+            targets, asked = revisions.targets_of(repository, lists, at_time, self.cancellation)
+        except Cancelled:
+            self.undecided.add(repository.name)
+            return ()
+        for revision in asked.invalid:
+            self.invalid[revision] = revisions.fault_of(revision)
+        for revision in asked.missing:
+            self.unsearchable[f"{repository.name}@{revision}"] = "there is no such revision"
+        if not targets and not asked.missing and not asked.invalid:
+            self.unsearchable[repository.name] = "the lists of revisions asked for have none in common"
+        return targets
+
+    def _recent(self, target: Target, alternative: Alternative) -> bool:
+        """Whether ``has.commit.after`` holds, which needs no index."""
+        dated = [item for item in predicates_of(alternative) if item.name == "has.commit.after"]
+        if not dated:
+            return True
+        try:
+            return bool(self._files.passes(target, dated, case_sensitive=False))
+        except Cancelled:
+            self.undecided.add(target.repository.name)
+        except RepositoryError as fault:
+            self.unsearchable[_label(target)] = str(fault)
+        return False
+
+    def _new(self, targets: Iterable[Target]) -> Iterator[Target]:
+        """Targets of revisions that are not indexed; the default ones were seen to when the search began."""
+        for target in targets:
+            if place_of(target) not in self._defaults and not self._is_current(target):
+                yield target
+
+    def _is_current(self, target: Target) -> bool:
+        try:
+            return self.engine.store.is_current(target)
+        except (SourcelightError, OSError):
+            return False
+
+    def _narrowed(self, scope: Scope) -> Iterator[Target]:
+        needed = _needs_index(scope.alternative)
+        left_out = {place_of(target) for target in self._new(scope.targets)} if needed else set()
+        about_files = [item for item in predicates_of(scope.alternative) if item.name != "has.commit.after"]
+        asks = selection.reads_files(about_files)
+        sensitive = scope.alternative.case_sensitive()
+        for target in scope.targets:
+            name = target.repository.name
+            if place_of(target) in left_out:
+                if scope.alternative.yes_no_only("index") == "only":
+                    self.unsearchable[_label(target)] = "it is not indexed, and index:only asks for what is"
+                continue
+            passed = not asks or self._files.passes(target, about_files, case_sensitive=sensitive)
+            if passed:
+                yield target
+            elif passed is None and place_of(target) in self._files.failed:
+                self.unsearchable[_label(target)] = self._files.failed[place_of(target)]
+            elif passed is None:
+                self.undecided.add(name)
+
+
+def _names_places(alternative: Alternative) -> bool:
+    """Whether repositories or revisions are named, so that each repository must be looked at by itself."""
+    return any(
+        item.name in {"repo", "rev"} if isinstance(item, Filter) else item.on in {"repo", "rev"}
+        for item in alternative.filters
+    )
+
+
+def _needs_index(alternative: Alternative) -> bool:
+    """Whether files are read: not for a query that only lists repositories."""
+    predicates = [item for item in predicates_of(alternative) if item.name != "has.commit.after"]
+    if alternative.types and set(alternative.types) <= {"commit", "diff"}:
+        return selection.reads_files(predicates)
+    about_files = any(alternative.all(name) for name in ("file", "lang")) or bool(alternative.predicates("file"))
+    return alternative.pattern is not None or about_files or selection.reads_files(predicates)
+
+
+def _label(target: Target) -> str:
+    return f"{target.repository.name}@{target.revision}" if target.revision else target.repository.name

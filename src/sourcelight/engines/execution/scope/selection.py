@@ -1,0 +1,281 @@
+"""What ``repo:has.…`` asks of a repository: of its facts, of its history, of its files at the revision searched.
+
+Which of the visible repositories an alternative of a query searches, and which it leaves out by default.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.errors import QueryError
+from sourcelight.core.patterns import CompiledPattern, compile_pattern
+from sourcelight.core.query import Alternative, Filter, Predicate
+from sourcelight.core.query.dates import ACCEPTED, parse_date
+from sourcelight.core.query.fields import present
+from sourcelight.engines.search import Atom, FileFilter, Searcher, SearchOptions, Target, TextQuery
+from sourcelight.repos import Repository, has_commit_after
+
+_OF_FACTS = {"has.topic": "topics", "has.meta": "metadata", "has.description": "description"}
+Place = tuple[str, str, str]
+"""What tells targets apart: the repository's key, the revision as it was asked for, the commit."""
+
+_OF_FILES = frozenset({"has.path", "has.content", "has.file"})
+
+
+def predicates_of(alternative: Alternative) -> tuple[Predicate, ...]:
+    """All predicates on repositories, the older fields ``repohasfile:`` and ``repohascommitafter:`` among them.
+
+    Of several ``has.commit.after`` the last one counts (query-language reference, predicates).
+    """
+    found = list(alternative.predicates("repo"))
+    found += [
+        Predicate("repo", "has.path", {"path": item.value}, negated=item.negated)
+        for item in alternative.all("repohasfile")
+        if item.value
+    ]
+    found += [
+        Predicate("repo", "has.commit.after", {"time": item.value})
+        for item in alternative.all("repohascommitafter")
+        if item.value
+    ]
+    dated = [item for item in found if item.name == "has.commit.after"]
+    return tuple(item for item in found if item not in dated[:-1])
+
+
+def check_dates(alternative: Alternative, query: str) -> None:
+    """Raise `QueryError` for a date of ``has.commit.after`` that can't be read, which parsing lets pass."""
+    for predicate in predicates_of(alternative):
+        if predicate.name == "has.commit.after":
+            try:
+                parse_date(predicate.args["time"], present())
+            except ValueError as fault:
+                raise QueryError("invalid date format", query=query, hint=ACCEPTED) from fault
+
+
+def facts_test(predicates: Iterable[Predicate]) -> Callable[[RepositoryFacts], bool]:
+    """Make the test for all predicates that the facts of a repository answer."""
+    tests = [(_fact(item), item.negated) for item in predicates if item.name in _OF_FACTS]
+    return lambda facts: all(test(facts) is not negated for test, negated in tests)
+
+
+def absent_facts(predicates: Iterable[Predicate], visible: Sequence[Repository]) -> tuple[str, ...]:
+    """Name the facts that `predicates` ask for and no repository has: topics, metadata or description."""
+    asked = dict.fromkeys(_OF_FACTS[item.name] for item in predicates if item.name in _OF_FACTS)
+    return tuple(name for name in asked if not any(getattr(r.facts, name) for r in visible))
+
+
+def _fact(predicate: Predicate) -> Callable[[RepositoryFacts], bool]:
+    args = predicate.args
+    if predicate.name == "has.topic":
+        return lambda facts: args["topic"] in facts.topics
+    if predicate.name == "has.description":
+        pattern = compile_pattern(f"(?s:{args['regexp']})", kind="regexp", case_sensitive=False, whole_text=True)
+        return lambda facts: bool(pattern.find(facts.description.encode()))
+    is_key = _named(args["key"], is_regexp=bool(args.get("keyRegexp")))
+    if args["mode"] == "key":
+        return lambda facts: any(is_key(key) for key in facts.metadata)
+    if args["mode"] == "tag":
+        return lambda facts: any(is_key(key) and value is None for key, value in facts.metadata.items())
+    is_value = _named(args["value"], is_regexp=bool(args.get("valueRegexp")))
+    return lambda facts: any(is_key(k) and v is not None and is_value(v) for k, v in facts.metadata.items())
+
+
+def _named(text: str, *, is_regexp: bool) -> Callable[[str], bool]:
+    if not is_regexp:
+        return lambda value: value == text
+    pattern = compile_pattern(text, kind="regexp", case_sensitive=True, whole_text=True)
+    return lambda value: bool(pattern.find(value.encode()))
+
+
+def place_of(target: Target) -> Place:
+    """What tells a target apart from others."""
+    return target.repository.key, target.revision, target.commit
+
+
+@dataclass(slots=True)
+class FilePredicates:
+    """Answers predicates on the history and the files of repositories; each question is asked once.
+
+    Parameters
+    ----------
+    searcher
+        The text index.
+    cancellation
+        Ends a search or a walk early; `passes` then gives None.
+
+    Attributes
+    ----------
+    failed
+        Targets that could not be searched, and why.
+    missing
+        Repositories of which contents that may decide are not there (a partial clone), and how many files.
+    """
+
+    searcher: Searcher
+    cancellation: Cancellation
+    failed: dict[Place, str] = field(default_factory=dict)
+    missing: dict[str, int] = field(default_factory=dict)
+    _known: dict[tuple[Place, TextQuery], tuple[bool, int]] = field(default_factory=dict)
+
+    def passes(self, target: Target, predicates: Iterable[Predicate], *, case_sensitive: bool) -> bool | None:
+        """Tell whether a target satisfies all predicates on history and files; None when it can't be told.
+
+        What is not found may stand in a file that a partial clone lacks: then the answer is noted in `missing`, unless
+        another predicate leaves the target out for certain.
+        """
+        passed, missing = True, 0
+        for predicate in predicates:
+            if predicate.name == "has.commit.after":
+                after_s = parse_date(predicate.args["time"], present()).timestamp()
+                held = has_commit_after(target.repository, target.commit, after_s, self.cancellation)
+                lacking = 0
+            elif predicate.name in _OF_FILES:
+                found = self._holds(target, _question(predicate, case_sensitive=case_sensitive))
+                if found is None:
+                    return None
+                held, lacking = found
+            else:
+                continue
+            if held is predicate.negated and not lacking:
+                return False
+            passed = passed and held is not predicate.negated
+            missing = max(missing, lacking)
+        if missing:
+            name = target.repository.name
+            self.missing[name] = max(self.missing.get(name, 0), missing)
+        return passed
+
+    def _holds(self, target: Target, question: TextQuery) -> tuple[bool, int] | None:
+        """Whether any file is as a question asks, and if not how many could not be looked into; None: stopped."""
+        known = self._known.get((place_of(target), question))
+        if known is not None:
+            return known
+        options = SearchOptions(max_matches=1, lines=False)
+        missing = 0
+        for part in self.searcher.search((target,), question, options, self.cancellation):
+            if part.failed:
+                self.failed[place_of(target)] = next(iter(part.failed.values()))
+                return None
+            if part.files:
+                return self._known.setdefault((place_of(target), question), (True, 0))
+            if question.tree is not None:
+                missing += sum(counts.get("missing", 0) for counts in part.skipped.values())
+        if self.cancellation.stopped:
+            return None
+        return self._known.setdefault((place_of(target), question), (False, missing))
+
+
+def reads_files(predicates: Iterable[Predicate]) -> bool:
+    """Tell whether any predicate is about files or history, so that a revision must be at hand."""
+    return any(item.name in _OF_FILES or item.name == "has.commit.after" for item in predicates)
+
+
+def _question(predicate: Predicate, *, case_sensitive: bool) -> TextQuery:
+    path, content = predicate.args.get("path"), predicate.args.get("content")
+    files: tuple[FileFilter, ...] = ()
+    if path:
+        test = compile_pattern(path, kind="regexp", case_sensitive=case_sensitive, whole_text=True)
+        files = (FileFilter(test),)
+    if not content:
+        return TextQuery(None, files)
+    found = compile_pattern(content, kind="regexp", case_sensitive=case_sensitive)
+    return TextQuery(Atom(found, content=True, path=False), files)
+
+
+# `repo:^github\.com/a/b$` names one repository: no operator of a regular expression between the anchors.
+# An at sign in a name can only be written as its number: the character itself begins a revision.
+_EXACT = re.compile(r"\^(?:\\[^a-zA-Z0-9]|\\x40|[^\\.*+?()\[\]{}|^$])+\$")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Repositories to search in name order, and those that only a default left out."""
+
+    repositories: tuple[Repository, ...]
+    forks_left_out: tuple[str, ...]
+    archived_left_out: tuple[str, ...]
+
+
+def _any_facts(_: RepositoryFacts) -> bool:
+    return True
+
+
+def select_repositories(
+    alternative: Alternative,
+    visible: Sequence[Repository],
+    facts_test: Callable[[RepositoryFacts], bool] = _any_facts,
+) -> Selection:
+    """Apply the filters ``repo fork archived visibility`` of `alternative`, and `facts_test`.
+
+    Forks and archived repositories are left out unless asked for, or unless the only positive ``repo:`` filter names
+    exactly one repository (query-language reference, repositories and revisions). Names match without regard to case.
+    """
+    repo_filters = alternative.all("repo")
+    wanted = [_name_pattern(f) for f in repo_filters if not f.negated and f.value]
+    unwanted = [_name_pattern(f) for f in repo_filters if f.negated and f.value]
+    positive = [f for f in repo_filters if not f.negated]
+    names_one = len(positive) == 1 and bool(_EXACT.fullmatch(positive[0].value))
+    fork = alternative.yes_no_only("fork") or ("yes" if names_one else "no")
+    archived = alternative.yes_no_only("archived") or ("yes" if names_one else "no")
+    fork_is_default = alternative.yes_no_only("fork") is None
+    archived_is_default = alternative.yes_no_only("archived") is None
+    visibility = alternative.visibility()
+
+    chosen: list[Repository] = []
+    forks: list[str] = []
+    archives: list[str] = []
+    for repository in visible:
+        facts = repository.facts
+        name = facts.name.encode()
+        if not all(_holds(p, name) for p in wanted) or any(_holds(p, name) for p in unwanted):
+            continue
+        if (visibility == "private" and not facts.private) or (visibility == "public" and facts.private):
+            continue
+        if not facts_test(facts):
+            continue
+        if not _passes(fork, has=facts.fork):
+            if facts.fork and fork_is_default:
+                forks.append(facts.name)
+            continue
+        if not _passes(archived, has=facts.archived):
+            if facts.archived and archived_is_default:
+                archives.append(facts.name)
+            continue
+        chosen.append(repository)
+    return Selection(tuple(chosen), tuple(forks), tuple(archives))
+
+
+def filters_matching(alternative: Alternative, repository: Repository) -> tuple[Filter, ...]:
+    """The positive ``repo:`` filters that the name of a selected repository satisfies: all of them."""
+    name = repository.facts.name.encode()
+    positive = (item for item in alternative.all("repo") if not item.negated)
+    return tuple(item for item in positive if not item.value or _holds(_name_pattern(item), name))
+
+
+def _passes(choice: str, *, has: bool) -> bool:
+    return has if choice == "only" else not has or choice == "yes"
+
+
+def _name_pattern(item: Filter) -> CompiledPattern:
+    return compile_pattern(literal_dots(item.value), kind="regexp", case_sensitive=False, whole_text=True)
+
+
+def _holds(pattern: CompiledPattern, name: bytes) -> bool:
+    """Whether a pattern is found in a name, be it only as an empty match, as of ``repo:^``."""
+    if pattern.find(name):
+        return True
+    if not pattern.matches_empty:
+        return False
+    bounds = np.array([0], dtype=np.int64), np.array([len(name)], dtype=np.int64)
+    return bool(pattern.match_many(name, *bounds)[0])
+
+
+def literal_dots(pattern: str) -> str:
+    """`pattern` with the dots of a host name such as ``github.com/`` taken literally, as the service reads them."""
+    return re.sub(r"(?<![\\.])\.(?=(?:com|org|net|io|dev)(?:/|$|\\))", r"\\.", pattern)

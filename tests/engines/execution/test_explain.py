@@ -1,0 +1,287 @@
+"""What a query means is told: its tree, its filters, what the index saves, and what looks mistaken."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from engines.execution.running_queries import alert, final, run
+from sourcelight.backends.embed import open_engine
+from sourcelight.core.errors import QueryError
+from sourcelight.core.query import parse
+from sourcelight.core.wire.request import SearchRequest
+from sourcelight.engines.execution import Engine, Explanation
+from sourcelight.engines.execution.advice import advise
+from sourcelight.repos import Viewer
+from sourcelight.testing.repositories import RepositoryBuilder
+
+REPOS_TOML = """
+[repositories."example.org/team/fork"]
+fork = true
+[repositories."example.org/team/secret"]
+private = true
+"""
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    root = tmp_path_factory.mktemp("repositories")
+    for name in ("api", "web", "fork", "secret"):
+        files = {f"src/part{n}.py": f"import part{n}\nvalue = {n}\n" * 400 for n in range(10)}
+        files |= {"src/main.go": "package main\n\nfunc main() { handleError(err) }\n", "main_go.txt": "say hello\n"}
+        RepositoryBuilder(root / name, origin=f"https://example.org/team/{name}.git").commit(files)
+    (root / "repos.toml").write_text(REPOS_TOML)
+    return open_engine([root], index=tmp_path_factory.mktemp("index"))
+
+
+def explained(engine: Engine, query: str, pattern_type: str = "keyword", viewer: Viewer | None = None) -> Explanation:
+    return engine.explain(SearchRequest(query, pattern_type=pattern_type), viewer or Viewer.owner())
+
+
+def kinds(query: str, pattern_type: str = "keyword") -> set[str]:
+    return {advice.kind for advice in advise(parse(query, pattern_type))}
+
+
+def test_filters_are_resolved(engine: Engine) -> None:
+    part = explained(engine, r"repo:team lang:go file:\.go$ -file:test handleError").alternatives[0]
+    assert part.names == ("example.org/team/api", "example.org/team/secret", "example.org/team/web")
+    assert (part.repositories, part.forks_left_out, part.archived_left_out) == (3, 1, 0)
+    assert (part.files, part.passing) == (36, 3)
+    assert {f.text: f.files for f in part.filters if f.files is not None} == {
+        "lang:go": 3,
+        r"file:\.go$": 3,
+        "-file:test": 36,
+    }
+
+
+def test_only_visible_repositories_are_named(engine: Engine) -> None:
+    made = explained(engine, "repo:team handleError", viewer=Viewer.anonymous())
+    assert "secret" not in str(made)
+    assert made.alternatives[0].repositories == 2
+
+
+def test_the_index_leaves_what_may_match(engine: Engine) -> None:
+    part = explained(engine, "repo:api handleError").alternatives[0]
+    (pattern,) = part.patterns
+    assert pattern.required == '"handleerror"'
+    assert (pattern.kind, pattern.where, pattern.evaluated, pattern.from_index) == (
+        "literal",
+        ("content", "path"),
+        "line",
+        True,
+    )
+    assert 0 < pattern.candidate_units < pattern.units
+    assert 0 < part.read_bytes < part.text_bytes
+    everything = explained(engine, "repo:api /[a-z]+/").alternatives[0]
+    assert everything.read_bytes == everything.text_bytes == part.text_bytes
+
+
+def test_a_pattern_across_lines_is_evaluated_per_document(engine: Engine) -> None:
+    part = explained(engine, r"repo:api /main\n\nfunc/").alternatives[0]
+    assert part.patterns[0].evaluated == "document"
+
+
+def test_filters_narrow_what_is_read(engine: Engine) -> None:
+    whole = explained(engine, "repo:api value").alternatives[0]
+    narrow = explained(engine, "repo:api file:part1 value").alternatives[0]
+    assert 0 < narrow.read_bytes < whole.read_bytes
+
+
+def test_every_alternative_is_explained(engine: Engine) -> None:
+    made = explained(engine, "(repo:api value) or (repo:web file:main)")
+    assert [part.names for part in made.alternatives] == [("example.org/team/api",), ("example.org/team/web",)]
+    assert made.alternatives[1].patterns == ()
+    assert "Alternative 2 of 2" in str(made)
+
+
+def test_an_explanation_is_plain_data(engine: Engine) -> None:
+    made = explained(engine, 'repo:api (hello or "good bye") count:5 timeout:3s select:file')
+    data = json.loads(json.dumps(made.to_dict()))
+    assert data["tree"]["op"] == "and"
+    part = data["alternatives"][0]
+    assert (part["limit"], part["timeout_s"], part["select"]) == (5, 3.0, "file")
+    assert "OR" in made.tree_text
+    assert str(made).startswith(made.query)
+
+
+@pytest.mark.parametrize(
+    ("query", "asked", "source"),
+    [
+        ("x patternType:regexp", "keyword", "patternType: in the query"),
+        ("x patternType:nonsense", "keyword", "asked for with the query"),
+        ("x", "keyword", "asked for with the query"),
+        ("x", "", "default of version V3"),
+    ],
+)
+def test_the_choice_of_pattern_type_is_told(engine: Engine, query: str, asked: str, source: str) -> None:
+    assert explained(engine, query, asked).pattern_type_source == source
+
+
+def test_a_filter_without_effect_is_an_alert_beside_the_results(engine: Engine) -> None:
+    for query, part in [
+        ("-repo:web rev:nowhere handleError", "rev: is about the repositories"),
+        ("visibility:privat handleError", "visibility:privat is read as any"),
+        ("patternType:structural handleError", "structural search is not offered"),
+        ("type:File type:file handleError", "type:File is no kind of result"),
+    ]:
+        events = run(engine, query)
+        said = alert(events)
+        assert final(events).match_count
+        assert said is not None
+        assert (said.title, said.kind) == ("A filter has no effect", "warning")
+        assert part.lower() in said.description.lower()
+
+
+@pytest.mark.parametrize(
+    ("query", "part"),
+    [
+        ("repo:( handleError", "`repo:` is followed by a parenthesis that is never closed, so it is left out"),
+        ("-file:a(b handleError", "only `a` is its value"),
+        ("patternType:keyword (repo:web handleError", "`(repo:web` is read as text"),
+    ],
+)
+def test_a_filter_that_an_unclosed_parenthesis_cuts_is_told(engine: Engine, query: str, part: str) -> None:
+    said = alert(run(engine, query))
+    assert said is not None
+    assert said.kind == "warning"
+    assert part in said.description
+    assert any(part in warning.message for warning in explained(engine, query).warnings)
+
+
+def test_what_is_no_predicate_is_said_where_no_repository_is_found(engine: Engine) -> None:
+    said = alert(run(engine, "repo:has.paths(main.go) x"))
+    assert said is not None
+    assert "there is no predicate repo:has.paths(); did you mean repo:has.path()?" in said.description
+
+
+def test_predicates_are_explained_in_words(engine: Engine) -> None:
+    part = explained(engine, "repo:has.path(go) file:has.owner() index:only x").alternatives[0]
+    assert {f.text: f.meaning for f in part.filters} == {
+        "repo:has.path(go)": "repositories with path: go",
+        "file:has.owner()": "files with owner: anyone",
+        "index:only": "whether revisions that are not indexed yet are searched too",
+    }
+    part = explained(engine, "repo:team rev:at.time(2024-01-01) -repo:has.content(x)").alternatives[0]
+    assert [f.meaning for f in part.filters[1:]] == [
+        "the newest commit before 2024-01-01 behind HEAD",
+        "repositories without content: x",
+    ]
+
+
+def test_a_query_that_is_wrong_raises(engine: Engine) -> None:
+    with pytest.raises(QueryError):
+        explained(engine, "/(/")
+
+
+def test_no_repository_is_a_warning(engine: Engine) -> None:
+    assert "no-repositories" in {w.kind for w in explained(engine, "repo:nowhere x").warnings}
+
+
+@pytest.mark.parametrize(
+    ("query", "pattern_type", "kind"),
+    [
+        ("/x*/", "keyword", "empty"),
+        ("/.*/", "keyword", "empty"),
+        ("/[a-z]+/", "keyword", "unindexed"),
+        ("lang:go lang:rust x", "keyword", "contradiction"),
+        ("lang:go -lang:go x", "keyword", "contradiction"),
+        ("repo:a -repo:a x", "keyword", "contradiction"),
+        ("type:path content:x", "keyword", "contradiction"),
+        ("type:nonsense x", "keyword", "contradiction"),
+        ("foo or bar", "keyword", "operator"),
+        ("not bar", "keyword", "operator"),
+        ("foo or", "keyword", "operator-as-text"),
+        ('"foo bar"', "standard", "quotes"),
+        ("foo bar", "standard", "keyword"),
+        ("foo:bar", "keyword", "filter-as-text"),
+        ("lnag:go x", "standard", "filter-as-text"),
+        ("-foo", "keyword", "dash"),
+        ("foo.*bar", "keyword", "regexp-as-text"),
+        ("file:main.go x", "keyword", "dot"),
+        ("/main.go/", "keyword", "dot"),
+        ("file:src/*.go x", "keyword", "glob"),
+        ("repo:has.topics(x) y", "keyword", "predicate-as-regexp"),
+        ("-file:has.contributors(x) y", "keyword", "predicate-as-regexp"),
+        ("author:@ann type:commit", "keyword", "account"),
+        ("-repo:a rev:v1 x", "keyword", "no-effect"),
+        ("repo:has.path(x) rev:v1 y", "keyword", "no-effect"),
+        ("visibility:privat x", "keyword", "no-effect"),
+        ("type:File type:path x", "keyword", "no-effect"),
+        ("patternType:structural x", "keyword", "no-effect"),
+        ("type:repo file:x", "keyword", "contradiction"),
+    ],
+)
+def test_mistakes_are_warned_of(query: str, pattern_type: str, kind: str) -> None:
+    assert kind in kinds(query, pattern_type)
+
+
+@pytest.mark.parametrize(
+    ("query", "pattern_type"),
+    [
+        ("foo OR bar", "keyword"),
+        (r"repo:^github\.com/a/b$ file:\.go$ foo", "keyword"),
+        ('"foo or bar"', "keyword"),
+        ("http://example.org", "keyword"),
+        ("std::vector", "keyword"),
+        ("foo", "standard"),
+        ("a.b()", "keyword"),
+        ("NOT foo bar", "keyword"),
+        ("repo:a rev:v1 x", "keyword"),
+        ("visibility:Public patternType:keyword type:file x", "keyword"),
+        ("repo:contains.path(x) file:has.owner() y", "keyword"),
+    ],
+)
+def test_plain_queries_are_left_alone(query: str, pattern_type: str) -> None:
+    assert kinds(query, pattern_type) == set()
+
+
+@pytest.mark.parametrize(
+    ("query", "pattern_type", "proposed"),
+    [
+        ("handleerror case:yes", "keyword", ["handleerror"]),
+        ('"say hello"', "standard", ['"say hello" patternType:keyword']),
+        ("hello say", "standard", ["hello say patternType:keyword"]),
+        ("handle.*err", "keyword", ["/handle.*err/"]),
+        ("lnag:go handleError", "keyword", ["lang:go handleError"]),
+        ("lang:go lang:python main", "keyword", ["(lang:Go or lang:Python) main"]),
+    ],
+)
+def test_a_search_without_results_proposes_what_finds(
+    engine: Engine, query: str, pattern_type: str, proposed: list[str]
+) -> None:
+    for _ in range(20):  # a busy machine may not try a query out in time
+        said = alert(run(engine, query, pattern_type=pattern_type))
+        if said is not None and said.proposed_queries:
+            break
+    assert said is not None
+    assert (said.title, said.kind) == ("No results", "info")
+    assert [q.query for q in said.proposed_queries] == proposed
+    for text in proposed:
+        assert alert(run(engine, text, pattern_type=pattern_type)) is None
+
+
+@pytest.mark.parametrize("query", ["nowhere", "nowhere case:yes", "handleError"])
+def test_nothing_is_said_where_nothing_helps(engine: Engine, query: str) -> None:
+    assert alert(run(engine, query, pattern_type="keyword")) is None
+
+
+@pytest.mark.parametrize(
+    ("query", "pattern_type", "proposed"),
+    [
+        ("file:foo.*bar foo.*bar", "keyword", "file:foo.*bar /foo.*bar/"),
+        ("x.*y x.*y", "keyword", "/x.*y/ /x.*y/"),
+        ("NOT a.*b x", "keyword", "NOT /a.*b/ x"),
+        (r"a\/b.*c", "standard", r"/a\\\/b.*c/"),
+        ("repo:lnag:go lnag:go x", "standard", "repo:lnag:go lang:go x"),
+        ("file:lnag:go (lnag:go or y)", "keyword", "file:lnag:go (lang:go or y)"),
+        ("function:parse x", "standard", "type:symbol parse x"),
+        ("NOT ext:py x", "keyword", r"NOT file:\.py$ x"),
+        ('lang:go lang:c "lang:go x"', "keyword", '(lang:C or lang:Go) "lang:go x"'),
+        ("lang:go lang:c (x or y)", "keyword", "(lang:C or lang:Go) (x or y)"),
+    ],
+)
+def test_a_proposed_query_differs_in_what_was_meant_alone(query: str, pattern_type: str, proposed: str) -> None:
+    found = [advice.query for advice in advise(parse(query, pattern_type)) if advice.query and advice.kind != "keyword"]
+    assert found == [proposed]
+    assert parse(proposed, pattern_type).pattern_type == pattern_type

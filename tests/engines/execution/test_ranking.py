@@ -1,0 +1,157 @@
+"""Better files come first, always in the same order."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from display.batches_for_tests import record_batch
+from engines.execution.running_queries import rows, run
+from sourcelight.backends.embed import open_engine
+from sourcelight.core.batches.rows import first_matches, match_count
+from sourcelight.engines.execution import Engine
+from sourcelight.engines.execution.results.ranking import Ranking
+from sourcelight.testing.repositories import RepositoryBuilder
+
+FILES = {
+    "aaa/part.txt": "xretryx\n",
+    "bbb/tests/test_word.py": "call retry now\n",
+    "bbb/vendor/word.go": "call retry now\n",
+    "ccc/word.go": "call retry now\n",
+    "ddd/phrase.go": "now call again: retry now or later\n",
+    "ddd/phrase.min.js": "retry  now\n",
+    "zzz/retry.md": "nothing\n",
+    "zzz/retrying.md": "nothing\n",
+    "zzz/noretryhere.md": "nothing\n",
+}
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    root = tmp_path_factory.mktemp("repositories")
+    RepositoryBuilder(root / "one").commit(FILES)
+    RepositoryBuilder(root / "two").commit(
+        {"word.py": "retry\n", "naïve.txt": "é retry é\n", "bad.txt": b"\xff retry\n"}
+    )
+    return open_engine([root], index=tmp_path_factory.mktemp("index"))
+
+
+def order(events: list[Any]) -> list[str]:
+    return list(dict.fromkeys(r["path"] for r in rows(events)))
+
+
+def test_names_come_before_words_and_words_before_parts(engine: Engine) -> None:
+    found = order(run(engine, "repo:one retry"))
+    assert found[:2] == ["zzz/retrying.md", "zzz/retry.md"] or found[:2] == ["zzz/retry.md", "zzz/retrying.md"]
+    assert found.index("zzz/noretryhere.md") < found.index("ccc/word.go") < found.index("aaa/part.txt")
+
+
+def test_a_whole_base_name_comes_first(engine: Engine) -> None:
+    assert order(run(engine, "repo:one retry.md"))[0] == "zzz/retry.md"
+
+
+def test_tests_vendored_and_generated_files_come_later(engine: Engine) -> None:
+    found = order(run(engine, "repo:one /\\bretry\\b/ type:file"))
+    assert found[0] in {"ccc/word.go", "ddd/phrase.go"}
+    rest = [path for path in found if path in {"bbb/tests/test_word.py", "bbb/vendor/word.go", "ddd/phrase.min.js"}]
+    assert rest == ["bbb/tests/test_word.py", "bbb/vendor/word.go", "ddd/phrase.min.js"]
+
+
+def test_the_phrase_lifts_a_file_and_adds_none(engine: Engine) -> None:
+    found = order(run(engine, "repo:one retry now type:file", pattern_type="keyword"))
+    assert found[-1] == "ddd/phrase.min.js"
+    assert set(found) == set(order(run(engine, "repo:one retry now type:file count:all", pattern_type="keyword")))
+
+
+def test_everything_comes_in_order_of_repository_and_path(engine: Engine) -> None:
+    found = [(r["repository"], r["path"]) for r in rows(run(engine, "retry count:all type:file"))]
+    assert found == sorted(found)
+    assert len(found) == 9
+
+
+def test_ranking_changes_the_order_only(engine: Engine) -> None:
+    ranked, plain = rows(run(engine, "retry")), rows(run(engine, "retry count:all"))
+
+    def key(row: dict[str, Any]) -> str:
+        return repr(row)
+
+    assert sorted(ranked, key=key) == sorted(plain, key=key)
+    assert rows(run(engine, "retry")) == ranked
+
+
+def test_a_small_limit_keeps_the_best(engine: Engine) -> None:
+    assert order(run(engine, "repo:one retry count:2")) == order(run(engine, "repo:one retry"))[:2]
+
+
+def test_a_new_kind_of_file_is_lifted_to_the_third_place(tmp_path: Path) -> None:
+    files = {f"{n}.go": "retry\n" for n in "abcd"} | {"e.py": "retry\n"}
+    RepositoryBuilder(tmp_path / "src" / "one").commit(files)
+    engine = open_engine([tmp_path / "src"], index=tmp_path / "index")
+    assert order(run(engine, "retry type:file")) == ["a.go", "b.go", "e.py", "c.go", "d.go"]
+
+
+def test_definitions_come_before_uses_once_they_are_known(tmp_path: Path) -> None:
+    files = {f"{n}.go": "package a\n\nfunc f() { handle() }\n" for n in "abcd"}
+    files["z.go"] = "package a\n\n// naïve\nfunc handle() {}\n"
+    RepositoryBuilder(tmp_path / "src" / "one").commit(files)
+    engine = open_engine([tmp_path / "src"], index=tmp_path / "index")
+    assert order(run(engine, "handle type:file"))[0] == "a.go"
+    run(engine, "type:symbol handle count:all")
+    assert order(run(engine, "handle type:file"))[0] == "z.go"
+    assert order(run(engine, "handle type:file type:symbol"))[0] == "z.go"
+
+
+def test_empty_lines_alone_are_found_and_ranked(tmp_path: Path) -> None:
+    """There is no byte of text in the answer then."""
+    RepositoryBuilder(tmp_path / "src" / "one").commit({"a.txt": "\n\n", "b.txt": "x"})
+    engine = open_engine([tmp_path / "src"], index=tmp_path / "index")
+    found = rows(run(engine, "/\\n/ type:file"))
+    assert [(row["path"], row["line_number"], row["line"]) for row in found] == [("a.txt", 1, ""), ("a.txt", 2, "")]
+
+
+@pytest.mark.parametrize("limit", [5, 2_000, 3_000, 3_500, 10_000])
+def test_what_a_limit_keeps_depends_on_no_clock(limit: int) -> None:
+    """Rows of an answer of 10,000 matches were 8,842 in one run and 8,888 in the next."""
+    rng = random.Random(limit)  # noqa: S311 - examples, no secrets
+    files = [
+        ("r1" if number < 300 else "r2", f"{number:03}{rng.choice(('', '_test'))}.go", rng.choice((1, 3, 40, 200)))
+        for number in range(600)
+    ]
+    files[40] = ("r1", files[40][1], 6_000)  # more than the window, or the limit, holds
+
+    def batch(chosen: list[tuple[str, str, int]]) -> Any:
+        columns: dict[str, list[Any]] = {"type": [], "repository": [], "revision": [], "commit": [], "path": []}
+        columns |= {"line_number": [], "line": [], "start": [], "end": [], "match_count": []}
+        for repository, path, count in chosen:
+            rows = range(1, count + 1)
+            for name, value in {"type": "content", "repository": repository, "path": path, "line": " a b"}.items():
+                columns[name] += [value for _ in rows]
+            columns["revision"] += ["" for _ in rows]
+            columns["commit"] += ["c" for _ in rows]
+            columns["line_number"] += list(rows)
+            columns["start"] += [[1] for _ in rows]
+            columns["end"] += [[2] for _ in rows]
+            columns["match_count"] += [1 for _ in rows]
+        return record_batch(columns)
+
+    kept = []
+    for seed in range(6):
+        cut = random.Random(seed)  # noqa: S311 - a fast machine and a slow one
+        batches, at = [], 0
+        while at < len(files):
+            size = cut.choice((1, 3, 20, 100))
+            same = [one for one in files[at : at + size] if one[0] == files[at][0]]
+            batches.append(batch(same))
+            at += len(same)
+        ranking = Ranking(phrases=(), case_sensitive=False, stars={}, limit=limit)
+        found, count = [], 0
+        for piece in ranking.ranked(batches, window_s=cut.choice((0.0, 0.01, 60.0))):
+            part = first_matches(piece, limit - count)
+            count += match_count(part)
+            found += [(row["repository"], row["path"], row["line_number"]) for row in part.to_pylist()]
+        assert count == limit
+        kept.append(sorted(found))
+    assert all(rows == kept[0] for rows in kept)

@@ -1,0 +1,92 @@
+"""What is kept of a query between searches holds no longer than the repositories that it was worked out over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engines.execution.running_queries import alert, rows, run
+from sourcelight.backends.embed import open_engine
+from sourcelight.engines.execution import Engine
+from sourcelight.repos import Viewer
+from sourcelight.testing.repositories import RepositoryBuilder
+
+QUERIES = ("needle count:all", "repo:one needle count:all", "repo:one@HEAD needle count:all", "needle")
+Found = set[tuple[str, str, str | None]]
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Engine:
+    for name in ("one", "two"):
+        repo = RepositoryBuilder(tmp_path / "repos" / name)
+        repo.commit({"a.txt": f"needle of {name}\n"})
+    (tmp_path / "repos" / "repos.toml").write_text("[repositories.two]\nprivate = true\n")
+    return open_engine([tmp_path / "repos"], index=tmp_path / "index")
+
+
+def found(engine: Engine, query: str, viewer: Viewer | None = None) -> Found:
+    return {(row["repository"], row["path"], row["line"]) for row in rows(run(engine, query, viewer=viewer))}
+
+
+def in_all(engine: Engine, viewer: Viewer | None = None) -> list[Found]:
+    return [found(engine, query, viewer) for query in QUERIES]
+
+
+def test_a_commit_is_seen_by_the_next_search(engine: Engine, tmp_path: Path) -> None:
+    for _ in range(2):
+        assert in_all(engine)[1] == {("one", "a.txt", "needle of one")}
+    repo = RepositoryBuilder(tmp_path / "repos" / "one")
+    repo.commit({"a.txt": "needle anew\n"})
+    both = {("one", "a.txt", "needle anew"), ("two", "a.txt", "needle of two")}
+    one = {("one", "a.txt", "needle anew")}
+    for _ in range(2):
+        assert in_all(engine) == [both, one, one, both]
+
+
+def test_a_ref_that_is_packed_or_in_folders_is_seen_to_move(engine: Engine, tmp_path: Path) -> None:
+    repo = RepositoryBuilder(tmp_path / "repos" / "one")
+    repo.git("checkout", "-q", "-b", "deep/er/branch")
+    for number, pack in enumerate((True, False)):
+        if pack:
+            repo.git("pack-refs", "--all")
+        in_all(engine)
+        repo.commit({"a.txt": f"needle {number}\n"})
+        assert found(engine, QUERIES[1]) == {("one", "a.txt", f"needle {number}")}
+        assert found(engine, QUERIES[1]) == {("one", "a.txt", f"needle {number}")}
+
+
+def test_each_viewer_has_plans_of_their_own(engine: Engine) -> None:
+    anyone, granted = Viewer.anonymous(), Viewer("someone", sees_private=False, granted=frozenset({"two"}))
+    for _ in range(2):
+        assert {name for name, _, _ in found(engine, QUERIES[0])} == {"one", "two"}
+        assert {name for name, _, _ in found(engine, QUERIES[0], anyone)} == {"one"}
+        assert {name for name, _, _ in found(engine, QUERIES[0], granted)} == {"one", "two"}
+
+
+def test_what_repos_toml_says_counts_from_the_next_search(engine: Engine, tmp_path: Path) -> None:
+    anyone = Viewer.anonymous()
+    assert {name for name, _, _ in found(engine, QUERIES[0], anyone)} == {"one"}
+    (tmp_path / "repos" / "repos.toml").write_text("[repositories.one]\nprivate = true\n\n")
+    assert {name for name, _, _ in found(engine, QUERIES[0], anyone)} == {"two"}
+
+
+def test_an_index_that_is_gone_is_built_anew(engine: Engine, tmp_path: Path) -> None:
+    before = in_all(engine)
+    for file in (tmp_path / "index").glob("*/manifest.json"):
+        file.unlink()
+    assert in_all(engine) == before
+
+
+def test_advice_holds_until_a_commit(engine: Engine, tmp_path: Path) -> None:
+    query = "NEEDLE case:yes count:all"
+    for _ in range(2):
+        said = alert(run(engine, query))
+        assert said is not None
+        assert [proposed.query for proposed in said.proposed_queries] == ["NEEDLE count:all"]
+    RepositoryBuilder(tmp_path / "repos" / "one").commit({"a.txt": "thread\n"})
+    RepositoryBuilder(tmp_path / "repos" / "two").commit({"a.txt": "thread\n"})
+    assert alert(run(engine, query)) is None
+    RepositoryBuilder(tmp_path / "repos" / "one").commit({"a.txt": "NEEDLE\n"})
+    assert alert(run(engine, query)) is None
+    assert found(engine, query) == {("one", "a.txt", "NEEDLE")}
