@@ -37,7 +37,7 @@ from sourcelight.engines.history.compare.comparison import compare
 from sourcelight.engines.history.search import tables
 from sourcelight.engines.history.search.find import find_commits, find_diffs
 from sourcelight.engines.history.search.query import CommitQuery, Commits, DiffQuery, Files, OneOf, Term
-from sourcelight.engines.tools.history.comparing import diff_table
+from sourcelight.engines.tools.history.comparison import diff_table
 from sourcelight.repos import Catalog, Repository, resolve
 
 COMMIT_COLUMNS = [column for column in TABLES["commits"] if column.name not in {"co_authors", "bot", "url"}]

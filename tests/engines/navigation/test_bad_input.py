@@ -69,7 +69,7 @@ def test_generated_code_is_as_good_as_any(tmp_path: Path) -> None:
     assert max(len(row["line"]) for row in rows(answer)) < 2_010
     assert "Lines above 2,000 bytes are cut to what is around the name." in answer.notices
     context = tools.CallContext(engine, Viewer.owner(), served=True)
-    tool = tools.catalog.TOOLS["find_references"]
+    tool = tools.registry.TOOLS["find_references"]
     payload, _ = tool.render(call(engine, "find_references", served=True, **FOUND, symbol="made"), context)
     assert len(str(payload)) < 1_000_000
 

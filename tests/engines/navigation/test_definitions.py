@@ -177,7 +177,7 @@ def test_a_cancelled_call_ends(engine: Engine) -> None:
 def test_tools_render_text_and_typed_rows(engine: Engine) -> None:
     """MCP gets numbered lines as text, and the same as data."""
     context = tools.CallContext(engine, Viewer.owner(), served=True, base_url="https://host")
-    tool = tools.catalog.TOOLS["go_to_definition"]
+    tool = tools.registry.TOOLS["go_to_definition"]
     answer = tool.run({"repo": "drawing", "path": BOARD, "symbol": "total"}, context)
     payload, text = tool.render(answer, context)
     assert text.startswith("# shapes – src/shapes/tools.py\n4: def total")  # noqa: RUF001 - the service's own dash

@@ -75,7 +75,7 @@ def test_other_languages_rank_names(engine: Engine) -> None:
 def test_the_payload_has_lines_around_each_place(engine: Engine) -> None:
     """Four lines above, two below, and where the name stands."""
     context = tools.CallContext(engine, Viewer.owner(), served=True)
-    tool = tools.catalog.TOOLS["find_references"]
+    tool = tools.registry.TOOLS["find_references"]
     answer = tool.run({"repo": "shapes", "path": "src/shapes/tools.py", "symbol": "total"}, context)
     payload, text = tool.render(answer, context)
     chunk = payload["references"][0]["chunks"][0]

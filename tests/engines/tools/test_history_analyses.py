@@ -14,8 +14,7 @@ from engines.tools.past import BO, Past, renamed_in_merge
 from sourcelight.core.batches.results import drill_down
 from sourcelight.core.errors import CallError, PathNotFound
 from sourcelight.core.tools.catalog import TABLES
-from sourcelight.engines.tools.history.grouping import periods
-from sourcelight.engines.tools.history.paths import directories
+from sourcelight.engines.tools.history.tables import directories, periods
 
 NAMES = ["one"]
 

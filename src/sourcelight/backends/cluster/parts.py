@@ -89,7 +89,7 @@ def in_parts(call: Call, steps: Parted, needed: Sequence[Repository]) -> Answer:
 
 def ranked(call: Call) -> Answer:
     """Rank for a question over all workers; raises `NoAnswer` when none answers for any repository."""
-    from sourcelight.engines.tools.ranked import answer_of_parts, ranked_answer
+    from sourcelight.engines.tools.search import answer_of_parts, ranked_answer
 
     text = call.arguments["query"]
     names = chosen(call, text)
@@ -116,7 +116,7 @@ def _dated(call: Call) -> Mapping[str, Any]:
     """The arguments with dates as the moments that they are."""
     if not any(call.arguments.get(name) for name in _DATES):
         return call.arguments
-    from sourcelight.engines.tools.history.filters import dates_of
+    from sourcelight.engines.tools.history.histories import dates_of
 
     return {**call.arguments, **dates_of(call.name, call.arguments)[2]}
 

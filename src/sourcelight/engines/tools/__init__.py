@@ -4,9 +4,9 @@ A tool checks its arguments, asks an engine for a viewer, and answers with a tab
 JSON for MCP stands beside it. No transport, no identity.
 """
 
-from sourcelight.engines.tools.catalog import ANALYSES, TOOLS, answer, call, named, part_of, steps_of
-from sourcelight.engines.tools.model import Analysis, CallContext, Conversations, Tool
-from sourcelight.engines.tools.parting import Part, Parted
+from sourcelight.engines.tools.context import Analysis, CallContext, Conversations, Tool
+from sourcelight.engines.tools.handler import Part, Parted
+from sourcelight.engines.tools.registry import ANALYSES, TOOLS, answer, call, named, part_of, steps_of
 
 __all__ = [
     "ANALYSES",

@@ -12,8 +12,8 @@ from typing import Any
 
 from sourcelight.core.batches.results import Answer
 from sourcelight.core.query.file_kinds import FILE_KINDS
-from sourcelight.engines.tools.model import Analysis, Arguments, CallContext
-from sourcelight.engines.tools.parting import Parted
+from sourcelight.engines.tools.context import Analysis, Arguments, CallContext
+from sourcelight.engines.tools.handler import Parted
 
 _ROOM = "sourcelight.engines.tools.history"
 _PERIODS = ["day", "week", "month", "quarter", "year"]
@@ -83,13 +83,13 @@ _CHURN_BY = ["repository", "commit", "directory", "path", "file_kind", "author",
 ANALYSES: tuple[Analysis, ...] = (
     _analysis(
         "blame",
-        "blaming",
+        "blame",
         {"repo": _REPO, "path": _text("Path of the file.", minLength=1), "revision": _REVISION},
         ("repo", "path"),
     ),
     _analysis(
         "ownership",
-        "blaming",
+        "blame",
         {
             "repo": _REPO,
             "path": _PATH,
@@ -104,7 +104,7 @@ ANALYSES: tuple[Analysis, ...] = (
     ),
     _analysis(
         "bus_factor",
-        "blaming",
+        "blame",
         {
             "repo": _REPO,
             "path": _PATH,
@@ -118,13 +118,13 @@ ANALYSES: tuple[Analysis, ...] = (
     ),
     _analysis(
         "survival",
-        "blaming",
+        "blame",
         {"repo": _REPO, "path": _PATH, "revision": _REVISION, "exact": _EXACT},
         ("repo",),
     ),
     _analysis(
         "contributors",
-        "contributors",
+        "contributions",
         {
             "repos": _REPOS,
             "by": _texts("What is told apart beside authors.", ["repository", *_PERIODS]),
@@ -136,7 +136,7 @@ ANALYSES: tuple[Analysis, ...] = (
     ),
     _analysis(
         "churn",
-        "churn",
+        "contributions",
         {
             "repos": _REPOS,
             "by": _texts(
@@ -152,7 +152,7 @@ ANALYSES: tuple[Analysis, ...] = (
     ),
     _analysis(
         "pickaxe",
-        "pickaxe",
+        "diffs",
         {
             "pattern": _text("Text to find within one changed line.", minLength=1),
             "repos": _REPOS,
@@ -214,7 +214,7 @@ ANALYSES: tuple[Analysis, ...] = (
     ),
     _analysis(
         "last_changes",
-        "last_changes",
+        "comparison",
         {"repo": _REPO, "paths": _texts("Paths of files."), "revision": _REVISION},
         ("repo", "paths"),
     ),
@@ -222,7 +222,7 @@ ANALYSES: tuple[Analysis, ...] = (
     _analysis("identity_suggestions", "identities", {"repos": _REPOS, **_PEOPLE}),
     _analysis(
         "commit_details",
-        "comparing",
+        "comparison",
         {"repo": _REPO, "revision": _text("Commit, branch or tag.")},
         ("repo", "revision"),
     ),

@@ -11,8 +11,8 @@ from typing import Any
 
 from sourcelight.core.batches.results import Answer
 from sourcelight.core.errors import CallError
-from sourcelight.engines.tools.model import Arguments, CallContext, Tool
-from sourcelight.engines.tools.parting import Part, Parted
+from sourcelight.engines.tools.context import Arguments, CallContext, Tool
+from sourcelight.engines.tools.handler import Part, Parted
 
 _ROOM = "sourcelight.engines.tools.history"
 _SERVED_COUNTS = {"commit_search": ("count", 100), "diff_search": ("count", 50), "compare_revisions": ("first", 100),
@@ -173,7 +173,7 @@ TOOLS: tuple[Tool, ...] = (
             "after": {"type": "string", "description": "endCursor of the page before."},
         },
         ["repo", "base", "head"],
-        ("comparing", "compare_revisions", "render_comparison"),
+        ("comparison", "compare_revisions", "render_comparison"),
     ),
     _tool(
         "get_contributor_repos",
@@ -192,6 +192,6 @@ TOOLS: tuple[Tool, ...] = (
             "useRegex": _USE_REGEX,
         },
         [],
-        ("contributor_repos", "contributor_repos", "render_contributor_repos"),
+        ("commits", "contributor_repos", "render_contributor_repos"),
     ),
 )

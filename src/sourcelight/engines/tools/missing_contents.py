@@ -8,7 +8,7 @@ from sourcelight.core.batches.results import Answer
 from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.execution.notices import unreadable
 from sourcelight.engines.search import Target
-from sourcelight.engines.tools.model import Arguments, CallContext
+from sourcelight.engines.tools.context import Arguments, CallContext
 from sourcelight.repos import Repository, resolve
 
 _READ_ALL = frozenset(

@@ -9,16 +9,8 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.core.batches.results import Answer, CallProgress
 from sourcelight.core.errors import CallError
 from sourcelight.engines.symbols import KINDS, kind_code
-from sourcelight.engines.tools.model import Analysis, Arguments, CallContext
-from sourcelight.engines.tools.navigation_tools import (
-    REPO,
-    REVISION,
-    asked_of,
-    begin,
-    document_of,
-    notices_of,
-    workspace_of,
-)
+from sourcelight.engines.tools.context import Analysis, Arguments, CallContext
+from sourcelight.engines.tools.navigation import REPO, REVISION, asked_of, begin, document_of, notices_of, workspace_of
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation import Document, Project, Workspace

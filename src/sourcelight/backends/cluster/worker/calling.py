@@ -85,7 +85,7 @@ def _part(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox
 
 
 def _ranked(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: Posts) -> Answer:
-    from sourcelight.engines.tools.ranked import ranked_part
+    from sourcelight.engines.tools.search import ranked_part
 
     if missing:
         return _carried("ranked", None)  # all begin again without these, or with another worker's copy

@@ -10,7 +10,7 @@ from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.query.regexps import escape_regexp
 from sourcelight.engines.deepsearch.question.request import PathScope
 from sourcelight.engines.deepsearch.researchers.protocol import Inquiry
-from sourcelight.engines.tools.history import opening
+from sourcelight.engines.tools.history import histories
 from sourcelight.repos import is_revision, resolve
 
 TEST_FILES = (
@@ -112,7 +112,7 @@ class PathNames:
         context = replace(self.inquiry.context, served=False)
         names = sorted({pin.repository for pin in self.inquiry.pins})
         try:
-            opened = opening.open_histories("commit_search", context, names).opened if names else []
+            opened = histories.open_histories("commit_search", context, names).opened if names else []
         except SourcelightError:
             context.cancellation.check()
             return set()

@@ -9,7 +9,7 @@ import numpy as np
 
 from sourcelight.engines.deepsearch.facts.commits import revisions_of
 from sourcelight.engines.deepsearch.facts.model import Work
-from sourcelight.engines.tools.history import opening
+from sourcelight.engines.tools.history import histories
 
 
 def removals_of(work: Work, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -26,7 +26,7 @@ def removals_of(work: Work, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     named = revisions_of(work).get("revisions", [])
     revisions = [each for each in named if each[:1] != "^"], [each[1:] for each in named if each[:1] == "^"]
     removed: set[tuple[str, str]] = set()
-    for opened in opening.open_histories("commit_search", work.context, work.names, *revisions).opened:
+    for opened in histories.open_histories("commit_search", work.context, work.names, *revisions).opened:
         work.inquiry.context.cancellation.check()
         changes, layout = opened.history.changes, opened.layout(work.context)
         gone = np.flatnonzero(np.isin(changes.status, [ord("D"), ord("R")]) & opened.mask[changes.commit])

@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 from sourcelight.core.cancellation import Halted
 from sourcelight.engines.history.search.find import commits_passing, newest_first
 from sourcelight.engines.history.search.query import Commits
-from sourcelight.engines.tools.history.churn import changes_of_row
+from sourcelight.engines.tools.context import Arguments, CallContext
+from sourcelight.engines.tools.handler import Part, Parted
 from sourcelight.engines.tools.history.commits import commit_part, search_commits
-from sourcelight.engines.tools.history.counting import chosen
-from sourcelight.engines.tools.history.filters import dates_of, one_of
+from sourcelight.engines.tools.history.contributions import changes_of_row, chosen
+from sourcelight.engines.tools.history.histories import dates_of, one_of, open_histories, revisions_of
 from sourcelight.engines.tools.history.hotspots import hot_commits, paired_commits
-from sourcelight.engines.tools.history.opening import open_histories, revisions_of
-from sourcelight.engines.tools.model import Arguments, CallContext
-from sourcelight.engines.tools.parting import Part, Parted
 
 CALL = "commits_behind"
 _ROWS = {"hotspots": hot_commits, "coupling": paired_commits, "churn": changes_of_row}

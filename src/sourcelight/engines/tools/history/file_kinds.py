@@ -11,9 +11,9 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.query.attributes import Attributes
 from sourcelight.core.query.file_kinds import ATTRIBUTES, FILE_KINDS, SOURCE, kind_of_content, kind_of_path
 from sourcelight.engines.history.subtrees import Layout
-from sourcelight.engines.tools.history.grouping import Numbers
-from sourcelight.engines.tools.history.opening import Opened
-from sourcelight.engines.tools.model import Arguments, CallContext
+from sourcelight.engines.tools.context import Arguments, CallContext
+from sourcelight.engines.tools.history.histories import Opened
+from sourcelight.engines.tools.history.tables import Numbers
 from sourcelight.repos import ObjectReader
 
 MAX_ATTRIBUTE_BYTES = 1 << 20

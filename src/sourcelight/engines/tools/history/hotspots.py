@@ -17,15 +17,14 @@ from sourcelight.engines.history.blame.line_origins import is_binary, line_count
 from sourcelight.engines.history.search.find import changes_passing
 from sourcelight.engines.history.search.query import Files
 from sourcelight.engines.history.subtrees import Layout
-from sourcelight.engines.tools.history import columns
-from sourcelight.engines.tools.history.counting import chosen
+from sourcelight.engines.tools.context import Arguments, CallContext
+from sourcelight.engines.tools.handler import Part, Parted
+from sourcelight.engines.tools.history import tables
+from sourcelight.engines.tools.history.contributions import chosen
 from sourcelight.engines.tools.history.file_kinds import kind_notices, of_kinds
-from sourcelight.engines.tools.history.filters import Dates, files_of
-from sourcelight.engines.tools.history.grouping import Numbers, bounds, count_distinct, total
-from sourcelight.engines.tools.history.opening import Opened, part_of
+from sourcelight.engines.tools.history.histories import Dates, Opened, files_of, part_of
 from sourcelight.engines.tools.history.people import People
-from sourcelight.engines.tools.model import Arguments, CallContext
-from sourcelight.engines.tools.parting import Part, Parted
+from sourcelight.engines.tools.history.tables import Numbers, bounds, count_distinct, total
 from sourcelight.repos import ObjectReader, Tree
 
 HOTSPOTS, COUPLING = "hotspots", "coupling"
@@ -65,7 +64,7 @@ def _hot_files(opened: Opened, wanted: Files, dates: Dates, arguments: Arguments
     lines = _lines(opened, tree, used, context)
     scores = commits * np.log1p(np.maximum(lines, 0))
     first, last = _times(history, codes, commit, count)
-    rows = columns.table(
+    rows = tables.table(
         "hotspots",
         {
             "repository": opened.name,
@@ -76,14 +75,14 @@ def _hot_files(opened: Opened, wanted: Files, dates: Dates, arguments: Arguments
             "deletions": pa.array(total(codes, np.maximum(changes.deletions[kept], 0), count)),
             "lines": pa.array(lines, mask=lines < 0),
             "score": pa.array(np.zeros(count)),
-            "first_date": columns.times(first),
-            "last_date": columns.times(last),
+            "first_date": tables.times(first),
+            "last_date": tables.times(last),
         },
         count,
     )
     if limit and limit < count:
         best = np.sort(group_order((-scores,), columns_of(rows))[:limit].to_numpy())
-        return _Hot(scores[best], columns.compact(rows.take(pa.array(best))), count)
+        return _Hot(scores[best], tables.compact(rows.take(pa.array(best))), count)
     return _Hot(scores, rows, count)
 
 
@@ -126,7 +125,7 @@ def _named(tree: Tree, path: str | None) -> list[int]:
 
 def _join_hot(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # noqa: ARG001 - as all of them
     found: list[_Hot] = list(part.found.values())
-    table = columns.joined("hotspots", [each.rows for each in found])
+    table = tables.joined("hotspots", [each.rows for each in found])
     scores = np.concatenate([np.zeros(0), *(each.scores for each in found)])
     most = float(scores.max()) if len(scores) and scores.max() > 0 else 1.0
     place = table.schema.get_field_index("score")
@@ -193,7 +192,7 @@ def _join_coupled(arguments: Arguments, context: CallContext, part: Part) -> Ans
     rows = rows[: arguments.get("limit") or total_rows]
     names = ("repository", "path", "other_path", "commits_together", "commits", "other_commits", "degree")
     table: dict[str, Any] = {name: [row[at] for row in rows] for at, name in enumerate(names)}
-    table["last_date"] = columns.times([row[7] for row in rows])
+    table["last_date"] = tables.times([row[7] for row in rows])
     least, degree = arguments.get("minCommits", 5), arguments.get("minDegree", 0.3)
     notices = [
         *part.notices,
@@ -202,7 +201,7 @@ def _join_coupled(arguments: Arguments, context: CallContext, part: Part) -> Ans
     ]
     notices += kind_notices(arguments)
     facts = {**part.echoed, "total": total_rows, "drill_down": _drill(COUPLING, arguments, part)}
-    return Answer("coupling", columns.table("coupling", table, len(rows)), facts, part.complete, tuple(notices))
+    return Answer("coupling", tables.table("coupling", table, len(rows)), facts, part.complete, tuple(notices))
 
 
 coupling = Parted(_coupled, _join_coupled)

@@ -8,12 +8,11 @@ import numpy as np
 
 from sourcelight.core.batches.results import Answer
 from sourcelight.engines.history.people import BOT_RULE, Usage, is_bot, suggest
-from sourcelight.engines.tools.history import columns
-from sourcelight.engines.tools.history.filters import Dates
-from sourcelight.engines.tools.history.opening import Opened, part_of
+from sourcelight.engines.tools.context import Arguments, CallContext
+from sourcelight.engines.tools.handler import Part, Parted
+from sourcelight.engines.tools.history import tables
+from sourcelight.engines.tools.history.histories import Dates, Opened, part_of
 from sourcelight.engines.tools.history.people import Met, People
-from sourcelight.engines.tools.model import Arguments, CallContext
-from sourcelight.engines.tools.parting import Part, Parted
 
 IDENTITIES, SUGGESTIONS = "identities", "identity_suggestions"
 
@@ -98,7 +97,7 @@ def _join_identities(arguments: Arguments, context: CallContext, part: Part) -> 
             use = use_of(of_pair.get(pair, (*pair, *pair)))
             use.co_authored += use.add(name, *numbers)
     rows = sorted(uses.items(), key=lambda item: (-item[1].commits, -item[1].committed, item[0]))
-    table = columns.table(
+    table = tables.table(
         "identities",
         {
             "name": [key[0] for key, _ in rows],
@@ -108,8 +107,8 @@ def _join_identities(arguments: Arguments, context: CallContext, part: Part) -> 
             "commits": [use.commits for _, use in rows],
             "committed": [use.committed for _, use in rows],
             "co_authored": [use.co_authored for _, use in rows],
-            "first_date": columns.times([use.first for _, use in rows]),
-            "last_date": columns.times([use.last for _, use in rows]),
+            "first_date": tables.times([use.first for _, use in rows]),
+            "last_date": tables.times([use.last for _, use in rows]),
             "repositories": [list(use.repositories) for _, use in rows],
             "bot": [is_bot(key[2], key[3]) for key, _ in rows],
         },
@@ -158,7 +157,7 @@ def _join_usages(arguments: Arguments, context: CallContext, part: Part) -> Answ
             counts[person] = count + row[0], min(first, row[1]), max(last, row[2])
     names, emails = people.names, people.emails
     found = suggest([Usage(names[at], emails[at], *numbers) for at, numbers in counts.items()])
-    table = columns.table(
+    table = tables.table(
         "identity_suggestions",
         {
             "group": [each.group for each in found],

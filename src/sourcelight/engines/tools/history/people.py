@@ -14,9 +14,9 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import CallError
 from sourcelight.engines.history.people import BOT_RULE, Mailmap, check_mailmap, co_authors, is_bot, parse_mailmap
 from sourcelight.engines.history.search.tables import commits_with_co_authors
-from sourcelight.engines.tools.history.grouping import Numbers
-from sourcelight.engines.tools.history.opening import Opened
-from sourcelight.engines.tools.model import Arguments
+from sourcelight.engines.tools.context import Arguments
+from sourcelight.engines.tools.history.histories import Opened
+from sourcelight.engines.tools.history.tables import Numbers
 
 
 @dataclass(frozen=True, slots=True)

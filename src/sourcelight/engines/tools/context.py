@@ -1,4 +1,7 @@
-"""What a tool and an analysis are, and what they are called with."""
+"""What a tool and an analysis are, and what they are called with.
+
+From the names in a call to repositories and commits.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any, Protocol
 from sourcelight.core.batches.results import Answer, CallObserver
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.execution import Engine
-from sourcelight.repos import Viewer
+from sourcelight.repos import Repository, Viewer, resolve
 
 Arguments = Mapping[str, Any]
 
@@ -119,3 +122,39 @@ class Tool:
     render: Callable[[Answer, CallContext], tuple[dict[str, Any], str]]
     read_only: bool = True
     steps: Callable[[], Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A repository at a revision: as it was asked for (empty for the default one), and the commit that it is."""
+
+    repository: Repository
+    revision: str
+    commit: str
+
+    @property
+    def name(self) -> str:
+        """Name of the repository."""
+        return self.repository.name
+
+
+def place_of(context: CallContext, repo: str, revision: str = "") -> Place:
+    """Find a repository that the viewer may see, at a revision; the default one is what searches read.
+
+    Raises
+    ------
+    RepositoryNotFound
+        If there is none of that name, or the viewer may not see it.
+    RevisionNotFound
+        If it has no such revision.
+    """
+    repository = context.engine.catalog.get(repo.strip("/"), context.viewer)
+    if not revision:
+        target = context.engine.target_of(repository)
+        return Place(repository, target.revision, target.commit or resolve(repository, ""))
+    return Place(repository, revision, resolve(repository, revision))
+
+
+def clean_path(path: str) -> str:
+    """A path as trees have it: without slashes around it, doubled ones, and dots that stand for the same folder."""
+    return "/".join(part for part in path.split("/") if part not in {"", "."})

@@ -1,8 +1,11 @@
-"""`compare_revisions`, and what one commit did."""
+"""`compare_revisions`, and what one commit did.
+
+`last_changes`: which commit changed a file last.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,11 +18,11 @@ from sourcelight.engines.history.compare import Comparison, FileDiff, compare, r
 from sourcelight.engines.history.compare.comparison import EMPTY
 from sourcelight.engines.history.history import UNKNOWN
 from sourcelight.engines.history.people import trailers_of
-from sourcelight.engines.tools.history import columns
+from sourcelight.engines.tools.context import Arguments, CallContext, clean_path
+from sourcelight.engines.tools.handler import tail, with_notices
+from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.commits import commit_rows, stamp
-from sourcelight.engines.tools.history.opening import open_histories
-from sourcelight.engines.tools.model import Arguments, CallContext
-from sourcelight.engines.tools.rendering import tail, with_notices
+from sourcelight.engines.tools.history.histories import open_histories
 from sourcelight.repos import ObjectReader, Repository, resolve
 
 CALL = "compare_revisions"
@@ -123,7 +126,7 @@ def diff_table(comparison: Comparison, diffs: Sequence[FileDiff], cut: Sequence[
     """Rows of the table ``file_diffs``."""
     changes = [diff.change for diff in diffs]
     patches = [_text(diff.patch, cut=short) for diff, short in zip(diffs, cut, strict=True)]
-    return columns.table(
+    return tables.table(
         "file_diffs",
         {
             "repository": comparison.repository.name,
@@ -260,3 +263,53 @@ def _of_page(comparison: Comparison, history: History, number: int, context: Cal
 
 def _one(number: int) -> Any:
     return np.array([number])
+
+
+def last_changes(arguments: Arguments, context: CallContext) -> Answer:
+    """Name for each file the newest commit that changed it; files that no commit changed are left out."""
+    revision = arguments.get("revision")
+    histories = open_histories("last_changes", context, [arguments["repo"]], [revision] if revision else ())
+    asked = list(dict.fromkeys(clean_path(path) for path in arguments["paths"]))
+    parts = []
+    found: set[str] = set()
+    for opened in histories.opened:
+        history = opened.history
+        changes = history.changes
+        last = np.full(len(history.paths) + 1, -1, np.int64)
+        kept = np.flatnonzero(opened.mask[changes.commit])
+        times = history.commits.commit_time[changes.commit[kept]]
+        kept = kept[np.argsort(times, kind="stable")]  # of one second, children come behind their parents
+        last[changes.path[kept]] = changes.commit[kept]
+        counts = np.bincount(changes.path[kept], minlength=len(last))
+        numbers = _numbers(history.paths.numbers, asked)
+        rows = [(path, number) for path, number in numbers.items() if last[number] >= 0]
+        found |= {path for path, _ in rows}
+        commits = last[[number for _, number in rows]] if rows else np.zeros(0, np.int64)
+        author, email, _ = tables.people(history, history.commits.author[commits])
+        table = {
+            "repository": opened.name,
+            "path": [path for path, _ in rows],
+            "commit": tables.oids(history, commits),
+            "author": author,
+            "author_email": email,
+            "author_date": tables.times(history.commits.author_time[commits]),
+            "commit_date": tables.times(history.commits.commit_time[commits]),
+            "subject": [history.subject(number) for number in commits.tolist()],
+            "changed_commits": pa.array(counts[[number for _, number in rows]] if rows else [], pa.int64()),
+        }
+        parts.append(tables.table("last_changes", table, len(rows)))
+    notices = list(histories.notices)
+    if len(found) < len(asked):
+        notices.append(f"No commit changed {len(asked) - len(found):,} of the files.")
+    drill = {"call": "commit_search", "arguments": {}, "columns": {"repos": "repository", "files": "path"}}
+    facts = {"drill_down": drill}
+    return Answer("last_changes", tables.joined("last_changes", parts), facts, histories.complete, tuple(notices))
+
+
+def _numbers(known: Mapping[bytes, int], asked: list[str]) -> dict[str, int]:
+    """Numbers of paths given as text; names that are not UTF-8 are known by their text with U+FFFD."""
+    numbers = {path: known.get(path.encode("utf-8", "surrogateescape")) for path in asked}
+    if any(number is None and "\ufffd" in path for path, number in numbers.items()):
+        shown = {raw.decode("utf-8", "replace"): number for raw, number in known.items()}
+        numbers = {path: shown.get(path) if number is None else number for path, number in numbers.items()}
+    return {path: number for path, number in numbers.items() if number is not None}

@@ -2,6 +2,8 @@
 
 On one machine both steps follow each other. Over a cluster each worker does the first for the repositories that it
 holds, and whoever asked does the second: so the answers can't differ.
+
+What the tools' texts are made with.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import Any
 
 from sourcelight.core.batches.results import Answer
 from sourcelight.core.errors import RevisionNotFound
-from sourcelight.engines.tools.model import Arguments, CallContext
+from sourcelight.engines.tools.context import Arguments, CallContext
 
 _STAGES = ("kind", "update", "open", "answer")
 
@@ -115,3 +117,22 @@ class Parted:
     def __call__(self, arguments: Arguments, context: CallContext) -> Answer:
         """Both steps, where all repositories are here."""
         return self.join(arguments, context, self.part(arguments, context))
+
+
+NOTHING = "No results.\n\nNo results found.\n"
+
+
+def numbered(first: int, lines: Sequence[str]) -> str:
+    """Lines with their numbers in front, as ``12: text``."""
+    return "".join(f"{number}: {line}\n" for number, line in enumerate(lines, first))
+
+
+def tail(answer: Answer) -> dict[str, Any]:
+    """What every payload ends with: whether a limit cut it, and what there is to say."""
+    notice = {"notice": " ".join(answer.notices)} if answer.notices else {}
+    return {"limitHit": not answer.complete, **notice}
+
+
+def with_notices(text: str, answer: Answer) -> str:
+    """Text with what there is to say behind it, in parentheses."""
+    return text + "".join(f"\n({notice})\n" for notice in answer.notices)

@@ -13,14 +13,12 @@ from sourcelight.core.batches.results import Answer, CallProgress
 from sourcelight.core.errors import CallError, GitFailed, PathNotFound
 from sourcelight.engines.history.blame import OwnedFile, Ownership, blame_file, own
 from sourcelight.engines.history.people import BOT_RULE, is_bot
-from sourcelight.engines.tools.history import columns
+from sourcelight.engines.tools.context import Arguments, CallContext, clean_path
+from sourcelight.engines.tools.history import tables
 from sourcelight.engines.tools.history.file_kinds import kept_kinds, kind_notices, kinds_of
-from sourcelight.engines.tools.history.grouping import Numbers, bounds, group, total
-from sourcelight.engines.tools.history.opening import Histories, Opened, open_histories
-from sourcelight.engines.tools.history.paths import directories
+from sourcelight.engines.tools.history.histories import Histories, Opened, open_histories
 from sourcelight.engines.tools.history.people import People, text_of
-from sourcelight.engines.tools.model import Arguments, CallContext
-from sourcelight.engines.tools.places import clean_path
+from sourcelight.engines.tools.history.tables import Numbers, bounds, directories, group, total
 from sourcelight.repos import ObjectReader, find_entry, resolve
 
 MAX_BLAME_BYTES = 16 << 20
@@ -68,7 +66,7 @@ def blame(arguments: Arguments, context: CallContext) -> Answer:
     commits = found.commits
     codes = np.array(found.commit, np.int64)
     people = [(each.author, each.author_email) for each in commits]
-    table = columns.table(
+    table = tables.table(
         "blame_lines",
         {
             "repository": repository.name,
@@ -76,12 +74,12 @@ def blame(arguments: Arguments, context: CallContext) -> Answer:
             "path": entry.path,
             "line_number": list(range(1, len(lines) + 1)),
             "line": [line.decode("utf-8", "replace") for line in lines],
-            "commit": columns.coded([each.oid for each in commits], codes),
-            "author": columns.coded([name for name, _ in people], codes),
-            "author_email": columns.coded([email for _, email in people], codes),
-            "author_date": columns.times([each.author_time for each in commits]).take(pa.array(codes)),
-            "commit_date": columns.times([each.commit_time for each in commits]).take(pa.array(codes)),
-            "subject": columns.coded([each.summary for each in commits], codes),
+            "commit": tables.coded([each.oid for each in commits], codes),
+            "author": tables.coded([name for name, _ in people], codes),
+            "author_email": tables.coded([email for _, email in people], codes),
+            "author_date": tables.times([each.author_time for each in commits]).take(pa.array(codes)),
+            "commit_date": tables.times([each.commit_time for each in commits]).take(pa.array(codes)),
+            "subject": tables.coded([each.summary for each in commits], codes),
             "original_path": [each.decode("utf-8", "replace") for each in found.path],
             "original_line_number": found.line_number,
             "boundary": pa.array(np.array([each.boundary for each in commits] or [False], np.bool_)[codes]),
@@ -250,20 +248,20 @@ def ownership(arguments: Arguments, context: CallContext) -> Answer:
     oldest, newest = bounds(codes, owned.time, count)
     proven = total(codes, ~owned.exact, count) == 0
     table = {
-        "repository": columns.coded([opened.name for opened in histories.opened] or [""], history),
-        "path": columns.coded(shown or [""], path),
-        "author": columns.coded(people.names or [""], person),
-        "author_email": columns.coded(people.emails or [""], person),
+        "repository": tables.coded([opened.name for opened in histories.opened] or [""], history),
+        "path": tables.coded(shown or [""], path),
+        "author": tables.coded(people.names or [""], person),
+        "author_email": tables.coded(people.emails or [""], person),
         "lines": pa.array(lines),
         "share": pa.array(lines / np.maximum(sums[of_path], 1) if count else np.zeros(0)),
-        "oldest_date": columns.times(oldest),
-        "newest_date": columns.times(newest),
+        "oldest_date": tables.times(oldest),
+        "newest_date": tables.times(newest),
         "bot": pa.array(people.bots[person]),
         "exact": pa.array(proven),
     }
     order = np.lexsort((_ranks(people)[person], -lines, path, history))
     facts = _facts(histories, people) | {"inexact_files": owned.inexact, "left_out_files": owned.left_out}
-    made = columns.table("ownership", table, count).take(pa.array(order))
+    made = tables.table("ownership", table, count).take(pa.array(order))
     notices = (
         *histories.notices, *kind_notices(arguments), *people.join_notices(person.tolist()), *_said(owned),
     )  # fmt: skip
@@ -344,7 +342,7 @@ def bus_factor(arguments: Arguments, context: CallContext) -> Answer:
     said = (f"{bot_lines:,} lines of bots are left out; {BOT_RULE}.",) if bot_lines else ()
     facts = _facts(histories, people)
     facts["drill_down"]["columns"].pop("authors")
-    table = columns.table(
+    table = tables.table(
         "bus_factor", {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}, len(rows)
     )
     joined = people.join_notices(owned.person[kept].tolist())
@@ -375,7 +373,7 @@ def survival(arguments: Arguments, context: CallContext) -> Answer:
             proven = bool(owned.exact[own_rows][years == year].all())
             rows.append((opened.name, year, int(added[born == year].sum()), living, living / whole, proven))
     names = ("repository", "year", "added", "alive", "share", "exact")
-    table = columns.table("survival", {name: [row[at] for row in rows] for at, name in enumerate(names)}, len(rows))
+    table = tables.table("survival", {name: [row[at] for row in rows] for at, name in enumerate(names)}, len(rows))
     facts = _facts(histories, people)
     facts["drill_down"] = {
         "call": "ownership",

@@ -14,8 +14,8 @@ from typing import Any
 from sourcelight.core.batches.results import Answer
 from sourcelight.core.errors import UnsupportedCall
 from sourcelight.core.markup import code
-from sourcelight.engines.tools.model import Analysis, Arguments, CallContext, Conversations, Tool
-from sourcelight.engines.tools.rendering import tail, with_notices
+from sourcelight.engines.tools.context import Analysis, Arguments, CallContext, Conversations, Tool
+from sourcelight.engines.tools.handler import tail, with_notices
 
 _MOST_ROWS = 1_000
 """Rows of a counted table that one call gives."""

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from sourcelight.core.batches.results import Answer, CallProgress, file_url
 from sourcelight.core.errors import CallError, PathNotFound
 from sourcelight.engines.navigation import Budget, Document, Workspace
-from sourcelight.engines.tools.model import Arguments, CallContext, Tool
-from sourcelight.engines.tools.places import clean_path
-from sourcelight.engines.tools.rendering import NOTHING, numbered, tail, with_notices
+from sourcelight.engines.tools.context import Arguments, CallContext, Tool, clean_path
+from sourcelight.engines.tools.handler import NOTHING, numbered, tail, with_notices
 
 if TYPE_CHECKING:
     from sourcelight.engines.navigation.definitions import Asked

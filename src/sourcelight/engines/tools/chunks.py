@@ -19,8 +19,8 @@ from sourcelight.core.query.files_query import files_query
 from sourcelight.core.tools.chunk_table import chunk_heads, found_schema, found_table
 from sourcelight.core.wire.events import Alert, Progress, Skipped
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.tools.model import CallContext
-from sourcelight.engines.tools.rendering import NOTHING, numbered, tail, with_notices
+from sourcelight.engines.tools.context import CallContext
+from sourcelight.engines.tools.handler import NOTHING, numbered, tail, with_notices
 
 MOST_FILES = 15
 MOST_CHUNKS = 3

@@ -9,31 +9,31 @@ from sourcelight.core.batches.results import Answer
 from sourcelight.core.errors import UnsupportedCall
 from sourcelight.core.tools.tool import check_arguments
 from sourcelight.engines.tools import (
-    deepsearch_tools,
-    file_tools,
+    conversations,
+    files,
     history_analyses,
     history_tools,
+    navigation,
     navigation_analyses,
-    navigation_tools,
-    search_tools,
+    search,
 )
+from sourcelight.engines.tools.context import Analysis, Arguments, CallContext, Tool
+from sourcelight.engines.tools.handler import Part, Parted
 from sourcelight.engines.tools.missing_contents import missing_contents
-from sourcelight.engines.tools.model import Analysis, Arguments, CallContext, Tool
-from sourcelight.engines.tools.parting import Part, Parted
 
 TOOLS: Mapping[str, Tool] = {
     tool.name: tool
     for tool in (
-        *file_tools.TOOLS,
-        *search_tools.TOOLS,
-        *navigation_tools.TOOLS,
+        *files.TOOLS,
+        *search.TOOLS,
+        *navigation.TOOLS,
         *history_tools.TOOLS,
-        *deepsearch_tools.TOOLS,
+        *conversations.TOOLS,
     )
 }
 ANALYSES: Mapping[str, Analysis] = {
     analysis.name: analysis
-    for analysis in (*history_analyses.ANALYSES, *navigation_analyses.ANALYSES, *deepsearch_tools.ANALYSES)
+    for analysis in (*history_analyses.ANALYSES, *navigation_analyses.ANALYSES, *conversations.ANALYSES)
 }
 
 

@@ -1,0 +1,368 @@
+"""`churn`: how much changed where, by whom and when.
+
+What the analyses that count share: which commits count, columns of groups, and how a row leads to its commits.
+
+`contributors`: who did how much, and when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sourcelight.core.batches.ordering import group_order
+from sourcelight.core.batches.results import Answer
+from sourcelight.engines.tools.context import Arguments, CallContext
+from sourcelight.engines.tools.handler import Part, Parted
+from sourcelight.engines.tools.history import tables
+from sourcelight.engines.tools.history.file_kinds import kind_notices, kinds_of, of_kinds
+from sourcelight.engines.tools.history.histories import Dates, Opened, part_of
+from sourcelight.engines.tools.history.people import Met, People
+from sourcelight.engines.tools.history.tables import (
+    Numbers,
+    bounds,
+    count_distinct,
+    directories,
+    group,
+    period_of,
+    periods,
+    total,
+)
+
+
+def chosen(opened: Opened, after: int | None, before: int | None) -> NDArray[np.bool_]:
+    """Which commits count."""
+    mask = opened.mask
+    times = opened.history.commits.commit_time
+    if after is not None:
+        mask = mask & (times > after)
+    return mask if before is None else mask & (times < before)
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What one repository has, summed for each person, period and place; `met` says who the persons are.
+
+    `keys` are the person, the start of the period (0 without one) and the number of the place (0 without one) of each
+    row; `values` have a number for each row by name. `places` are the names of places. `unknown` changes have no known
+    lines; `touched` are the distinct paths, those before a rename included.
+    """
+
+    met: Met
+    keys: tuple[Numbers, Numbers, Numbers]
+    values: dict[str, Numbers]
+    places: list[str] = field(default_factory=list)
+    unknown: int = 0
+    touched: int = 0
+
+
+def keyed(person: Numbers, time: Numbers, period: str | None, place: Numbers | None = None) -> tuple[Numbers, Any]:
+    """Group rows by person, period and place; gives the group of each row, and the keys of each group."""
+    nothing = np.zeros(len(person), np.int64)
+    starts = periods(time, period)[0] if period else nothing
+    codes, found = group([person, starts, nothing if place is None else place])
+    return codes, tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """The sums of several repositories, with one number for each person and each place of all of them."""
+
+    person: Numbers
+    start: Numbers
+    place: Numbers
+    repository: Numbers
+    values: dict[str, Numbers]
+    places: list[str]
+
+
+def together(part: Part, people: People) -> Together:
+    """Put the sums of all repositories one behind the other."""
+    places: dict[str, int] = {}
+    found: list[list[Numbers]] = []
+    values: dict[str, list[Numbers]] = {}
+    for number, sums in enumerate(part.found.values()):
+        of_person = people.take(sums.met)
+        of_place = np.array([places.setdefault(name, len(places)) for name in sums.places] or [0], np.int64)
+        person, start, place = sums.keys
+        owner = np.full(len(person), number)
+        found.append([of_person[person] if len(person) else person, start, of_place[place], owner])
+        for name, each in sums.values.items():
+            values.setdefault(name, []).append(each)
+    nothing = np.zeros(0, np.int64)
+    columns_of = [np.concatenate(column) for column in zip(*found, strict=True)] if found else [nothing] * 4
+    person, start, place, owner = columns_of
+    return Together(
+        person, start, place, owner, {name: np.concatenate(each) for name, each in values.items()}, list(places)
+    )
+
+
+def key_columns(
+    by: Sequence[str], period: str | None, found: list[Numbers], repositories: Sequence[str], people: People
+) -> dict[str, Any]:
+    """Columns of what is grouped by; keys stand as person, period, repository."""
+    table: dict[str, Any] = {
+        "author": tables.coded(people.names or [""], found[0]),
+        "author_email": tables.coded(people.emails or [""], found[0]),
+    }
+    if period:
+        starts, ends = periods(found[1], period)
+        table |= {"period": tables.times(starts), "period_end": tables.times(ends)}
+    if "repository" in by:
+        table["repository"] = tables.coded(list(repositories) or [""], found[1 + bool(period)])
+    return table
+
+
+def facts_of(
+    arguments: Arguments,
+    part: Part,
+    people: People,
+    by: Sequence[str],
+    period: str | None,
+    drill: dict[str, str],
+) -> dict[str, Any]:
+    """What was asked, and how a row leads to its commits."""
+    fixed: dict[str, Any] = {"repos": part.names, **part.echoed}
+    if arguments.get("revisions"):
+        fixed["revisions"] = list(arguments["revisions"])
+    drill |= {"repos": "repository"} if "repository" in by else {}
+    drill |= {"after": "period", "before": "period_end"} if period else {}
+    facts: dict[str, Any] = {"repositories": part.names, "by": list(by), **part.echoed}
+    aliases = people.aliases
+    if aliases:
+        facts["aliases"] = aliases
+    return {**facts, "drill_down": {"call": "commit_search", "arguments": fixed, "columns": drill}}
+
+
+CALL = "churn"
+_BREAK = "\0"  # no path has it
+_PLACES = {"directory", "path", "file_kind"}
+_ROW_PLACES = {"directory": "directory", "path": "path", "file_kind": "fileKind"}
+
+
+def _by(arguments: Arguments) -> list[str]:
+    return list(arguments.get("by") or ["directory"])
+
+
+def _find(arguments: Arguments, context: CallContext) -> Part:
+    period_of(CALL, _by(arguments))
+    return part_of(CALL, arguments, context, lambda opened, dates: _sums(opened, arguments, dates, context))
+
+
+def _sums(opened: Opened, arguments: Arguments, dates: Dates, context: CallContext) -> Sums:
+    """Changed lines of one repository by author, period and place."""
+    by = _by(arguments)
+    people = People(CALL, arguments)
+    history = opened.history
+    commits, changes = history.commits, history.changes
+    layout = opened.layout(context)
+    kept = np.flatnonzero(chosen(opened, *dates)[changes.commit])
+    kept = kept[of_kinds(opened, layout, layout.path[kept], arguments, context)]
+    of = changes.commit[kept].astype(np.int64)
+    persons = people.of_identities(opened)[commits.author[of]]
+    place, places = None, [""]
+    if _PLACES & set(by):
+        place, places = _places(opened, layout.path[kept], arguments, context)
+    if "commit" in by:
+        place, places = _of_commits(opened, of, place, places)
+    codes, keys = keyed(persons, commits.commit_time[of], period_of(CALL, by), place)
+    count = len(keys[0])
+    renamed = kept[changes.status[kept] == ord("R")]
+    touched = len(np.unique(np.concatenate((changes.path[kept], changes.old_path[renamed]))))
+    values = {
+        "additions": total(codes, np.maximum(changes.additions[kept], 0), count),
+        "deletions": total(codes, np.maximum(changes.deletions[kept], 0), count),
+        "changes": total(codes, np.ones(len(codes)), count),
+        "commits": count_distinct(codes, of, count),
+    }
+    return Sums(people.met, keys, values, places, int((changes.additions[kept] < 0).sum()), touched)
+
+
+def _places(opened: Opened, paths: Any, arguments: Arguments, context: CallContext) -> tuple[Numbers, list[str]]:
+    """Numbers of the kinds and folders (or files) of some paths, and the names that they are of, kind first."""
+    by, layout = _by(arguments), opened.layout(context)
+    used, which = np.unique(paths, return_inverse=True)
+    texts = [layout.text(at) for at in used.tolist()]
+    shown = [""] * len(texts)
+    if "path" in by:
+        shown = texts
+    elif "directory" in by:
+        shown = directories(texts, arguments.get("depth", 1))
+    kinds = [""] * len(texts)
+    if "file_kind" in by:
+        kinds = kinds_of(opened, (layout.names[at] for at in used.tolist()), context)
+    names: dict[str, int] = {}
+    of_used = [names.setdefault(f"{kind}{_BREAK}{name}", len(names)) for kind, name in zip(kinds, shown, strict=True)]
+    return np.array(of_used or [0], np.int64)[which], list(names) or [_BREAK]
+
+
+def changes_of_row(opened: Opened, arguments: Arguments, dates: Dates, context: CallContext) -> Numbers:
+    """Numbers of the commits whose changes count for a row of `path` or `directory`, and `fileKind`, where given."""
+    layout = opened.layout(context)
+    kept = np.flatnonzero(chosen(opened, *dates)[opened.history.changes.commit])
+    kept = kept[of_kinds(opened, layout, layout.path[kept], arguments, context)]
+    by = [name for name, argument in _ROW_PLACES.items() if arguments.get(argument) is not None]
+    if by:
+        asked = {**arguments, "by": by}
+        place, places = _places(opened, layout.path[kept], asked, context)
+        shown = arguments.get("path", arguments.get("directory", ""))
+        wanted = f"{arguments.get('fileKind', '')}{_BREAK}{shown}"
+        kept = kept[place == (places.index(wanted) if wanted in places else -1)]
+    return np.unique(opened.history.changes.commit[kept])
+
+
+def _of_commits(opened: Opened, of: Numbers, place: Any, places: list[str]) -> tuple[Numbers, list[str]]:
+    """Numbers of commits with their places, and their texts: the commit, and the place behind it."""
+    numbers = np.zeros(len(of), np.int64) if place is None else place
+    codes, (commits, which) = group([of, numbers])
+    texts = zip(tables.oids(opened.history, commits), which.tolist(), strict=True)
+    return codes, [f"{commit}{_BREAK}{places[at] or _BREAK}" for commit, at in texts] or [_BREAK * 2]
+
+
+def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # noqa: ARG001 - as all of them
+    by = _by(arguments)
+    period = period_of(CALL, by)
+    people = People(CALL, arguments)
+    rows = together(part, people)
+    unknown = sum(sums.unknown for sums in part.found.values())
+    keys = [rows.person if "author" in by else np.zeros(len(rows.person), np.int64)]
+    keys += [rows.start] if period else []
+    keys += [rows.repository] if "repository" in by else []
+    placed = bool({*_PLACES, "commit"} & set(by))
+    keys += [rows.place] if placed else []
+    codes, found = group(keys)
+    count = len(found[0])
+    summed = {name: total(codes, rows.values[name], count) for name in rows.values} or dict.fromkeys(
+        ("additions", "deletions", "changes", "commits"), np.zeros(0, np.int64)
+    )
+    table: dict[str, Any] = key_columns(by, period, found, part.names, people)
+    if placed:
+        table |= _place_columns(by, rows.places, found[-1])
+    if "author" not in by:
+        table.pop("author"), table.pop("author_email")
+    # A commit has one author and one date, and belongs to one repository: so its counts add up.
+    table |= {name: pa.array(values) for name, values in summed.items()}
+    table["authors"] = pa.array(count_distinct(codes, rows.person, count))
+    starts = found[1] if period else np.zeros(count, np.int64)
+    order = group_order((starts, -(summed["additions"] + summed["deletions"])), table)
+    notices = [*part.notices, "Merges are left out: they have no changed lines of their own."]
+    notices += kind_notices(arguments)
+    notices += [f"{unknown:,} changes are counted without lines, as contents are missing."] if unknown else []
+    notices += people.join_notices(found[0].tolist()) if "author" in by else []
+    drill = {"authors": "author"} if "author" in by else {}
+    drill |= {argument: name for name, argument in _ROW_PLACES.items() if name in by}
+    facts = facts_of(arguments, part, people, by, period, drill)
+    facts["changed_paths"] = {name: sums.touched for name, sums in part.found.items()}
+    # Services tell commits and not their files: what needs no files is asked of them as a search.
+    if _PLACES & set(by) or arguments.get("fileKinds"):
+        fixed = {name: arguments[name] for name in ("depth", "fileKinds") if arguments.get(name)}
+        facts["drill_down"]["call"] = "commits_behind"
+        facts["drill_down"]["arguments"] |= {"of": CALL, **fixed}
+    if "commit" in by:
+        del facts["drill_down"]  # the row names its commit
+    made = tables.table("churn", table, count).take(pa.array(order))
+    return Answer("churn", made, facts, part.complete and not unknown, tuple(notices))
+
+
+def _place_columns(by: list[str], places: list[str], which: Numbers) -> dict[str, Any]:
+    """The columns of commit, kind of file, and directory or path, of rows that have the places of these numbers."""
+    names = ["file_kind", "path" if "path" in by else "directory"]
+    names = ["commit", *names] if "commit" in by else names
+    texts = [place.split(_BREAK, len(names) - 1) for place in places] or [[""] * len(names)]
+    return {name: tables.coded([text[at] for text in texts], which) for at, name in enumerate(names) if name in by}
+
+
+churn = Parted(_find, _join)
+"""Changed lines by commit, folder or file, author and period as asked; merges have none."""
+
+
+CONTRIBUTORS_CALL = "contributors"
+_MERGES = "Merges are counted as commits and have no changed lines of their own."
+_SUMMED = ("commits", "merges", "co_authored", "additions", "deletions", "files")
+
+
+def _find_contributors(arguments: Arguments, context: CallContext) -> Part:
+    period_of(CONTRIBUTORS_CALL, arguments.get("by", ()))
+    return part_of(
+        CONTRIBUTORS_CALL,
+        arguments,
+        context,
+        lambda opened, dates: _contributor_sums(opened, arguments, dates, context),
+    )
+
+
+def _contributor_sums(opened: Opened, arguments: Arguments, dates: Dates, context: CallContext) -> Sums:
+    """Commits and changed lines of one repository by author and period; co-authors beside."""
+    people, period = People(CONTRIBUTORS_CALL, arguments), period_of(CONTRIBUTORS_CALL, arguments.get("by", ()))
+    history, layout = opened.history, opened.layout(context)
+    commits = history.commits
+    counted = chosen(opened, *dates)
+    kept = np.flatnonzero(counted)
+    co_commits, co_people = people.co_authors(opened, context.cancellation)
+    helped = counted[co_commits]
+    co_commits, co_people = co_commits[helped], co_people[helped]
+    person = np.concatenate((people.of_identities(opened)[commits.author[kept]], co_people))
+    time = np.concatenate((commits.commit_time[kept], commits.commit_time[co_commits]))
+    codes, keys = keyed(person, time, period)
+    count, own = len(keys[0]), codes[: len(kept)]
+    place = np.full(len(commits), -1, np.int64)
+    place[kept] = own
+    of = place[history.changes.commit]
+    changed = np.flatnonzero(of >= 0)
+    changed = changed[of_kinds(opened, layout, layout.path[changed], arguments, context)]
+    of = of[changed]
+    first, last = bounds(codes, time, count)
+    values = {
+        "commits": total(own, np.ones(len(kept)), count),
+        "merges": total(own, commits.is_merge[kept], count),
+        "co_authored": total(codes[len(kept) :], np.ones(len(co_people)), count),
+        "additions": total(of, np.maximum(history.changes.additions[changed], 0), count),
+        "deletions": total(of, np.maximum(history.changes.deletions[changed], 0), count),
+        "files": count_distinct(of, layout.path[changed], count),
+        "first": first,
+        "last": last,
+    }
+    return Sums(people.met, keys, values)
+
+
+def _join_contributors(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # noqa: ARG001 - as all of them
+    by = arguments.get("by", ())
+    period = period_of(CONTRIBUTORS_CALL, by)
+    people = People(CONTRIBUTORS_CALL, arguments)
+    rows = together(part, people)
+    if not len(rows.person):
+        table = tables.table("contributors", {}, 0)
+        return Answer("contributors", table, part.echoed, part.complete, tuple(part.notices))
+    keys = [rows.person]
+    keys += [rows.start] if period else []
+    keys += [rows.repository] if "repository" in by else []
+    codes, found = group(keys)
+    count = len(found[0])
+    # A file belongs to one repository, and whoever changed it there is one person: so its counts add up.
+    sums = {name: total(codes, rows.values[name], count) for name in _SUMMED}
+    first, _ = bounds(codes, rows.values["first"], count)
+    _, last = bounds(codes, rows.values["last"], count)
+    table = {
+        **key_columns(by, period, found, part.names, people),
+        **{name: pa.array(values) for name, values in sums.items()},
+        "first_date": tables.times(first),
+        "last_date": tables.times(last),
+        "bot": pa.array(people.bots[found[0]]),
+    }
+    starts = found[1] if period else np.zeros(count, np.int64)
+    order = group_order((starts, people.bots[found[0]], -sums["commits"]), table)
+    notices = [*part.notices, _MERGES, *people.join_notices(found[0].tolist())]
+    notices += [f"{notice} Commits are all." for notice in kind_notices(arguments)]
+    notices += people.bot_notices(found[0], sums["commits"])
+    facts = facts_of(arguments, part, people, by, period, {"authors": "author"})
+    made = tables.table("contributors", table, count).take(order)
+    return Answer("contributors", made, facts, part.complete, tuple(notices))
+
+
+contributors = Parted(_find_contributors, _join_contributors)
+"""Commits and changed lines by author, and by repository and period as asked."""
