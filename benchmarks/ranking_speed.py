@@ -25,9 +25,9 @@ from corpus import Corpus, machine, markdown
 
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import SourcelightError
-from sourcelight.engines.deepsearch.citations.pins import pin
-from sourcelight.engines.deepsearch.researchers import ExtractiveResearcher, Inquiry
-from sourcelight.engines.deepsearch.researchers.finish import finish
+from sourcelight.engines.deepsearch.evidence.pins import pin
+from sourcelight.engines.deepsearch.research import ExtractiveResearcher, Inquiry
+from sourcelight.engines.deepsearch.research.answer import finish
 from sourcelight.engines.execution.natural_language import prepare
 from sourcelight.engines.search.ranking.collection import make_space
 from sourcelight.engines.search.ranking.question import analyse

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from sourcelight.backends.embed import open_engine
 from sourcelight.engines.deepsearch.conversations import Desk
-from sourcelight.engines.deepsearch.researchers import Draft, ExtractiveResearcher, Happening, Previous
-from sourcelight.engines.deepsearch.researchers.finish import Finished, finish
-from sourcelight.engines.deepsearch.researchers.scoping import open_inquiry
+from sourcelight.engines.deepsearch.research import Draft, ExtractiveResearcher, Happening, Previous
+from sourcelight.engines.deepsearch.research.answer import Finished, finish
+from sourcelight.engines.deepsearch.research.scoping import open_inquiry
 from sourcelight.engines.execution import Engine
 from sourcelight.engines.execution.natural_language import split_filters
 from sourcelight.engines.tools import CallContext

@@ -9,8 +9,8 @@ import pytest
 from engines.deepsearch.asking import CART, OPEN, SECRET
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.deepsearch.citations import Checker
-from sourcelight.engines.deepsearch.citations.pins import pin
 from sourcelight.engines.deepsearch.evidence import CommitEvidence, FileEvidence, Ledger
+from sourcelight.engines.deepsearch.evidence.pins import pin
 from sourcelight.engines.execution import Engine
 from sourcelight.repos import Viewer
 from sourcelight.testing import RepositoryBuilder

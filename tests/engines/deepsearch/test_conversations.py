@@ -13,10 +13,9 @@ import pytest
 from engines.deepsearch.asking import OPEN, SECRET, add_account, desk_context
 from sourcelight.core.errors import CallError, Cancelled
 from sourcelight.engines.deepsearch.conversations import Desk
-from sourcelight.engines.deepsearch.conversations.identifiers import Identifier, parse_identifier
-from sourcelight.engines.deepsearch.conversations.tokens import read_token
-from sourcelight.engines.deepsearch.researchers import Budget, Draft, Emit, Happening, Inquiry
-from sourcelight.engines.deepsearch.researchers.protocol import Paragraph
+from sourcelight.engines.deepsearch.conversations.identifiers import Identifier, parse_identifier, read_token
+from sourcelight.engines.deepsearch.research import Budget, Draft, Emit, Happening, Inquiry
+from sourcelight.engines.deepsearch.research.protocol import Paragraph
 from sourcelight.engines.execution import Engine
 from sourcelight.engines.tools import call
 from sourcelight.repos import Viewer

@@ -7,8 +7,8 @@ import pytest
 from engines.deepsearch.asking import OPEN, desk_context
 from sourcelight.core.errors import CallError, StateFull
 from sourcelight.engines.deepsearch.conversations import Desk
-from sourcelight.engines.deepsearch.researchers import Budget, Draft, Emit, Inquiry
-from sourcelight.engines.deepsearch.researchers.protocol import Paragraph
+from sourcelight.engines.deepsearch.research import Budget, Draft, Emit, Inquiry
+from sourcelight.engines.deepsearch.research.protocol import Paragraph
 from sourcelight.engines.execution import Engine
 from sourcelight.repos.state import State
 

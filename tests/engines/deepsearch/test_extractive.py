@@ -13,7 +13,7 @@ from engines.deepsearch.asking import OPEN, SECRET, research
 from sourcelight.backends.embed import open_engine
 from sourcelight.engines.deepsearch.evidence import FileEvidence
 from sourcelight.engines.deepsearch.question import intents_of, leans, with_follow_up
-from sourcelight.engines.deepsearch.researchers import Budget, Previous
+from sourcelight.engines.deepsearch.research import Budget, Previous
 from sourcelight.engines.execution import Engine
 from sourcelight.engines.search.ranking.question import analyse
 from sourcelight.repos import Viewer

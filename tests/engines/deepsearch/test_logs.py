@@ -6,10 +6,10 @@ import pytest
 
 from engines.deepsearch.asking import OPEN, desk_context
 from sourcelight.engines.deepsearch.conversations import Desk
-from sourcelight.engines.deepsearch.model.choice import ModelChoice
-from sourcelight.engines.deepsearch.model.researcher import ModelResearcher
-from sourcelight.engines.deepsearch.researchers import Budget, Draft, Emit, ExtractiveResearcher, Inquiry, Researcher
-from sourcelight.engines.deepsearch.safety import without_text
+from sourcelight.engines.deepsearch.llm.provider import ModelChoice
+from sourcelight.engines.deepsearch.llm.researcher import ModelResearcher
+from sourcelight.engines.deepsearch.redaction import without_text
+from sourcelight.engines.deepsearch.research import Budget, Draft, Emit, ExtractiveResearcher, Inquiry, Researcher
 from sourcelight.engines.execution import Engine
 from sourcelight.repos.state import State
 from sourcelight.testing.scripted_model import Fail, Say, ScriptedModel, Use

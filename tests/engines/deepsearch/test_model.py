@@ -17,13 +17,13 @@ from core.markup.rendered_harm import ATTACKS, RENDERERS, TEXTS, harm
 from engines.deepsearch.asking import OPEN, SECRET, Researched, desk_context
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ConfigurationError, MissingExtra
-from sourcelight.engines.deepsearch.citations.pins import pin
 from sourcelight.engines.deepsearch.conversations import Desk
-from sourcelight.engines.deepsearch.model.choice import ModelChoice, chosen_cost, chosen_model
-from sourcelight.engines.deepsearch.model.researcher import ModelResearcher, settled
-from sourcelight.engines.deepsearch.researchers import Budget, Happening, Inquiry
-from sourcelight.engines.deepsearch.researchers import markdown as answers
-from sourcelight.engines.deepsearch.researchers.finish import finish
+from sourcelight.engines.deepsearch.evidence.pins import pin
+from sourcelight.engines.deepsearch.llm.provider import ModelChoice, chosen_cost, chosen_model
+from sourcelight.engines.deepsearch.llm.researcher import ModelResearcher, settled
+from sourcelight.engines.deepsearch.research import Budget, Happening, Inquiry
+from sourcelight.engines.deepsearch.research import markdown as answers
+from sourcelight.engines.deepsearch.research.answer import finish
 from sourcelight.engines.execution import Engine
 from sourcelight.engines.tools import CallContext
 from sourcelight.repos import Viewer

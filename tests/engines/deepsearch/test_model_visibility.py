@@ -9,8 +9,8 @@ import pytest
 
 from engines.deepsearch.asking import OPEN, SECRET, add_account, desk_context
 from sourcelight.engines.deepsearch.conversations import Desk
-from sourcelight.engines.deepsearch.model.choice import ModelChoice
-from sourcelight.engines.deepsearch.model.researcher import ModelResearcher
+from sourcelight.engines.deepsearch.llm.provider import ModelChoice
+from sourcelight.engines.deepsearch.llm.researcher import ModelResearcher
 from sourcelight.engines.execution import Engine
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import State

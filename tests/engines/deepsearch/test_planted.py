@@ -9,7 +9,7 @@ import pytest
 
 from engines.deepsearch.asking import SECRET, VAULT, engine_of, research
 from engines.deepsearch.test_model import ask as ask_model
-from sourcelight.engines.deepsearch.model.instructions import INSTRUCTIONS
+from sourcelight.engines.deepsearch.llm.toolbox import INSTRUCTIONS
 from sourcelight.engines.execution import Engine
 from sourcelight.testing import RepositoryBuilder
 from sourcelight.testing.scripted_model import Say, Use

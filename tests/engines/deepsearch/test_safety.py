@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from engines.deepsearch.asking import engine_of, research
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.markup import code
-from sourcelight.engines.deepsearch.researchers.markdown import fenced, inline
-from sourcelight.engines.deepsearch.safety import framed, is_hidden_file, new_boundary, redact
+from sourcelight.engines.deepsearch.redaction import framed, is_hidden_file, new_boundary, redact
+from sourcelight.engines.deepsearch.research.markdown import fenced, inline
 from sourcelight.engines.execution import Engine
 from sourcelight.testing import RepositoryBuilder
 
@@ -52,7 +52,7 @@ def test_secrets_are_replaced(text: str, secret: str) -> None:
         "token = self.next_token(kind)",
         "commit 0123456789abcdef0123456789abcdef01234567 of src/auth/token.py",
         "authenticateUserWithTokenAndRefreshWhenNeeded(token)",
-        "from sourcelight.engines.deepsearch.conversations.tokens import read_token",
+        "from sourcelight.engines.deepsearch.conversations.identifiers import read_token",
         'auth = "basic"',
     ],
 )

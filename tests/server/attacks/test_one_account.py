@@ -19,7 +19,7 @@ from sourcelight.core.batches import Event
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.events import Alert, Done, Progress
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.engines.deepsearch.conversations.fair_executor import FairExecutor
+from sourcelight.engines.deepsearch.conversations.run import FairExecutor
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import State
 from sourcelight.server.identity import FairQueue, Principal, QueueFull

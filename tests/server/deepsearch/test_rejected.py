@@ -17,8 +17,8 @@ from sourcelight.backends.embed import EmbeddedBackend
 from sourcelight.client import Client
 from sourcelight.engines.deepsearch.conversations import Desk
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
-from sourcelight.engines.deepsearch.researchers import Budget, Draft, Emit, Inquiry
-from sourcelight.engines.deepsearch.researchers.protocol import Paragraph
+from sourcelight.engines.deepsearch.research import Budget, Draft, Emit, Inquiry
+from sourcelight.engines.deepsearch.research.protocol import Paragraph
 from sourcelight.engines.execution import Engine
 from sourcelight.repos.state import State
 

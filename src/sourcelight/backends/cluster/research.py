@@ -28,7 +28,7 @@ def carried_out(engine: ClusterEngine, step: str, asked: Any, context: Any, hear
     Raises what the step raises, and `ClusterError` when no worker answers, or the repositories of the question are
     more than one worker takes.
     """
-    from sourcelight.engines.deepsearch.away import Found
+    from sourcelight.engines.deepsearch.evidence.pins import Found
 
     call = Call(engine, step, {}, context)
     if step == PIN:

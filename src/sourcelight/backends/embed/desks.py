@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from sourcelight.repos.state import State
 
 MODEL = "SOURCELIGHT_MODEL"
-"""Variable of the environment that names a model; `sourcelight.engines.deepsearch.model.choice` knows those beside."""
+"""Variable of the environment that names a model; `sourcelight.engines.deepsearch.llm.provider` knows those beside."""
 
 
 def open_desk(state: State, *, sharing: bool = True, model: str = "") -> Desk:
@@ -37,9 +37,9 @@ def open_desk(state: State, *, sharing: bool = True, model: str = "") -> Desk:
 
     if not (model or os.environ.get(MODEL)):
         return Desk(state, sharing=sharing)
-    from sourcelight.engines.deepsearch.model.choice import chosen_cost, chosen_model
-    from sourcelight.engines.deepsearch.model.researcher import ModelResearcher
-    from sourcelight.engines.deepsearch.researchers import Budget
+    from sourcelight.engines.deepsearch.llm.provider import chosen_cost, chosen_model
+    from sourcelight.engines.deepsearch.llm.researcher import ModelResearcher
+    from sourcelight.engines.deepsearch.research import Budget
 
     choice = chosen_model(name=model)
     if choice is None:

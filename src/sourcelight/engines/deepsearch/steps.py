@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from sourcelight.engines.deepsearch.away import Asked, Found
-from sourcelight.engines.deepsearch.citations.check import checked
-from sourcelight.engines.deepsearch.citations.pins import pins_here
-from sourcelight.engines.deepsearch.evidence.choose import Texts
-from sourcelight.engines.deepsearch.researchers.extractive import ExtractiveResearcher
-from sourcelight.engines.deepsearch.researchers.protocol import Emit, Inquiry
+from sourcelight.engines.deepsearch.citations import checked
+from sourcelight.engines.deepsearch.evidence.pins import Asked, Found, pins_here
+from sourcelight.engines.deepsearch.evidence.quotes import Texts
+from sourcelight.engines.deepsearch.research.extractive import ExtractiveResearcher
+from sourcelight.engines.deepsearch.research.protocol import Emit, Inquiry
 from sourcelight.engines.tools import CallContext
 
 Step: TypeAlias = Callable[[Asked, CallContext, Emit], Any]

@@ -27,7 +27,7 @@ from sourcelight.core.errors import (
     RevisionNotFound,
 )
 from sourcelight.engines import tools
-from sourcelight.engines.deepsearch.safety import without_text
+from sourcelight.engines.deepsearch.redaction import without_text
 from sourcelight.engines.execution import Engine
 from sourcelight.engines.tools import CallContext, Conversations, Tool
 from sourcelight.repos import Viewer

@@ -1,8 +1,14 @@
-"""Identifiers of conversations, as people and tools give them."""
+"""Identifiers of conversations, as people and tools give them.
+
+Read tokens: shaped like a UUID, made from a secret, so that a link can be shown again without being kept.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import re
+import uuid
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -80,3 +86,15 @@ def _path_below(url: str, base_url: str) -> str:
     path = urlsplit(url).path
     prefix = urlsplit(base_url).path.rstrip("/") if base_url else ""
     return path.removeprefix(prefix) if prefix else path
+
+
+def read_token(secret: bytes, conversation: int, generation: int) -> str:
+    """Give the read token of a conversation; another generation gives another token."""
+    text = f"{conversation}.{generation}".encode()
+    raw = hmac.new(secret, b"deepsearch read token\0" + text, hashlib.sha256).digest()[:16]
+    return str(uuid.UUID(bytes=raw, version=4))
+
+
+def digest(token: str) -> bytes:
+    """What is kept of a read token."""
+    return hashlib.sha256(token.lower().encode()).digest()

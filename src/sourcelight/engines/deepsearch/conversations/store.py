@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sourcelight.engines.deepsearch.citations import Citation, Pin
-from sourcelight.engines.deepsearch.conversations import tokens
+from sourcelight.engines.deepsearch.citations import Citation
+from sourcelight.engines.deepsearch.conversations import identifiers
 from sourcelight.engines.deepsearch.conversations.records import Conversation, Event, KeptSource, Question
 from sourcelight.engines.deepsearch.evidence import CommitEvidence, Evidence
-from sourcelight.engines.deepsearch.researchers.finish import Finished, Segment
+from sourcelight.engines.deepsearch.evidence.pins import Pin
+from sourcelight.engines.deepsearch.research.answer import Finished, Segment
 from sourcelight.repos.state import State
 
 _CONVERSATION = """
@@ -74,10 +75,10 @@ class ConversationStore:
 
     def _set_digest(self, connection: sqlite3.Connection, number: int, generation: int) -> None:
         row = connection.execute("SELECT value FROM keys WHERE name = 'conversations'").fetchone()
-        token = tokens.read_token(bytes(row[0]), number, generation)
+        token = identifiers.read_token(bytes(row[0]), number, generation)
         connection.execute(
             "UPDATE conversations SET digest = ?, generation = ? WHERE id = ?",
-            (tokens.digest(token), generation, number),
+            (identifiers.digest(token), generation, number),
         )
 
     def reset(self, number: int) -> None:
@@ -94,7 +95,7 @@ class ConversationStore:
 
     def by_token(self, token: str) -> Conversation | None:
         """Find a conversation by its read token."""
-        row = self.state.database.one(f"{_CONVERSATION} WHERE c.digest = ?", tokens.digest(token))
+        row = self.state.database.one(f"{_CONVERSATION} WHERE c.digest = ?", identifiers.digest(token))
         return _conversation(row) if row else None
 
     def of_owner(

@@ -17,7 +17,7 @@ from sourcelight.engines.deepsearch.facts.searches import (
     said_terms,
     shown,
 )
-from sourcelight.engines.deepsearch.researchers.protocol import Inquiry
+from sourcelight.engines.deepsearch.research.protocol import Inquiry
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.index.view import REASONS
 

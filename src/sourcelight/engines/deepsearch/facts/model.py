@@ -10,7 +10,7 @@ from typing import Any
 from sourcelight.core.batches.results import Answer
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.deepsearch.question.request import FactRequest
-from sourcelight.engines.deepsearch.researchers.protocol import Emit, Happening, Inquiry
+from sourcelight.engines.deepsearch.research.protocol import Emit, Happening, Inquiry
 from sourcelight.engines.search import Target
 from sourcelight.engines.tools import CallContext, call
 

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from sourcelight.core.errors import CallError, ClusterError, QueryError, StateFull
-from sourcelight.engines.deepsearch.safety import without_text
+from sourcelight.engines.deepsearch.redaction import without_text
 from sourcelight.engines.tools import CallContext
 from sourcelight.server.identity import Authenticator, Principal, Refusal
 from sourcelight.server.service.guards import notes_of

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.engines.deepsearch.conversations import answers
-from sourcelight.engines.deepsearch.conversations.reading import shown_to
-from sourcelight.engines.deepsearch.conversations.records import RUNNING, Conversation, Question
+from sourcelight.engines.deepsearch.conversations import records
+from sourcelight.engines.deepsearch.conversations.records import RUNNING, Conversation, Question, shown_to
 
 if TYPE_CHECKING:
     from sourcelight.server.service.deepsearch.asking import Asking
@@ -30,8 +29,8 @@ def conversation_json(asking: Asking, conversation: Conversation) -> dict[str, A
         "id": conversation.id,
         "title": conversation.title,
         "questions": [question_json(asking, each) for each in desk.store.questions(conversation.id)],
-        "created_at": answers.moment(conversation.created_ms),
-        "updated_at": answers.moment(conversation.updated_ms),
+        "created_at": records.moment(conversation.created_ms),
+        "updated_at": records.moment(conversation.updated_ms),
         "read_token": token,
         "share_url": desk.url(conversation, context),
         "is_starred": conversation.starred if is_owner else False,
@@ -53,8 +52,8 @@ def question_json(asking: Asking, question: Question) -> dict[str, Any]:
         "conversation_id": question.conversation,
         "question": question.text,
         "title": question.text[:80],
-        "created_at": answers.moment(question.created_ms),
-        "updated_at": answers.moment(question.finished_ms or question.started_ms or question.created_ms),
+        "created_at": records.moment(question.created_ms),
+        "updated_at": records.moment(question.finished_ms or question.started_ms or question.created_ms),
         "status": question.status if running else "completed",
         "answer": shown.answer,
         "sources": [
@@ -86,7 +85,7 @@ def turns_of(asking: Asking, question: Question) -> Sequence[dict[str, str]]:
     if conversation is None or conversation.owner != asking.context.viewer.name or hides(asking, question):
         return []
     return [
-        {"role": "assistant", "reasoning": turn_text(event.payload), "timestamp": answers.moment(event.at_ms)}
+        {"role": "assistant", "reasoning": turn_text(event.payload), "timestamp": records.moment(event.at_ms)}
         for event in asking.desk.store.events(question.id)
         if event.kind == "turn"
     ]

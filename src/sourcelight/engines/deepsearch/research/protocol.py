@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
-from sourcelight.engines.deepsearch.citations.pins import Pins
 from sourcelight.engines.deepsearch.evidence.model import Ledger
+from sourcelight.engines.deepsearch.evidence.pins import Pins
 from sourcelight.engines.deepsearch.question.scope import QuestionScope
 from sourcelight.engines.tools import CallContext
 

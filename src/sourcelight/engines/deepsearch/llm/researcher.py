@@ -14,22 +14,20 @@ import anyio.to_thread
 
 from sourcelight.core.errors import Cancelled, SourcelightError
 from sourcelight.core.markup import code
-from sourcelight.engines.deepsearch.citations.check import checked
+from sourcelight.engines.deepsearch.citations import checked
 from sourcelight.engines.deepsearch.evidence.model import Ledger
-from sourcelight.engines.deepsearch.model.choice import ModelChoice
-from sourcelight.engines.deepsearch.model.instructions import FOLLOW_UPS, INSTRUCTIONS, LAST_WORDS, first_message
-from sourcelight.engines.deepsearch.model.toolbox import Toolbox, offered
-from sourcelight.engines.deepsearch.researchers.extractive import ExtractiveResearcher
-from sourcelight.engines.deepsearch.researchers.markdown import CITED, inline
-from sourcelight.engines.deepsearch.researchers.protocol import (
-    Budget,
-    Draft,
-    Emit,
-    Happening,
-    Heading,
-    Inquiry,
-    Paragraph,
+from sourcelight.engines.deepsearch.llm.provider import ModelChoice
+from sourcelight.engines.deepsearch.llm.toolbox import (
+    FOLLOW_UPS,
+    INSTRUCTIONS,
+    LAST_WORDS,
+    Toolbox,
+    first_message,
+    offered,
 )
+from sourcelight.engines.deepsearch.research.extractive import ExtractiveResearcher
+from sourcelight.engines.deepsearch.research.markdown import CITED, inline
+from sourcelight.engines.deepsearch.research.protocol import Budget, Draft, Emit, Happening, Heading, Inquiry, Paragraph
 
 MOST_CORRECTIONS = 2
 """How often a model is told that a citation does not hold, before what does not hold is taken out."""
@@ -331,7 +329,7 @@ class _Run:
             self._tell(waiting)
 
     def _tell(self, text: str) -> None:
-        from sourcelight.engines.deepsearch.safety import redact
+        from sourcelight.engines.deepsearch.redaction import redact
 
         self.emit(Happening("answer_delta", {"text": redact(text)}))
 

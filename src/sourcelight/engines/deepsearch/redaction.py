@@ -3,13 +3,20 @@
 Lines stay where they are, so that citations hold. What is looked for: formats that issuers document (cloud keys,
 tokens with a prefix), private key blocks, values given to names such as ``password``, users in addresses, and long
 text without order beside such names.
+
+What a log is told of a fault, where its own message may quote a question, an answer or code.
+
+Frames around repository text that a model reads, so that none of it can pass for something else.
 """
 
 from __future__ import annotations
 
 import math
 import re
+import secrets
+import traceback
 from collections import Counter
+from pathlib import PurePath
 
 REDACTED = "[redacted]"
 
@@ -123,3 +130,39 @@ def _is_random(text: str) -> bool:
     counts = Counter(piece)
     bits = -sum(n / len(piece) * math.log2(n / len(piece)) for n in counts.values())
     return bits >= min(_LEAST_BITS, _LEAST_OF_MOST * math.log2(len(piece)))
+
+
+_MOST_FAULTS = 8
+_MOST_FRAMES = 12
+
+
+def without_text(fault: BaseException) -> str:
+    """Say of what kind a fault is and where it came up, its causes too; of messages only how long they are."""
+    told: list[str] = []
+    seen: BaseException | None = fault
+    while seen is not None and len(told) < _MOST_FAULTS:
+        frames = [
+            f"{PurePath(frame.f_code.co_filename).name}:{line} {frame.f_code.co_name}"
+            for frame, line in traceback.walk_tb(seen.__traceback__)
+        ]
+        name = f"{type(seen).__module__}.{type(seen).__qualname__}"
+        told.append(f"{name} ({len(str(seen)):,} characters) at {' > '.join(frames[-_MOST_FRAMES:]) or 'no frame'}")
+        seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
+    return "; because of ".join(told)
+
+
+_LOOK_ALIKE = re.compile(
+    r"<(?=\s*/?\s*(?:source|result|system|instructions?|assistant|user|tool)[\s>:-])", re.IGNORECASE
+)
+
+
+def new_boundary() -> str:
+    """Give a boundary that no text written before now can hold."""
+    return secrets.token_hex(8)
+
+
+def framed(text: str, origin: str, boundary: str) -> str:
+    """Put `text` between two lines with the boundary; what looks like a boundary in it is escaped."""
+    inner = _LOOK_ALIKE.sub("&lt;", text.replace(boundary, "[boundary]"))
+    name = " ".join(origin.replace('"', "'").split())[:300]
+    return f'<source-{boundary} origin="{_LOOK_ALIKE.sub("&lt;", name)}">\n{inner}\n</source-{boundary}>'

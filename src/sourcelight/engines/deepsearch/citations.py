@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
 from sourcelight.core.errors import SourcelightError
-from sourcelight.engines.deepsearch.citations.check__lines import lines_of
-from sourcelight.engines.deepsearch.citations.pins import Pins
 from sourcelight.engines.deepsearch.evidence.model import MOST_LINES, CommitEvidence, Evidence, FileEvidence
+from sourcelight.engines.deepsearch.evidence.pins import Pins
+from sourcelight.engines.deepsearch.evidence.quotes import lines_of
 from sourcelight.repos import Catalog, ObjectReader, Repository, Viewer, find_entry, is_ancestor
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class Checker:
 
 def checked(items: Sequence[Evidence], pins: Pins, context: CallContext) -> list[Citation]:
     """Check pieces of evidence for whoever asks."""
-    from sourcelight.engines.deepsearch.away import Asked, away
+    from sourcelight.engines.deepsearch.evidence.pins import Asked, away
 
     if not items:
         return []

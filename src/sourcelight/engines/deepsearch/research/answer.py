@@ -9,19 +9,12 @@ from typing import Any
 from urllib.parse import quote as percent
 
 from sourcelight.core.batches.results import repository_url
-from sourcelight.engines.deepsearch.citations import Citation, check
+from sourcelight.engines.deepsearch import citations
+from sourcelight.engines.deepsearch.citations import Citation
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence
-from sourcelight.engines.deepsearch.researchers import markdown
-from sourcelight.engines.deepsearch.researchers.protocol import (
-    Draft,
-    Emit,
-    Happening,
-    Heading,
-    Inquiry,
-    Paragraph,
-    Table,
-)
-from sourcelight.engines.deepsearch.safety import redact
+from sourcelight.engines.deepsearch.redaction import redact
+from sourcelight.engines.deepsearch.research import markdown
+from sourcelight.engines.deepsearch.research.protocol import Draft, Emit, Happening, Heading, Inquiry, Paragraph, Table
 
 _SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?](?=\s|$)|\n|$)")
 _BEFORE_CITED = re.compile(rf"\s*{markdown.CITED.pattern}", re.IGNORECASE)
@@ -106,7 +99,7 @@ def finish(draft: Draft, inquiry: Inquiry, emit: Emit) -> Finished:
     wanted = _cited(draft)
     checked: dict[str, Citation] = {}
     named = [(name, item) for name in wanted if (item := draft.ledger.get(name)) is not None]
-    results = check.checked([item for _, item in named], inquiry.pins, inquiry.context)
+    results = citations.checked([item for _, item in named], inquiry.pins, inquiry.context)
     for (name, item), citation in zip(named, results, strict=True):
         checked[name] = citation
         if citation.accepted:

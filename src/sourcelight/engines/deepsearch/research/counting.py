@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from sourcelight.core.markup import code
-from sourcelight.engines.deepsearch.evidence.choose import Texts
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
+from sourcelight.engines.deepsearch.evidence.quotes import Texts
 from sourcelight.engines.deepsearch.facts.answering import find_facts
 from sourcelight.engines.deepsearch.facts.files import left_out
 from sourcelight.engines.deepsearch.facts.model import Fact, LineOf, Rows
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.question.scope import QuestionScope
-from sourcelight.engines.deepsearch.researchers.markdown import inline
-from sourcelight.engines.deepsearch.researchers.protocol import Draft, Emit, Heading, Inquiry, Paragraph, Table
+from sourcelight.engines.deepsearch.research.markdown import inline
+from sourcelight.engines.deepsearch.research.protocol import Draft, Emit, Heading, Inquiry, Paragraph, Table
 
 SHOWN_ROWS = 25
 _CITED_ROWS = 20

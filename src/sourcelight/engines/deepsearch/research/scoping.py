@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from sourcelight.core.errors import CallError, QueryError
 from sourcelight.core.markup import code
-from sourcelight.engines.deepsearch.citations.pins import Pins, pinned
+from sourcelight.engines.deepsearch.evidence.pins import Pins, pinned
 from sourcelight.engines.deepsearch.question.reading import asks_for_facts
 from sourcelight.engines.deepsearch.question.scope import QuestionScope, RepositoryNames, read_scope
-from sourcelight.engines.deepsearch.researchers.protocol import Inquiry, Previous
+from sourcelight.engines.deepsearch.research.protocol import Inquiry, Previous
 from sourcelight.engines.tools import CallContext
 
 

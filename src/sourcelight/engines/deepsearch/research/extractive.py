@@ -1,4 +1,7 @@
-"""The researcher that needs nothing: it ranks, chooses and quotes, and says nothing that is not in the code."""
+"""The researcher that needs nothing: it ranks, chooses and quotes, and says nothing that is not in the code.
+
+Questions that could be asked next, made from what stands beside the answer.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +12,20 @@ from dataclasses import dataclass, field, replace
 
 from sourcelight.core.errors import RepositoryError, SourcelightError
 from sourcelight.core.markup import code
-from sourcelight.engines.deepsearch.away import Asked, away
-from sourcelight.engines.deepsearch.evidence.around import Defined, definitions_asked, paragraph_of
-from sourcelight.engines.deepsearch.evidence.choose import QUOTES, Chooser, Texts
+from sourcelight.engines.deepsearch.evidence.commits import ASKING, Past
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence, FileEvidence, Ledger
-from sourcelight.engines.deepsearch.evidence.past import ASKING, Past
+from sourcelight.engines.deepsearch.evidence.pins import Asked, away
+from sourcelight.engines.deepsearch.evidence.quotes import QUOTES, Chooser, Texts
 from sourcelight.engines.deepsearch.evidence.scorers import GraphScorer, HistoryScorer, RepositoryScorer
+from sourcelight.engines.deepsearch.evidence.surroundings import Defined, definitions_asked, paragraph_of
 from sourcelight.engines.deepsearch.question import Intents, intents_of, leans, with_follow_up
 from sourcelight.engines.deepsearch.question.events import WHEN, WHO
 from sourcelight.engines.deepsearch.question.marks import MarkedText
 from sourcelight.engines.deepsearch.question.reading import ignored_words
 from sourcelight.engines.deepsearch.question.request import FactRequest
-from sourcelight.engines.deepsearch.researchers.counting import count, scope_lines
-from sourcelight.engines.deepsearch.researchers.followups import followups
-from sourcelight.engines.deepsearch.researchers.markdown import inline
-from sourcelight.engines.deepsearch.researchers.protocol import (
+from sourcelight.engines.deepsearch.research.counting import count, scope_lines
+from sourcelight.engines.deepsearch.research.markdown import inline
+from sourcelight.engines.deepsearch.research.protocol import (
     Budget,
     Draft,
     Emit,
@@ -37,6 +39,27 @@ from sourcelight.engines.execution import natural_language
 from sourcelight.engines.search.ranking import RankedChunk, RankedFile, Ranking
 from sourcelight.engines.search.ranking.question import Question, analyse
 from sourcelight.engines.tools import TOOLS, call
+
+MOST = 3
+
+
+def followups(ranking: Ranking, defined: Sequence[Defined], intents: Intents) -> list[str]:
+    """Give up to three questions about what was found and not shown."""
+    found: list[str] = []
+    if defined:
+        name = defined[0].definition.name
+        if not intents.usage:
+            found.append(f"Where is `{name}` used?")
+        if not intents.history:
+            found.append(f"When and why was `{name}` last changed?")
+        if not intents.tests:
+            found.append(f"Which tests cover `{name}`?")
+    named = {each.path for each in defined}
+    other = next((file for file in ranking.files if file.kind == "code" and file.path not in named), None)
+    if other is not None:
+        found.append(f"What does `{other.path}` do?")
+    return found[:MOST]
+
 
 WEAK = 0.25
 """Share of the question's weight in the best chunks below which there is no answer."""

@@ -12,15 +12,13 @@ from typing import Any
 from sourcelight.core.batches.results import Answer
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import CallError, StateFull
-from sourcelight.engines.deepsearch.conversations import answers, boots, tokens
-from sourcelight.engines.deepsearch.conversations.fair_executor import FairExecutor
+from sourcelight.engines.deepsearch.conversations import identifiers, records, run
 from sourcelight.engines.deepsearch.conversations.identifiers import parse_identifier
-from sourcelight.engines.deepsearch.conversations.reading import shown_to
-from sourcelight.engines.deepsearch.conversations.records import FINAL, RUNNING, Conversation, Event, Question
+from sourcelight.engines.deepsearch.conversations.records import FINAL, RUNNING, Conversation, Event, Question, shown_to
+from sourcelight.engines.deepsearch.conversations.run import CANCELED, FairExecutor, Work
 from sourcelight.engines.deepsearch.conversations.store import TITLE_CHARACTERS, Busy, ConversationStore
-from sourcelight.engines.deepsearch.conversations.work import CANCELED, Work
-from sourcelight.engines.deepsearch.researchers import ExtractiveResearcher, Previous, Researcher
-from sourcelight.engines.deepsearch.researchers.finish import joined
+from sourcelight.engines.deepsearch.research import ExtractiveResearcher, Previous, Researcher
+from sourcelight.engines.deepsearch.research.answer import joined
 from sourcelight.engines.execution.natural_language import split_filters
 from sourcelight.engines.tools import CallContext
 from sourcelight.repos import Viewer
@@ -63,7 +61,7 @@ class Desk:
     sharing: bool = True
     workers: int = 4
     retention_days: float | None = None
-    boot: str = field(default_factory=boots.new_boot)
+    boot: str = field(default_factory=run.new_boot)
     store: ConversationStore = field(init=False)
     _threads: FairExecutor = field(init=False)
     _works: dict[int, Work] = field(default_factory=dict)
@@ -73,7 +71,7 @@ class Desk:
         self.store = ConversationStore(self.state)
         self._threads = FairExecutor(self.workers, "sourcelight-deepsearch")
         for boot in self.store.running_boots():
-            if boot != self.boot and not boots.is_alive(boot):
+            if boot != self.boot and not run.is_alive(boot):
                 self.store.interrupt_boot(boot)
         self.tidy()
 
@@ -123,7 +121,7 @@ class Desk:
         shown = [
             shown_to(each, context.viewer, context.engine.catalog) for each in self.store.questions(conversation.id)
         ]
-        return answers.read_answer(conversation, shown, self.url(conversation, context))
+        return records.read_answer(conversation, shown, self.url(conversation, context))
 
     def follow_up(self, identifier: str, question: str, context: CallContext) -> Answer:
         """Ask a question in one's own conversation and wait as `ask` does.
@@ -163,7 +161,7 @@ class Desk:
                     self.cancel(each.id, context)
         if changes.get("delete"):
             self.delete(number, context)
-            return answers.list_answer([])
+            return records.list_answer([])
         return self.read(str(number), context)
 
     # Questions.
@@ -283,7 +281,7 @@ class Desk:
             status, error = work.unkept
             found = replace(found, status=status, error=error)
         shown = shown_to(found, context.viewer, context.engine.catalog)
-        return answers.asked_answer(conversation, shown, self.url(conversation, context), self.token(conversation))
+        return records.asked_answer(conversation, shown, self.url(conversation, context), self.token(conversation))
 
     def cancel(self, question: int, context: CallContext) -> bool:
         """Cancel a question of one's own; False when it had ended. What it told so far stays."""
@@ -341,7 +339,7 @@ class Desk:
 
     def token(self, conversation: Conversation) -> str:
         """The read token of a conversation."""
-        return tokens.read_token(self.store.secret(), conversation.id, conversation.generation)
+        return identifiers.read_token(self.store.secret(), conversation.id, conversation.generation)
 
     def url(self, conversation: Conversation, context: CallContext) -> str:
         """Address of a conversation: the shared form for others than its owner."""
@@ -379,7 +377,7 @@ class Desk:
         found = self.store.of_owner(
             context.viewer.name, text=text, starred=starred, order=order, first=first, skip=skip
         )
-        return answers.list_answer([(each, self.url(each, context)) for each in found])
+        return records.list_answer([(each, self.url(each, context)) for each in found])
 
     def rename(self, conversation: int, title: str, context: CallContext) -> None:
         """Give one's own conversation another title."""

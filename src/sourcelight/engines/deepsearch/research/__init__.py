@@ -3,8 +3,8 @@
 The extractive one is always there and needs nothing; the model one is loaded only when it is chosen.
 """
 
-from sourcelight.engines.deepsearch.researchers.extractive import ExtractiveResearcher
-from sourcelight.engines.deepsearch.researchers.protocol import (
+from sourcelight.engines.deepsearch.research.extractive import ExtractiveResearcher
+from sourcelight.engines.deepsearch.research.protocol import (
     Budget,
     Draft,
     Emit,
