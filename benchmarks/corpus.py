@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sourcelight.backends.embed import EmbeddedBackend, open_engine
+from sourcelight.backends.embedded import EmbeddedBackend, open_engine
 from sourcelight.client import Client
 from sourcelight.engines.search.model import DEFAULT_MAX_FILE_SIZE
 from sourcelight.repos import ObjectReader, Repository

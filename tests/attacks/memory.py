@@ -13,7 +13,7 @@ import json, resource, sys
 import numpy, pyarrow, pandas, pygit2
 import sourcelight
 import sourcelight.engines.execution
-import sourcelight.backends.embed
+import sourcelight.backends.embedded
 def peak(who):
     return resource.getrusage(who).ru_maxrss * (1024 if sys.platform == "linux" else 1)
 idle = peak(resource.RUSAGE_SELF)

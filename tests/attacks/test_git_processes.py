@@ -15,7 +15,7 @@ import pytest
 import sourcelight
 from attacks.recording_git import RecordingGit, first_on_path, hostile_repository, record_git
 from server.running_service import running
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.core.errors import GitFailed, NoRepositories, SourcelightError
 from sourcelight.engines.history import LocalHistoryStore
 from sourcelight.repos import Catalog, clone, update_mirror

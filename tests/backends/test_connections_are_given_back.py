@@ -10,7 +10,7 @@ import pytest
 
 import sourcelight as sl
 from server.running_service import TOKEN, running
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.testing import RepositoryBuilder
 
 

@@ -17,7 +17,7 @@ import sourcelight as sl
 from browser import lab
 from server.oauth.flow import PASSWORD
 from server.running_service import running
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.conversations import Desk
 from sourcelight.engines.tools import CallContext
 from sourcelight.repos import Viewer

@@ -24,7 +24,7 @@ import sourcelight as sl
 from browser import hostile, lab
 from browser.hostile import ACT, BRANCH, CONTROLS, NAME, PATHS
 from server.running_service import TOKEN, running
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.cli import main
 from sourcelight.display.notebook.widget import bar_html, notes_html, status_html
 from sourcelight.engines.deepsearch.conversations import Desk

@@ -11,7 +11,7 @@ import pytest
 
 from browser import lab
 from server.running_service import running
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.conversations import Desk
 from sourcelight.engines.tools import CallContext
 from sourcelight.repos import Viewer

@@ -10,7 +10,7 @@ import pytest
 
 from engines.navigation.sample import call
 from engines.navigation.test_scip import INDEX, TEXT, document, occurrence
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.cli import main
 from sourcelight.testing import make_repo
 

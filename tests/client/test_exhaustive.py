@@ -13,7 +13,7 @@ import pytest
 import sourcelight as sl
 from client.scripted import COMPLETE, ScriptedBackend, Step, batch, progress, run
 from server.running_service import TOKEN, ScriptedEngine, Service, running
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.client.exhaustive import Exhaustive
 from sourcelight.client.parts import Part, Seen
 from sourcelight.core.batches import Event, MatchBatch

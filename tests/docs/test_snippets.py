@@ -18,7 +18,7 @@ from contract.test_signing_in import Person
 from docs.snippets import NOT_RUN, PAGES, REFUSED, ROOT, Session, commands, snippets
 from server.oauth.flow import Flow
 from server.running_service import TOKEN, running
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.cli import main
 from sourcelight.engines.deepsearch.conversations import Desk
 from sourcelight.repos.state import Cost, State

@@ -9,7 +9,7 @@ import pytest
 
 import sourcelight as sl
 from server.running_service import TOKEN, Service, running
-from sourcelight.backends.embed import EmbeddedBackend, open_engine
+from sourcelight.backends.embedded import EmbeddedBackend, open_engine
 from sourcelight.engines.execution import Engine
 from sourcelight.testing import RepositoryBuilder
 

@@ -28,7 +28,7 @@ from sourcelight.testing import RepositoryBuilder
 _LOADED = (
     "pandas",
     "pyarrow.compute",
-    "sourcelight.backends.embed",
+    "sourcelight.backends.embedded",
     "sourcelight.client.aio",
     "sourcelight.client.run",
     "sourcelight.display.frames",

@@ -12,7 +12,7 @@ import pytest
 
 import sourcelight as sl
 from server.running_service import TOKEN, running
-from sourcelight.backends.embed import EmbeddedBackend, open_engine
+from sourcelight.backends.embedded import EmbeddedBackend, open_engine
 from sourcelight.engines.execution import Engine
 from sourcelight.testing import RepositoryBuilder
 

@@ -13,7 +13,7 @@ import pytest
 
 import sourcelight
 from engines.deepsearch.asking import Researched, research
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.execution import Engine
 
 TEAM = ("board", "gauge", "handbook.git", "hub", "pytide")

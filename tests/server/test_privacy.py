@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from server.running_service import Service, running
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.core.errors import StateError
 from sourcelight.repos import Catalog, ObjectReader, ServicePolicy, Viewer
 from sourcelight.repos.state import FILE_NAME, State

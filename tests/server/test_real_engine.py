@@ -10,7 +10,7 @@ import pytest
 
 from core.wire.strict_decoder import Malformed, read_strictly
 from server.running_service import Service, running
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.execution import Engine
 from sourcelight.server.service.app import search_limits

@@ -29,7 +29,7 @@ Row = Mapping[str, object]
 
 def run(work: Callable[[State], int | None]) -> int:
     """Open the state, do `work`, close it."""
-    from sourcelight.backends.embed import data_home
+    from sourcelight.backends.embedded import data_home
     from sourcelight.repos.state import FILE_NAME, State
 
     with State(str(data_home() / FILE_NAME), actor=f"admin:{_user()}") as state:

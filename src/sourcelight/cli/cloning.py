@@ -12,7 +12,7 @@ from sourcelight.core.markup import visible
 
 def clone(urls: Sequence[str], into: str) -> int:
     """Clone or update each; one that fails does not stop the others."""
-    from sourcelight.backends.embed import mirrors_folder
+    from sourcelight.backends.embedded import mirrors_folder
     from sourcelight.repos import CloneProgress
     from sourcelight.repos import clone as clone_mirror
 

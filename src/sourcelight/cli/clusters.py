@@ -46,7 +46,7 @@ def build(
     from sourcelight.backends.cluster.building.generations import build_generation
     from sourcelight.backends.cluster.storage import Storage
     from sourcelight.backends.cluster.wiring.addresses import check_address
-    from sourcelight.backends.embed import data_home
+    from sourcelight.backends.embedded import data_home
     from sourcelight.repos import Catalog, ServicePolicy
     from sourcelight.repos.state import FILE_NAME, State
 

@@ -40,7 +40,7 @@ def index(
     paths: Sequence[str], *, workers: int | None, max_bytes: int | None, worktree: bool, scip: Sequence[str] = ()
 ) -> int:
     """Index what is missing below `paths`; fails when a repository or an index file of a compiler could not be read."""
-    from sourcelight.backends.embed import open_engine
+    from sourcelight.backends.embedded import open_engine
 
     line = StatusLine()
     try:
@@ -91,7 +91,7 @@ def _keep(engine: Engine, file: str) -> bool:
 
 def show_status(paths: Sequence[str]) -> int:
     """Show the indexes on disk and the bytes of each kind, those of `paths` alone when there are any."""
-    from sourcelight.backends.embed import index_folder
+    from sourcelight.backends.embedded import index_folder
     from sourcelight.engines.execution.disk import KINDS, disk_usage
     from sourcelight.engines.search import IndexStore
     from sourcelight.repos import Catalog
@@ -127,7 +127,7 @@ def prune(paths: Sequence[str], kinds: Sequence[str] = ()) -> int:
     """Delete the indexes of all repositories that are not below `paths`; `kinds` alone when there are any."""
     import typer
 
-    from sourcelight.backends.embed import index_folder
+    from sourcelight.backends.embedded import index_folder
     from sourcelight.engines.execution.disk import KINDS
     from sourcelight.engines.execution.disk import prune as delete
     from sourcelight.engines.search import IndexStore

@@ -29,8 +29,8 @@ def serve(  # noqa: PLR0915 - one step after another
 
     Everything that can be wrong with the configuration, the token or the port is found before indexing starts.
     """
-    from sourcelight.backends.embed import data_home, open_engine
-    from sourcelight.backends.embed.desks import open_desk
+    from sourcelight.backends.embedded import data_home, open_engine
+    from sourcelight.backends.embedded.factory import open_desk
     from sourcelight.repos import ServicePolicy
     from sourcelight.repos.state import FILE_NAME, State
     from sourcelight.server.identity import read_owner_token

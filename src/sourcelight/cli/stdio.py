@@ -13,8 +13,8 @@ from sourcelight.cli.printing import StatusLine
 
 def serve_tools(paths: Sequence[str], *, worktree: bool) -> int:
     """Answer messages until standard input ends; everything for people goes to standard error."""
-    from sourcelight.backends.embed import data_home, open_engine
-    from sourcelight.backends.embed.desks import open_desk
+    from sourcelight.backends.embedded import data_home, open_engine
+    from sourcelight.backends.embedded.factory import open_desk
     from sourcelight.repos.state import FILE_NAME, State
 
     line = StatusLine()

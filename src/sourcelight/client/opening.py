@@ -74,7 +74,7 @@ def open(  # noqa: A001 - users write sourcelight.open
         the files ``ca``, ``cert`` and ``key`` for ``tls://``. Whoever has these can run any code on the workers: they
         are an administrator's; everyone else connects to a service.
     options
-        Further ones of `sourcelight.backends.embed.open_engine`, such as ``max_bytes``.
+        Further ones of `sourcelight.backends.embedded.open_engine`, such as ``max_bytes``.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def open(  # noqa: A001 - users write sourcelight.open
 def _clustered(
     paths: tuple[Place, ...], cluster: str | Sequence[str], storage: str, tls: Mapping[str, str] | None
 ) -> Any:
-    from sourcelight.backends import embed
+    from sourcelight.backends import embedded
     from sourcelight.backends.cluster.engine import ClusterEngine
     from sourcelight.backends.cluster.fleet import Fleet
 
@@ -101,7 +101,7 @@ def _clustered(
         raise ConfigurationError("cluster= and storage= belong together: a scheduler's address, and a URL of shards")
     schedulers = (cluster,) if isinstance(cluster, str) else tuple(cluster)
     engine = ClusterEngine(Fleet(schedulers, storage, tls=tls))
-    return embed.EmbeddedBackend(engine, name=f"cluster {', '.join(schedulers)}")
+    return embedded.EmbeddedBackend(engine, name=f"cluster {', '.join(schedulers)}")
 
 
 async def _embedded(
@@ -118,21 +118,21 @@ async def _embedded(
 
     def work() -> Any:
         # Imported here: it loads the engines, which a client of a service never needs.
-        from sourcelight.backends import embed
-        from sourcelight.backends.embed.mirror import mirror
+        from sourcelight.backends import embedded
+        from sourcelight.backends.embedded.factory import mirror
 
         local = [
             mirror(str(p), progress=state.update, cancellation=cancellation) if _URL.match(os.fspath(p)) else p
             for p in paths
         ]
-        engine = embed.open_engine(
+        engine = embedded.open_engine(
             local, index=index, worktree=worktree, progress=state.update, cancellation=cancellation, **options
         )
         if prepare:
             targets = [engine.target_of(repository) for repository in engine.catalog.repositories]
             engine.definitions.start(targets)
             engine.words.start(targets)
-        return embed.EmbeddedBackend(engine)
+        return embedded.EmbeddedBackend(engine)
 
     async with painting(state, progress, cancellation.cancel):
         try:

@@ -11,7 +11,7 @@ import pytest
 
 import sourcelight as sl
 from server.running_service import TOKEN, Service, running
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.repos.state import Cost, State
 from sourcelight.testing.repositories import RepositoryBuilder
 

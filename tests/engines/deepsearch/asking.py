@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.conversations import Desk
 from sourcelight.engines.deepsearch.research import Draft, ExtractiveResearcher, Happening, Previous
 from sourcelight.engines.deepsearch.research.answer import Finished, finish

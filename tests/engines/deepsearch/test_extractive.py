@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engines.deepsearch.asking import OPEN, SECRET, research
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.evidence import FileEvidence
 from sourcelight.engines.deepsearch.question import intents_of, leans, with_follow_up
 from sourcelight.engines.deepsearch.research import Budget, Previous

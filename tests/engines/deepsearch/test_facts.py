@@ -14,7 +14,7 @@ import sourcelight
 from engines.deepsearch.asking import OPEN, SECRET, research
 from engines.deepsearch.test_model import ask as ask_model
 from engines.deepsearch.test_model import sent
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.question import RepositoryNames, read_request, read_scope
 from sourcelight.engines.deepsearch.question.request import PathScope
 from sourcelight.engines.execution import Engine

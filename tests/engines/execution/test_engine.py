@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.core.batches import MatchBatch, conform
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from engines.execution.running_queries import alert, final, run
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query import parse
 from sourcelight.core.wire.request import SearchRequest

@@ -10,7 +10,7 @@ import pytest
 
 from display.batches_for_tests import record_batch
 from engines.execution.running_queries import rows, run
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.core.batches.rows import first_matches, match_count
 from sourcelight.engines.execution import Engine
 from sourcelight.engines.execution.results.ranking import Ranking

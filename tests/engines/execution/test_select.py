@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from engines.execution.running_queries import alert, final, rows, run
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.batches.encode import encode_matches
 from sourcelight.core.cancellation import Cancellation

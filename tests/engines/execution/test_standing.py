@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engines.execution.running_queries import alert, rows, run
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.execution import Engine
 from sourcelight.repos import Viewer
 from sourcelight.testing.repositories import RepositoryBuilder

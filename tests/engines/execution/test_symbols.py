@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from engines.execution.running_queries import alert, final, rows, run
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.events import Filters
 from sourcelight.core.wire.request import SearchRequest

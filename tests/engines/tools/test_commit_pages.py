@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.execution import Engine
 from sourcelight.engines.tools import CallContext, call
 from sourcelight.repos import Viewer

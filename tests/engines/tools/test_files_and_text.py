@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.core.batches.results import Answer
 from sourcelight.core.errors import CallError, PathNotFound, RepositoryNotFound, RevisionNotFound, UnsupportedCall
 from sourcelight.core.tools.catalog import TABLES

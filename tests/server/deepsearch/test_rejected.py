@@ -13,7 +13,7 @@ import sourcelight as sl
 from engines.deepsearch.asking import OPEN, SECRET, add_account, desk_context
 from server.deepsearch.conftest import WAIT_S
 from server.running_service import TOKEN, Service, running
-from sourcelight.backends.embed import EmbeddedBackend
+from sourcelight.backends.embedded import EmbeddedBackend
 from sourcelight.client import Client
 from sourcelight.engines.deepsearch.conversations import Desk
 from sourcelight.engines.deepsearch.evidence.model import FileEvidence

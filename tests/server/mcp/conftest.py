@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from server.running_service import TOKEN, Service, running
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.execution import Engine
 from sourcelight.repos.state import State
 from sourcelight.testing.repositories import RepositoryBuilder

@@ -23,7 +23,7 @@ from server.mcp.calling import FAMILIES, connected, over, said
 from server.mcp.conftest import Served
 from server.mcp.test_endpoints import MESSAGE
 from server.running_service import BOUND_S, TOKEN, Serve, running
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.core.batches.results import Answer, CallProgress
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.tools.catalog import table_of

@@ -10,7 +10,7 @@ import pytest
 
 from server.mcp.calling import FAMILIES, call
 from server.running_service import TOKEN, running
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 
 TEAM = "example.org/tidewatch"
 GAUGES = "tools/gaugesim/main.go"

@@ -14,7 +14,7 @@ from core.wire.strict_decoder import read_strictly
 from server.mcp.calling import call
 from server.oauth.flow import CALLBACK, PASSWORD, Clock, Flow
 from server.running_service import Service, running
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.engines.deepsearch.conversations import Desk
 from sourcelight.repos.state import MCP, MCP_ACCESS, USER, Cost, State
 from sourcelight.testing.repositories import RepositoryBuilder

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.core.batches.results import CallProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, QueryError
@@ -360,7 +360,7 @@ def test_first_use_tells_how_far_it_is_and_can_be_stopped(builder: RepositoryBui
 
 SCRIPT = """
 import sys
-from sourcelight.backends.embed import open_engine
+from sourcelight.backends.embedded import open_engine
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.execution.natural_language import (RankRequest, rank)
 from sourcelight.repos import Viewer

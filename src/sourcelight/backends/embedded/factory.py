@@ -1,14 +1,27 @@
-"""Opening deep search over a state file, as the operator or the environment chose it."""
+"""Opening deep search over a state file, as the operator or the environment chose it.
+
+Where files of this program belong on this machine.
+
+Mirrors of remote repositories, for callers that open an address in place of a folder.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import platformdirs
+
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.repos.mirrors import clone
 
 if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.conversations import Desk
     from sourcelight.repos.state import State
+
 
 MODEL = "SOURCELIGHT_MODEL"
 """Variable of the environment that names a model; `sourcelight.engines.deepsearch.llm.provider` knows those beside."""
@@ -46,3 +59,30 @@ def open_desk(state: State, *, sharing: bool = True, model: str = "") -> Desk:
         return Desk(state, sharing=sharing)
     budget = replace(Budget.of_model(), cost=chosen_cost())
     return Desk(state, ModelResearcher(choice, budget), sharing=sharing)
+
+
+def cache_home() -> Path:
+    """The folder for what can be made again (the index): below ``SOURCELIGHT_HOME``, else the user's cache folder."""
+    home = os.environ.get("SOURCELIGHT_HOME")
+    return Path(home).expanduser() if home else Path(platformdirs.user_cache_dir("sourcelight"))
+
+
+def data_home() -> Path:
+    """The folder for what must not be lost: below ``SOURCELIGHT_HOME``, else the user's data folder."""
+    home = os.environ.get("SOURCELIGHT_HOME")
+    return Path(home).expanduser() if home else Path(platformdirs.user_data_dir("sourcelight"))
+
+
+def index_folder() -> Path:
+    """The index; may be deleted at any time."""
+    return cache_home() / "index"
+
+
+def mirrors_folder() -> Path:
+    """Where ``clone`` keeps its bare mirrors."""
+    return data_home() / "mirrors"
+
+
+def mirror(url: str, *, progress: Callable[[Any], None] | None = None, cancellation: Cancellation | None = None) -> str:
+    """Mirror a repository below `homes.mirrors_folder`, or bring its mirror up to date; returns the mirror's path."""
+    return clone(url, mirrors_folder(), progress=progress, cancellation=cancellation)

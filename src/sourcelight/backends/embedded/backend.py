@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.backends.embed.homes import data_home, index_folder
+from sourcelight.backends.embedded.factory import data_home, index_folder
 from sourcelight.core.batches import Event, RepositoryFacts
 from sourcelight.core.batches.overview import RepositoryOverview
 from sourcelight.core.batches.raw_matches import UnmadeBatch
@@ -137,7 +137,7 @@ class EmbeddedBackend:
         """Deep search; its conversations are kept in the user's data folder. Opened when it is first asked for."""
         with self._opening:
             if self._conversations is None:
-                from sourcelight.backends.embed.desks import open_desk
+                from sourcelight.backends.embedded.factory import open_desk
                 from sourcelight.repos.state import FILE_NAME, State
 
                 self._conversations = open_desk(State(os.fspath(data_home() / FILE_NAME)))

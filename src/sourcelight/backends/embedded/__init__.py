@@ -3,7 +3,7 @@
 No query logic lives here; it only opens what the engines need and moves their work off the event loop.
 """
 
-from sourcelight.backends.embed.backend import EmbeddedBackend, open_engine
-from sourcelight.backends.embed.homes import cache_home, data_home, index_folder, mirrors_folder
+from sourcelight.backends.embedded.backend import EmbeddedBackend, open_engine
+from sourcelight.backends.embedded.factory import cache_home, data_home, index_folder, mirrors_folder
 
 __all__ = ["EmbeddedBackend", "cache_home", "data_home", "index_folder", "mirrors_folder", "open_engine"]
