@@ -13,7 +13,7 @@ import pytest
 
 import sourcelight as sl
 from backends.scripted_tools import ScriptedTools, schema, text, typed
-from sourcelight.backends.remote.mcp_tools.text_forms import files
+from sourcelight.backends.remote.mcp.payloads import files
 from sourcelight.core.errors import CallError, UnsupportedCall
 from sourcelight.display.notebook import Snapshot
 

@@ -21,8 +21,8 @@ import sourcelight as sl
 from backends.loopback_app import served
 from backends.scripted_authorization import Authorization, person
 from sourcelight.backends.remote.sign_in import TokenCache
+from sourcelight.backends.remote.sign_in.callback import listening
 from sourcelight.backends.remote.sign_in.discovery import discover
-from sourcelight.backends.remote.sign_in.loopback import listening
 from sourcelight.core.errors import SignInFailed
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sourcelight.backends.remote.crossing import portable
+from sourcelight.backends.remote.backend import portable
 from sourcelight.client.faceting import faceted
 from sourcelight.core.errors import QueryError
 from sourcelight.core.query import PATTERN_TYPES, Pattern, parse

@@ -13,7 +13,7 @@ import pytest
 import sourcelight as sl
 from contract.conftest import TOKEN
 from server.oauth.flow import Flow
-from sourcelight.backends.remote.sign_in.cache import TokenCache
+from sourcelight.backends.remote.sign_in.tokens import TokenCache
 
 HUB = "example.org/tidewatch/hub"
 

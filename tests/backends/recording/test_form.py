@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sourcelight as sl
-from sourcelight.backends.remote.recording.form import (
+from sourcelight.backends.remote.recording.format import (
     FORM,
     Asked,
     Line,

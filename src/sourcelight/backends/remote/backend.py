@@ -1,36 +1,93 @@
-"""The remote backend: events of a service's stream, matches as record batches."""
+"""The remote backend: events of a service's stream, matches as record batches.
+
+Matches that go from one line to the next, which a service's list of lines does not tell.
+
+A line of it has the places of matches within the line alone: one that begins at the newline has none there, and one
+that goes on from the line before looks like another match. Chunks have where each match begins and ends.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from sourcelight.backends.remote.connection import Connection
-from sourcelight.backends.remote.conversing import Conversing
-from sourcelight.backends.remote.credentials import Credential, TokenCredential
-from sourcelight.backends.remote.crossing import in_chunks, may_cross_lines, portable, without_chunks
-from sourcelight.backends.remote.endpoint import Endpoint, Secret, secret_token
-from sourcelight.backends.remote.patience import Patience
-from sourcelight.backends.remote.reaching import reach
+from sourcelight.backends.remote.conversations_api import Conversing
+from sourcelight.backends.remote.endpoint import Credential, Endpoint, Patience, Secret, TokenCredential, secret_token
+from sourcelight.backends.remote.reachability import reach
 from sourcelight.backends.remote.recording import tape
+from sourcelight.backends.remote.transport import Connection
 from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
 from sourcelight.core.batches.decode import MatchDecoder
 from sourcelight.core.batches.results import Answer, CallObserver
-from sourcelight.core.errors import (
-    ProtocolError,
-    QueryError,
-    SearchFailed,
-    StreamBroken,
-    TransportError,
-)
-from sourcelight.core.wire import Decoder, SearchRequest, decode_event
+from sourcelight.core.errors import ProtocolError, QueryError, SearchFailed, StreamBroken, TransportError
+from sourcelight.core.query import parse
+from sourcelight.core.query.alternatives import patterns_of
+from sourcelight.core.query.narrowing import with_timeout
+from sourcelight.core.query.parse import effective_pattern_type
+from sourcelight.core.wire import Decoder, decode_event
 from sourcelight.core.wire.events import OWN_FAULTS, Alert, Done, ErrorEvent, Matches
+from sourcelight.core.wire.request import SearchRequest
 
 if TYPE_CHECKING:
-    from sourcelight.backends.remote.mcp_tools import RemoteTools
+    from sourcelight.backends.remote.mcp import RemoteTools
+
+
+# What of a regular expression may match a newline; more than does is no harm.
+_MAY = re.compile(r"\n|\\[nsWDpPxC0-7]|\[\^|\[:|\(\?[a-zA-Z]*s")
+_CHUNK = ("chunk", "chunk_line_number", "truncated", "chunk_offset")
+
+
+def may_cross_lines(request: SearchRequest) -> bool:
+    """Whether a match in the contents of files may hold a newline."""
+    if _MAY.search(request.query) is None:
+        return False
+    try:
+        query = parse(request.query, request.pattern_type, version=request.version)
+    except QueryError:
+        return False
+    patterns = [leaf for one in query.plan if one.pattern is not None for leaf in patterns_of(one.pattern)]
+    return any("\n" in leaf.value or (leaf.kind == "regexp" and _MAY.search(leaf.value)) for leaf in patterns)
+
+
+def portable(request: SearchRequest) -> SearchRequest:
+    """The same request as any service reads it: its time limit a filter, its type the one that ``patternType:`` names.
+
+    Not every service finds that filter: the reference ignores it where a ``)`` that only quotes or slashes explain
+    keeps it from reading the query.
+
+    Raises
+    ------
+    QueryError
+        No text means the query with its time limit.
+    """
+    text = with_timeout(request.query, request.pattern_type, request.version, request.timeout_s)
+    request = replace(request, query=text, timeout_s=None)
+    if "patterntype:" not in request.query.lower():
+        return request
+    try:
+        effective = effective_pattern_type(request.query, request.pattern_type, version=request.version)
+    except QueryError:
+        return request
+    return replace(request, pattern_type=effective)
+
+
+def in_chunks(request: SearchRequest) -> SearchRequest:
+    """The same request, with the lines of each match as a chunk and none around them."""
+    return replace(request, chunk_matches=True, context_lines=0, max_line_len=-1)
+
+
+def without_chunks(event: Event) -> Event:
+    """An event without the columns that nobody asked for."""
+    if not isinstance(event, MatchBatch):
+        return event
+    held = [name for name in _CHUNK if name in event.batch.schema.names]
+    return MatchBatch(event.batch.drop_columns(held), event.repositories) if held else event
+
 
 # What httpx sends, and what `sourcelight serve` takes.
 _MOST_ADDRESS_BYTES = 65_536
@@ -51,7 +108,7 @@ class RemoteBackend:
     credential
         In place of a token: what gives the header of each request, such as a sign-in.
     connect_timeout_s, silence_timeout_s, retries, backoff_s, retry_after_limit_s
-        See `sourcelight.backends.remote.patience.Patience`.
+        See `sourcelight.backends.remote.endpoint.Patience`.
 
     Raises
     ------
@@ -153,7 +210,7 @@ class RemoteBackend:
         if conversing is not None:
             return await conversing(arguments)
         if self._tools is None:
-            from sourcelight.backends.remote.mcp_tools import RemoteTools
+            from sourcelight.backends.remote.mcp import RemoteTools
 
             self._tools = RemoteTools(self._endpoint, self._credential, self._patience, self.stream)
         return await self._tools.call(name, arguments, observer)

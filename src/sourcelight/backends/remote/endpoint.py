@@ -1,11 +1,18 @@
-"""Where a service is and what opens it, from arguments and from the environment."""
+"""Where a service is and what opens it, from arguments and from the environment.
+
+What opens a service: an access token, or whatever else can name the value of one header.
+
+How long and how often to try to reach a service.
+"""
 
 from __future__ import annotations
 
 import os
+import random
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 from urllib.parse import urlsplit, urlunsplit
 
 from sourcelight.backends.remote.recording import replayed_endpoint
@@ -163,3 +170,81 @@ def _headers(environ: Mapping[str, str]) -> list[tuple[str, Secret]]:
         if _HEADER_NAME.fullmatch(name) is None or _HEADER_VALUE.fullmatch(value) is None:
             raise ConfigurationError("SRC_HEADERS or SRC_HEADER_… holds a name or a value that no header can have")
     return [(name, Secret(value)) for name, value in found.items()]
+
+
+class Credential(Protocol):
+    """Gives the ``Authorization`` header of each request, fresh when it is sent."""
+
+    async def authorization(self) -> Secret | None:
+        """Value of the header; None: there is no credential to send."""
+
+    async def renewed(self, refused: Secret) -> Secret | None:
+        """Another value to try after a service refused one; None: there is no other."""
+
+    def hidden(self, text: str) -> str:
+        """`text` without any secret of this credential that a service may have quoted back."""
+
+
+class TokenCredential:
+    """A token that stays as it is.
+
+    Parameters
+    ----------
+    token
+        The token; None: requests go without.
+    bearer
+        Whether it is an OAuth token (``Bearer``) instead of an access token (``token``).
+    """
+
+    def __init__(self, token: Secret | None, *, bearer: bool = False) -> None:
+        self._token = token
+        self._scheme = "Bearer" if bearer else "token"
+
+    async def authorization(self) -> Secret | None:
+        """The token with its scheme."""
+        return None if self._token is None else Secret(f"{self._scheme} {self._token.reveal()}")
+
+    async def renewed(self, refused: Secret) -> Secret | None:  # noqa: ARG002 - the protocol's
+        """None: there is one token only."""
+        return None
+
+    def hidden(self, text: str) -> str:
+        """`text` without the token."""
+        return hide(text, self._token)
+
+
+def hide(text: str, *secrets: Secret | None) -> str:
+    """`text` with ``***`` in the place of each secret."""
+    for secret in secrets:
+        if secret is not None and secret.reveal():
+            text = text.replace(secret.reveal(), "***")
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long and how often to try.
+
+    Parameters
+    ----------
+    connect_timeout_s
+        Longest wait for a connection.
+    silence_timeout_s
+        Longest wait for the next bytes; services send something every 5 seconds.
+    retries
+        How often to try again when the service can't be reached or is too busy, before its first byte.
+    backoff_s
+        Wait before the first of these; doubled each time, and varied so that callers don't come back together.
+    retry_after_limit_s
+        Longest wait that a service may ask for; when it asks for more, `RateLimited` is raised at once.
+    """
+
+    connect_timeout_s: float = 10.0
+    silence_timeout_s: float = 30.0
+    retries: int = 3
+    backoff_s: float = 0.25
+    retry_after_limit_s: float = 20.0
+
+    def wait_s(self, attempt: int) -> float:
+        """Seconds to wait after the failed attempt number `attempt`, from 0."""
+        return self.backoff_s * 2.0**attempt * random.uniform(0.5, 1.0)  # noqa: S311 - spreads callers

@@ -18,12 +18,10 @@ from urllib.parse import urlencode, urlsplit
 import httpx
 
 from sourcelight.backends.remote.bodies import bound_bodies
-from sourcelight.backends.remote.credentials import hide
-from sourcelight.backends.remote.endpoint import Endpoint, Secret
-from sourcelight.backends.remote.sign_in.cache import TokenCache
+from sourcelight.backends.remote.endpoint import Endpoint, Secret, hide
+from sourcelight.backends.remote.sign_in.callback import Callback, listening
 from sourcelight.backends.remote.sign_in.discovery import AuthorizationServer, discover
-from sourcelight.backends.remote.sign_in.loopback import Callback, listening
-from sourcelight.backends.remote.sign_in.tokens import Registration, Tokens
+from sourcelight.backends.remote.sign_in.tokens import Registration, TokenCache, Tokens
 from sourcelight.core.errors import ConnectFailed, SignInFailed, TimedOut
 
 MCP_PATH = "/.api/mcp"

@@ -1,10 +1,19 @@
-"""What signing in gives: tokens, and this program's registration at a service. Pure."""
+"""The file with a person's tokens for one service, which only that person can read.
+
+What signing in gives: tokens, and this program's registration at a service. Pure.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import json
+import os
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sourcelight.backends.remote.endpoint import Secret
@@ -55,3 +64,118 @@ class Tokens:
             time.time() + float(lasts) if isinstance(lasts, int | float) and not isinstance(lasts, bool) else None,
             str(answer.get("scope") or (former.scope if former else "")),
         )
+
+
+_LOCK_OLD_S = 30.0
+_LOCK_LOOK_S = 0.05
+
+
+def sign_in_folder() -> Path:
+    """Where tokens are kept: below ``SOURCELIGHT_HOME``, else in the user's data folder."""
+    import platformdirs
+
+    home = os.environ.get("SOURCELIGHT_HOME")
+    return (Path(home).expanduser() if home else Path(platformdirs.user_data_dir("sourcelight"))) / "sign-in"
+
+
+class TokenCache:
+    """Tokens and registration for one service, client and scope, shared by all processes of the user.
+
+    Parameters
+    ----------
+    url
+        Address of the service.
+    client_id
+        Client that an administrator made; empty: this program registers itself.
+    scope
+        What is asked for.
+    folder
+        Where the file belongs; None: `sign_in_folder`.
+    """
+
+    def __init__(self, url: str, client_id: str = "", scope: str = "", folder: Path | None = None) -> None:
+        name = hashlib.sha256(f"{url}\n{client_id}\n{scope}".encode()).hexdigest()[:24]
+        self._url = url
+        self._folder = folder or sign_in_folder()
+        self.path = self._folder / f"{name}.json"
+
+    def __repr__(self) -> str:
+        return f"TokenCache({self._url!r})"
+
+    def load(self) -> tuple[Registration | None, Tokens | None]:
+        """What is kept; a file that can't be read is none."""
+        try:
+            kept = json.loads(self.path.read_text(encoding="utf-8"))
+            if kept["url"] != self._url:
+                return None, None
+            known, held = kept.get("client"), kept.get("tokens")
+            registration = known and Registration(
+                known["client_id"], _secret(known.get("client_secret")), known.get("redirect_uri", "")
+            )
+            tokens = held and Tokens(
+                Secret(held["access_token"]),
+                _secret(held.get("refresh_token")),
+                held.get("ends_at"),
+                held.get("scope", ""),
+            )
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return None, None
+        return registration or None, tokens or None
+
+    def store(self, registration: Registration, tokens: Tokens | None) -> None:
+        """Keep both; the file is never readable by others, not even while it is written."""
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with suppress(OSError):  # a file system without permissions
+            self._folder.chmod(0o700)
+        new = self.path.with_suffix(f".{os.getpid()}.new")
+        with suppress(FileNotFoundError):
+            new.unlink()
+        handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(_kept(self._url, registration, tokens), file)
+        new.replace(self.path)
+
+    def forget(self) -> None:
+        """Delete the file."""
+        with suppress(FileNotFoundError):
+            self.path.unlink()
+
+    @asynccontextmanager
+    async def locked(self) -> AsyncIterator[None]:
+        """Keep other processes from renewing at the same time: a refresh token can be used once."""
+        lock = self.path.with_suffix(".lock")
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        while True:
+            try:
+                os.close(os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+                break
+            except FileExistsError:
+                with suppress(FileNotFoundError):
+                    if time.time() - lock.stat().st_mtime > _LOCK_OLD_S:  # its process died
+                        lock.unlink()
+                        continue
+            await asyncio.sleep(_LOCK_LOOK_S)
+        try:
+            yield
+        finally:
+            with suppress(FileNotFoundError):
+                lock.unlink()
+
+
+def _secret(value: Any) -> Secret | None:
+    return Secret(value) if isinstance(value, str) and value else None
+
+
+def _kept(url: str, registration: Registration, tokens: Tokens | None) -> dict[str, Any]:
+    client = {"client_id": registration.client_id, "redirect_uri": registration.redirect_uri}
+    if registration.client_secret is not None:
+        client["client_secret"] = registration.client_secret.reveal()
+    kept: dict[str, Any] = {"url": url, "client": client}
+    if tokens is not None:
+        kept["tokens"] = {
+            "access_token": tokens.access.reveal(),
+            "refresh_token": tokens.refresh.reveal() if tokens.refresh is not None else None,
+            "ends_at": tokens.ends_at,
+            "scope": tokens.scope,
+        }
+    return kept

@@ -13,10 +13,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from sourcelight.backends.remote.mcp_tools.asking import Asked
-from sourcelight.backends.remote.mcp_tools.files import all_names
-from sourcelight.backends.remote.mcp_tools.fitting import bounds, taken
-from sourcelight.backends.remote.mcp_tools.payload import is_cut, notices
+from sourcelight.backends.remote.mcp.files import all_names
+from sourcelight.backends.remote.mcp.payloads import bounds, is_cut, notices, taken
+from sourcelight.backends.remote.mcp.request import Asked
 from sourcelight.core.errors import ProtocolError
 
 _MOST_PAGES = 100_000

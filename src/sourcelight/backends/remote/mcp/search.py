@@ -11,9 +11,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Any
 
-from sourcelight.backends.remote.mcp_tools.asking import Asked
-from sourcelight.backends.remote.mcp_tools.payload import is_cut, notices
-from sourcelight.backends.remote.mcp_tools.text_forms import TextChunk, files, notes, numbered_chunks
+from sourcelight.backends.remote.mcp.payloads import TextChunk, files, is_cut, notes, notices, numbered_chunks
+from sourcelight.backends.remote.mcp.request import Asked
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.batches.results import Answer, file_url
 from sourcelight.core.completeness import is_limiting

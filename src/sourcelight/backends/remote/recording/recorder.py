@@ -12,7 +12,7 @@ from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanage
 from pathlib import Path
 from typing import IO, Any, cast
 
-from sourcelight.backends.remote.recording.form import Asked, Line, Said, encoded, fault_facts, head, lines_of
+from sourcelight.backends.remote.recording.format import Asked, Line, Said, encoded, fault_facts, head, lines_of
 from sourcelight.core.errors import RecordingUnusable, SourcelightError
 
 Hidden = Callable[[str], str]

@@ -6,10 +6,17 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from sourcelight.backends.remote.mcp_tools.asking import Asked
-from sourcelight.backends.remote.mcp_tools.fitting import bounds, taken
-from sourcelight.backends.remote.mcp_tools.payload import is_cut, notices
-from sourcelight.backends.remote.mcp_tools.text_forms import TextChunk, files, notes, numbered_chunks
+from sourcelight.backends.remote.mcp.payloads import (
+    TextChunk,
+    bounds,
+    files,
+    is_cut,
+    notes,
+    notices,
+    numbered_chunks,
+    taken,
+)
+from sourcelight.backends.remote.mcp.request import Asked
 from sourcelight.core.batches.results import Answer
 from sourcelight.core.tools.catalog import TABLES, table_of
 

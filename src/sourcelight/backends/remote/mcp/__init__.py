@@ -4,6 +4,6 @@ The MCP SDK and its HTTP library stand here and nowhere else in this room, and a
 takes about a second.
 """
 
-from sourcelight.backends.remote.mcp_tools.calls import RemoteTools
+from sourcelight.backends.remote.mcp.tools import RemoteTools
 
 __all__ = ["RemoteTools"]

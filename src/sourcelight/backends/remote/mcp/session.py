@@ -12,13 +12,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from sourcelight.backends.remote.bodies import MAX_BODY_BYTES, bound_bodies
-from sourcelight.backends.remote.credentials import Credential, hide
-from sourcelight.backends.remote.endpoint import Endpoint, Secret
-from sourcelight.backends.remote.mcp_tools.payload import Payload
-from sourcelight.backends.remote.mcp_tools.tool_errors import tool_error
-from sourcelight.backends.remote.patience import Patience
+from sourcelight.backends.remote.endpoint import Credential, Endpoint, Patience, Secret, hide
+from sourcelight.backends.remote.mcp.payloads import Payload, tool_error
 from sourcelight.backends.remote.recording import Tape, tape
-from sourcelight.backends.remote.refusals import refused
+from sourcelight.backends.remote.transport import refused
 from sourcelight.core.batches.results import CallObserver, CallProgress
 from sourcelight.core.errors import CallError, ConnectFailed, ServiceError, SourcelightError
 
@@ -209,7 +206,7 @@ class ToolEndpoint:
     async def _own(self, ready: asyncio.Future[Any], closing: asyncio.Event) -> None:
         """Hold the connection from its beginning to its end in one task, as its cancel scopes demand."""
         # Loading takes about a second, in which the loop has to live.
-        await asyncio.to_thread(import_module, "sourcelight.backends.remote.mcp_tools.faults")
+        await asyncio.to_thread(import_module, "sourcelight.backends.remote.mcp.sdk_errors")
         import httpx2
         from mcp.client import Client
         from mcp.client.streamable_http import streamable_http_client
@@ -236,7 +233,7 @@ class ToolEndpoint:
 
     def _fault(self, exc: BaseException | None) -> SourcelightError:
         """Ours of a foreign error; what the service refused with, where it did, says most."""
-        from sourcelight.backends.remote.mcp_tools.faults import fault_of
+        from sourcelight.backends.remote.mcp.sdk_errors import fault_of
 
         parts = urlsplit(self.url)
         refusal, self._refusal = self._refusal, None

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from sourcelight.backends.remote.mcp_tools.fitting import fitted
-from sourcelight.backends.remote.mcp_tools.payload import Payload
-from sourcelight.backends.remote.mcp_tools.session import ServerTool
-from sourcelight.backends.remote.mcp_tools.text_forms import Blob, blob
+from sourcelight.backends.remote.mcp.payloads import Blob, Payload, blob, fitted
+from sourcelight.backends.remote.mcp.session import ServerTool
 from sourcelight.core.batches import Event
 from sourcelight.core.batches.results import CallObserver, CallProgress
 from sourcelight.core.wire.request import SearchRequest

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from sourcelight.backends.remote.credentials import Credential
-from sourcelight.backends.remote.endpoint import Endpoint
-from sourcelight.backends.remote.mcp_tools import analyses, conversations, files, found, history, navigation
-from sourcelight.backends.remote.mcp_tools.asking import Asked, Stream
-from sourcelight.backends.remote.mcp_tools.payload import Payload
-from sourcelight.backends.remote.mcp_tools.session import ServerTool, ToolEndpoint
-from sourcelight.backends.remote.patience import Patience
+from sourcelight.backends.remote.endpoint import Credential, Endpoint, Patience
+from sourcelight.backends.remote.mcp import analyses, conversations, files, history, navigation, search
+from sourcelight.backends.remote.mcp.payloads import Payload
+from sourcelight.backends.remote.mcp.request import Asked, Stream
+from sourcelight.backends.remote.mcp.session import ServerTool, ToolEndpoint
 from sourcelight.core.batches.results import Answer, CallObserver
 from sourcelight.core.errors import NotFound, UnsupportedCall
 
@@ -19,7 +17,7 @@ _PATHS = ("/.api/mcp", "/.api/mcp/all", "/.api/mcp/v1")
 _DEEP_SEARCH = "/.api/mcp/deepsearch"
 _ANSWERS: Mapping[str, Callable[[Asked], Awaitable[Answer]]] = {
     **files.ANSWERS,
-    **found.ANSWERS,
+    **search.ANSWERS,
     **history.ANSWERS,
     **navigation.ANSWERS,
     **analyses.ANSWERS,

@@ -1,20 +1,110 @@
-"""`commit_search`, `diff_search`, `compare_revisions` and `get_contributor_repos` of a service."""
+"""`commit_search`, `diff_search`, `compare_revisions` and `get_contributor_repos` of a service.
+
+Changed lines that match, from diffs as services give them: hunks, or patches of whole files. No I/O.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sourcelight.backends.remote.mcp_tools.asking import Asked
-from sourcelight.backends.remote.mcp_tools.changed_lines import LineFilter, hunks_of
-from sourcelight.backends.remote.mcp_tools.dated import Entry, Found, everything, instant
-from sourcelight.backends.remote.mcp_tools.fitting import bounds, taken
-from sourcelight.backends.remote.mcp_tools.payload import is_cut, notices
+from sourcelight.backends.remote.mcp.paging import Entry, Found, everything, instant
+from sourcelight.backends.remote.mcp.payloads import bounds, is_cut, notices, taken
+from sourcelight.backends.remote.mcp.request import Asked
 from sourcelight.core.batches.results import Answer
-from sourcelight.core.errors import CallError, ProtocolError, RepositoryError, RevisionNotFound
+from sourcelight.core.errors import CallError, PatternError, ProtocolError, RepositoryError, RevisionNotFound
+from sourcelight.core.patterns import CompiledPattern, compile_pattern
+from sourcelight.core.query.regexps import file_pattern
 from sourcelight.core.tools.catalog import TABLES, table_of
+
+_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+
+
+@dataclass(frozen=True, slots=True)
+class LineFilter:
+    """Which changed lines a call of `diff_search` asks for."""
+
+    pattern: CompiledPattern
+    signs: tuple[str, ...]
+    files: tuple[CompiledPattern, ...]
+    by_count: bool
+
+    @classmethod
+    def of(cls, arguments: Mapping[str, Any]) -> LineFilter:
+        """Read the arguments.
+
+        Raises
+        ------
+        CallError
+            For a pattern that RE2 refuses.
+        """
+        regexp = bool(arguments.get("useRegex"))
+        try:
+            pattern = compile_pattern(
+                arguments["pattern"], kind="regexp" if regexp else "literal", case_sensitive=regexp
+            )
+            files = tuple(
+                compile_pattern(
+                    text if regexp else file_pattern(text), kind="regexp", case_sensitive=True, whole_text=True
+                )
+                for text in arguments.get("files") or ()
+                if regexp or file_pattern(text) != "^"
+            )
+        except PatternError as error:
+            raise CallError(f"diff_search: {error}", call="diff_search") from error
+        added, removed = bool(arguments.get("added")), bool(arguments.get("removed"))
+        signs = ("+", "-") if added == removed else ("+",) if added else ("-",)
+        return cls(pattern, signs, files, arguments.get("changes") == "count")
+
+    def wants(self, *paths: str) -> bool:
+        """Whether a file under these names is asked for."""
+        return not self.files or any(file.find(path.encode()) for file in self.files for path in paths)
+
+    def rows(self, hunks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Matching lines of a file's hunks."""
+        found = [row for hunk in hunks for row in self._of_hunk(hunk)]
+        if self.by_count:
+            counts = {"added": 0, "removed": 0}
+            for row in found:
+                counts[row["side"]] += len(row["start"])
+            if counts["added"] == counts["removed"]:
+                return []
+        return [row for row in found if ("+" if row["side"] == "added" else "-") in self.signs]
+
+    def _of_hunk(self, hunk: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        old, new = int(hunk.get("oldStart") or 0), int(hunk.get("newStart") or 0)
+        for text in hunk.get("lines") or ():
+            sign, line = text[:1], text[1:]
+            if sign in {"+", "-"} and (spans := self._spans(line)):
+                yield {
+                    "side": "added" if sign == "+" else "removed",
+                    "line_number": new if sign == "+" else old,
+                    "line": line,
+                    "start": [start for start, _ in spans],
+                    "end": [end for _, end in spans],
+                }
+            if sign in {"+", "-", " "}:
+                old += sign != "+"
+                new += sign != "-"
+
+    def _spans(self, line: str) -> list[tuple[int, int]]:
+        data = line.encode()
+        return [(len(data[:a].decode()), len(data[:b].decode())) for a, b in self.pattern.find(data)]
+
+
+def hunks_of(patch: str) -> list[dict[str, Any]]:
+    """Hunks of a file's patch."""
+    found: list[dict[str, Any]] = []
+    for line in patch.split("\n"):
+        if head := _HUNK.match(line):
+            found.append({"oldStart": int(head[1]), "newStart": int(head[2]), "lines": []})
+        elif found and line[:1] in {"+", "-", " "}:
+            found[-1]["lines"].append(line)
+    return found
+
 
 _MOST_PAGES = 10_000
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git's name for a tree without files

@@ -11,8 +11,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from sourcelight.backends.remote.recording.form import Asked, Said, fault_of, lines_of
-from sourcelight.backends.remote.recording.writing import Hidden, Note
+from sourcelight.backends.remote.recording.format import Asked, Said, fault_of, lines_of
+from sourcelight.backends.remote.recording.recorder import Hidden, Note
 from sourcelight.core.errors import NotRecorded, RecordingUnusable
 
 _MOST_NAMED = 8

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Any
 
-from sourcelight.backends.remote.connection import Connection
+from sourcelight.backends.remote.transport import Connection
 from sourcelight.core.batches.results import Answer
 from sourcelight.core.errors import CallError, NotFound, ServiceError
 from sourcelight.core.tools.catalog import table_of

@@ -8,8 +8,8 @@ import threading
 from types import TracebackType
 from typing import Self
 
-from sourcelight.backends.remote.recording.playing import Player
-from sourcelight.backends.remote.recording.writing import Recorder
+from sourcelight.backends.remote.recording.player import Player
+from sourcelight.backends.remote.recording.recorder import Recorder
 from sourcelight.core.errors import RecordingError
 
 _lock = threading.Lock()

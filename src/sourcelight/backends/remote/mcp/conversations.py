@@ -6,8 +6,8 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from sourcelight.backends.remote.mcp_tools.asking import Asked
-from sourcelight.backends.remote.mcp_tools.payload import notices
+from sourcelight.backends.remote.mcp.payloads import notices
+from sourcelight.backends.remote.mcp.request import Asked
 from sourcelight.core.batches.results import Answer
 from sourcelight.core.tools.catalog import TABLES, table_of
 

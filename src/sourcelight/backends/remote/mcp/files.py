@@ -6,11 +6,18 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from sourcelight.backends.remote.mcp_tools.asking import Asked
-from sourcelight.backends.remote.mcp_tools.fitting import bounds, taken
-from sourcelight.backends.remote.mcp_tools.payload import is_cut, notices
-from sourcelight.backends.remote.mcp_tools.text_forms import NOTHING, notes, numbered_chunks, repositories
-from sourcelight.backends.remote.mcp_tools.tool_errors import is_too_large
+from sourcelight.backends.remote.mcp.payloads import (
+    NOTHING,
+    bounds,
+    is_cut,
+    is_too_large,
+    notes,
+    notices,
+    numbered_chunks,
+    repositories,
+    taken,
+)
+from sourcelight.backends.remote.mcp.request import Asked
 from sourcelight.core.batches.results import Answer, repository_url
 from sourcelight.core.errors import CallError, ProtocolError
 from sourcelight.core.tools.catalog import table_of

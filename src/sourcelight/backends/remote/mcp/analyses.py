@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sourcelight.backends.remote.mcp_tools import history
-from sourcelight.backends.remote.mcp_tools.asking import Asked
+from sourcelight.backends.remote.mcp import history
+from sourcelight.backends.remote.mcp.request import Asked
 from sourcelight.core.batches.ordering import tie_key
 from sourcelight.core.batches.persons import Pair, person_key, shown_pair
 from sourcelight.core.batches.results import Answer
