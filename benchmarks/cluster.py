@@ -36,14 +36,14 @@ import cluster_processes
 from cluster_processes import Cell, memory_mb, wait_until
 from corpus import cpu_s, machine, markdown, timed
 
-from sourcelight.backends.cluster.building.generations import BuildProgress, BuildReport, build_generation
+from sourcelight.backends.cluster.build.generations import BuildProgress, BuildReport, build_generation
+from sourcelight.backends.cluster.connection import Fleet
 from sourcelight.backends.cluster.engine import ClusterEngine
-from sourcelight.backends.cluster.fleet import Fleet
 from sourcelight.backends.cluster.messages import HELLO
 from sourcelight.backends.cluster.storage.generation import Generation, ShardEntry, read_current, write_generation
 from sourcelight.backends.cluster.storage.objects import Storage
-from sourcelight.backends.cluster.worker.cache import ShardCache
 from sourcelight.backends.cluster.worker.engines import Engines
+from sourcelight.backends.cluster.worker.shard_cache import ShardCache
 from sourcelight.core.batches import MatchBatch, RepositoryFacts
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import WorkersUnreachable

@@ -30,7 +30,7 @@ _CLI = "import sys; from sourcelight.cli import main; sys.exit(main())"
 _ENDPOINTS = """
 import asyncio, sys
 from distributed import Worker
-from sourcelight.backends.cluster.wiring.serving import serve_orders
+from sourcelight.backends.cluster.transport.exchange import serve_orders
 from sourcelight.backends.cluster.worker.process import _QUIET
 
 # As workers of ours have it: watching itself is most of what an idle worker of Dask does.

@@ -78,7 +78,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def shards(fleet: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Storage with a generation of the sample fleet; tests must not change it."""
-    from sourcelight.backends.cluster.building.generations import build_generation
+    from sourcelight.backends.cluster.build.generations import build_generation
     from sourcelight.backends.cluster.storage import Storage
     from sourcelight.repos import Catalog
 

@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 
 from distributed.core import Server
 
+from sourcelight.backends.cluster.connection import Fleet
 from sourcelight.backends.cluster.engine import ClusterEngine
-from sourcelight.backends.cluster.fleet import Fleet
 from sourcelight.backends.cluster.storage import Storage
-from sourcelight.backends.cluster.wiring.serving import serve_orders
-from sourcelight.backends.cluster.worker.desk import WorkerDesk
+from sourcelight.backends.cluster.transport.exchange import serve_orders
+from sourcelight.backends.cluster.worker.handler import WorkerDesk
 
 T = TypeVar("T")
 Message = dict[str, Any]

@@ -19,7 +19,7 @@ START_S = 60.0
 _SCHEDULER = """
 import asyncio, json, sys
 from distributed import Scheduler
-from sourcelight.backends.cluster.wiring.addresses import security_of
+from sourcelight.backends.cluster.transport.connections import security_of
 async def main():
     tls = json.loads(sys.argv[1])
     more = {"security": security_of(tls)} if tls else {}

@@ -14,7 +14,7 @@ import yaml
 import sourcelight as sl
 from cluster.processes import Cell, wait_until
 from server.served import serving
-from sourcelight.backends.cluster.fleet import Fleet
+from sourcelight.backends.cluster.connection import Fleet
 from sourcelight.backends.cluster.search import ClusterSearch
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.cancellation import Cancellation

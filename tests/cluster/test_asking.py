@@ -14,17 +14,16 @@ import pytest
 from cluster.desks import DeskCell, Harm, Messages
 from cluster.processes import wait_until
 from cluster.questions import QUERY, Line, searched
-from sourcelight.backends.cluster.asking.calls import NoAnswer
-from sourcelight.backends.cluster.asking.slots import MOST_BYTES, Slots
-from sourcelight.backends.cluster.building.generations import build_generation
+from sourcelight.backends.cluster.build.generations import build_generation
+from sourcelight.backends.cluster.connection import Fleet
+from sourcelight.backends.cluster.coordinator.requests import NoAnswer
+from sourcelight.backends.cluster.coordinator.slots import MOST_BYTES, Slots
 from sourcelight.backends.cluster.engine import ClusterEngine
-from sourcelight.backends.cluster.fleet import Fleet
-from sourcelight.backends.cluster.messages import fault_to_plain
+from sourcelight.backends.cluster.messages import Piece, fault_to_plain
 from sourcelight.backends.cluster.search import ClusterSearch
 from sourcelight.backends.cluster.storage import Storage
 from sourcelight.backends.cluster.worker.outbox import BEAT_S
 from sourcelight.backends.cluster.worker.search import FILES
-from sourcelight.backends.cluster.worker.search__pieces import Piece
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ClusterError, StorageError
 from sourcelight.core.wire.request import SearchRequest

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from cluster.processes import Cell, wait_until
-from sourcelight.backends.cluster.building.generations import BuildProgress, build_generation
+from sourcelight.backends.cluster.build.generations import BuildProgress, build_generation
 from sourcelight.backends.cluster.storage import Storage
-from sourcelight.backends.cluster.wiring.addresses import dask_client
+from sourcelight.backends.cluster.transport.connections import dask_client
 from sourcelight.repos import Catalog
 from sourcelight.testing import RepositoryBuilder
 

@@ -10,7 +10,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 import sourcelight as sl
-from sourcelight.backends.cluster import calls, research
+from sourcelight.backends.cluster import tool_calls
 from sourcelight.client.portal import call
 from sourcelight.core.errors import ClusterError
 from sourcelight.core.wire.request import SearchRequest
@@ -103,8 +103,8 @@ def test_a_query_is_explained_as_on_one_machine(calm: sl.Client, embedded: sl.Cl
 
 
 def test_what_one_worker_can_not_have_is_refused_by_name(calm: sl.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "GATHER_BYTES", 1_000)
-    monkeypatch.setattr(research, "GATHER_BYTES", 1_000)
+    monkeypatch.setattr(tool_calls, "GATHER_BYTES", 1_000)
+    monkeypatch.setattr(tool_calls, "GATHER_BYTES", 1_000)
     with pytest.raises(ClusterError, match=r"find_references over 7 repositories needs .* keyword_search"):
         calm.find_references(PYTIDE, "src/pytide/client.py", "Hub")
     answer = calm.deepsearch("How long is waited before a failed request is tried again?", cache=False)

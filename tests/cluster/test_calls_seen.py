@@ -11,8 +11,8 @@ import pytest
 import sourcelight as sl
 from cluster.test_calls import CALLS, HANDBOOK, HUB, PYTIDE, ids
 from sourcelight.backends.cluster.messages import KEEP
-from sourcelight.backends.cluster.wiring.connections import Connections
-from sourcelight.backends.cluster.wiring.exchanges import Exchange
+from sourcelight.backends.cluster.transport.connections import Connections
+from sourcelight.backends.cluster.transport.exchange import Exchange
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines import tools

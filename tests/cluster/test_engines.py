@@ -6,8 +6,8 @@ from pathlib import Path
 
 from sourcelight.backends.cluster.storage import Storage
 from sourcelight.backends.cluster.storage.generation import current_id, read_current
-from sourcelight.backends.cluster.worker.cache import ShardCache
 from sourcelight.backends.cluster.worker.engines import Engines
+from sourcelight.backends.cluster.worker.shard_cache import ShardCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.execution import Engine
 

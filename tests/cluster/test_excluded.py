@@ -11,7 +11,7 @@ import pytest
 import sourcelight as sl
 from cluster.processes import Cell, wait_until
 from cluster.questions import searched
-from sourcelight.backends.cluster.building.generations import build_generation
+from sourcelight.backends.cluster.build.generations import build_generation
 from sourcelight.backends.cluster.storage import ShardEntry, Storage
 from sourcelight.backends.cluster.storage.generation import write_generation
 from sourcelight.core.batches import RepositoryFacts

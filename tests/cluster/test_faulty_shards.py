@@ -19,10 +19,10 @@ from cluster.questions import QUERY, Line, searched
 from sourcelight.backends.cluster.messages import Order
 from sourcelight.backends.cluster.storage import Storage, read_current
 from sourcelight.backends.cluster.storage.generation import write_generation
-from sourcelight.backends.cluster.storage.shard import ShardFiles
-from sourcelight.backends.cluster.worker.cache import ShardCache
+from sourcelight.backends.cluster.storage.shard_files import ShardFiles
 from sourcelight.backends.cluster.worker.engines import Engines, formats
 from sourcelight.backends.cluster.worker.search import shard_search
+from sourcelight.backends.cluster.worker.shard_cache import ShardCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.request import SearchRequest
 

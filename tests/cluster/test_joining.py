@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sourcelight.backends.cluster.asking.slots import Slots
-from sourcelight.backends.cluster.joining import LARGE_ROWS, Gathered, joined
+from sourcelight.backends.cluster.batch_merge import LARGE_ROWS, Gathered, joined
+from sourcelight.backends.cluster.coordinator.slots import Slots
+from sourcelight.backends.cluster.messages import Piece
 from sourcelight.backends.cluster.worker.search import COMMITS, FILES, SYMBOLS, Phases
-from sourcelight.backends.cluster.worker.search__pieces import Piece
 from sourcelight.core.errors import ClusterError
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cluster.processes import CLI, close_pipes, start, wait_until
-from sourcelight.backends.cluster.building.generations import build_generation
-from sourcelight.backends.cluster.building.shards import build_shard
+from sourcelight.backends.cluster.build.generations import build_generation
+from sourcelight.backends.cluster.build.shards import build_shard
 from sourcelight.backends.cluster.storage import Storage, read_current
 from sourcelight.engines.search.model import DEFAULT_MAX_FILE_SIZE
 from sourcelight.repos import Catalog

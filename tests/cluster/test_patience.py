@@ -8,7 +8,7 @@ import threading
 import anyio
 import pytest
 
-from sourcelight.backends.cluster.wiring.patience import patient
+from sourcelight.backends.cluster.transport.connections import patient
 
 
 def test_nobody_is_waited_for_longer_than_was_said() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sourcelight.backends.cluster.planning import Plannings
+from sourcelight.backends.cluster.search import Plannings
 from sourcelight.core.batches import RepositoryFacts
 from sourcelight.core.query import parse
 from sourcelight.engines.execution.scope.revisions import Scoped

@@ -12,8 +12,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from sourcelight.backends.cluster.building.generations import build_generation
-from sourcelight.backends.cluster.planning import catalog_of
+from sourcelight.backends.cluster.build.generations import build_generation
+from sourcelight.backends.cluster.search import catalog_of
 from sourcelight.backends.cluster.storage import Storage
 from sourcelight.backends.cluster.storage.generation import CURRENT, read_current
 from sourcelight.repos import Catalog, Viewer

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from sourcelight.backends.cluster.building.generations import build_generation
-from sourcelight.backends.cluster.messages import Order
+from sourcelight.backends.cluster.build.generations import build_generation
+from sourcelight.backends.cluster.messages import Order, Piece
 from sourcelight.backends.cluster.storage import Storage, read_current, read_generation
 from sourcelight.backends.cluster.storage.generation import current_id, write_generation
-from sourcelight.backends.cluster.storage.shard import ShardFiles
-from sourcelight.backends.cluster.worker.cache import ShardCache, key_of_shard
+from sourcelight.backends.cluster.storage.shard_files import ShardFiles
 from sourcelight.backends.cluster.worker.engines import Engines
 from sourcelight.backends.cluster.worker.search import shard_search
-from sourcelight.backends.cluster.worker.search__pieces import Piece
+from sourcelight.backends.cluster.worker.shard_cache import ShardCache, key_of_shard
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError, ConfigurationError, ShardDamaged, StorageError
 from sourcelight.core.wire.request import SearchRequest
@@ -74,7 +73,7 @@ def test_other_content_than_was_kept_never_reaches_a_cache(tmp_path: Path) -> No
 
 
 def test_a_list_that_names_files_outside_of_a_shard_is_refused(tmp_path: Path) -> None:
-    from sourcelight.backends.cluster.storage.shard import StoredFile
+    from sourcelight.backends.cluster.storage.shard_files import StoredFile
 
     storage = Storage(str(tmp_path))
     for path in ("../../etc/passwd", "/etc/passwd", "git/../../x", "other/x"):

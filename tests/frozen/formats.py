@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import sourcelight as sl
-from sourcelight.backends.cluster.building.generations import build_generation
+from sourcelight.backends.cluster.build.generations import build_generation
 from sourcelight.backends.cluster.storage import Storage
 from sourcelight.repos import Catalog
 from sourcelight.repos.state import Cost, State

@@ -9,7 +9,7 @@ import pytest
 
 import sourcelight as sl
 from frozen.formats import CHEAP, PASSWORD, answer, make_repository
-from sourcelight.backends.cluster.building.generations import build_generation
+from sourcelight.backends.cluster.build.generations import build_generation
 from sourcelight.backends.cluster.storage import Storage, read_current
 from sourcelight.repos import Catalog
 from sourcelight.repos.repository import key_of

@@ -18,7 +18,7 @@ from oracles.meaning import Commit, Reader
 from oracles.questions import Drawer
 from oracles.repositories import Made, Shape
 from server.running_service import TOKEN, running
-from sourcelight.backends.cluster.building.generations import build_generation
+from sourcelight.backends.cluster.build.generations import build_generation
 from sourcelight.backends.cluster.storage import Storage
 from sourcelight.repos import Catalog
 

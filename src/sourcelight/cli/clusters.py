@@ -16,7 +16,7 @@ from sourcelight.cli.printing import StatusLine
 from sourcelight.core.markup.sizes import size_text
 
 if TYPE_CHECKING:
-    from sourcelight.backends.cluster.building.generations import BuildProgress
+    from sourcelight.backends.cluster.build.generations import BuildProgress
     from sourcelight.engines.execution import Engine, Limits
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -43,9 +43,9 @@ def build(
     tls: Path | None,
 ) -> int:
     """Build the shards of all repositories below `paths`; fails when one could not be built."""
-    from sourcelight.backends.cluster.building.generations import build_generation
+    from sourcelight.backends.cluster.build.generations import build_generation
     from sourcelight.backends.cluster.storage import Storage
-    from sourcelight.backends.cluster.wiring.addresses import check_address
+    from sourcelight.backends.cluster.transport.connections import check_address
     from sourcelight.backends.embedded import data_home
     from sourcelight.repos import Catalog, ServicePolicy
     from sourcelight.repos.state import FILE_NAME, State
@@ -100,8 +100,8 @@ def opened(
         raise typer.BadParameter("--cluster and --storage belong together")
 
     def engine(limits: Limits) -> Engine:
+        from sourcelight.backends.cluster.connection import Fleet
         from sourcelight.backends.cluster.engine import ClusterEngine
-        from sourcelight.backends.cluster.fleet import Fleet
 
         return ClusterEngine(Fleet(cluster, storage, tls=tls_files(tls)), limits=limits)
 

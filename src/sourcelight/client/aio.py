@@ -83,7 +83,7 @@ class AsyncClient(ShowsOverview, Methods):
 
     @property
     def cluster(self) -> Any:
-        """The cluster that answers (`sourcelight.backends.cluster.view.ClusterView`); None where none does."""
+        """The cluster that answers (`sourcelight.backends.cluster.engine.ClusterView`); None where none does."""
         return getattr(self._backend, "cluster", None)
 
     @property

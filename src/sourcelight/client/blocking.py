@@ -55,7 +55,7 @@ class Client(ShowsOverview, BlockingMethods):
 
     @property
     def cluster(self) -> Any:
-        """The cluster that answers (`sourcelight.backends.cluster.view.ClusterView`); None where none does."""
+        """The cluster that answers (`sourcelight.backends.cluster.engine.ClusterView`); None where none does."""
         return self._client.cluster
 
     @property

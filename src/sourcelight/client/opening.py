@@ -92,8 +92,8 @@ def _clustered(
     paths: tuple[Place, ...], cluster: str | Sequence[str], storage: str, tls: Mapping[str, str] | None
 ) -> Any:
     from sourcelight.backends import embedded
+    from sourcelight.backends.cluster.connection import Fleet
     from sourcelight.backends.cluster.engine import ClusterEngine
-    from sourcelight.backends.cluster.fleet import Fleet
 
     if paths:
         raise ConfigurationError("a cluster has its repositories in storage: give no paths beside cluster=")

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from server.running_service import BOUND_S, TOKEN, ScriptedEngine, running
-from sourcelight.backends.cluster.wiring.addresses import check_address, check_listening
+from sourcelight.backends.cluster.transport.connections import check_address, check_listening
 from sourcelight.cli import searching
 from sourcelight.core.batches import Event
 from sourcelight.core.errors import ConfigurationError

@@ -1,4 +1,9 @@
-"""The engine of a cluster: what an engine of one machine answers, answered by workers."""
+"""The engine of a cluster: what an engine of one machine answers, answered by workers.
+
+A cluster as its administrator sees it: Dask's own client for own work, and where repositories are.
+
+What a query means over a cluster: read and planned here, its work estimated by the workers from their indexes.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +11,90 @@ import copy
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.backends.cluster.asking.members import Member
-from sourcelight.backends.cluster.calls import counted, delegated
-from sourcelight.backends.cluster.fleet import Fleet
-from sourcelight.backends.cluster.planning import Plannings, catalog_of
-from sourcelight.backends.cluster.search import ClusterSearch
-from sourcelight.backends.cluster.view import ClusterView
+from sourcelight.backends.cluster.connection import Fleet
+from sourcelight.backends.cluster.coordinator.members import Member, Turns
+from sourcelight.backends.cluster.coordinator.requests import Holders, NoAnswer
+from sourcelight.backends.cluster.messages import EXPLAIN, Order
+from sourcelight.backends.cluster.partial_calls import sentence, waited
+from sourcelight.backends.cluster.search import ClusterSearch, Plannings, catalog_of, planned
+from sourcelight.backends.cluster.tool_calls import counted, delegated
+from sourcelight.backends.cluster.transport.connections import dask_client
 from sourcelight.core.batches.results import Answer
 from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.errors import RepositoryNotFound
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import Engine, Limits
-from sourcelight.engines.execution.explain import Explanation
+from sourcelight.engines.execution.advice import Advice
+from sourcelight.engines.execution.explain import Explanation, explained
 from sourcelight.engines.search import IndexProgress, IndexReport, IndexStore
 from sourcelight.engines.search.model import GroupBy
 from sourcelight.repos import Viewer
 
 if TYPE_CHECKING:
     from sourcelight.engines.tools import CallContext
+
+
+class ClusterView:
+    """What `Client.cluster` gives: only for whoever opened the cluster itself, which is an administrator's right.
+
+    Attributes
+    ----------
+    schedulers
+        Addresses of the cells' schedulers.
+    """
+
+    def __init__(self, fleet: Fleet) -> None:
+        self.schedulers = fleet.schedulers
+        self._fleet = fleet
+        self._clients: list[Any] = []
+
+    def __repr__(self) -> str:
+        workers = self._fleet.run(self._live())
+        generation = self._fleet.generation
+        return (
+            f"<Cluster {', '.join(self.schedulers)}: {len(workers)} workers, generation {generation.number}, "
+            f"{len(generation.searchable)} repositories>"
+        )
+
+    @property
+    def client(self) -> Any:
+        """Dask's `Client` of the first cell, for own maps over repositories; made when it is first asked for."""
+        if not self._clients:
+            self._clients.append(dask_client(self.schedulers[0], self._fleet.tls))
+        return self._clients[0]
+
+    @property
+    def workers(self) -> dict[str, str]:
+        """Addresses of the workers that answer, by name."""
+        return {member.name: member.address for member in self._fleet.run(self._live())}
+
+    @property
+    def generation(self) -> int:
+        """Number of the generation that searches run over."""
+        return self._fleet.generation.number
+
+    def replicas(self, repository: str) -> list[str]:
+        """Addresses of the workers that hold a repository, the preferred one first: for ``workers=`` of Dask.
+
+        Raises `RepositoryNotFound` for a name that is none.
+        """
+        holders = self._fleet.holders()
+        if repository not in holders:
+            raise RepositoryNotFound(repository)
+        return [member.address for member in holders[repository]]
+
+    def close(self) -> None:
+        """Close Dask's client, if there is one."""
+        for client in self._clients:
+            client.close()
+        self._clients.clear()
+
+    async def _live(self) -> tuple[Any, ...]:
+        await self._fleet.members.ready()
+        return self._fleet.members.live
 
 
 class ClusterEngine(Engine):
@@ -102,13 +172,46 @@ class ClusterEngine(Engine):
 
     def elsewhere(self, step: str, asked: Any, context: Any, heard: Callable[[Any], None]) -> Any:
         """Do a step of deep search on a worker that has the repositories of the question."""
-        from sourcelight.backends.cluster.research import carried_out
+        from sourcelight.backends.cluster.tool_calls import carried_out
 
         return carried_out(self.snapshot(), step, asked, context, heard)
 
     def explain(self, request: SearchRequest, viewer: Viewer, cancellation: Cancellation | None = None) -> Explanation:
         """Say what a query means; the workers say what their indexes leave to be read. See `Engine.explain`."""
-        from sourcelight.backends.cluster.explaining import explained_by_workers
-
         found = explained_by_workers(self.snapshot(), request, viewer, cancellation or Cancellation())
         return super().explain(request, viewer, cancellation) if found is None else found
+
+
+def explained_by_workers(
+    engine: ClusterEngine, request: SearchRequest, viewer: Viewer, cancellation: Cancellation
+) -> Explanation | None:
+    """Explain a query; None where it chooses no repository.
+
+    Raises
+    ------
+    QueryError
+        When the query can't be read, or holds what is not supported.
+    ClusterError
+        When no worker answers for any repository.
+    """
+    query, scoped = engine.parsed(request)
+    _, plans, names = planned(engine, viewer, cancellation, scoped)
+    if not names:
+        return None
+    fleet = engine.fleet
+    order = Order(
+        engine.generation.id,
+        tuple(names),
+        viewer=viewer.name,
+        allowed_s=cancellation.remaining_s,
+        request=request,
+        step=EXPLAIN,
+    )
+    turns = Turns(fleet.members, engine.holders())
+    asking = Holders(turns, engine.generation, order, fleet.silence_s)
+    messages = waited(engine, asking.each(), cancellation)
+    if not messages:
+        raise NoAnswer("explain", [one for name in asking.skipped for one in turns.why(name)])
+    made = explained(engine, query, request, plans, [one["answer"]["attributes"]["explained"] for one in messages])
+    lost = [Advice("backend-missing", sentence(name, turns.why(name))) for name in sorted(asking.skipped)]
+    return replace(made, warnings=(*made.warnings, *lost))

@@ -1,34 +1,99 @@
-"""A search over a cluster: planned here, carried out by workers, counted, ranked and bounded here."""
+"""A search over a cluster: planned here, carried out by workers, counted, ranked and bounded here.
+
+What a query is about over a cluster: chosen from the generation's facts, before any worker is asked.
+"""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sourcelight.backends.cluster.asking.slots import Slots
-from sourcelight.backends.cluster.asking.streams import Streams
-from sourcelight.backends.cluster.asking.tried import Tried, reasons
-from sourcelight.backends.cluster.asking.turns import Turns
+from sourcelight.backends.cluster.coordinator.members import Tried, Turns, reasons
+from sourcelight.backends.cluster.coordinator.slots import Slots
+from sourcelight.backends.cluster.coordinator.streams import Streams
 from sourcelight.backends.cluster.messages import Order
-from sourcelight.backends.cluster.planning import catalog_of, phases_of, planned
+from sourcelight.backends.cluster.worker.search import COMMITS, FILES, REPOSITORIES, SYMBOLS
 from sourcelight.core.batches import Event
+from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.query import Pattern
 from sourcelight.core.wire.events import Alert, Skipped
 from sourcelight.engines.execution import notices
+from sourcelight.engines.execution.commits.query import asked_of
 from sourcelight.engines.execution.pipeline import by_place
-from sourcelight.engines.execution.plan import Plan, summary_of
+from sourcelight.engines.execution.plan import Kept, Plan, make_plan, stands, summary_of
 from sourcelight.engines.execution.results.owners import Ownership
 from sourcelight.engines.execution.results.ranking import SCORE, Ranking
 from sourcelight.engines.execution.run import Search
+from sourcelight.engines.execution.scope.revisions import Scoped
 from sourcelight.engines.execution.scope.scope import Scoper
 from sourcelight.engines.execution.scope.selection import facts_test, predicates_of, select_repositories
+from sourcelight.repos import Catalog, Repository, Viewer
 
 if TYPE_CHECKING:
     from sourcelight.backends.cluster.engine import ClusterEngine
+    from sourcelight.backends.cluster.storage.generation import ShardEntry
+
+
+Planned = tuple[list[Plan], list[str]]
+
+Plannings = Kept[Planned]
+
+
+def catalog_of(entries: Iterable[ShardEntry], contexts: Mapping[str, Mapping[str, Any]] | None = None) -> Catalog:
+    """Some repositories of a generation as a catalog, with no place on this machine."""
+    found = [
+        Repository(entry.facts, entry.shard, "git", "", "", entry.incomplete, lender_names=entry.lenders)
+        for entry in entries
+    ]
+    return Catalog.listed(found, contexts=contexts)
+
+
+def planned(
+    engine: ClusterEngine, viewer: Viewer, cancellation: Cancellation, scopes: Sequence[Scoped]
+) -> tuple[Scoper, list[Plan], list[str]]:
+    """What chose the repositories, plans that name them, and their names; of those that the viewer may see.
+
+    Raises `QueryError` for a pattern that can't be searched for.
+    """
+    scoper = Scoper(engine, viewer, cancellation)
+    repositories = engine.catalog.repositories
+    found = engine.plannings.of(scopes, viewer, repositories)
+    if found is None:
+        selected = scoper.selected(scopes)
+        # Compiles patterns: what is wrong with them is said once, here. Names of repositories are matched by workers.
+        made = [make_plan(replace(scope, targets=())) for scope in selected]
+        plans = [replace(plan, targets=scope.targets) for plan, scope in zip(made, selected, strict=True)]
+        found = plans, sorted({target.repository.name for plan in plans for target in plan.targets})
+        if scoper.clean and stands(scopes, plans):
+            engine.plannings.keep(scopes, viewer, repositories, found)
+    return scoper, *found
+
+
+def phases_of(plans: Sequence[Plan]) -> tuple[int, ...]:
+    """The phases in which an answer may have rows: the less there are, the sooner the first row is known."""
+    found = [FILES]
+    if any("symbol" in plan.alternative.types for plan in plans):
+        found.append(SYMBOLS)
+    if any(asked_of(plan.alternative) is not None for plan in plans):
+        found.append(COMMITS)
+    if any(map(_may_name_repositories, plans)):
+        found.append(REPOSITORIES)
+    return tuple(sorted(found))
+
+
+def _may_name_repositories(plan: Plan) -> bool:
+    """Whether the pattern may stand in the name of a repository: of others than one literal nothing is known here."""
+    pattern = plan.alternative.pattern
+    if not isinstance(pattern, Pattern) or pattern.kind != "literal" or pattern.negated or not pattern.value.isascii():
+        return True
+    text = pattern.value.partition("@")[0].lower()
+    return any(text in target.repository.name.lower() for target in plan.targets)
+
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ Nothing that is written is ever changed, but for one small file that names the c
 
 from sourcelight.backends.cluster.storage.generation import Generation, ShardEntry, read_current, read_generation
 from sourcelight.backends.cluster.storage.objects import Storage
-from sourcelight.backends.cluster.storage.shard import ShardFiles, StoredFile
+from sourcelight.backends.cluster.storage.shard_files import ShardFiles, StoredFile
 
 __all__ = [
     "Generation",

@@ -12,7 +12,7 @@ from typing import Any
 
 from sourcelight.backends.cluster.storage.generation import Generation, ShardEntry, read_generation
 from sourcelight.backends.cluster.storage.objects import Storage
-from sourcelight.backends.cluster.worker.cache import ShardCache
+from sourcelight.backends.cluster.worker.shard_cache import ShardCache
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ClusterError
 from sourcelight.engines.execution import Engine, Limits

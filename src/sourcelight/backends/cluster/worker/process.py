@@ -1,4 +1,7 @@
-"""A worker of a cluster as a process: Dask's worker with our orders, until it is told to stop."""
+"""A worker of a cluster as a process: Dask's worker with our orders, until it is told to stop.
+
+What makes a Dask worker one of ours: loaded by it with ``--preload``, told its folders on the command line.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,12 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
+from typing import Any
 
-from sourcelight.backends.cluster.wiring.addresses import (
+import click
+
+from sourcelight.backends.cluster.storage.objects import Storage
+from sourcelight.backends.cluster.transport.connections import (
     check_address,
     check_listening,
     host_of,
@@ -16,9 +23,11 @@ from sourcelight.backends.cluster.wiring.addresses import (
     require_distributed,
     security_of,
 )
+from sourcelight.backends.cluster.transport.exchange import serve_orders
+from sourcelight.backends.cluster.worker.handler import WorkerDesk
 from sourcelight.core.errors import WorkersUnreachable
 
-PRELOAD = "sourcelight.backends.cluster.worker.preload"
+PRELOAD = "sourcelight.backends.cluster.worker.process"
 START_S = 30.0
 SWITCH_S = 0.001
 """Seconds after which a thread that computes lets another one go on: at 0.005, which Python has, a message waits for
@@ -107,3 +116,21 @@ def _loopback(scheduler: str) -> str:
     if is_loopback(host_of(rest)):
         return "[::1]" if rest.startswith("[") else "127.0.0.1"
     raise ConfigurationError("say with --host where this worker listens: the scheduler is on another machine")
+
+
+@click.command()
+@click.option("--sourcelight-storage", required=True)
+@click.option("--sourcelight-cache", required=True)
+@click.option("--sourcelight-cache-bytes", type=int, default=0)
+def dask_setup(worker: Any, sourcelight_storage: str, sourcelight_cache: str, sourcelight_cache_bytes: int) -> None:
+    """Take orders of services on this worker."""
+    desk = WorkerDesk(Storage(sourcelight_storage), sourcelight_cache, sourcelight_cache_bytes or None)
+    worker.sourcelight = desk
+    serve_orders(worker, desk)
+
+
+def dask_teardown(worker: Any) -> None:
+    """Stop what runs."""
+    desk = getattr(worker, "sourcelight", None)
+    if desk is not None:
+        desk.close()

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
-from sourcelight.backends.cluster.joining import Cut, joined
-from sourcelight.backends.cluster.messages import Order
-from sourcelight.backends.cluster.worker.search__pieces import Failed, Passed, Piece
+from sourcelight.backends.cluster.batch_merge import Cut, joined
+from sourcelight.backends.cluster.messages import Failed, Order, Passed, Piece
 from sourcelight.core.batches.rows import Rows, boundaries, match_count
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError

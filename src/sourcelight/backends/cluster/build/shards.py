@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sourcelight.backends.cluster.storage.generation import ShardEntry, built_before, note_built
 from sourcelight.backends.cluster.storage.objects import Storage
-from sourcelight.backends.cluster.storage.shard import HISTORY, INDEX, ShardFiles, fetch, publish
+from sourcelight.backends.cluster.storage.shard_files import HISTORY, INDEX, ShardFiles, fetch, publish
 from sourcelight.backends.cluster.worker.engines import formats
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ClusterError, IndexFault, RepositoryError

@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.backends.cluster.asking.calls import NoAnswer
-from sourcelight.backends.cluster.asking.holders import Holders
-from sourcelight.backends.cluster.asking.tried import Tried, reasons
-from sourcelight.backends.cluster.asking.turns import Turns
+from sourcelight.backends.cluster.coordinator.members import Tried, Turns, reasons
+from sourcelight.backends.cluster.coordinator.requests import Holders, NoAnswer
 from sourcelight.backends.cluster.messages import PART, RANK, Order
-from sourcelight.backends.cluster.planning import planned
+from sourcelight.backends.cluster.search import planned
 from sourcelight.core.batches.results import Answer, CallProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled

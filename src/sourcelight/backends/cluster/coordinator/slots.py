@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sourcelight.backends.cluster.joining import Gathered
+from sourcelight.backends.cluster.batch_merge import Gathered
+from sourcelight.backends.cluster.messages import Piece
 from sourcelight.backends.cluster.worker.search import COMMITS, FILES, REPOSITORIES, SYMBOLS
-from sourcelight.backends.cluster.worker.search__pieces import Piece
 from sourcelight.core.errors import ClusterError
 
 PHASES = (REPOSITORIES, COMMITS, SYMBOLS, FILES)

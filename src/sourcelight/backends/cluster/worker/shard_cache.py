@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sourcelight.backends.cluster.storage.generation import ShardEntry
 from sourcelight.backends.cluster.storage.objects import Storage
-from sourcelight.backends.cluster.storage.shard import GIT, HISTORY, INDEX, ShardFiles, fetch
+from sourcelight.backends.cluster.storage.shard_files import GIT, HISTORY, INDEX, ShardFiles, fetch
 from sourcelight.core.errors import ClusterError, ConfigurationError
 from sourcelight.engines.storage.folder import held
 from sourcelight.repos import Repository

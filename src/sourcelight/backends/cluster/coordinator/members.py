@@ -1,18 +1,85 @@
-"""Who is there: the workers of one or two cells, and which of them hold a shard."""
+"""Who is there: the workers of one or two cells, and which of them hold a shard.
+
+Workers that did not answer, and when it is no use to ask another one.
+
+Whose turn it is: which worker is asked for a repository next, and which were asked before.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sourcelight.backends.cluster.asking.tried import Tried
 from sourcelight.backends.cluster.messages import HELLO, KEEP, Order, versions
 from sourcelight.backends.cluster.placement import REPLICAS, place
 from sourcelight.backends.cluster.storage.generation import Generation
-from sourcelight.backends.cluster.wiring.connections import Connections
+from sourcelight.backends.cluster.transport.connections import Connections
+from sourcelight.backends.cluster.transport.exchange import ConnectionBroke
+from sourcelight.core.errors import (
+    Cancelled,
+    ClusterError,
+    PatternError,
+    QueryError,
+    ShardDamaged,
+    StorageError,
+    WorkersUnreachable,
+)
+
+GONE = (WorkersUnreachable, TimeoutError)
+"""What says that the worker itself is gone, and not only this work at it."""
+
+RETRIED = (*GONE, ClusterError, Cancelled)
+"""What another worker may not meet when a tool is called; anything else belongs to the call."""
+
+ASKED_WRONG = (QueryError, PatternError)
+"""What belongs to a search itself; whatever else a worker meets, another may not."""
+
+_ELSEWHERE = (StorageError, ShardDamaged, Cancelled, *GONE)
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A worker that did not answer, and why.
+
+    Attributes
+    ----------
+    worker, reason
+        Its name, and what it said or did.
+    engine
+        Its engine failed at the work.
+    died
+        It vanished with the work in hand.
+    """
+
+    worker: str
+    reason: str
+    engine: bool = False
+    died: bool = False
+
+    @classmethod
+    def of(cls, worker: str, error: BaseException, silence_s: float) -> Tried:
+        """What an error says of a worker that may be silent for `silence_s` seconds."""
+        if isinstance(error, WorkersUnreachable):
+            return cls(worker, error.reason, died=isinstance(error, ConnectionBroke))
+        if isinstance(error, TimeoutError):
+            return cls(worker, f"it said nothing for {silence_s:g} s")
+        return cls(worker, str(error) or type(error).__name__, engine=not isinstance(error, _ELSEWHERE))
+
+
+def reasons(tried: Iterable[Tried]) -> str:
+    """Who was asked, and why none of them answered, in words."""
+    return "; ".join(f"{one.worker}: {one.reason}" for one in tried) or "no worker that holds it answers"
+
+
+def poisoned(tried: Iterable[Tried]) -> bool:
+    """Whether two workers failed alike, or died at the work, so that a third would too."""
+    found = list(tried)
+    faults = [one.reason for one in found if one.engine]
+    return len(faults) > len(set(faults)) or sum(one.died for one in found) > 1
+
 
 LOOK_S = 1.0
 """Seconds after which schedulers are asked again who is there, while searches come in."""
@@ -203,3 +270,64 @@ class Members:
                 async for hello in said:
                     return bool(hello["versions"] == versions())
         return False
+
+
+@dataclass(slots=True)
+class Turns:
+    """The workers of some repositories, and what became of asking them.
+
+    Parameters
+    ----------
+    members
+        Who is there.
+    holders
+        By repository its workers, in the order in which they are to be asked.
+
+    Attributes
+    ----------
+    tried
+        By repository the workers that did not answer for it, in the order in which they were asked.
+    asked
+        By repository the addresses that were asked.
+    """
+
+    members: Members
+    holders: Mapping[str, tuple[Member, ...]] = field(default_factory=dict)
+    tried: dict[str, list[Tried]] = field(default_factory=dict)
+    asked: dict[str, set[str]] = field(default_factory=dict)
+
+    def next(self, name: str) -> Member | None:
+        """The next worker to ask; None when all were, or it is no use."""
+        if name in self.tried and poisoned(self.tried[name]):
+            return None
+        asked = self.asked.get(name, ())
+        live = self.members.addresses
+        for member in self.holders.get(name, ()):
+            if member.address in live and member.address not in asked:
+                return member
+        return None
+
+    def groups(self, names: Sequence[str]) -> tuple[dict[Member, list[str]], list[str]]:
+        """The repositories by the next worker to ask, and those without one."""
+        groups: dict[Member, list[str]] = {}
+        lost = []
+        for name in names:
+            member = self.next(name)
+            if member is None:
+                lost.append(name)
+            else:
+                groups.setdefault(member, []).append(name)
+        return groups, lost
+
+    def ask(self, member: Member, names: Sequence[str]) -> None:
+        """Note that a worker is asked for these."""
+        for name in names:
+            self.asked.setdefault(name, set()).add(member.address)
+
+    def why(self, name: str) -> tuple[Tried, ...]:
+        """Why nobody answered for a repository: who was asked, or else those whom nobody asks, with their reasons."""
+        return tuple(self.tried.get(name, ())) or self.members.absent
+
+    def failed(self, name: str, tried: Tried) -> None:
+        """Note that a worker did not answer for a repository."""
+        self.tried.setdefault(name, []).append(tried)

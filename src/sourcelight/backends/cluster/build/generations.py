@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sourcelight.backends.cluster.building.shards import build_shard
+from sourcelight.backends.cluster.build.shards import build_shard
 from sourcelight.backends.cluster.storage.generation import (
     Generation,
     ShardEntry,
@@ -19,7 +19,7 @@ from sourcelight.backends.cluster.storage.generation import (
     write_generation,
 )
 from sourcelight.backends.cluster.storage.objects import Storage
-from sourcelight.backends.cluster.wiring.addresses import dask_client
+from sourcelight.backends.cluster.transport.connections import dask_client
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError, SourcelightError
 from sourcelight.engines.search.model import DEFAULT_MAX_FILE_SIZE

@@ -1,23 +1,55 @@
-"""One call over many workers: each answers for the repositories that it holds, others for those that it does not."""
+"""One call over many workers: each answers for the repositories that it holds, others for those that it does not.
+
+What one worker says to an order, message by message.
+
+One order to one worker, and to the next when it does not answer: calls of tools, and counts.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sourcelight.backends.cluster.asking.members import Member
-from sourcelight.backends.cluster.asking.messages import messages_of
-from sourcelight.backends.cluster.asking.tried import GONE, RETRIED, Tried
-from sourcelight.backends.cluster.asking.turns import Turns
-from sourcelight.backends.cluster.messages import ADD, CALL, TELL, Order
+from sourcelight.backends.cluster.coordinator.members import (
+    GONE,
+    RETRIED,
+    Member,
+    Members,
+    Tried,
+    Turns,
+    poisoned,
+    reasons,
+)
+from sourcelight.backends.cluster.messages import ADD, CALL, TELL, Order, fault_from_plain
 from sourcelight.backends.cluster.storage.generation import Generation
 from sourcelight.core.errors import ClusterError
 
 Message = Mapping[str, Any]
+
+
+async def messages_of(
+    members: Members, operation: str, order: Mapping[str, Any], member: Member, silence_s: float
+) -> AsyncGenerator[Message]:
+    """Give the messages of a worker; that of kind ``end`` is the last. Closing the iterator stops its work.
+
+    Raises
+    ------
+    TimeoutError
+        When it says nothing for `silence_s` seconds, once it has the order.
+    WorkersUnreachable
+        When there is no connection, or it breaks.
+    SourcelightError
+        What the worker says that the order raises.
+    """
+    async with contextlib.aclosing(members.connections.ask(member.address, operation, order, silence_s)) as said:
+        async for message in said:
+            if message["kind"] == "fault":
+                raise fault_from_plain(message)
+            yield message
 
 
 @dataclass(slots=True)
@@ -181,3 +213,78 @@ class _Meeting:
         async with contextlib.aclosing(messages_of(members, TELL, told, member, self._holders.silence_s)) as said:
             async for _ in said:
                 pass
+
+
+class NoAnswer(ClusterError):
+    """Raised when none of the workers that could answer did; `tried` says why."""
+
+    def __init__(self, what: str, tried: Sequence[Tried]) -> None:
+        self.tried = tuple(dict.fromkeys(tried))
+        super().__init__(f"{what} could not be answered. Asked: {reasons(self.tried)}. Try again in a moment.")
+
+
+async def ask_one(
+    members: Members,
+    operation: str,
+    order: Order,
+    candidates: Sequence[Member],
+    *,
+    what: str,
+    silence_s: float,
+    heard: Callable[[Message], None] = lambda _: None,
+) -> Message:
+    """The last message of the first worker that answers.
+
+    Parameters
+    ----------
+    members
+        Where a worker that is gone is dropped.
+    operation, order
+        What is asked.
+    candidates
+        Workers in the order in which they are asked.
+    what
+        Named when nobody answers.
+    silence_s
+        Seconds without a message after which a worker is taken for dead.
+    heard
+        Called with each message before the last; none is repeated when another worker is asked.
+
+    Raises
+    ------
+    NoAnswer
+        When no worker answers, or two fail alike.
+    SourcelightError
+        What the call itself raises.
+    """
+    tried: list[Tried] = []
+    for member in candidates:
+        if poisoned(tried):
+            break
+        try:
+            return await _asked(members, operation, order, member, silence_s, heard)
+        except RETRIED as error:
+            tried.append(Tried.of(member.name, error, silence_s))
+            if isinstance(error, GONE):
+                members.drop(member, tried[-1])
+    raise NoAnswer(what, tried or members.absent)
+
+
+async def _asked(
+    members: Members,
+    operation: str,
+    order: Order,
+    member: Member,
+    silence_s: float,
+    heard: Callable[[Message], None],
+) -> Message:
+    async with contextlib.aclosing(messages_of(members, operation, order.to_plain(), member, silence_s)) as said:
+        async for message in said:
+            if message["kind"] != "end":
+                heard(message)
+            elif message.get("failed"):
+                name, reason = next(iter(message["failed"].items()))
+                raise ClusterError(f"{name}: {reason}")
+            else:
+                return message
+    raise AssertionError("an answer ends with its last message")

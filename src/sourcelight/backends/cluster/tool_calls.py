@@ -1,18 +1,31 @@
-"""Calls of tools and analyses over a cluster: planned here, carried out by the workers that have what they need."""
+"""Calls of tools and analyses over a cluster: planned here, carried out by the workers that have what they need.
+
+Deep search over a cluster: its conversations are kept here, its steps are done by workers with the shards.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import pickle
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from sourcelight.backends.cluster.asking.calls import NoAnswer, ask_one
-from sourcelight.backends.cluster.asking.members import Member
-from sourcelight.backends.cluster.messages import CALL, REST, SEARCH, Order, answer_from_plain
-from sourcelight.backends.cluster.parts import Call, accounted, in_parts, left_out, ranked, waited
+from sourcelight.backends.cluster.coordinator.members import Member
+from sourcelight.backends.cluster.coordinator.requests import NoAnswer, ask_one
+from sourcelight.backends.cluster.messages import CALL, RESEARCH, REST, SEARCH, Order, answer_from_plain
+from sourcelight.backends.cluster.partial_calls import (
+    Call,
+    accounted,
+    chosen,
+    in_parts,
+    left_out,
+    ranked,
+    sentence,
+    waited,
+)
 from sourcelight.core.batches.results import Answer
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ClusterError
@@ -22,6 +35,7 @@ from sourcelight.repos import Repository, Viewer
 if TYPE_CHECKING:
     from sourcelight.backends.cluster.engine import ClusterEngine
     from sourcelight.engines.tools import CallContext
+
 
 GATHER_BYTES = 4 * 1024**3
 """Bytes of shards that one call may need on one worker: a call over more names fewer repositories."""
@@ -178,3 +192,66 @@ def candidates_of(engine: ClusterEngine, repo: str, needed: Sequence[Repository]
             held[member] = held.get(member, 0) + sizes[repository.name]
     own = holders.get(repo.strip("/"), ())
     return sorted(held, key=lambda one: (one not in own, own.index(one) if one in own else 0, -held[one], one.name))
+
+
+PIN = "pin"
+_OWN = frozenset({"check", "lines"})
+"""Steps that need the repositories of the question alone; others look for uses in all of them."""
+
+
+def carried_out(engine: ClusterEngine, step: str, asked: Any, context: Any, heard: Callable[[Any], None]) -> Any:
+    """Do a step of a question: pinning where each repository is, the others on one worker that fetches what it lacks.
+
+    Raises what the step raises, and `ClusterError` when no worker answers, or the repositories of the question are
+    more than one worker takes.
+    """
+    from sourcelight.engines.deepsearch.evidence.pins import Found
+
+    call = Call(engine, step, {}, context)
+    if step == PIN:
+        return Found(_pinned(call, asked))
+    needed = _needed_workers(call, step, asked)
+    order = call.order([one.name for one in needed], RESEARCH, {"asked": pickle.dumps(asked)})
+
+    def told(message: Mapping[str, Any]) -> None:
+        if message["kind"] == "told":
+            heard(pickle.loads(message["told"]))  # noqa: S301 - a worker runs our code, and has a certificate
+        else:
+            call.heard(message)
+
+    fleet = engine.fleet
+    candidates = candidates_of(engine, "", needed)
+    work = ask_one(fleet.members, CALL, order, candidates, what="deepsearch", silence_s=fleet.silence_s, heard=told)
+    return waited(engine, work, context.cancellation)["answer"]["attributes"]["found"]
+
+
+def _pinned(call: Call, asked: Any) -> Any:
+    """The commits that a question is about; a repository that nobody answers for is one that could not be pinned."""
+    names = chosen(call, asked.filters)
+    asking = call.holders(names, RESEARCH, {"asked": pickle.dumps(asked)})
+    messages = waited(call.engine, asking.each(), call.context.cancellation)
+    parts = [message["answer"]["attributes"]["found"].value for message in messages]
+    lost = tuple((name, sentence(name, asking.turns.tried.get(name, ()))) for name in sorted(asking.skipped))
+    found = type(asked).joined(parts)
+    return replace(found, failed=(*found.failed, *lost))
+
+
+def _needed_workers(call: Call, step: str, asked: Any) -> tuple[Repository, ...]:
+    """The repositories that a worker has to have: all that the viewer may see, or the question's alone.
+
+    Without those that could not be pinned, which the answer names.
+    """
+    engine, viewer = call.engine, call.context.viewer
+    names = [pin.repository for pin in asked.pins]
+    unpinned = dict(asked.failed).keys() - set(names)
+    visible = tuple(one for one in engine.catalog.visible(viewer) if one.name not in unpinned)
+    if step not in _OWN and size_of(engine, visible) <= GATHER_BYTES:
+        return visible
+    own = tuple(engine.catalog.get(name, viewer) for name in dict.fromkeys(names))
+    total = size_of(engine, own)
+    if total > GATHER_BYTES:
+        raise ClusterError(
+            f"deep search over {len(own):,} repositories needs {total:,} bytes of shards on one worker, and "
+            f"{GATHER_BYTES:,} is the most: name fewer repositories in the question, with repo:"
+        )
+    return own

@@ -9,12 +9,11 @@ from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from sourcelight.backends.cluster.asking.members import Member, Members
-from sourcelight.backends.cluster.asking.streams import SILENCE_S
+from sourcelight.backends.cluster.coordinator.members import Member, Members
+from sourcelight.backends.cluster.coordinator.streams import SILENCE_S
 from sourcelight.backends.cluster.storage.generation import Generation, current_id, read_generation
 from sourcelight.backends.cluster.storage.objects import Storage
-from sourcelight.backends.cluster.wiring.addresses import check_address, require_distributed
-from sourcelight.backends.cluster.wiring.connections import Connections
+from sourcelight.backends.cluster.transport.connections import Connections, check_address, require_distributed
 from sourcelight.core.errors import ClusterError, ConfigurationError
 
 GENERATION_S = 5.0

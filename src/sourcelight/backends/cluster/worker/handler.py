@@ -15,19 +15,20 @@ from sourcelight.backends.cluster.messages import (
     PROTOCOL,
     SEARCH,
     TELL,
+    Failed,
     Order,
+    Passed,
+    Piece,
     fault_to_plain,
     only_said,
     versions,
 )
 from sourcelight.backends.cluster.storage.objects import Storage
-from sourcelight.backends.cluster.worker.cache import ShardCache
-from sourcelight.backends.cluster.worker.calling import called
 from sourcelight.backends.cluster.worker.engines import Engines, formats
-from sourcelight.backends.cluster.worker.exchanging import Posts
 from sourcelight.backends.cluster.worker.outbox import Outbox
 from sourcelight.backends.cluster.worker.search import shard_search, viewer_of
-from sourcelight.backends.cluster.worker.search__pieces import Failed, Passed, Piece
+from sourcelight.backends.cluster.worker.shard_cache import ShardCache
+from sourcelight.backends.cluster.worker.tool_calls import Posts, called
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError, SourcelightError
 

@@ -10,17 +10,14 @@ from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sourcelight.backends.cluster.asking.members import Member
-from sourcelight.backends.cluster.asking.slots import Copy, Slots
-from sourcelight.backends.cluster.asking.tried import ASKED_WRONG, GONE, Tried, poisoned
-from sourcelight.backends.cluster.asking.turns import Turns
-from sourcelight.backends.cluster.messages import SEARCH, Order, fault_from_plain
+from sourcelight.backends.cluster.coordinator.members import ASKED_WRONG, GONE, Member, Tried, Turns, poisoned
+from sourcelight.backends.cluster.coordinator.slots import Copy, Slots
+from sourcelight.backends.cluster.messages import SEARCH, Failed, Order, Passed, fault_from_plain
 from sourcelight.backends.cluster.placement import REPLICAS, ranking
 from sourcelight.backends.cluster.storage.generation import Generation
-from sourcelight.backends.cluster.wiring.exchanges import Exchange
+from sourcelight.backends.cluster.transport.exchange import Exchange
 from sourcelight.backends.cluster.worker.outbox import BEAT_S
 from sourcelight.backends.cluster.worker.search import Outcome
-from sourcelight.backends.cluster.worker.search__pieces import Failed, Passed
 
 SILENCE_S = 2.0
 """Seconds without a message after which a worker is taken for dead: it sends one every `outbox.BEAT_S`."""

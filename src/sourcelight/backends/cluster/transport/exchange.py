@@ -1,0 +1,229 @@
+"""One order to a server of Dask, and what it answers.
+
+How messages are packed: in few values, since Dask looks at each of them several times before it is sent.
+
+A Dask worker that takes the orders of services.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sourcelight.backends.cluster.messages import CALL, HELLO, KEEP, SEARCH, TELL, Failed, Passed, Piece
+from sourcelight.core.errors import WorkersUnreachable
+
+if TYPE_CHECKING:
+    from sourcelight.backends.cluster.transport.connections import Connections
+
+
+_SMALL_BYTES = 1 << 16
+"""Bytes of a batch up to which a copy costs less than a frame of its own."""
+
+Message = dict[str, Any]
+
+
+def wrapped_message(message: Message) -> Message:
+    """Record batches and tables as frames beside the message."""
+    from distributed.protocol import to_serialize
+
+    if message["kind"] == "pieces" or "pieces" in message or "outcome" in message:
+        large: list[Any] = []
+        pieces = [_piece_to_plain(piece, large) for piece in message.get("pieces", ())]
+        said = packed({"pieces": pieces, "outcome": message.get("outcome")})
+        return {"kind": message["kind"], "said": said, "large": [to_serialize(batch) for batch in large]}
+    wrapped = dict(message)
+    for name in ("table", "rows"):
+        if wrapped.get(name) is not None:
+            wrapped[name] = to_serialize(wrapped[name])
+    if "answer" in wrapped:
+        answer = wrapped["answer"]
+        facts = to_serialize({"attributes": answer["attributes"]})
+        wrapped["answer"] = {**answer, "table": to_serialize(answer["table"]), "attributes": facts}
+    return wrapped
+
+
+def packed(plain: Mapping[str, Any]) -> bytes:
+    """Values in one piece: Dask looks at each value of a message several times before it is sent."""
+    return pickle.dumps(plain)
+
+
+def unpacked(written: bytes | Message) -> Message:
+    """What `packed` gave; other versions send their orders as they are, and are told that they are others."""
+    if isinstance(written, dict):
+        return written
+    found: Message = pickle.loads(written)  # noqa: S301 - who has a certificate may run code here, as Dask is made for
+    return found
+
+
+def _piece_to_plain(piece: Piece | Passed | Failed, large: list[Any]) -> Message:
+    """A piece as values; a large batch is put to the others that travel beside the message, without a copy."""
+    if isinstance(piece, Passed):
+        return {"passed": piece.repositories}
+    if isinstance(piece, Failed):
+        return {"failed": piece.reasons, "unfit": piece.unfit}
+    plain: Message = {"phase": piece.phase, "repositories": piece.repositories, "ends": piece.ends}
+    if piece.batch.nbytes > _SMALL_BYTES:
+        large.append(piece.batch)
+        return {**plain, "large": len(large) - 1}
+    return {**plain, "batch": _batch_to_bytes(piece.batch)}
+
+
+def piece_from_plain(plain: Mapping[str, Any], large: Sequence[Any]) -> Piece | Passed | Failed:
+    """The piece that values tell of, whose batch may be among the `large` ones."""
+    if "passed" in plain:
+        return Passed(tuple(plain["passed"]))
+    if "failed" in plain:
+        return Failed(plain["failed"], plain["unfit"])
+    batch = large[plain["large"]] if "large" in plain else _batch_from_bytes(plain["batch"])
+    return Piece(plain["phase"], tuple(plain["repositories"]), tuple(plain["ends"]), batch)
+
+
+def _batch_to_bytes(batch: Any) -> bytes:
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema, options=pa.ipc.IpcWriteOptions()) as writer:
+        writer.write_batch(batch)
+    written: bytes = sink.getvalue().to_pybytes()
+    return written
+
+
+def _batch_from_bytes(written: bytes) -> Any:
+    import pyarrow as pa
+
+    with pa.ipc.open_stream(written) as reader:
+        return reader.read_next_batch()
+
+
+class ConnectionBroke(WorkersUnreachable):
+    """Raised when a connection ends while the other side has a question in hand."""
+
+
+class Exchange:
+    """An order and what is answered, message by message, on one connection.
+
+    Attributes
+    ----------
+    listening
+        Whether the other side has the order, and is waited for.
+    whole
+        Whether the answer has ended.
+    """
+
+    def __init__(self, connections: Connections, address: str, message: Message) -> None:
+        self._connections = connections
+        self._address = address
+        self._message = message
+        self._comm: Any = None
+        self._silent = False
+        self.listening = False
+        self.whole = False
+
+    async def begin(self) -> None:
+        """Give the order; raises `WorkersUnreachable` when there is no connection."""
+        self._comm = await self._connections.written(self._address, self._message)
+
+    async def hear(self) -> Message:
+        """The next message.
+
+        Raises `WorkersUnreachable` when it can't be read, `ConnectionBroke` when the connection ends, and
+        `TimeoutError` after `give_up`.
+        """
+        self.listening = True
+        try:
+            said = await heard(self._address, self._comm)
+        except ConnectionBroke:
+            if self._silent:
+                raise TimeoutError from None
+            raise
+        finally:
+            self.listening = False
+        operation = self._message["op"]
+        answer = _answer(self._address, operation, said)
+        self.whole = operation == HELLO or answer["kind"] in {"end", "fault"}
+        return answer
+
+    def give_up(self) -> None:
+        """Wait for nothing more: the other side said nothing for too long."""
+        self._silent = True
+        self._comm.abort()
+
+    def close(self) -> None:
+        """Give the connection back; one whose answer has not ended is cut, which stops the work at the other side."""
+        comm, self._comm = self._comm, None
+        if comm is not None and self.whole:
+            self._connections.keep(self._address, comm)
+        elif comm is not None:
+            comm.abort()
+
+
+async def heard(address: str, comm: Any) -> Any:
+    """What is said on a connection; raises as `Exchange.hear`."""
+    try:
+        return await comm.read()
+    except OSError as error:
+        raise broken(address, error) from error
+    except Exception as error:  # whatever unpacking raises where the other side packs in another way
+        raise WorkersUnreachable(address, f"what it sends can't be read ({type(error).__name__}: {error})") from error
+
+
+def broken(address: str, error: OSError) -> ConnectionBroke:
+    """What is raised for a connection that ended."""
+    return ConnectionBroke(address, f"the connection broke ({type(error).__name__})")
+
+
+def _answer(address: str, operation: str, message: Any) -> Message:
+    """A message of ours; what else a server of Dask says, as it does while it shuts down, is no answer."""
+    if not isinstance(message, dict) or (operation != HELLO and "kind" not in message):
+        raise WorkersUnreachable(address, f"it takes no orders ({words(message)})")
+    if "said" in message:
+        said = unpacked(message["said"])
+        pieces = [piece_from_plain(plain, message["large"]) for plain in said["pieces"]]
+        return {"kind": message["kind"], "pieces": pieces, "outcome": said["outcome"]}
+    if "answer" in message:
+        message["answer"] = {**message["answer"], "attributes": message["answer"]["attributes"]["attributes"]}
+    return dict(message)
+
+
+def words(message: Any) -> str:
+    """What a server of Dask says where an answer was expected."""
+    said = message.get("exception_text") if isinstance(message, dict) else None
+    return str(said or f"it answers {type(message).__name__}")
+
+
+def serve_orders(worker: Any, desk: Any) -> None:
+    """Let a Dask worker's own server take the orders of services."""
+    from distributed.core import Status
+
+    def handler(operation: str) -> Any:
+        async def take(comm: Any, order: bytes) -> Any:
+            messages = desk.messages(operation, unpacked(order))
+            try:
+                async with contextlib.aclosing(messages):
+                    async for message in messages:
+                        await comm.write(wrapped_message(message), serializers=["dask", "pickle"])
+                        if comm.stream is not None and comm.stream.writing():
+                            await comm.stream.write(b"")  # Dask waits for no socket: what is not read would pile up
+            except OSError:
+                comm.abort()  # whoever asked is gone; the work was stopped
+            return Status.dont_reply
+
+        return take
+
+    async def hello(comm: Any) -> Any:
+        await comm.write(desk.hello())
+        return Status.dont_reply
+
+    async def keep(comm: Any, order: bytes) -> Any:
+        desk.keep(unpacked(order))
+        await comm.write({"kind": "end"})
+        return Status.dont_reply
+
+    worker.handlers[SEARCH] = handler(SEARCH)
+    worker.handlers[CALL] = handler(CALL)
+    worker.handlers[TELL] = handler(TELL)
+    worker.handlers[KEEP] = keep
+    worker.handlers[HELLO] = hello
