@@ -14,8 +14,8 @@ import pytest
 
 import sourcelight as sl
 from client.scripted import COMPLETE, LIMITED, ScriptedBackend, batch, progress, run
-from sourcelight.client.asking import everything, narrowed
-from sourcelight.client.many import ManyResult
+from sourcelight.client.queries import everything, narrowed
+from sourcelight.client.search_many import ManyResult
 from sourcelight.core.wire.events import Done
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.testing.repositories import RepositoryBuilder

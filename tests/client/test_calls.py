@@ -17,7 +17,7 @@ import pytest
 import sourcelight as sl
 from client.scripted import ScriptedBackend, run
 from sourcelight.client import AsyncClient, Client
-from sourcelight.client.methods.calling import date_text, spelled, texts
+from sourcelight.client.methods.call import date_text, spelled, texts
 from sourcelight.core.batches.results import Answer
 from sourcelight.core.errors import CallError, UnsupportedCall
 from sourcelight.core.tools.catalog import TABLES

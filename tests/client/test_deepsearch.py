@@ -10,7 +10,7 @@ import pytest
 
 from client.scripted import ScriptedBackend, run
 from sourcelight.client import AsyncClient, Client, DeepSearchAnswer
-from sourcelight.client.answer_cache import AnswerCache
+from sourcelight.client.conversation import AnswerCache
 from sourcelight.client.methods import conversations
 from sourcelight.core.batches import RepositoryFacts
 from sourcelight.core.batches.results import Answer, CallProgress

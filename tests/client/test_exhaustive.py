@@ -15,7 +15,7 @@ from client.scripted import COMPLETE, ScriptedBackend, Step, batch, progress, ru
 from server.running_service import TOKEN, ScriptedEngine, Service, running
 from sourcelight.backends.embedded import open_engine
 from sourcelight.client.exhaustive import Exhaustive
-from sourcelight.client.parts import Part, Seen
+from sourcelight.client.queries import Part, Seen
 from sourcelight.core.batches import Event, MatchBatch
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.query import parse

@@ -37,4 +37,4 @@ def test_every_public_name_is_there_and_told() -> None:
 
 
 def test_star_import_works() -> None:
-    assert _run("from sourcelight import *; print(open.__module__)") == "sourcelight.client.opening"
+    assert _run("from sourcelight import *; print(open.__module__)") == "sourcelight.client.factory"

@@ -14,7 +14,7 @@ import pytest
 import sourcelight as sl
 from client.scripted import COMPLETE, FACTS, FAILED, FORKS, LIMITED, ScriptedBackend, Step, batch, progress, run
 from sourcelight.client import AsyncClient, Client
-from sourcelight.client.incomplete import IncompleteCount
+from sourcelight.client.progress import IncompleteCount
 from sourcelight.core.errors import QueryError, SearchFailed, StreamBroken
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Skipped
 from sourcelight.display.frames import columns_of

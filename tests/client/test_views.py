@@ -14,7 +14,7 @@ import pytest
 import sourcelight as sl
 from client.scripted import COMPLETE, ScriptedBackend
 from sourcelight.client import AsyncClient, Client
-from sourcelight.client.faceting import faceted
+from sourcelight.client.explanation import faceted
 from sourcelight.core.errors import CallError, PathNotFound
 from sourcelight.core.query import parse
 from sourcelight.core.wire.events import Filter

@@ -1,17 +1,15 @@
 """The notebook's way in: blocking and awaiting clients over any backend, and the results they give.
 
-All logic is written once, in `aio` and `methods`; `blocking` is one line per method over `portal`. Engines are reached
-only through a backend, and everything that is drawn is drawn by the thread that called.
+All logic is written once, in `client` and `methods`; `blocking` is one line per method over `portal`. Engines are
+reached only through a backend, and everything that is drawn is drawn by the thread that called.
 """
 
-from sourcelight.client.aio import AsyncClient
 from sourcelight.client.backend import Backend
 from sourcelight.client.blocking import Client
+from sourcelight.client.client import AsyncClient
 from sourcelight.client.conversation import DeepSearchAnswer
-from sourcelight.client.explained import QueryExplanation
-from sourcelight.client.incomplete import IncompleteAnswer, IncompleteCount
-from sourcelight.client.many import ManyResult
-from sourcelight.client.opening import (
+from sourcelight.client.explanation import QueryExplanation
+from sourcelight.client.factory import (
     aconnect,
     afederate,
     aopen,
@@ -21,7 +19,9 @@ from sourcelight.client.opening import (
     open,  # noqa: A004 - users write sourcelight.open
     sign_out,
 )
+from sourcelight.client.progress import IncompleteAnswer, IncompleteCount
 from sourcelight.client.result import Export, SearchResult
+from sourcelight.client.search_many import ManyResult
 
 __all__ = [
     "AsyncClient",

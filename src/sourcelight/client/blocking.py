@@ -6,17 +6,15 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from sourcelight.client.aio import AsyncClient
-from sourcelight.client.asking import QueryText
 from sourcelight.client.backend import Backend
+from sourcelight.client.client import AsyncClient
+from sourcelight.client.completions import Known, closed, opened
 from sourcelight.client.conversation import DeepSearchAnswer
-from sourcelight.client.known import Known
 from sourcelight.client.methods import BlockingMethods
-from sourcelight.client.opened import closed, opened
 from sourcelight.client.overview import ShowsOverview
-from sourcelight.client.portal import call, has_ended
+from sourcelight.client.portal import blocking, blocking_generator, call, has_ended
+from sourcelight.client.queries import QueryText
 from sourcelight.client.result import Export, SearchResult
-from sourcelight.client.twins import blocking, blocking_generator
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -104,7 +102,7 @@ class Client(ShowsOverview, BlockingMethods):
         timeout_s: float | None = None,
         exhaustive: bool = False,
     ) -> Explorer:
-        from sourcelight.client.exploring import explorer
+        from sourcelight.client.explorer_source import explorer
 
         options: dict[str, Any] = {"pattern_type": pattern_type, "display": display, "timeout_s": timeout_s}
         # Begun on the background loop, but made here: the thread that called is the one that draws.

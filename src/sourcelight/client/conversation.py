@@ -1,8 +1,15 @@
-"""What deep search answers: Markdown with citations that were checked, and the conversation to go on with."""
+"""What deep search answers: Markdown with citations that were checked, and the conversation to go on with.
+
+Answers kept on disk by question and pinned commits, so that a notebook can run again without asking.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,6 +23,7 @@ from sourcelight.display.notebook.answer_html import AnswerFacts, answer_html, a
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
 
 _STATUS = {"completed": "complete", "error": "failed", "canceled": "interrupted"}
 _CITED = ("file", "commit", "unknown")
@@ -227,3 +235,70 @@ def conversation_facts(answer: Answer, question: str = "") -> dict[str, Any]:
         "questions": [{name: one[name] for name in _KEPT if name in one} for one in questions],
         "rows": rows,
     }
+
+
+_FORMAT = 1
+
+
+def answers_folder() -> Path:
+    """Where answers are kept; may be deleted at any time."""
+    import platformdirs
+
+    home = os.environ.get("SOURCELIGHT_HOME")
+    return (Path(home).expanduser() if home else Path(platformdirs.user_cache_dir("sourcelight"))) / "answers"
+
+
+class AnswerCache:
+    """Answers to one question of one asker.
+
+    Parameters
+    ----------
+    asker
+        Who is asked by whom: a service and a mark of the credential, or this process and its model.
+    question
+        The question with its filters.
+    folder
+        Where the files belong; None: `answers_folder`.
+    """
+
+    def __init__(self, asker: str, question: str, folder: Path | None = None) -> None:
+        self._folder = folder or answers_folder()
+        self._asked = _digest([_FORMAT, asker, question])[:24]
+
+    def _path(self, commits: Iterable[tuple[str, str]]) -> Path:
+        return self._folder / f"{self._asked}-{_digest(sorted(commits))[:24]}.json"
+
+    def load(self, commits: Iterable[tuple[str, str]]) -> Mapping[str, Any] | None:
+        """The answer that was given over these repositories and commits; None when there is none."""
+        return _read(self._path(commits))
+
+    def newest(self) -> Mapping[str, Any] | None:
+        """The newest answer to the question, whatever the commits: for when the service can't be reached."""
+        try:
+            found = sorted(self._folder.glob(f"{self._asked}-*.json"), key=lambda path: path.stat().st_mtime_ns)
+        except OSError:
+            return None
+        return _read(found[-1]) if found else None
+
+    def store(self, commits: Iterable[tuple[str, str]], value: Mapping[str, Any]) -> None:
+        """Keep an answer, for its user alone; a folder that can't be written to keeps nothing."""
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self._folder, suffix=".tmp")
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(value, file)
+            Path(name).replace(self._path(commits))
+        except OSError:
+            return
+
+
+def _read(path: Path) -> Mapping[str, Any] | None:
+    try:
+        value = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()

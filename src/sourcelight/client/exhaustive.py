@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sourcelight.client.backend import Backend, Forwarding
-from sourcelight.client.parts import Part, finds_names, seen_in
+from sourcelight.client.queries import Part, finds_names, seen_in
 from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
 from sourcelight.core.batches.schema import conform
 from sourcelight.core.completeness import faults, limits

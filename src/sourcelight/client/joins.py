@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.client.backend import Backend
-from sourcelight.client.painting import painting
+from sourcelight.client.progress import painting
 from sourcelight.core.batches.results import Answer, CallObserver, CallProgress
 from sourcelight.core.errors import CallError, RepositoryError, UnsupportedCall
 from sourcelight.display.frames.answers import answer_frame

@@ -3,6 +3,10 @@
 The thread starts with the first call, is shared by all threads, is closed at exit, and is forgotten by a forked child,
 which starts its own. A waiting caller looks up ten times a second: it draws what the work asks to have drawn, and an
 interrupt reaches it on every platform.
+
+Messages of interrupts: where a client keeps the rows that had arrived.
+
+Derives the methods of `Client` from those of `AsyncClient`: one line each, with signature and docstring.
 """
 
 from __future__ import annotations
@@ -13,18 +17,20 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
 from concurrent.futures import CancelledError, Future
 from contextlib import aclosing, suppress
 from contextvars import ContextVar
+from functools import wraps
 from queue import Empty, SimpleQueue
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
 import anyio
 from anyio.from_thread import BlockingPortal
 
-from sourcelight.client.warned import show
-from sourcelight.display.notebook.cell_errors import short_in_cells
+from sourcelight.client.warning_display import show
+from sourcelight.display.notebook import CallState
+from sourcelight.display.notebook.cell_errors import short_in_cells, variable_of
 
 T = TypeVar("T")
 SLICE_S = 0.1
@@ -305,3 +311,71 @@ def iterate(generator: Callable[..., AsyncGenerator[T, None]], *args: Any, **kwa
         raise
     task.board.finish()
     task.result()
+
+
+_KEPT_IN = {
+    "search": "last_result",
+    "search_many": "last_result",
+    "search_to": "last_export",
+    "deepsearch": "last_answer",
+    "deepsearch_read": "",
+    "deepsearch_list": "",
+    "deepsearch_change": "",
+    "count": "",
+    "explain": "",
+    "repositories": "",
+}
+"""Attributes in which a client keeps the partial result of a method; every other method keeps a DataFrame."""
+
+
+def interrupted_text(client: Any, method: str) -> str:
+    """Message of an interrupt, with the attribute that holds the partial result where there is one."""
+    name = _KEPT_IN.get(method, "last_frame")
+    partial = getattr(client, name, None) if name else None
+    if partial is None:
+        return "interrupted"
+    rows = getattr(partial, "rows", None) if name == "last_export" else None
+    rows = len(partial) if name in {"last_result", "last_frame"} else rows
+    count = "" if rows is None else f" ({rows:,} row{'' if rows == 1 else 's'})"
+    return f"interrupted; the rows so far are in {variable_of(client) or 'client'}.{name}{count}"
+
+
+def note_interrupt(exc: BaseException, client: Any, state: Any) -> None:
+    """Give the cancellation of an awaited call the message of an interrupt; `state` is the call's."""
+    newest = getattr(client, "_last", None)
+    is_search = newest is not None and newest.state is state
+    method = "search" if is_search else "" if isinstance(state, CallState) else "count"
+    exc.args = (interrupted_text(client, method),)
+    short_in_cells(exc)
+
+
+P = ParamSpec("P")
+
+
+def blocking(method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> Callable[Concatenate[Any, P], T]:
+    """The twin of a coroutine method that blocks its caller, and draws and can be interrupted meanwhile.
+
+    It belongs in a class whose ``_client`` is the `AsyncClient` that has the method.
+    """
+
+    @wraps(method)
+    def twin(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return call(method, self._client, *args, **kwargs)
+        except KeyboardInterrupt as exc:
+            exc.args = (interrupted_text(self, method.__name__),)
+            raise
+
+    return twin
+
+
+def blocking_generator(
+    method: Callable[Concatenate[Any, P], AsyncGenerator[T, None]],
+) -> Callable[Concatenate[Any, P], Generator[T, None, None]]:
+    """The twin of an async generator method, for plain ``for`` loops; see `blocking`."""
+
+    @wraps(method)
+    def twin(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> Generator[T, None, None]:
+        return iterate(method, self._client, *args, **kwargs)
+
+    return twin

@@ -194,7 +194,7 @@ class SearchResult:
 
         A widget, which takes 100,000 rows with ease; outside of a notebook its text is that of this result.
         """
-        from sourcelight.client.exploring import ResultSource, explorer
+        from sourcelight.client.explorer_source import ResultSource, explorer
 
         return explorer(ResultSource(self, self._answerer, self._loop))
 
@@ -203,14 +203,14 @@ class SearchResult:
 
         Several of one kind are alternatives. Outside of a notebook it is a text; `filters` is the table.
         """
-        from sourcelight.client.faceting import faceted
+        from sourcelight.client.explanation import faceted
         from sourcelight.display.notebook.facets.panel import FacetPanel
 
         kind = self.request.pattern_type
         return FacetPanel(self._filters, lambda chosen: faceted(self.query, chosen, kind), self._search_again)
 
     def _search_again(self, query: str) -> SearchResult:
-        from sourcelight.client.run import Run
+        from sourcelight.client.search_run import Run
 
         if self._answerer is None:
             raise UnsupportedCall("this result is of no single search, so that there is no one to ask again")

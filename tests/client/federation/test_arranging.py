@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from display.batches_for_tests import lines, record_batch
-from sourcelight.client.federation.searching.arranging import arranged
-from sourcelight.client.federation.searching.duplicates import Duplicates
+from sourcelight.client.federation.row_merge import Duplicates, arranged
 from sourcelight.client.federation.service import distinct, served, short_name
 from sourcelight.core.batches import arrow_type
 

@@ -7,7 +7,7 @@ import importlib.util
 import pytest
 
 from engines.navigation.sample import call, make_engine, rows
-from sourcelight.client.methods.graph import DependencyGraph
+from sourcelight.client.methods.navigation import DependencyGraph
 from sourcelight.core.errors import CallError
 from sourcelight.display.frames.answers import answer_frame
 from sourcelight.engines.execution import Engine

@@ -1,19 +1,25 @@
-"""Several services as one backend."""
+"""Several services as one backend.
+
+A search of a federation as a client runs it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 from sourcelight.client.backend import Forwarding
-from sourcelight.client.federation.calling.asking import answers, ask_all, did_not_answer
-from sourcelight.client.federation.calling.calls import Calls
-from sourcelight.client.federation.explaining import explanation_of
-from sourcelight.client.federation.searching.merging import Merge
-from sourcelight.client.federation.service import Service
+from sourcelight.client.exhaustive import Exhaustive
+from sourcelight.client.federation.fan_out import answers, ask_all, did_not_answer
+from sourcelight.client.federation.service import Service, explanation_of
+from sourcelight.client.federation.stream_merge import Merge
+from sourcelight.client.federation.tool_calls import Calls
 from sourcelight.client.provenance import FEDERATION
+from sourcelight.client.queries import everything
+from sourcelight.client.search_run import Run
 from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts, Services
 from sourcelight.core.batches.results import Answer, CallObserver
 from sourcelight.core.wire.request import SearchRequest
@@ -152,3 +158,50 @@ class FederatedSearch(Forwarding):
     def held(self) -> list[MatchBatch]:
         """What had arrived for the newest search but was not given yet, when that was stopped."""
         return [] if self._merge is None else list(self._merge.held())
+
+
+def federated_run(backend: Any, request: SearchRequest, *, exhaustive: bool, kept: bool) -> Run:
+    """The search of a `FederatedBackend`.
+
+    Parameters
+    ----------
+    backend
+        The federation.
+    request
+        What is asked.
+    exhaustive
+        Ask each service that caps its answers in as many parts as it takes.
+    kept
+        Whether all rows are kept, so that they can be brought into order.
+    """
+    services = backend.services
+    if exhaustive:
+        request = replace(request, query=everything(request.query, request.pattern_type, request.version))
+    run = Run(backend, request)
+    if exhaustive and not backend.local:
+        tell = _summed(run.state.cut)
+        services = [service if service.backend.local else _whole(service, tell) for service in services]
+    if kept or services is not backend.services:
+        search = FederatedSearch(backend, services, kept=kept)
+        run.backend = search
+        run.held = search.held if services is not backend.services else None
+    return run
+
+
+def _whole(service: Service, tell: Callable[[str], Callable[[int, int, int], None]]) -> Service:
+    return replace(service, backend=Exhaustive(service.backend, told=tell(service.name)))
+
+
+def _summed(told: Callable[[int, int, int], None]) -> Callable[[str], Callable[[int, int, int], None]]:
+    """Tellers by service, whose numbers are told as their sums."""
+    known: dict[str, tuple[int, int, int]] = {}
+
+    def of(name: str) -> Callable[[int, int, int], None]:
+        def tell(done: int, parts: int, matches: int) -> None:
+            known[name] = done, parts, matches
+            first, second, third = (sum(column) for column in zip(*known.values(), strict=True))
+            told(first, second, third)
+
+        return tell
+
+    return of

@@ -7,9 +7,9 @@ taken too. All go through `Caller._call`; nothing here knows what answers.
 
 from sourcelight.client.methods.analyses import AnalysisMethods, BlockingAnalysisMethods
 from sourcelight.client.methods.conversations import BlockingConversationMethods, ConversationMethods
+from sourcelight.client.methods.files import BlockingToolMethods, ToolMethods
 from sourcelight.client.methods.history import BlockingHistoryMethods, HistoryMethods
 from sourcelight.client.methods.navigation import BlockingNavigationMethods, NavigationMethods
-from sourcelight.client.methods.tools import BlockingToolMethods, ToolMethods
 from sourcelight.client.methods.views import BlockingViewMethods, ViewMethods
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from sourcelight.client.methods.calling import Caller, Date, Texts, date_text, texts
-from sourcelight.client.twins import blocking
+from sourcelight.client.methods.call import Caller, Date, Texts, date_text, texts
+from sourcelight.client.portal import blocking
 from sourcelight.display.notebook import ProgressChoice
 
 if TYPE_CHECKING:

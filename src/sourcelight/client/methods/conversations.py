@@ -8,12 +8,11 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sourcelight.client.answer_cache import AnswerCache
 from sourcelight.client.backend import Backend
-from sourcelight.client.conversation import DeepSearchAnswer, conversation_facts
-from sourcelight.client.methods.calling import Caller, Texts, texts
-from sourcelight.client.twins import blocking
-from sourcelight.client.watching import watch
+from sourcelight.client.conversation import AnswerCache, DeepSearchAnswer, conversation_facts
+from sourcelight.client.methods.call import Caller, Texts, texts
+from sourcelight.client.portal import blocking
+from sourcelight.client.stop_button import watch
 from sourcelight.core.batches.results import Answer
 from sourcelight.core.errors import CallError, TransportError
 from sourcelight.core.tools.catalog import table_of

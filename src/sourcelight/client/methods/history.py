@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.client.methods.calling import Caller, Date, Texts, date_text, spelled, texts
-from sourcelight.client.twins import blocking
+from sourcelight.client.methods.call import Caller, Date, Texts, date_text, spelled, texts
+from sourcelight.client.portal import blocking
 from sourcelight.core.batches.results import drill_down
 from sourcelight.core.errors import CallError
 from sourcelight.display.notebook import ProgressChoice

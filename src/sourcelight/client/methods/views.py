@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sourcelight.client.backend import Backend
-from sourcelight.client.portal import call
+from sourcelight.client.portal import blocking, call
 from sourcelight.client.provenance import backend_of
-from sourcelight.client.twins import blocking
 from sourcelight.core.errors import CallError, SourcelightError
 from sourcelight.display.notebook import ProgressChoice
 from sourcelight.display.notebook.frame_views import use_places

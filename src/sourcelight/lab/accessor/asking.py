@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.client import AsyncClient, Backend
 from sourcelight.client import Client as BlockingClient
-from sourcelight.client.painting import painting
 from sourcelight.client.portal import call
+from sourcelight.client.progress import painting
 from sourcelight.client.provenance import backend_of
 from sourcelight.core.batches.results import Answer, CallObserver
 from sourcelight.display.notebook import CallState, ProgressChoice

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sourcelight.client import Client
-from sourcelight.client.opened import age
+from sourcelight.client.completions import age
 from sourcelight.core.errors import NoClient
 
 _HOW = "%sourcelight open PATH or %sourcelight connect URL opens one, and so does code = sourcelight.open(PATH)"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.completer import SimpleCompletion, context_matcher
 
 from sourcelight.client import AsyncClient, Client
-from sourcelight.client.known import Known
+from sourcelight.client.completions import Known
 from sourcelight.lab.magics.magic import COMMANDS, CONNECT, OPEN, OPTIONS
 from sourcelight.lab.magics.options import Option, unfinished
 from sourcelight.lab.magics.strings import decoded, literal_at, written

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from sourcelight.client.aio import AsyncClient
 from sourcelight.client.blocking import Client
+from sourcelight.client.client import AsyncClient
 from sourcelight.client.federation.backend import SILENCE_S, FederatedBackend
 from sourcelight.client.federation.service import Service, distinct, short_name
 from sourcelight.core.errors import ConfigurationError

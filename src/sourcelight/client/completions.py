@@ -1,9 +1,14 @@
-"""Names that answers have brought: what completion offers. It asks nobody, and forgets the oldest."""
+"""Names that answers have brought: what completion offers. It asks nobody, and forgets the oldest.
+
+Which clients are open in this process, for a magic that was not told which one to use.
+"""
 
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Iterable
+from itertools import count
 from typing import Any
 
 from sourcelight.core.wire.events import Filter
@@ -61,3 +66,29 @@ class Known:
             kind = {"repo": "repository", "lang": "language", "author": "author"}.get(one.kind)
             if kind is not None:
                 self.add(kind, [one.label])
+
+
+_lock = threading.Lock()
+_order = count()
+_clients: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+
+
+def opened(client: Any) -> None:
+    """A blocking client was made."""
+    with _lock:
+        _clients[client] = next(_order)
+
+
+def closed(client: Any) -> None:
+    """It was closed."""
+    with _lock:
+        _clients.pop(client, None)
+
+
+def age(client: Any) -> int:
+    """Which client this was, counted from 0; -1 for one that is closed, or no client at all."""
+    with _lock:
+        try:
+            return _clients.get(client, -1)
+        except TypeError:  # neither hashable nor to be referred to weakly: no client
+            return -1

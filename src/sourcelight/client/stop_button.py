@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
-from sourcelight.client.interrupts import note_interrupt
-from sourcelight.client.painting import painting
-from sourcelight.client.portal import current_board
+from sourcelight.client.portal import current_board, note_interrupt
+from sourcelight.client.progress import painting
 from sourcelight.display.notebook import ProgressChoice
 from sourcelight.display.notebook.painter import Watched
 

@@ -1,29 +1,191 @@
-"""One search of several services: their streams side by side, as one stream."""
+"""One search of several services: their streams side by side, as one stream.
+
+One service's part in one search, as far as it has come.
+
+What several services say beside their matches, as one statement.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 import time
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
 
-from sourcelight.client.federation.calling.asking import first_of
-from sourcelight.client.federation.searching.arranging import arranged
-from sourcelight.client.federation.searching.duplicates import Duplicates
-from sourcelight.client.federation.searching.part import Part, services_of
-from sourcelight.client.federation.searching.summing import alerts_of, filters_of
+from sourcelight.client.federation.fan_out import first_of
+from sourcelight.client.federation.row_merge import Duplicates, arranged
 from sourcelight.client.federation.service import Service, served
-from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts, Services
+from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts, Services, ServiceState
 from sourcelight.core.batches.rows import first_matches, match_count
-from sourcelight.core.errors import QueryError, SourcelightError, StreamBroken, TimedOut
+from sourcelight.core.completeness import Status, faults, limits
+from sourcelight.core.errors import QueryError, SearchFailed, SourcelightError, StreamBroken, TimedOut
 from sourcelight.core.query import parse
-from sourcelight.core.wire.events import Done, Filters, Progress, Skipped
+from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filter, Filters, Progress, Skipped
 from sourcelight.core.wire.request import SearchRequest, display_limit, match_limit
+
+
+@dataclass(slots=True)
+class Part:
+    """What a service has said, and what became of it.
+
+    Attributes
+    ----------
+    number
+        Place of the service among all, from 0.
+    matches, rows
+        Those of the answer that are of this service.
+    found
+        Matches that it sent.
+    duplicates, repeated
+        Rows, and matches in them, that another service had given before.
+    fault
+        What broke its search; None: nothing did.
+    batches
+        All that it sent, where this is kept.
+    """
+
+    number: int
+    service: Service
+    began: float
+    ended: float | None = None
+    status: Status | None = None
+    reasons: tuple[str, ...] = ()
+    matches: int = 0
+    rows: int = 0
+    found: int = 0
+    duplicates: int = 0
+    repeated: int = 0
+    progress: Progress | None = None
+    filters: tuple[Filter, ...] = ()
+    alerts: list[Alert] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    fault: SourcelightError | None = None
+    batches: list[Any] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """Name of the service."""
+        return self.service.name
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """Work that it left out, as it last said."""
+        return self.progress.skipped if self.progress else ()
+
+    def note(self, event: Any) -> None:
+        """Take in what a service says beside its matches."""
+        if isinstance(event, Progress):
+            self.progress = event
+        elif isinstance(event, Filters):
+            self.filters = event.filters
+        elif isinstance(event, Alert):
+            self.alerts.append(event)
+        elif isinstance(event, ErrorEvent):
+            self.errors.append(event.message)
+
+    def end(self, now: float, fault: SourcelightError | None = None) -> None:
+        """Its search is over, by a fault or at its end."""
+        self.ended = now
+        said = faults(self.alerts, self.errors)
+        if fault is None and said:
+            fault = SearchFailed("; ".join(said))
+        self.fault = fault
+        if fault is not None:
+            self.status, self.reasons = "failed", (str(fault),)
+            return
+        self.reasons = limits(self.skipped, self.alerts)
+        self.status = "limited" if self.reasons else "complete"
+
+    def state(self, now: float) -> ServiceState:
+        """Read this moment."""
+        return ServiceState(
+            self.name,
+            self.service.backend.name,
+            self.status or "running",
+            self.reasons,
+            self.matches,
+            self.rows,
+            self.duplicates,
+            (self.ended or now) - self.began,
+        )
+
+    def left_out(self, told: frozenset[str]) -> Iterator[Skipped]:
+        """What is missing in the answer for its sake; `told`: reasons that are said of the whole answer."""
+        if self.fault is not None:
+            late = isinstance(self.fault, TimedOut)
+            kept = " What it had sent is kept." if self.found else ""
+            yield Skipped(
+                reason="service-timeout" if late else "service-failed",
+                title=f"{self.name}: {self.fault}",
+                message=f"`{self.name}` did not come to its end.{kept}",
+                severity="error",
+            )
+        for item in self.skipped:
+            if item.reason not in told:
+                title = f"{self.name}: {item.title}" if item.title else self.name
+                yield Skipped(item.reason, title, item.message, item.severity, item.suggested)
+
+
+def services_of(parts: list[Part], now: float) -> Services:
+    """How far all services are."""
+    return Services(tuple(part.state(now) for part in parts))
+
+
+_FIRST = ("utility", "type")
+_NOTHING_HERE = re.compile(r"no (repositories|results)", re.IGNORECASE)
+_MOST_NAMED = 20
+
+
+def filters_of(parts: Sequence[Part], *, whole: bool) -> tuple[Filter, ...]:
+    """Suggested filters, their counts added up, in the order of the wire.
+
+    A row that several services gave counts for each of them; then, and unless `whole`, no count is the whole truth.
+    """
+    exact = whole and not any(part.duplicates or part.fault for part in parts)
+    found: dict[tuple[str, str, str], Filter] = {}
+    for part in parts:
+        for one in part.filters:
+            key = one.kind, one.value, one.label
+            held = found.get(key)
+            count = one.count + (held.count if held else 0)
+            exhaustive = exact and one.exhaustive and (held is None or held.exhaustive)
+            found[key] = replace(one, count=count, exhaustive=exhaustive)
+    return tuple(sorted(found.values(), key=lambda one: (one.kind not in _FIRST, -one.count, one.value)))
+
+
+def alerts_of(parts: Sequence[Part], known: Duplicates) -> Iterator[Alert]:
+    """What services want the reader to know, each with its name; that one has nothing is no news where others have."""
+    living = [part for part in parts if part.fault is None]
+    found = any(part.found for part in living)
+    for part in living:
+        for alert in part.alerts:
+            if all(alert in other.alerts for other in living):
+                if part is living[0]:
+                    yield alert
+            elif not (found and not part.found and _NOTHING_HERE.match(alert.title)):
+                yield replace(alert, title=f"{part.name}: {alert.title}")
+    if apart := known.apart:
+        names = {part.number: part.name for part in parts}
+        lines = [
+            f"- `{repository}{f'@{revision}' if revision else ''}`: "
+            + ", ".join(f"{commit[:10]} at {names[number]}" for number, commit in sorted(commits.items()))
+            for (repository, revision), commits in sorted(apart.items())
+        ]
+        more = [f"- and {len(lines) - _MOST_NAMED:,} more"] if len(lines) > _MOST_NAMED else []
+        many = f"{len(apart):,} repositor{'y' if len(apart) == 1 else 'ies'}"
+        yield Alert(
+            f"{many} at different commits",
+            "Services have them at different commits, so that rows of each are given: `commit` and `service` tell them "
+            "apart.\n" + "\n".join([*lines[:_MOST_NAMED], *more]),
+            "info",
+        )
+
 
 _AHEAD = 8  # events that services may be ahead of whoever takes them; each holds a batch
 _TELL_S = 0.1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sourcelight.client.methods.calling import Caller, spelled
-from sourcelight.client.twins import blocking
+from sourcelight.client.methods.call import Caller, spelled
+from sourcelight.client.portal import blocking
 from sourcelight.display.notebook import ProgressChoice
 
 if TYPE_CHECKING:

@@ -11,21 +11,19 @@ from dataclasses import replace
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Self, cast
 
-from sourcelight.client.asking import QueryText, bounded, everything
 from sourcelight.client.backend import Backend
+from sourcelight.client.completions import Known
 from sourcelight.client.exhaustive import AT_ONCE, Exhaustive, check_unlimited
-from sourcelight.client.explained import QueryExplanation, from_tree
-from sourcelight.client.incomplete import IncompleteAnswer, IncompleteCount, warn
-from sourcelight.client.known import Known
-from sourcelight.client.many import Many, ManyResult, labelled
+from sourcelight.client.explanation import QueryExplanation, from_tree
 from sourcelight.client.methods import Methods
 from sourcelight.client.overview import ShowsOverview
-from sourcelight.client.painting import painting
+from sourcelight.client.progress import IncompleteAnswer, IncompleteCount, painting, warn
 from sourcelight.client.provenance import asked_for, forget, now, provenance
+from sourcelight.client.queries import QueryText, bounded, everything
 from sourcelight.client.result import Export, SearchResult, metadata
-from sourcelight.client.run import Run
-from sourcelight.client.steps import consume, settled, unbroken
-from sourcelight.client.watching import watch
+from sourcelight.client.search_many import Many, ManyResult, labelled
+from sourcelight.client.search_run import Run, consume, settled, unbroken
+from sourcelight.client.stop_button import watch
 from sourcelight.core.batches import MATCHES, SERVICE, Event, MatchBatch
 from sourcelight.core.batches.results import REPOSITORIES_COUNTED, Answer
 from sourcelight.core.completeness import Status, call_status
@@ -36,7 +34,7 @@ from sourcelight.display.notebook import CallState, ProgressChoice
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from sourcelight.client.exploring import RunSource
+    from sourcelight.client.explorer_source import RunSource
     from sourcelight.client.federation import FederatedBackend
     from sourcelight.display.notebook.explorer.widget import Explorer
 
@@ -240,14 +238,14 @@ class AsyncClient(ShowsOverview, Methods):
         query
             What to search for; the other parameters are those of `search`.
         """
-        from sourcelight.client.exploring import explorer
+        from sourcelight.client.explorer_source import explorer
 
         options: dict[str, Any] = {"pattern_type": pattern_type, "display": display, "timeout_s": timeout_s}
         return explorer(await self._begin(query, exhaustive=exhaustive, **options))
 
     async def _begin(self, query: QueryText, *, exhaustive: bool, **options: Any) -> RunSource:
         """Begin a search on this loop, and leave it running."""
-        from sourcelight.client.exploring import RunSource
+        from sourcelight.client.explorer_source import RunSource
 
         run = self._run(query, exhaustive=exhaustive, **options)
         self._last = run
@@ -547,7 +545,7 @@ class AsyncClient(ShowsOverview, Methods):
         if exhaustive:
             check_unlimited(request)
         if self.services:
-            from sourcelight.client.federation.running import federated_run
+            from sourcelight.client.federation.backend import federated_run
 
             return federated_run(self._backend, request, exhaustive=exhaustive, kept=kept)
         if not exhaustive:

@@ -1,13 +1,19 @@
-"""What a query means, with a face that is safe to show."""
+"""What a query means, with a face that is safe to show.
+
+A query with suggested filters added: several of one kind are alternatives, those of different kinds all hold.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sourcelight.core.errors import QueryError
 from sourcelight.core.markup import visible
 from sourcelight.core.query import parse
+from sourcelight.core.query.narrowing import conjoined
 from sourcelight.core.query.nodes import tree_text
+from sourcelight.core.wire.events import Filter
 from sourcelight.core.wire.request import SearchRequest
 
 _UNTOLD = "{name} does not tell which repositories and files this comes down to; this is the query as it is read here."
@@ -69,3 +75,37 @@ def from_tree(request: SearchRequest, name: str) -> QueryExplanation:
         "text": f"{query.text}\nread as {query.pattern_type}\n\n{shown}",
     }
     return QueryExplanation(data, _UNTOLD.format(name=name))
+
+
+_ALTERNATIVES = frozenset({"repo", "lang", "type", "symbol type", "author"})
+
+
+def faceted(query: str, chosen: Sequence[Filter], pattern_type: str = "standard") -> str:
+    """Text of `query` with some suggestions added.
+
+    Parameters
+    ----------
+    query
+        Text of the query.
+    chosen
+        Suggestions of its answer.
+    pattern_type
+        How its patterns are read.
+    """
+    kinds: dict[str, list[str]] = {}
+    for one in chosen:
+        kinds.setdefault(one.kind, []).append(one.value)
+    parts = []
+    for kind, values in kinds.items():
+        if len(values) > 1 and kind in _ALTERNATIVES:
+            parts.append(f"({' or '.join(values)})")
+        else:
+            parts += values
+    if not parts:
+        return query
+    front = " ".join(parts)
+    try:
+        read = parse(query, pattern_type)
+    except QueryError:
+        return f"{front} {query}".strip()  # the one who searches is told
+    return conjoined(read, front)

@@ -8,12 +8,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sourcelight.client.aio import AsyncClient
 from sourcelight.client.blocking import Client
-from sourcelight.client.opened import closed
-from sourcelight.client.painting import painting
+from sourcelight.client.client import AsyncClient
+from sourcelight.client.completions import closed
 from sourcelight.client.portal import call
-from sourcelight.client.saying import say
+from sourcelight.client.progress import painting, say
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ConfigurationError
 from sourcelight.display.notebook import IndexState, ProgressChoice
@@ -236,7 +235,7 @@ async def afederate(
     services: Mapping[str, AsyncClient | str] | Iterable[AsyncClient | str], *, silence_s: float | None = None
 ) -> AsyncClient:
     """Search several services as one, for `await`; see `federate`. Its services are of `AsyncClient`, or addresses."""
-    from sourcelight.client.federation.opening import federated
+    from sourcelight.client.federation.factory import federated
 
     def made(url: str, *, token: str | None) -> AsyncClient:
         return AsyncClient(_remote(url, token, bearer=False))
@@ -276,7 +275,7 @@ def federate(
     ConfigurationError
         For no services, for one that stands there twice, and for what is neither a client nor an address.
     """
-    from sourcelight.client.federation.opening import federated
+    from sourcelight.client.federation.factory import federated
 
     def made(url: str, *, token: str | None) -> Client:
         return connect(url, token, check=False)  # a service that is away costs its own rows only

@@ -2,6 +2,8 @@
 
 Each cut names what has been seen and adds one part for all the rest, so that no part of the answer can fall between,
 whatever a name or a language means to the service.
+
+What callers ask with: text, or an expression put together in Python; and the same query within narrower bounds.
 """
 
 from __future__ import annotations
@@ -9,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import Any
+from typing import Any, TypeAlias
 
-from sourcelight.client.asking import narrowed
-from sourcelight.core.query import Query
+from sourcelight.core.errors import QueryError
+from sourcelight.core.query import Query, parse
+from sourcelight.core.query.build import Expression
 from sourcelight.core.query.languages import find_language
+from sourcelight.core.query.narrowing import narrowed as narrowed  # noqa: PLC0414 - callers take it from here
 from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_name, escape_regexp
 
@@ -162,3 +166,31 @@ def seen_in(batches: Iterable[Any], filters: Iterable[Any]) -> Seen:
             name = "repository" if item.kind == "repo" else "language"
             found[name][item.label] = None
     return Seen(tuple(found["repository"]), tuple(found["language"]), tuple(found["path"]))
+
+
+QueryText: TypeAlias = str | Expression
+
+
+def everything(text: str, pattern_type: str, version: str = "V3") -> str:
+    """Text of a query without a limit on the number of matches, unless it sets one itself.
+
+    A query that can't be read is left to the backend, which says why.
+    """
+    try:
+        query = parse(text, pattern_type, version=version)
+    except QueryError:
+        return f"count:all {text}"
+    if query.root is None or any(alternative.first("count") for alternative in query.plan):
+        return text
+    return narrowed(query, [("count", "all")])
+
+
+def bounded(text: str, pattern_type: str, version: str = "V3") -> bool:
+    """Whether a query asks to stop after some matches or some time; False for one that can't be read."""
+    try:
+        query = parse(text, pattern_type, version=version)
+    except QueryError:
+        return False
+    return any(
+        alternative.first("timeout") or alternative.count_limit(default=None) is not None for alternative in query.plan
+    )

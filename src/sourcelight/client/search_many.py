@@ -10,9 +10,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.client.asking import QueryText
+from sourcelight.client.queries import QueryText
 from sourcelight.client.result import SearchResult, metadata
-from sourcelight.client.run import Run
+from sourcelight.client.search_run import Run
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.markup import escape, one_line

@@ -11,18 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sourcelight.client.federation.calling.asking import (
+from sourcelight.client.federation.fan_out import (
     SummedProgress,
     Told,
     answers,
     ask_all,
     call_one,
     did_not_answer,
+    page_of,
     repositories_at,
 )
-from sourcelight.client.federation.calling.pages import page_of
-from sourcelight.client.federation.calling.rules import Rule
-from sourcelight.client.federation.calling.sums import RULES
+from sourcelight.client.federation.merge import RULES, Rule
 from sourcelight.client.federation.service import Service, served
 from sourcelight.core.batches.persons import Pair, person_key
 from sourcelight.core.batches.results import Answer, CallObserver, CallProgress

@@ -1,14 +1,17 @@
-"""One search under way: what was asked, what arrived, and how it ended."""
+"""One search under way: what was asked, what arrived, and how it ended.
+
+Steps of a search that a client awaits: to its end, to a part without events, and work that nothing breaks off.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable
 from contextlib import aclosing
 from typing import Any
 
 from sourcelight.client.backend import Backend
-from sourcelight.client.painting import painting
+from sourcelight.client.progress import painting
 from sourcelight.client.provenance import now
 from sourcelight.client.result import SearchResult
 from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
@@ -118,3 +121,37 @@ class Run:
         if over:
             self._result = made
         return made
+
+
+async def consume(run: Run, take: Callable[[MatchBatch], Awaitable[None]]) -> None:
+    """Run a search to its end, and hand over its matches."""
+    async with aclosing(run.events()) as events:
+        async for event in events:
+            if isinstance(event, MatchBatch):
+                try:
+                    await take(event)
+                except Exception as exc:
+                    run.state.fail(f"{type(exc).__name__}: {exc}")
+                    raise
+
+
+async def settled(run: Run, work: Awaitable[Any]) -> Any:
+    """Await a part of a search that sends no events; its end, if it does not come well, is that of the search."""
+    try:
+        return await work
+    except asyncio.CancelledError:
+        run.state.interrupt()
+        raise
+    except Exception as exc:
+        run.state.fail(str(exc))
+        raise
+
+
+async def unbroken(work: Coroutine[Any, Any, Any]) -> Any:
+    """Await work to its end even when this task is cancelled meanwhile; the cancellation follows."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.client.backend import Backend
 from sourcelight.client.result import SearchResult
-from sourcelight.client.run import Run
+from sourcelight.client.search_run import Run
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.errors import SourcelightError, UnsupportedCall
 from sourcelight.display.notebook.explorer import Told

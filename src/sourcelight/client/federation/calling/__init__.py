@@ -1,1 +1,0 @@
-"""Calls of tools and analyses over several services: where each goes, and how tables are brought together."""

@@ -1,0 +1,165 @@
+"""The rows of one call's answer, given as they are found.
+
+Has work drawn while it runs: by the thread that waits for it, or, when it is awaited, on its own loop.
+
+Tells a person something while work waits for that person: by the thread that called.
+
+Warnings of answers that are not all there is: each once a cell in a notebook, as Python's filters say elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from typing import Any
+
+from sourcelight.client.backend import Backend
+from sourcelight.client.portal import SLICE_S, current_board
+from sourcelight.client.warning_display import show
+from sourcelight.core.batches.results import Answer, CallProgress
+from sourcelight.display.notebook import CallState, Painter, ProgressChoice, make_painter
+from sourcelight.display.notebook.painter import Watched
+
+
+async def _tick(painter: Painter) -> None:
+    while True:
+        await asyncio.sleep(SLICE_S)
+        painter.paint()
+
+
+@asynccontextmanager
+async def painting(
+    watched: Watched, progress: ProgressChoice, stop: Callable[[], None] | None = None, after_s: float = 0.0
+) -> AsyncIterator[None]:
+    """Draw `watched` while the block runs, and its last state.
+
+    Parameters
+    ----------
+    watched
+        The work; it must have settled its status when the block ends.
+    progress
+        See `sourcelight.display.notebook.make_painter`.
+    stop
+        What a Stop button calls; ignored when a thread waits, since a click would be handled after the work.
+    after_s
+        Work that is over sooner is not drawn, unless `progress` asks for it.
+    """
+    board = current_board()
+    if board is not None:
+        board.add(make_painter(watched, progress, after_s=after_s))
+        yield
+        return
+    painter = make_painter(watched, progress, stop=stop, after_s=after_s)
+    painter.paint()
+    ticker = asyncio.create_task(_tick(painter))
+    try:
+        yield
+    finally:
+        ticker.cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.gather(ticker, return_exceptions=True)
+        painter.finish()
+    if not ticker.cancelled() and (fault := ticker.exception()) is not None:
+        raise fault
+
+
+async def arriving(
+    backend: Backend, columns: str, name: str, arguments: Mapping[str, Any], progress: ProgressChoice
+) -> AsyncGenerator[Answer, None]:
+    """Give the rows of an answer in parts, each as soon as the backend tells it; nothing is kept.
+
+    The last part has the attributes, the status and the notices of the whole answer, and the rows that were not told
+    before: all of them where the backend tells none on the way. Leaving the loop ends the call.
+
+    Parameters
+    ----------
+    backend
+        What answers.
+    columns
+        Name of the columns of the answer.
+    name, arguments
+        What is called.
+    progress
+        As in `AsyncClient.stream`.
+    """
+    state = CallState(f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})")
+    loop = asyncio.get_running_loop()
+    news: asyncio.Queue[Any] = asyncio.Queue()
+    told = 0
+
+    def observe(at: CallProgress) -> None:
+        state.update(at)
+        if at.rows is not None and at.rows.num_rows:
+            # The loop is closed when the process is about to end: nobody is left to tell.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(news.put_nowait, at.rows)
+
+    async with painting(state, progress):
+        call = loop.create_task(backend.call(name, arguments, observe))
+        # Behind whatever the working thread has told: both go through the loop's own queue, in order.
+        call.add_done_callback(lambda _: news.put_nowait(None))
+        try:
+            while (rows := await news.get()) is not None:
+                told += rows.num_rows
+                yield Answer(columns, rows)
+            answer = await call
+            state.finish(answer)
+        except Exception as exc:
+            state.fail(str(exc))
+            raise
+        finally:
+            state.interrupt()
+            call.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await call
+        yield replace(answer, table=answer.table.slice(0, 0) if told else answer.table)
+
+
+class _Sentence:
+    """Something to be drawn once."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def paint(self) -> None:
+        """Write it, the first time."""
+        text, self._text = self._text, ""
+        if text:
+            sys.stdout.write(f"{text}\n")
+            sys.stdout.flush()
+
+    def finish(self) -> None:
+        """Write it, if nobody has."""
+        self.paint()
+
+    def interrupt(self) -> None:
+        """Nothing: there is no state to mark."""
+
+
+def say(address: str) -> None:
+    """Show the address to open, below the cell or on the terminal."""
+    sentence, board = _Sentence(f"Open this address to sign in:\n{address}"), current_board()
+    if board is None:
+        sentence.paint()
+    else:
+        board.add(sentence)
+
+
+class IncompleteCount(UserWarning):
+    """Warns that a count is of an answer that is not complete; says why."""
+
+
+class IncompleteAnswer(UserWarning):
+    """Warns that a tool's or an analysis's answer is not all there is; says why."""
+
+
+def warn(warning: Warning, stacklevel: int = 3) -> None:
+    """Warn at the line that called the client: by the thread that waits, if one does."""
+    board = current_board()
+    if board is not None:
+        board.warnings.append(warning)
+    else:
+        show(warning, stacklevel=stacklevel)
