@@ -23,7 +23,7 @@ from display.batches_for_tests import lines
 from sourcelight import connect
 from sourcelight.core.batches import MatchBatch, RepositoryFacts
 from sourcelight.display.notebook import SearchState, painter
-from sourcelight.display.notebook.explorer import Asked, Rows
+from sourcelight.display.notebook.widgets import Asked, Rows
 
 MATCHES = 50_000
 PER_EVENT = 10
@@ -99,11 +99,11 @@ class Drawing:
         self.drawn: list[float] = []
 
     def __enter__(self) -> Self:
-        from sourcelight.display.notebook import widget
+        from sourcelight.display.notebook import progress_box
 
         drawing = self
 
-        class Box(widget.ProgressBox):
+        class Box(progress_box.ProgressBox):
             """A box that notes when it is drawn; it is not displayed, since there is no cell."""
 
             def draw(self, snapshot: Any) -> None:

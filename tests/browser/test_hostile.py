@@ -26,7 +26,7 @@ from browser.hostile import ACT, BRANCH, CONTROLS, NAME, PATHS
 from server.running_service import TOKEN, running
 from sourcelight.backends.embedded import open_engine
 from sourcelight.cli import main
-from sourcelight.display.notebook.widget import bar_html, notes_html, status_html
+from sourcelight.display.notebook.progress_box import bar_html, notes_html, status_html
 from sourcelight.engines.deepsearch.conversations import Desk
 from sourcelight.engines.tools import CallContext
 from sourcelight.repos import Viewer

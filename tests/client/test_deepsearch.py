@@ -16,7 +16,7 @@ from sourcelight.core.batches import RepositoryFacts
 from sourcelight.core.batches.results import Answer, CallProgress
 from sourcelight.core.errors import CallError, ConnectFailed
 from sourcelight.core.tools.catalog import table_of
-from sourcelight.display.frames.files import write_text
+from sourcelight.display.frames.export import write_text
 from sourcelight.display.notebook import AskState
 
 URL = "https://host/deepsearch/0b1f2c3d-0000-4000-8000-000000000001"

@@ -17,7 +17,7 @@ from client.scripted import COMPLETE, FAILED, ScriptedBackend, batch, run
 from sourcelight.client import AsyncClient, Client
 from sourcelight.core.batches.results import Answer
 from sourcelight.display import notebook
-from sourcelight.display.notebook.explorer.widget import Explorer
+from sourcelight.display.notebook.widgets.explorer import Explorer
 from sourcelight.testing import RepositoryBuilder
 
 BIDI = "x\u202ey<script>alert(1)</script>\x1b[31m"

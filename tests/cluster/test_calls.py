@@ -14,7 +14,7 @@ from sourcelight.backends.cluster import tool_calls
 from sourcelight.client.portal import call
 from sourcelight.core.errors import ClusterError
 from sourcelight.core.wire.request import SearchRequest
-from sourcelight.display.frames.answers import answer_frame
+from sourcelight.display.frames.facts import answer_frame
 from sourcelight.engines import tools
 
 NAMES = ["hub", "gauge", "pytide", "handbook", "board"]

@@ -14,7 +14,7 @@ from pandas.testing import assert_frame_equal
 
 import sourcelight as sl
 from sourcelight.client.portal import call
-from sourcelight.display.frames.answers import answer_frame
+from sourcelight.display.frames.facts import answer_frame
 
 HUB = "example.org/tidewatch/hub"
 GAUGE = "example.org/tidewatch/gauge"

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from display.batches_for_tests import lines, paths, record_batch
-from sourcelight.display.notebook.explorer import Asked, Rows
-from sourcelight.display.notebook.explorer.rows import SORTS
+from sourcelight.display.notebook.widgets import Asked, Rows
+from sourcelight.display.notebook.widgets.explorer_rows import SORTS
 
 NAMES = ("src/a.py", "src/b.go", "test/A.py", "c", "src/test/ü.go")
 TEXTS = ("foo(bar)", "Foo", "", "x = [foo]", "ÜBER über", "a\tb")

@@ -17,7 +17,7 @@ from sourcelight.core.batches.ordering import group_order, most_frequent, tie_ke
 from sourcelight.core.errors import MissingExtra
 from sourcelight.core.wire.events import Alert, Filter, Progress, ProposedQuery, Skipped, Suggested
 from sourcelight.display.frames import columns_of, documentation, pandas_dtype
-from sourcelight.display.frames.counts import Counter, counts_frame
+from sourcelight.display.frames.aggregates import Counter, counts_frame
 from sourcelight.display.frames.facts import (
     alerts_frame,
     filters_frame,
@@ -25,8 +25,7 @@ from sourcelight.display.frames.facts import (
     repositories_frame,
     skipped_frame,
 )
-from sourcelight.display.frames.spans import explode
-from sourcelight.display.frames.tables import matches_table, to_pandas, to_polars
+from sourcelight.display.frames.tables import explode, matches_table, to_pandas, to_polars
 
 NAMES = ["matches", "progress", "filters", "skipped", "alerts", "repositories", "spans"]
 MIXED = [

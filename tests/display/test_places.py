@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sourcelight.display.notebook.views import Places, anchor, jupyter
+from sourcelight.display.notebook.views import Places, anchor, links
 
 COMMIT = "c" * 40
 ROW = {"type": "content", "repository": "r", "commit": COMMIT, "path": "a dir/x#1.py", "line_number": 12, "url": None}
@@ -70,7 +70,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
     monkeypatch.setenv("JPY_PARENT_PID", "4711")
     monkeypatch.setenv("JPY_SESSION_NAME", str(root / "notes" / "one.ipynb"))
-    jupyter._root.cache_clear()
+    links._root.cache_clear()
     return root
 
 
@@ -93,11 +93,11 @@ def test_what_jupyterlab_does_not_show_is_not_linked(lab: Path, path: str) -> No
 
 def test_without_a_server_there_is_no_file_to_open(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JPY_PARENT_PID", str(os.getpid()))
-    jupyter._root.cache_clear()
+    links._root.cache_clear()
     assert Places(folder_of=lambda _: str(lab / "repo")).of({**ROW, "path": "javascript:alert(1)"}) == ()
 
 
 @pytest.fixture(autouse=True)
 def forgotten() -> None:
     """No server is remembered from test to test."""
-    jupyter._root.cache_clear()
+    links._root.cache_clear()

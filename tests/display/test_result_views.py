@@ -13,8 +13,7 @@ from display.batches_for_tests import lines, paths, record_batch, repos
 from sourcelight.core.batches import RepositoryFacts
 from sourcelight.core.completeness import Status
 from sourcelight.core.wire.events import Alert, ProposedQuery, Skipped, Suggested
-from sourcelight.display.notebook.result_html import result_html
-from sourcelight.display.notebook.result_text import ResultFacts, result_text
+from sourcelight.display.notebook.result_view import ResultFacts, result_html, result_text
 from sourcelight.display.notebook.views import Places
 
 HOSTILE = [

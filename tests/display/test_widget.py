@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sourcelight.display.notebook import Phase, Snapshot
-from sourcelight.display.notebook.widget import ProgressBox, bar_html, notes_html, status_html
+from sourcelight.display.notebook.progress_box import ProgressBox, bar_html, notes_html, status_html
 
 HOSTILE = "<img src=x onerror=alert(1)>\"'</code><script>x</script>\x1b[31m\u202e"
 PHASES: list[Phase] = ["running", "complete", "limited", "interrupted", "failed"]
@@ -86,10 +86,10 @@ def test_hostile_text_stays_text() -> None:
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What is displayed, collected where IPython would publish it."""
-    from sourcelight.display.notebook import widget
+    from sourcelight.display.notebook import progress_box
 
     found: list[Any] = []
-    monkeypatch.setattr(widget, "display", found.append)
+    monkeypatch.setattr(progress_box, "display", found.append)
     return found
 
 

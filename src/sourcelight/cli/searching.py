@@ -54,7 +54,7 @@ class Asked:
         """
         if self.form or not self.output:
             return self.form or "table"
-        from sourcelight.display.frames.writers import format_of
+        from sourcelight.display.frames.export import format_of
 
         try:
             return format_of(self.output, None)
@@ -196,7 +196,7 @@ def _count(client: Client, query: str, columns: list[str], form: str, asked: Ask
         with _opened(asked.output) as file:
             print_table(list(frame.columns), frame.itertuples(index=False), file)
     else:
-        from sourcelight.display.frames.exports import write_frame
+        from sourcelight.display.frames.export import write_frame
 
         write_frame(frame, asked.output or _binary_target(), form, spreadsheet=asked.spreadsheet)
     reasons = tuple(str(warning.message) for warning in noted)
@@ -264,7 +264,7 @@ class _Standard:
 
 
 def _opened(path: str) -> Any:
-    from sourcelight.display.frames.files import check_folder
+    from sourcelight.display.frames.export import check_folder
 
     if path:
         check_folder(Path(path))

@@ -19,7 +19,7 @@ from sourcelight.client.result import Export, SearchResult
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from sourcelight.display.notebook.explorer.widget import Explorer
+    from sourcelight.display.notebook.widgets.explorer import Explorer
 
 
 class Client(ShowsOverview, BlockingMethods):

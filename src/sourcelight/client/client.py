@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from sourcelight.client.explorer_source import RunSource
     from sourcelight.client.federation import FederatedBackend
-    from sourcelight.display.notebook.explorer.widget import Explorer
+    from sourcelight.display.notebook.widgets.explorer import Explorer
 
 _COUNTABLE = tuple(c.name for c in MATCHES if c.shown and c.type in {"dict8", "dict32", "string", "int32"})
 _SHOWN_AFTER_S = 0.5  # most calls are over sooner, and a bar below each cell would say nothing
@@ -289,7 +289,7 @@ class AsyncClient(ShowsOverview, Methods):
         ValueError
             For an unknown format, and for `spreadsheet` with another format than CSV.
         """
-        from sourcelight.display.frames.writers import MatchWriter
+        from sourcelight.display.frames.export import MatchWriter
 
         run = self._run(
             query,
@@ -363,12 +363,12 @@ class AsyncClient(ShowsOverview, Methods):
             warn(IncompleteCount("; ".join(run.state.reasons)))
         if by is None:
             return sum(table["matches"].to_pylist())
-        from sourcelight.display.frames.counts import counts_frame
+        from sourcelight.display.frames.aggregates import counts_frame
 
         return counts_frame(table, run.result().attrs | {"query": str(query)})
 
     async def _count(self, run: Run, by: tuple[str, ...], progress: ProgressChoice) -> Any:
-        from sourcelight.display.frames.counts import Counter
+        from sourcelight.display.frames.aggregates import Counter
 
         counter = Counter(by)
         table: Any = None
@@ -499,7 +499,7 @@ class AsyncClient(ShowsOverview, Methods):
         Cancelled
             When a Stop button ended the call: nothing of it is kept.
         """
-        from sourcelight.display.frames.answers import answer_frame, partial_frame
+        from sourcelight.display.frames.facts import answer_frame, partial_frame
 
         given = {key: value for key, value in arguments.items() if value is not None}
         state = CallState(_called(name, given))

@@ -134,7 +134,7 @@ class DeepSearchAnswer:
     @cached_property
     def tables(self) -> dict[str, DataFrame]:
         """Tables of a counted answer by their titles: every row, not a sample; `attrs` have the query and the total."""
-        from sourcelight.display.frames.answers import counted_frame
+        from sourcelight.display.frames.facts import counted_frame
 
         held = (table for question in self.questions for table in question.get("tables") or ())
         return {str(table.get("title")): counted_frame(table, self._source) for table in held}
@@ -142,7 +142,7 @@ class DeepSearchAnswer:
     @property
     def turns(self) -> DataFrame:
         """DataFrame of what was done on the way, as far as it was followed: columns ``step`` and ``about``."""
-        from sourcelight.display.frames.answers import counted_frame
+        from sourcelight.display.frames.facts import counted_frame
 
         frame: DataFrame = counted_frame({"columns": ("step", "about"), "rows": self._turns}, self._source)
         return frame
@@ -204,7 +204,7 @@ class DeepSearchAnswer:
 
 def _written(text: str, path: str | Path | None) -> str:
     if path is not None:
-        from sourcelight.display.frames.files import write_text
+        from sourcelight.display.frames.export import write_text
 
         write_text(text, path)
     return text

@@ -13,12 +13,12 @@ from sourcelight.client.result import SearchResult
 from sourcelight.client.search_run import Run
 from sourcelight.core.batches import MatchBatch
 from sourcelight.core.errors import SourcelightError, UnsupportedCall
-from sourcelight.display.notebook.explorer import Told
-from sourcelight.display.notebook.result_text import headline, statements
+from sourcelight.display.notebook.result_view import headline, statements
 from sourcelight.display.notebook.views import Places
+from sourcelight.display.notebook.widgets import Told
 
 if TYPE_CHECKING:
-    from sourcelight.display.notebook.explorer.widget import Explorer
+    from sourcelight.display.notebook.widgets.explorer import Explorer
 
 Lines = list[tuple[int, str]]
 
@@ -177,6 +177,6 @@ def _reading(
 
 def explorer(source: ResultSource | RunSource) -> Explorer:
     """The widget over some rows; made in the thread that shows it."""
-    from sourcelight.display.notebook.explorer.widget import Explorer
+    from sourcelight.display.notebook.widgets.explorer import Explorer
 
     return Explorer(source)

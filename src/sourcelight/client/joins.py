@@ -10,7 +10,7 @@ from sourcelight.client.backend import Backend
 from sourcelight.client.progress import painting
 from sourcelight.core.batches.results import Answer, CallObserver, CallProgress
 from sourcelight.core.errors import CallError, RepositoryError, UnsupportedCall
-from sourcelight.display.frames.answers import answer_frame
+from sourcelight.display.frames.facts import answer_frame
 from sourcelight.display.notebook import CallState, ProgressChoice
 
 if TYPE_CHECKING:

@@ -20,19 +20,18 @@ from sourcelight.core.wire.events import Alert
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.display.frames import columns_of
 from sourcelight.display.frames import facts as frames
-from sourcelight.display.frames.spans import explode
-from sourcelight.display.frames.tables import matches_table, to_pandas, to_polars
-from sourcelight.display.frames.writers import MatchWriter
+from sourcelight.display.frames.export import MatchWriter
+from sourcelight.display.frames.tables import explode, matches_table, to_pandas, to_polars
 from sourcelight.display.notebook import ProgressChoice, SearchState
-from sourcelight.display.notebook.many_state import ManyState
-from sourcelight.display.notebook.result_text import PAGE, ResultFacts, result_text
+from sourcelight.display.notebook.call_state import ManyState
+from sourcelight.display.notebook.result_view import PAGE, ResultFacts, result_text
 from sourcelight.display.notebook.views import Places
-from sourcelight.display.notebook.views.places import no_folder
+from sourcelight.display.notebook.views.links import no_folder
 
 if TYPE_CHECKING:
     from sourcelight.display.frames.tables import Frame, Table
-    from sourcelight.display.notebook.explorer.widget import Explorer
-    from sourcelight.display.notebook.facets.panel import FacetPanel
+    from sourcelight.display.notebook.widgets.explorer import Explorer
+    from sourcelight.display.notebook.widgets.facets import FacetPanel
 
 
 class SearchResult:
@@ -171,7 +170,7 @@ class SearchResult:
     @cached_property
     def repositories(self) -> Frame:
         """DataFrame of the repositories with matches, by name, with their counts."""
-        from sourcelight.display.frames.counts import Counter
+        from sourcelight.display.frames.aggregates import Counter
 
         counter = Counter(["repository"])
         for batch in self._batches:
@@ -204,7 +203,7 @@ class SearchResult:
         Several of one kind are alternatives. Outside of a notebook it is a text; `filters` is the table.
         """
         from sourcelight.client.explanation import faceted
-        from sourcelight.display.notebook.facets.panel import FacetPanel
+        from sourcelight.display.notebook.widgets.facets import FacetPanel
 
         kind = self.request.pattern_type
         return FacetPanel(self._filters, lambda chosen: faceted(self.query, chosen, kind), self._search_again)
@@ -314,7 +313,7 @@ class SearchResult:
         raise TypeError("a SearchResult is not a sequence: iterate over .matches.itertuples() or client.stream(query)")
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:  # noqa: ARG002
-        from sourcelight.display.notebook.result_html import result_html
+        from sourcelight.display.notebook.result_view import result_html
 
         shown = self._facts_to_show()
         return {"text/plain": result_text(shown), "text/html": result_html(shown)}

@@ -18,9 +18,9 @@ from sourcelight.core.errors import SourcelightError
 from sourcelight.core.markup import escape, one_line
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.display.frames import NAME, SEARCHES
+from sourcelight.display.frames.export import MatchWriter
 from sourcelight.display.frames.tables import rows_table, to_pandas
-from sourcelight.display.frames.writers import MatchWriter
-from sourcelight.display.notebook.many_state import ManyState, searches
+from sourcelight.display.notebook.call_state import ManyState, searches
 from sourcelight.display.notebook.views import Places
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class ManyResult(SearchResult):
         return "\n".join(lines)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:  # noqa: ARG002
-        from sourcelight.display.notebook.result_html import result_html
+        from sourcelight.display.notebook.result_view import result_html
 
         heads = "".join(f'<th scope="col">{column.name}</th>' for column in SEARCHES)
         body = "".join(

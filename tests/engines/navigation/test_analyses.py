@@ -9,7 +9,7 @@ import pytest
 from engines.navigation.sample import call, make_engine, rows
 from sourcelight.client.methods.navigation import DependencyGraph
 from sourcelight.core.errors import CallError
-from sourcelight.display.frames.answers import answer_frame
+from sourcelight.display.frames.facts import answer_frame
 from sourcelight.engines.execution import Engine
 
 PLANE = "src/shapes/plane.py"

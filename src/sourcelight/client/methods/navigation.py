@@ -179,7 +179,7 @@ class NavigationMethods:
             definition's file first. The last frame has what the whole answer has in its ``attrs``, and no rows unless
             it is the only one: a service gives all rows at the end.
         """
-        from sourcelight.display.frames.answers import answer_frame
+        from sourcelight.display.frames.facts import answer_frame
 
         arguments = {
             "repo": repo, "path": path, "symbol": symbol, "revision": revision, "line": line, "column": column,

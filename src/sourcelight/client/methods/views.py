@@ -12,7 +12,7 @@ from sourcelight.core.errors import CallError, SourcelightError
 from sourcelight.display.notebook import ProgressChoice
 from sourcelight.display.notebook.frame_views import use_places
 from sourcelight.display.notebook.views import Places
-from sourcelight.display.notebook.views.places import no_folder
+from sourcelight.display.notebook.views.links import no_folder
 
 if TYPE_CHECKING:
     from pandas import DataFrame

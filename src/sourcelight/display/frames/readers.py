@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from sourcelight.core.batches.schema import MATCHES, SERVICE, Column, arrow_type
+from sourcelight.display.frames.export import format_of
 from sourcelight.display.frames.schema import NAME
 from sourcelight.display.frames.tables import to_pandas
-from sourcelight.display.frames.writers import format_of
 
 _COLUMNS: Mapping[str, Column] = {column.name: column for column in (NAME, SERVICE, *MATCHES)}
 _NUMBERS = {"int32", "int64", "bool"}

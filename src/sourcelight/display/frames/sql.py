@@ -177,7 +177,7 @@ def _nested(values: Any) -> Any:
 
     inner = values.type.value_type if pa.types.is_list(values.type) or pa.types.is_large_list(values.type) else None
     if inner is not None and (inner == pa.int32() or pa.types.is_string(inner) or pa.types.is_large_string(inner)):
-        from sourcelight.display.frames.lists import ListArray
+        from sourcelight.display.frames.list_dtype import ListArray
 
         return ListArray(values.cast(pa.list_(pa.string() if inner != pa.int32() else inner)))
     return pd.Series(values.to_pylist(), dtype=object).array

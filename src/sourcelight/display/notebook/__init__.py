@@ -3,8 +3,7 @@
 Knows frames and markup, never clients or services. ipywidgets and IPython are loaded only in a notebook.
 """
 
-from sourcelight.display.notebook.ask_state import AskState
-from sourcelight.display.notebook.call_state import CallState
+from sourcelight.display.notebook.call_state import AskState, CallState
 from sourcelight.display.notebook.painter import Painter, ProgressChoice, make_painter
 from sourcelight.display.notebook.state import IndexState, Phase, SearchState, Snapshot
 

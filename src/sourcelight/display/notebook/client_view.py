@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sourcelight.core.batches.overview import RepositoryOverview
 from sourcelight.core.markup import escape, link, one_line
 from sourcelight.core.markup.sizes import size_text
-from sourcelight.display.notebook.views.places import Places
+from sourcelight.display.notebook.views.links import Places
 
 _ROWS = 20
 _STYLE = """<style>

@@ -169,7 +169,7 @@ def _is_terminal() -> bool:
 
 def _widget(stop: Callable[[], None] | None) -> Surface:
     try:
-        from sourcelight.display.notebook.widget import ProgressBox
+        from sourcelight.display.notebook.progress_box import ProgressBox
     except ImportError:
         return Lines()
     return ProgressBox(stop)

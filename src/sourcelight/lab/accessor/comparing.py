@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.client import IncompleteAnswer
 from sourcelight.core.errors import CallError
-from sourcelight.display.frames.comparison import GRAINS, compare_frames
+from sourcelight.display.frames.aggregates import GRAINS, compare_frames
 
 if TYPE_CHECKING:
     from pandas import DataFrame

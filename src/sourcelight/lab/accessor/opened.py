@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sourcelight.client import Backend
 from sourcelight.client.portal import call
-from sourcelight.display.frames.answers import answer_frame
+from sourcelight.display.frames.facts import answer_frame
 from sourcelight.display.notebook.views.file_view import FileFacts, FileView
 from sourcelight.lab.accessor.linking import known_places, rows_of
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from sourcelight.display.frames.exports import write_frame
+from sourcelight.display.frames.export import write_frame
 
 _ENDINGS = {"csv": ".csv", "parquet": ".parquet", "jsonl": ".jsonl"}
 

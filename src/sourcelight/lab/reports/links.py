@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.display.notebook.views.places import Link, Places
+from sourcelight.display.notebook.views.links import Link, Places
 
 if TYPE_CHECKING:
     from sourcelight.client import Client

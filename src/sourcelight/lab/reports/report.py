@@ -231,7 +231,7 @@ def _rows(frame: Frame, where: Mapping[str, Any], *, counted: bool = False) -> F
 
 def _written(text: str, path: str | os.PathLike[str] | None) -> str:
     if path is not None:
-        from sourcelight.display.frames.files import write_text
+        from sourcelight.display.frames.export import write_text
 
         write_text(text, path)
     return text

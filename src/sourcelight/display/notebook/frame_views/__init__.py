@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sourcelight.display.notebook.views.places import Places
+from sourcelight.display.notebook.views.links import Places
 
 PlacesFinder = Callable[[Mapping[Any, Any]], Places]
 _finders: list[PlacesFinder] = []

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from sourcelight.core.markup import escape, highlight, link, one_line
-from sourcelight.display.notebook.views.pieces import cut
-from sourcelight.display.notebook.views.places import Link, Places, anchor
+from sourcelight.display.notebook.views.links import Link, Places, anchor
+from sourcelight.display.notebook.views.marked_text import cut
 
 SHORT_COMMIT = 10
 LINE_CHARS, PATH_CHARS, NAME_CHARS, TEXT_CHARS = 96, 40, 28, 80

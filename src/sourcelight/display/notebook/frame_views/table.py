@@ -8,7 +8,7 @@ from typing import Any
 from sourcelight.core.markup import escape, one_line, visible
 from sourcelight.display.notebook.frame_views.cells import CODE_COLUMNS, cell_html, short_commit
 from sourcelight.display.notebook.frame_views.columns import displayed_columns, shown_rows
-from sourcelight.display.notebook.views.places import Places
+from sourcelight.display.notebook.views.links import Places
 
 _STYLE = """<style>
 .sl-frame{color:var(--jp-ui-font-color1,inherit);font-size:12px;max-width:100%}

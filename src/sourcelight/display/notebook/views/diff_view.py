@@ -11,9 +11,8 @@ from sourcelight.core.markup import escape, one_line, visible
 from sourcelight.core.markup.markdown import code_html
 from sourcelight.core.query.languages import language_of
 from sourcelight.display.notebook.views.file_view import open_links
-from sourcelight.display.notebook.views.pieces import cut
-from sourcelight.display.notebook.views.places import Places
-from sourcelight.display.notebook.views.style import STYLE
+from sourcelight.display.notebook.views.links import Places
+from sourcelight.display.notebook.views.marked_text import STYLE, cut
 
 FILES = 20
 LINES = 400

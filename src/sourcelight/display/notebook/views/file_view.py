@@ -9,9 +9,8 @@ from typing import Any
 from sourcelight.core.markup import escape, highlight, one_line, visible
 from sourcelight.core.markup.markdown import Token, highlight_code, line_tokens
 from sourcelight.core.query.languages import language_of
-from sourcelight.display.notebook.views.pieces import cut
-from sourcelight.display.notebook.views.places import Link, Places, anchor
-from sourcelight.display.notebook.views.style import STYLE
+from sourcelight.display.notebook.views.links import Link, Places, anchor
+from sourcelight.display.notebook.views.marked_text import STYLE, cut
 
 AROUND = 10
 PAGE = 60

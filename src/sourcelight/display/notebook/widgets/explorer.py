@@ -16,10 +16,9 @@ from typing import Any
 import anywidget
 
 from sourcelight.core.markup import one_line, visible
-from sourcelight.display.notebook.explorer.rows import SORTS, Asked, Rows, Selection, facts_of
-from sourcelight.display.notebook.explorer.source import Source
 from sourcelight.display.notebook.static_pages import display_widget, replace_page
-from sourcelight.display.notebook.views.pieces import Piece, pieces
+from sourcelight.display.notebook.views.marked_text import Piece, pieces
+from sourcelight.display.notebook.widgets.explorer_rows import SORTS, Asked, Rows, Selection, Source, facts_of
 
 _HERE = Path(__file__).parent
 _CHOICES = 200  # of a drop-down; what is left is counted in it

@@ -1,12 +1,16 @@
-"""Rows of matches as columns of codes: what makes a filter of 100,000 rows cheaper than a key stroke."""
+"""Rows of matches as columns of codes: what makes a filter of 100,000 rows cheaper than a key stroke.
+
+What an explorer needs of the thing that it shows.
+"""
 
 from __future__ import annotations
 
 import fnmatch
 import re
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +18,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sourcelight.core.batches.schema import arrow_type, matches_schema
+from sourcelight.display.notebook.state import Phase
+from sourcelight.display.notebook.views import Places
 
 Numbers = NDArray[np.int64]
 _COLUMNS = (
@@ -241,3 +247,45 @@ def _one(column: Any) -> Any:
 def facts_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row as `Places.of` takes it."""
     return {name: row[name] for name in ("type", "repository", "commit", "path", "line_number", "url")}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One moment of the work behind the rows: its phase, its numbers in words, and (severity, text) notes."""
+
+    phase: Phase
+    headline: str
+    notes: tuple[tuple[str, str], ...] = ()
+
+
+class Source(Protocol):
+    """Rows of one answer, finished or still arriving; safe to ask from the thread that draws."""
+
+    @property
+    def query(self) -> str:
+        """Text of the query."""
+
+    @property
+    def places(self) -> Places:
+        """Where rows can be opened."""
+
+    def batches(self) -> Sequence[Any]:
+        """The record batches that are there; it only ever grows at its end."""
+
+    def told(self) -> Told:
+        """Read this moment."""
+
+    def result(self) -> Any:
+        """The answer as far as it has come."""
+
+    def stop(self) -> None:
+        """Stop the work; what arrived stays."""
+
+    def read(self, repository: str, commit: str, path: str, first: int, last: int) -> Future[list[tuple[int, str]]]:
+        """Numbered lines of a file, from `first` to `last` or the file's end; the future may fail."""
+
+    def text(self) -> str:
+        """What is shown where there are no widgets."""
+
+    def html(self) -> str:
+        """The same with its first page of rows, escaped."""
