@@ -16,7 +16,7 @@ from sourcelight.client import Client
 from sourcelight.client.methods import conversations
 from sourcelight.core.batches.results import Answer
 from sourcelight.core.tools.catalog import table_of
-from sourcelight.lab.magics.magic import SourcelightMagics
+from sourcelight.lab.magics.magics import SourcelightMagics
 
 pytestmark = pytest.mark.filterwarnings("default")  # of the shell's own making
 

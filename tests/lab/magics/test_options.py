@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sourcelight.core.errors import CallError
-from sourcelight.lab.magics.magic import OPTIONS, SEARCH
-from sourcelight.lab.magics.options import replaced, split, table, unfinished
+from sourcelight.lab.magics.arguments import replaced, split, table, unfinished
+from sourcelight.lab.magics.magics import OPTIONS, SEARCH
 
 
 def test_options_come_first_and_the_rest_stays_as_it_is() -> None:

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sourcelight.core.query import parse
-from sourcelight.lab.magics.strings import decoded, literal_at, written
-from sourcelight.lab.magics.suggesting import suggest, term_of
+from sourcelight.lab.magics.suggestions import decoded, literal_at, suggest, term_of, written
 
 NAMES = {
     "repository": ("github.com/redis/redis", "github.com/o/my.repo"),

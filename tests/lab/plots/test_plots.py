@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 import sourcelight as sl
 from client.scripted import LIMITED, ScriptedBackend
 from sourcelight.lab import plots
-from sourcelight.lab.plots.themes import THEMES, contrast, text_on
-from sourcelight.lab.plots.treemap import squares
+from sourcelight.lab.plots.figure import THEMES, contrast, text_on
+from sourcelight.lab.plots.tiles import squares
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*[Gg]lyph")
 HOSTILE = "$\\frac{1}{0}$ <script>alert(1)</script> \x1b[31m\u202e検潮"

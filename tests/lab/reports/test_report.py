@@ -15,7 +15,7 @@ import pytest
 from sourcelight.lab.plots.figure import Figure
 from sourcelight.lab.reports import Item, Listing, Number, Report, Section, Table
 from sourcelight.lab.reports.figures import bars, over_time, punch_card, sizes
-from sourcelight.lab.reports.pdf import find_browser
+from sourcelight.lab.reports.markdown import find_browser
 
 JANUARY, FEBRUARY, MARCH = (datetime(2024, month, 1, tzinfo=UTC) for month in (1, 2, 3))
 HOSTILE = "<img src=x onerror=alert(1)>|$x$ [a](javascript:b) \u202e*c*"

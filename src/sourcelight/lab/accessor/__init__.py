@@ -7,22 +7,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.lab.accessor.registering import register
+from sourcelight.lab.accessor.registration import register
 
 if TYPE_CHECKING:
-    from sourcelight.lab.accessor.code import CodeAccessor
-    from sourcelight.lab.accessor.comparing import compare_results
+    from sourcelight.lab.accessor.accessor import CodeAccessor
+    from sourcelight.lab.accessor.rows import compare_results
 
 __all__ = ["CodeAccessor", "compare_results", "register"]
 
 
 def __getattr__(name: str) -> Any:
     if name == "CodeAccessor":
-        from sourcelight.lab.accessor import code
+        from sourcelight.lab.accessor import accessor
 
-        return getattr(code, name)
+        return getattr(accessor, name)
     if name == "compare_results":
-        from sourcelight.lab.accessor import comparing
+        from sourcelight.lab.accessor import rows
 
-        return getattr(comparing, name)
+        return getattr(rows, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

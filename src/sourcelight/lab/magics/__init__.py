@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sourcelight.lab.magics.question_marks import asked
+from sourcelight.lab.magics.suggestions import asked
 
 
 def load(shell: Any) -> None:
     """Add the magics and the completion to a shell; a second time changes nothing."""
     from sourcelight.lab.magics.completion import Completion
-    from sourcelight.lab.magics.magic import SourcelightMagics
+    from sourcelight.lab.magics.magics import SourcelightMagics
 
     if any(isinstance(each, Completion) for each in _loaded(shell)):
         return

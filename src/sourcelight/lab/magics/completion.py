@@ -14,13 +14,12 @@ from IPython.core.completer import SimpleCompletion, context_matcher
 
 from sourcelight.client import AsyncClient, Client
 from sourcelight.client.completions import Known
-from sourcelight.lab.magics.magic import COMMANDS, CONNECT, OPEN, OPTIONS
-from sourcelight.lab.magics.options import Option, unfinished
-from sourcelight.lab.magics.strings import decoded, literal_at, written
-from sourcelight.lab.magics.suggesting import Suggestion, suggest
+from sourcelight.lab.magics.arguments import Option, unfinished
+from sourcelight.lab.magics.magics import COMMANDS, CONNECT, OPEN, OPTIONS
+from sourcelight.lab.magics.suggestions import Suggestion, decoded, literal_at, suggest, written
 
 if TYPE_CHECKING:
-    from sourcelight.lab.magics.magic import SourcelightMagics
+    from sourcelight.lab.magics.magics import SourcelightMagics
 
 _LINE = re.compile(r"^\s*(?:[A-Za-z_]\w*\s*=\s*)?%(?P<magic>search|commits|ask|sourcelight)\s(?P<rest>.*)$", re.DOTALL)
 _CELL = re.compile(r"^\s*%%(?P<magic>search|commits|ask)(?P<line>[^\n]*)(?P<body>\n.*)?$", re.DOTALL)

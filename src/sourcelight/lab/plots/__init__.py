@@ -5,12 +5,10 @@ and gives its matplotlib figure. pyplot is never used, so that figures of severa
 what is drawn is in the frame.
 """
 
-from sourcelight.lab.plots.activity import activity
-from sourcelight.lab.plots.dependencies import dependencies
+from sourcelight.lab.plots.bars import matches, ownership
 from sourcelight.lab.plots.figure import Figure
-from sourcelight.lab.plots.matches import matches
-from sourcelight.lab.plots.over_time import over_time
-from sourcelight.lab.plots.ownership import ownership
-from sourcelight.lab.plots.treemap import treemap
+from sourcelight.lab.plots.graph import dependencies
+from sourcelight.lab.plots.tiles import treemap
+from sourcelight.lab.plots.time_series import activity, over_time
 
 __all__ = ["Figure", "activity", "dependencies", "matches", "over_time", "ownership", "treemap"]

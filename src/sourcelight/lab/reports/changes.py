@@ -38,9 +38,9 @@ from sourcelight.lab.reports.other_files import (
 )
 from sourcelight.lab.reports.paths import PathFilter, PathPatterns, changed_files
 from sourcelight.lab.reports.people import one_name_each
+from sourcelight.lab.reports.progress import Stages
 from sourcelight.lab.reports.report import Report
 from sourcelight.lab.reports.requests import merged_changes
-from sourcelight.lab.reports.stages import Stages
 from sourcelight.lab.reports.turnover import keys_of
 from sourcelight.lab.reports.wording import count_of, day
 

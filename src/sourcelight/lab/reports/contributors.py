@@ -36,8 +36,8 @@ from sourcelight.lab.reports.organizations import organizations_section, with_or
 from sourcelight.lab.reports.other_files import OtherFiles, check_other_files, sized_by_kinds
 from sourcelight.lab.reports.paths import PathFilter, PathPatterns, changed_files
 from sourcelight.lab.reports.people import doubtful, one_name_each, people_numbers
+from sourcelight.lab.reports.progress import Stages
 from sourcelight.lab.reports.report import Report
-from sourcelight.lab.reports.stages import Stages
 from sourcelight.lab.reports.turnover import YEAR_DAYS, Turnover, keys_of, turnover, turnover_section
 from sourcelight.lab.reports.wording import day
 

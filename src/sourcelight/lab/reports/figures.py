@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sourcelight.core.markup import escape, one_line
-from sourcelight.lab.plots.figure import Figure, saved
-from sourcelight.lab.plots.themes import THEMES, finish, short, whole_numbers
+from sourcelight.lab.plots.figure import THEMES, Figure, finish, saved, short, whole_numbers
 
 __all__ = ["bars", "figure_style", "inline_svg", "over_time", "punch_card", "saved", "sizes"]
 

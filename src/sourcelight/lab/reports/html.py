@@ -8,9 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.markup import escape, link
 from sourcelight.display.frames.export import harmless
-from sourcelight.lab.reports.cells import heading, how_many, is_number, shown_rows, stays_whole, written
 from sourcelight.lab.reports.figures import inline_svg
-from sourcelight.lab.reports.model import Figure, Item, Listing, Number, Section, Table
+from sourcelight.lab.reports.model import (
+    Figure,
+    Item,
+    Listing,
+    Number,
+    Section,
+    Table,
+    heading,
+    how_many,
+    is_number,
+    shown_rows,
+    stays_whole,
+    written,
+)
 from sourcelight.lab.reports.notes import Footnotes, incomplete, left_out
 from sourcelight.lab.reports.style import fragment_style, page_style
 

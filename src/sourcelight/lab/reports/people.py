@@ -11,7 +11,7 @@ from sourcelight.lab.reports.model import Frame, Number
 
 if TYPE_CHECKING:
     from sourcelight.client import Client
-    from sourcelight.lab.reports.stages import Stages
+    from sourcelight.lab.reports.progress import Stages
 
 JOINED = "Identities with one address (in any case) are one person, after the mailmap."
 APART = "Each name and address is a person of its own, after the mailmap."

@@ -1,12 +1,17 @@
-"""A report: what was asked and found, to be looked at, taken apart, and written to files."""
+"""A report: what was asked and found, to be looked at, taken apart, and written to files.
+
+Tables of a report as files: for people, no cell that a spreadsheet would run.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from sourcelight.display.frames.export import write_frame
 from sourcelight.lab.reports.model import Figure, Frame, MatplotlibFigure, Number, Section, Table
 
 
@@ -138,7 +143,7 @@ class Report:
         MissingExtra
             When no Chromium is found; says where one was looked for.
         """
-        from sourcelight.lab.reports.pdf import print_page
+        from sourcelight.lab.reports.markdown import print_page
 
         return print_page(self.to_html(), path)
 
@@ -166,8 +171,6 @@ class Report:
         ValueError
             For a format that is not known.
         """
-        from sourcelight.lab.reports.files import save
-
         frames = {"summary": self.summary.astype({"value": "str"}), **self.tables, **self.sources}
         return [save(frame, name, folder, format, spreadsheet=spreadsheet) for name, frame in frames.items()]
 
@@ -235,3 +238,29 @@ def _written(text: str, path: str | os.PathLike[str] | None) -> str:
 
         write_text(text, path)
     return text
+
+
+_ENDINGS = {"csv": ".csv", "parquet": ".parquet", "jsonl": ".jsonl"}
+
+
+def save(
+    frame: Any,
+    name: str,
+    folder: str | os.PathLike[str],
+    format: str,  # noqa: A002 - the name users type
+    *,
+    spreadsheet: bool = True,
+) -> str:
+    """Write a frame to ``folder/name.format`` and give that path; `spreadsheet` as in `write_frame`.
+
+    Raises
+    ------
+    ValueError
+        For a format that is not known.
+    """
+    if format not in _ENDINGS:
+        raise ValueError(f"unknown format {format!r}; choose one of {', '.join(_ENDINGS)}")
+    path = Path(folder) / f"{name}{_ENDINGS[format]}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_frame(frame, path, format, spreadsheet=spreadsheet)
+    return str(path)

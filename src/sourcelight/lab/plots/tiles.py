@@ -6,9 +6,20 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from sourcelight.lab.plots.figure import Figure
-from sourcelight.lab.plots.sources import column_of, head_and_rest, number, sentences, source_of
-from sourcelight.lab.plots.themes import WIDTH_IN, ThemeName, sheet, short, text_on, theme_of
+from sourcelight.lab.plots.figure import (
+    WIDTH_IN,
+    Figure,
+    ThemeName,
+    column_of,
+    head_and_rest,
+    number,
+    sentences,
+    sheet,
+    short,
+    source_of,
+    text_on,
+    theme_of,
+)
 
 Box = tuple[float, float, float, float]
 _WIDE, _HIGH = 100.0, 56.0

@@ -17,8 +17,8 @@ from sourcelight.core.errors import CallError, NoClient, QueryError
 from sourcelight.core.query import PATTERN_TYPES
 from sourcelight.core.query.narrowing import conjoined_text
 from sourcelight.display.notebook.cell_errors import whole_in_cells
-from sourcelight.lab.magics.choosing import Chosen
-from sourcelight.lab.magics.options import Line, Option, replaced, split, table
+from sourcelight.lab.magics.arguments import Line, Option, replaced, split, table
+from sourcelight.lab.magics.client_choice import Chosen
 
 _OUT = Option("out", "o", "name", "keep what comes in this variable")
 _QUIET = Option("quiet", "q", "", "show nothing; needs -o")

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sourcelight.lab.plots.figure import Figure
-from sourcelight.lab.plots.sources import number, sentences
-from sourcelight.lab.plots.themes import ThemeName, sheet, short, theme_of
+from sourcelight.lab.plots.figure import Figure, ThemeName, number, sentences, sheet, short, theme_of
 
 _RADIUS = 1.0
 _LABEL = 30

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.core.errors import CallError
 from sourcelight.display.notebook import ProgressChoice
-from sourcelight.lab.accessor.asking import Client, asked, backend_for
+from sourcelight.lab.accessor.rows import Client, asked, backend_for
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -48,7 +48,7 @@ class CodeAccessor:
         DataFrame
             The rows with ``link`` (str, an address; null where none is known) and ``link_kind`` (category).
         """
-        from sourcelight.lab.accessor.linking import linked
+        from sourcelight.lab.accessor.rows import linked
 
         return linked(self._frame, backend_for(self._frame, client), kind)
 
@@ -117,7 +117,7 @@ class CodeAccessor:
         FileView
             As `Client.view_file` gives it: it shows itself in a notebook; `lines` are all lines, `links` its places.
         """
-        from sourcelight.lab.accessor.opened import opened
+        from sourcelight.lab.accessor.rows import opened
 
         self._need("open", "path")
         if not -len(self._frame) <= row < len(self._frame):
@@ -161,7 +161,7 @@ class CodeAccessor:
 
     def diff(self, other: Any, *, by: str = "line") -> DataFrame:
         """Compare with another result, which is the later one; see `sourcelight.compare_results`."""
-        from sourcelight.lab.accessor.comparing import compare_results
+        from sourcelight.lab.accessor.rows import compare_results
 
         return compare_results(self._frame, other, by=by)
 

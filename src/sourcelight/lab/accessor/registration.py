@@ -16,7 +16,7 @@ class _Descriptor:
     """
 
     def __get__(self, frame: Any, owner: type) -> Any:
-        from sourcelight.lab.accessor.code import CodeAccessor
+        from sourcelight.lab.accessor.accessor import CodeAccessor
 
         return CodeAccessor if frame is None else CodeAccessor(frame)
 

@@ -1,0 +1,197 @@
+"""Addresses of rows.
+
+Two results side by side: what came, what went, what stayed.
+
+Whom a frame asks, and asking under a bar.
+
+One file, shown at the line of a row.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sourcelight.client import AsyncClient, Backend, IncompleteAnswer
+from sourcelight.client import Client as BlockingClient
+from sourcelight.client.methods.views import places_of
+from sourcelight.client.portal import call
+from sourcelight.client.progress import painting
+from sourcelight.client.provenance import backend_of
+from sourcelight.core.batches.results import Answer, CallObserver
+from sourcelight.core.errors import CallError
+from sourcelight.display.frames.aggregates import GRAINS, compare_frames
+from sourcelight.display.frames.facts import answer_frame
+from sourcelight.display.notebook import CallState, ProgressChoice
+from sourcelight.display.notebook.views import Places
+from sourcelight.display.notebook.views.file_view import FileFacts, FileView
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+KINDS = ("service", "host", "lab")
+_COLUMNS = ("repository", "commit", "path", "line_number", "type", "url")
+
+
+def linked(frame: DataFrame, backend: Backend, kind: str | None) -> DataFrame:
+    """The rows with ``link`` and ``link_kind``; see `CodeAccessor.link`."""
+    import pandas as pd
+
+    if kind is not None and kind not in KINDS:
+        raise CallError(
+            f"link: kind is {' or '.join(KINDS)}, not {kind!r}", call="link", argument="kind", accepted=KINDS
+        )
+    places = known_places(backend)
+    if kind == "host" and not backend.local:  # a service has its own pages, and is asked for others only when wanted
+        places = replace(places, hosts={fact.name: fact.url for fact in call(backend.repositories) if fact.url})
+    links = [_best(places, row, kind) for row in rows_of(frame)]
+    made = frame.copy(deep=False)
+    made["link"] = pd.array([address for address, _ in links], dtype="str")
+    made["link_kind"] = pd.Categorical([which for _, which in links], categories=list(KINDS))
+    return made
+
+
+def known_places(backend: Backend) -> Places:
+    """Where what a backend knows can be opened."""
+    return call(places_of, backend)
+
+
+def rows_of(frame: DataFrame) -> list[dict[str, Any]]:
+    """The columns of a frame that tell where its rows are, null as None."""
+    columns = [name for name in _COLUMNS if name in frame.columns]
+    part = frame[columns].astype("object")
+    return [dict(zip(columns, row, strict=True)) for row in part.where(part.notna(), None).itertuples(index=False)]
+
+
+def _best(places: Places, row: dict[str, Any], kind: str | None) -> tuple[str | None, str | None]:
+    found = places.commit(row["repository"] or "", row["commit"]) if not row.get("path") and row.get("commit") else ()
+    for link in (*places.of(row), *found):
+        if kind in {None, link.kind}:
+            return link.href, link.kind
+    if kind is None and not row.get("path") and not row.get("commit") and row["repository"]:
+        address = places.repository(row["repository"])
+        return (address, "host") if address else (None, None)
+    return None, None
+
+
+def compare_results(before: Any, after: Any, *, by: str = "line") -> DataFrame:
+    """Compare two results of searches: of two revisions, two times, two queries.
+
+    Lines are the same when repository, path, kind and text are; where a text stands in a file several times, its lines
+    are paired in their order. So a line that only moved within its file is kept, and the file that was renamed is
+    removed and added.
+
+    Parameters
+    ----------
+    before, after
+        `SearchResult`, or DataFrames with the columns of `SearchResult.matches`.
+    by
+        ``line``, ``file`` or ``repository``: what is looked for on the other side.
+
+    Returns
+    -------
+    DataFrame
+        One row per line (file, repository) of either side: ``change`` (removed, added or kept), where it is, and
+        ``line_number`` and ``match_count`` on both sides; columns as in ``columns_of("comparison")``. Rows go by
+        repository, path and line. ``attrs`` have ``added``, ``removed``, ``kept``, both queries and both statuses.
+
+    Warns
+    -----
+    IncompleteAnswer
+        When one of the results is not complete: what it lacks looks removed, or added.
+    """
+    frames = [getattr(each, "matches", each) for each in (before, after)]
+    if by not in GRAINS:
+        raise CallError(
+            f"compare_results: by is {', '.join(GRAINS)}, not {by!r}", argument="by", accepted=tuple(GRAINS)
+        )
+    for each in frames:
+        missing = {"repository", "path"} - set(getattr(each, "columns", ()))
+        if missing:
+            raise CallError(f"compare_results: a side has no column {', '.join(sorted(missing))}")
+    made: DataFrame = compare_frames(frames[0], frames[1], by)
+    unsure = [
+        f"{name}: {each.attrs.get('status')} ({each.attrs.get('reasons') or 'no reason was given'})"
+        for name, each in zip(("before", "after"), frames, strict=True)
+        if each.attrs.get("status", "complete") != "complete"
+    ]
+    if unsure:
+        warnings.warn(IncompleteAnswer(f"compare_results: {'; '.join(unsure)}"), stacklevel=2)
+    return made
+
+
+Client = BlockingClient | AsyncClient
+_SHOWN_AFTER_S = 0.5
+
+
+def backend_for(frame: DataFrame, client: Client | None) -> Backend:
+    """What answers for a frame: that of `client`, or what the frame came from.
+
+    Raises
+    ------
+    NoClient
+        When that is not open any more.
+    """
+    return client.backend if client is not None else backend_of(frame.attrs)
+
+
+def asked(
+    title: str, work: Callable[[CallObserver], Awaitable[DataFrame]], rows: int, progress: ProgressChoice
+) -> DataFrame:
+    """What `work` gives, with a bar drawn meanwhile; blocks, inside a running event loop too."""
+    return call(_watched, title, work, rows, progress)
+
+
+async def _watched(
+    title: str, work: Callable[[CallObserver], Awaitable[DataFrame]], rows: int, progress: ProgressChoice
+) -> DataFrame:
+    state = CallState(title)
+    async with painting(state, progress, after_s=_SHOWN_AFTER_S):
+        try:
+            frame = await work(state.update)
+        except BaseException as fault:
+            if isinstance(fault, Exception):
+                state.fail(str(fault))
+            state.interrupt()
+            raise
+        notices = tuple(frame.attrs.get("notices", ()))
+        state.finish(Answer("", _Counted(rows), {}, not notices, notices))
+    return frame
+
+
+class _Counted:
+    """As many rows as a bar counts."""
+
+    def __init__(self, rows: int) -> None:
+        self.num_rows: Any = rows
+
+
+def opened(frame: DataFrame, row: int, backend: Backend) -> FileView:
+    """The file of a row; see `CodeAccessor.open`."""
+    place = row % len(frame)
+    told = rows_of(frame.iloc[[place]])[0]
+    arguments = {"repo": told["repository"], "path": told["path"]}
+    if told.get("commit"):
+        arguments["revision"] = told["commit"]
+    lines = answer_frame(call(backend.call, "read_file", arguments, None))
+    commit = str(told.get("commit") or lines.attrs.get("commit") or "")
+    line = int(told.get("line_number") or 0)
+    texts = lines["line"].astype("object").tolist()
+    facts = FileFacts(
+        told["repository"], commit, told["path"], texts, line, line, _spans(frame, place), known_places(backend)
+    )
+    return FileView(facts, lines)
+
+
+def _spans(frame: DataFrame, place: int) -> tuple[list[int], list[int]]:
+    """Spans of a row: lists of a search, or the one of `groups`; none elsewhere."""
+    if not {"start", "end"} <= set(frame.columns):
+        return [], []
+    start, end = frame["start"].iloc[place], frame["end"].iloc[place]
+    try:
+        return list(start), list(end)
+    except TypeError:
+        return ([int(start)], [int(end)]) if start == start and start is not None else ([], [])  # noqa: PLR0124 - null

@@ -1,0 +1,261 @@
+"""What a query may go on with: filters and their values, from what is known already.
+
+Finds the text in a call that a cursor stands in: ``code.search("repo:re|``.
+
+Lets a line magic end with a question mark, which IPython would take for a call for help.
+
+``%ask Why?`` is a question and ``%search colou?r?`` a query; ``%ask?`` and ``%search?`` still show their help.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from sourcelight.core.query import PATTERN_TYPES
+from sourcelight.core.query.fields import ALIASES, FIELDS, PREDICATE_NAMES, RESULT_TYPES
+from sourcelight.core.query.quoting import quote_value
+from sourcelight.core.query.regexps import escape_name
+
+_OTHERS = {
+    "type": RESULT_TYPES,
+    "case": ("yes", "no"),
+    "fork": ("yes", "no", "only"),
+    "archived": ("yes", "no", "only"),
+    "visibility": ("any", "public", "private"),
+    "patterntype": tuple(PATTERN_TYPES),
+    "count": ("all", "100", "1000"),
+    "timeout": ("10s", "1m", "5m"),
+    "select": ("repo", "file", "file.directory", "content", "symbol", "commit.diff.added", "commit.diff.removed"),
+    "before": ("yesterday", "last week", "last month"),
+    "after": ("yesterday", "1 week ago", "1 month ago", "1 year ago"),
+}
+_HIDDEN = frozenset({"rule", "g", "repohasfile", "repohascommitafter"})
+_KINDS = {"repo": "repository", "author": "author", "committer": "author", "file": "path"}
+_MOST = 100
+_REGEXP = re.compile(r"([\\.+*?()|\[\]{}^$])")
+_FIELD = re.compile(r"(?P<dash>-?)(?P<name>[A-Za-z]+):(?P<value>.*)", re.DOTALL)
+_PREFIX = re.compile(r"(?P<dash>-?)(?P<name>[A-Za-z]*)")
+Names = Callable[[str], tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A text that may stand in place of the fragment, and what it is: ``filter`` or ``value``."""
+
+    text: str
+    kind: str
+
+
+def term_of(query: str) -> str:
+    """The term that a query ends with, as far as it goes; empty behind a blank.
+
+    Examples
+    --------
+    >>> term_of('repo:x author:"Ann B')
+    'author:"Ann B'
+    >>> term_of("/a b/ (la")
+    'la'
+    """
+    at = begin = 0
+    closing = ""
+    while at < len(query):
+        char = query[at]
+        if closing:
+            if char == "\\":
+                at += 1
+            elif char == closing:
+                closing = ""
+        elif char.isspace() or (char in "()" and ":" not in query[begin:at]):
+            begin = at + 1
+        elif (char in "\"'" and (at == begin or query[at - 1] == ":")) or (char == "/" and at == begin):
+            closing = char
+        at += 1
+    return query[begin:]
+
+
+def suggest(query: str, names: Names) -> tuple[str, list[Suggestion]]:
+    """The fragment at the end of `query`, and what may stand in its place, the likeliest first.
+
+    Parameters
+    ----------
+    query
+        Text of the query up to the cursor.
+    names
+        Gives the names known of a kind: ``repository``, ``language``, ``author`` or ``path``.
+    """
+    term = term_of(query)
+    found = _FIELD.fullmatch(term)
+    if found and found["name"].lower() in ALIASES:
+        field = ALIASES[found["name"].lower()]
+        return found["value"], list(_values(field, found["value"], names))
+    bare = _PREFIX.fullmatch(term)
+    if bare is None:
+        return term, []
+    wanted = bare["name"].lower()
+    fields = [
+        Suggestion(f"{bare['dash']}{name}:", "filter")
+        for name, field in FIELDS.items()
+        if name not in _HIDDEN and (field.negatable or not bare["dash"])
+        and any(spelling.startswith(wanted) for spelling in (name, *field.aliases))
+    ]  # fmt: skip
+    return term, fields
+
+
+def _values(field: str, typed: str, names: Names) -> Iterator[Suggestion]:
+    wanted = _plain(typed)
+    found: dict[str, None] = {}
+    for text in _of(field, names):
+        name, written = text
+        if wanted in name.lower() and written not in found:
+            found[written] = None
+            if len(found) >= _MOST:
+                break
+    for name in sorted(PREDICATE_NAMES.get(field, ())):
+        if typed and name.startswith(typed.lower()):
+            found[f"{name}("] = None
+    for written in found:
+        if written != typed:
+            yield Suggestion(written, "value")
+
+
+def _of(field: str, names: Names) -> Iterator[tuple[str, str]]:
+    """Names of values of a field, and how they are written behind its colon."""
+    if field == "lang":
+        from sourcelight.core.query.languages import LANGUAGES
+
+        for name in (*names("language"), *LANGUAGES):
+            yield name, quote_value(name.lower())
+    elif field in _KINDS:
+        for name in names(_KINDS[field]):
+            escaped = escape_name(name) if field == "repo" else _REGEXP.sub(r"\\\1", name)
+            yield name, quote_value(f"^{escaped}$" if field in {"repo", "file"} else escaped)
+    else:
+        for value in _OTHERS.get(field, ()):
+            yield value, quote_value(value)
+
+
+def _plain(typed: str) -> str:
+    """What was typed of a value, without the signs of quotes and regular expressions."""
+    return re.sub(r"\\(.)", r"\1", typed.lstrip("\"'^").rstrip("$")).lower()
+
+
+_OPENING = re.compile(r"(?P<prefix>[rbfuRBFU]{0,2})(?P<quote>\"\"\"|'''|\"|')")
+_NAME = re.compile(r"[A-Za-z_]\w*(?:\s*\.\s*[A-Za-z_]\w*)*$")
+_CLOSING = {")": "(", "]": "[", "}": "{"}
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A string that is not closed yet: the call it is an argument of, where it stands there, and its text so far.
+
+    `callee` is a dotted name; `argument` the parameter's name if it is given, else its position from 0 as text;
+    `in_value` tells whether it is the value of a mapping, or an item of a list, within that argument.
+    """
+
+    callee: str
+    argument: str
+    text: str
+    quote: str
+    raw: bool
+
+
+@dataclass(slots=True)
+class _Bracket:
+    sign: str
+    callee: str
+    commas: int = 0
+
+
+def literal_at(code: str) -> Literal | None:
+    """The string that `code` ends in, if it is an argument of a call; None elsewhere, in comments too."""
+    open_: list[_Bracket] = []
+    at = 0
+    while at < len(code):
+        found = _OPENING.match(code, at)
+        if found and (at == 0 or not (code[at - 1].isalnum() or code[at - 1] == "_")):
+            raw = "r" in found["prefix"].lower()
+            end = _end(code, found.end(), found["quote"])
+            if end < 0:
+                if "b" in found["prefix"].lower():
+                    return None
+                return _literal(code, at, open_, code[found.end() :], found["quote"], raw=raw)
+            at = end
+            continue
+        char = code[at]
+        if char == "#":
+            newline = code.find("\n", at)
+            if newline < 0:
+                return None
+            at = newline
+        elif char in "([{":
+            name = _NAME.search(code, 0, at) if char == "(" else None
+            open_.append(_Bracket(char, re.sub(r"\s", "", name[0]) if name else ""))
+        elif char in _CLOSING:
+            while open_ and open_.pop().sign != _CLOSING[char]:
+                pass
+        elif char == "," and open_:
+            open_[-1].commas += 1
+        elif char == "\n" and not open_:
+            pass
+        at += 1
+    return None
+
+
+def _end(code: str, at: int, quote: str) -> int:
+    """Where a string ends, behind its last quote; -1 when it does not; a short one ends with its line."""
+    while at < len(code):
+        if code[at] == "\\":
+            at += 2
+        elif code.startswith(quote, at):
+            return at + len(quote)
+        elif code[at] == "\n" and len(quote) == 1:
+            return at
+        else:
+            at += 1
+    return -1
+
+
+def _literal(code: str, at: int, open_: list[_Bracket], text: str, quote: str, *, raw: bool) -> Literal | None:
+    inner = [bracket for bracket in open_ if bracket.sign == "("]
+    if not inner or not inner[-1].callee:
+        return None
+    call = inner[-1]
+    if open_[-1].sign == "{" and not re.search(r":\s*$", code[:at]):
+        return None
+    named = re.search(r"([A-Za-z_]\w*)\s*=\s*$", code[:at]) if open_[-1] is call else None
+    return Literal(call.callee, named[1] if named else str(call.commas), text, quote, raw)
+
+
+def decoded(text: str, *, raw: bool) -> str:
+    """What the text of a literal stands for, as far as queries need it."""
+    return text if raw else re.sub(r"\\([\\\"'])", r"\1", text)
+
+
+def written(text: str, quote: str, *, raw: bool) -> str | None:
+    """`text` as it must be written in such a literal; None when it can't be."""
+    if raw:
+        return None if quote in text or text.endswith("\\") else text
+    escaped = text.replace("\\", "\\\\")
+    return escaped if len(quote) == 3 and quote not in escaped else escaped.replace(quote[0], f"\\{quote[0]}")
+
+
+_LINE = re.compile(r"^(?P<before>\s*(?:[A-Za-z_]\w*\s*=\s*)?)%(?P<magic>search|commits|ask)\s+(?P<rest>\S.*\?)\s*$")
+
+
+def asked(lines: Sequence[str]) -> list[str]:
+    """The lines of a cell, with such magics as the calls that IPython would make of them; for IPython's transformers.
+
+    Lines inside of a text over several lines stay as they are.
+    """
+    made: list[str] = []
+    inside = False
+    for line in lines:
+        found = None if inside else _LINE.match(line)
+        if found:
+            made.append(f"{found['before']}get_ipython().run_line_magic({found['magic']!r}, {found['rest']!r})\n")
+        else:
+            made.append(line)
+            inside ^= (line.count('"""') + line.count("'''")) % 2 == 1
+    return made
