@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from sourcelight.cli import main
 from sourcelight.engines.execution import Engine
-from sourcelight.server.service.stream import SearchStream
+from sourcelight.server.http.stream import SearchStream
 
 _OF_QUERIES = ("sourcelight.core.query", "sourcelight.core.patterns", "sourcelight.engines.search.index.postings")
 _OF_ALL = frozenset({"_cased_wide_characters", "_every_wide_character"})

@@ -36,8 +36,8 @@ from sourcelight.engines import tools
 from sourcelight.engines.tools import TOOLS, CallContext
 from sourcelight.repos import Viewer
 from sourcelight.repos.repository import visible
-from sourcelight.server.mcp_server.calls import Caller, Calls
-from sourcelight.server.mcp_server.protocol import make_server
+from sourcelight.server.mcp.calls import Caller, Calls
+from sourcelight.server.mcp.protocol import make_server
 
 TOKEN = "slo_benchmark-token-of-no-value"  # noqa: S105 - made up, for a service that lives for a minute
 OVERHEAD_MS, LOOPBACK_MS, FILTER_MS = 1.0, 5.0, 1.0

@@ -17,11 +17,11 @@ from sourcelight.core.batches import Event
 from sourcelight.core.errors import StreamBroken
 from sourcelight.core.wire import SearchRequest
 from sourcelight.core.wire.events import Alert, Done, Progress
-from sourcelight.server.service.app import create_app
-from sourcelight.server.service.connections import ConnectionLimits
-from sourcelight.server.service.running import Server, address_of, bind
-from sourcelight.server.service.settings import Settings
-from sourcelight.server.service.stream import StreamLimits
+from sourcelight.server.http.app import create_app
+from sourcelight.server.http.connections import ConnectionLimits
+from sourcelight.server.http.run import Server, address_of, bind
+from sourcelight.server.http.settings import Settings
+from sourcelight.server.http.stream import StreamLimits
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -20,7 +20,7 @@ from sourcelight.core.batches import MatchBatch
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.repos import Viewer
-from sourcelight.server.service.settings import load_settings
+from sourcelight.server.http.settings import load_settings
 
 HUB = "example.org/tidewatch/hub"
 PYTIDE = "example.org/tidewatch/pytide"

@@ -149,7 +149,7 @@ class Session:
 
     def data(self, value: Any, where: str) -> None:
         """Check a site configuration, or a client's list of servers."""
-        from sourcelight.server.service.settings import load_settings
+        from sourcelight.server.http.settings import load_settings
 
         if "mcpServers" in value:
             for server in value["mcpServers"].values():

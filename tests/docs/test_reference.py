@@ -18,7 +18,7 @@ from sourcelight.client.methods import BlockingMethods
 from sourcelight.core.tools.catalog import TABLES
 from sourcelight.display.frames import schema
 from sourcelight.engines.tools import TOOLS
-from sourcelight.server.service import settings
+from sourcelight.server.http import settings
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DOCS = ROOT / "docs"

@@ -23,9 +23,8 @@ from sourcelight.core.wire.events import Done, Progress
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.execution import Engine
 from sourcelight.repos import Viewer
-from sourcelight.server.service.pacing import EncodedMatches
-from sourcelight.server.service.producer import Producer
-from sourcelight.server.service.threads import SearchThreads
+from sourcelight.server.http.pacing import EncodedMatches
+from sourcelight.server.http.producer import Producer, SearchThreads
 
 LATE_S = 4.0  # 0.3 s on an idle machine
 SLOW = "[^x]"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from server.running_service import Serve, Service, running
-from sourcelight.server.service.settings import Settings
+from sourcelight.server.http.settings import Settings
 
 
 @pytest.fixture

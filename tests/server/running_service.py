@@ -17,11 +17,11 @@ from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.tools import Conversations
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import State
-from sourcelight.server.service.app import create_app
-from sourcelight.server.service.pacing import Cadence
-from sourcelight.server.service.running import Server, address_of, bind
-from sourcelight.server.service.settings import Settings
-from sourcelight.server.service.stream import StreamLimits
+from sourcelight.server.http.app import create_app
+from sourcelight.server.http.pacing import Cadence
+from sourcelight.server.http.run import Server, address_of, bind
+from sourcelight.server.http.settings import Settings
+from sourcelight.server.http.stream import StreamLimits
 
 TOKEN = "slo_a-token-made-up-for-tests"
 BOUND_S = 5.0

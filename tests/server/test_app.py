@@ -19,9 +19,9 @@ from sourcelight.core.errors import QueryError, UnsupportedQuery
 from sourcelight.core.wire.events import Alert, Done, Filter, Filters, Progress
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.repos import Viewer
-from sourcelight.server.service.pacing import Cadence
-from sourcelight.server.service.settings import Settings
-from sourcelight.server.service.stream import StreamLimits
+from sourcelight.server.http.pacing import Cadence
+from sourcelight.server.http.settings import Settings
+from sourcelight.server.http.stream import StreamLimits
 
 PATH = "/.api/search/stream"
 Script = Callable[[SearchRequest, Viewer, Cancellation], Iterator[Event]]

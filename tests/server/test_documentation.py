@@ -1,7 +1,7 @@
 from pathlib import Path
 
+from sourcelight.server.http import settings
 from sourcelight.server.identity import OWNER_TOKEN_VARIABLE
-from sourcelight.server.service import settings
 
 TEXT = (Path(__file__).parents[2] / "docs" / "service.md").read_text(encoding="utf-8")
 

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filter, Filters, Progress
-from sourcelight.server.service.pacing import Cadence, EncodedMatches, Pacer
+from sourcelight.server.http.pacing import Cadence, EncodedMatches, Pacer
 
 CADENCE = Cadence(tick_s=0.1, flush_bytes=1000, heartbeat_s=5.0)
 FILTERS = Filters((Filter("lang:go", "Go", 1, exhaustive=False, kind="lang"),))

@@ -10,7 +10,7 @@ import pytest
 
 from server.running_service import BOUND_S, TOKEN, ScriptedEngine, Serve, Service
 from sourcelight.core.wire.events import Done
-from sourcelight.server.service.parsing import MAX_HEAD_BYTES
+from sourcelight.server.http.run import MAX_HEAD_BYTES
 
 _PIECE = 64 * 1024
 

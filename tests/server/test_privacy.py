@@ -15,7 +15,7 @@ from sourcelight.backends.embedded import open_engine
 from sourcelight.core.errors import StateError
 from sourcelight.repos import Catalog, ObjectReader, ServicePolicy, Viewer
 from sourcelight.repos.state import FILE_NAME, State
-from sourcelight.server.service.settings import Settings
+from sourcelight.server.http.settings import Settings
 from sourcelight.testing import RepositoryBuilder, make_repo
 
 SECRET = "git.example.org/acme/payments"

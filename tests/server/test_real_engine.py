@@ -13,9 +13,9 @@ from server.running_service import Service, running
 from sourcelight.backends.embedded import open_engine
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.execution import Engine
-from sourcelight.server.service.app import search_limits
-from sourcelight.server.service.running import warm_up
-from sourcelight.server.service.settings import Settings
+from sourcelight.server.http.app import search_limits
+from sourcelight.server.http.run import warm_up
+from sourcelight.server.http.settings import Settings
 from sourcelight.testing.repositories import RepositoryBuilder
 
 HOSTILE = "</script>\u2028\u2029 a&b <needle> \x1b[31m \x7f \u202e \U0001f600\r\n"

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from sourcelight.core.errors import ConfigurationError
-from sourcelight.server.service.settings import DISABLE_DEEPSEARCH, Settings, load_settings
+from sourcelight.server.http.settings import DISABLE_DEEPSEARCH, Settings, load_settings
 
 
 def _file(folder: Path, text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from sourcelight.core.cancellation import Cancellation
-from sourcelight.server.service.threads import SearchThreads
+from sourcelight.server.http.producer import SearchThreads
 
 BOUND_S = 5.0
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from sourcelight.server.service.stream import _Rest
+from sourcelight.server.http.stream import _Rest
 
 pytestmark = pytest.mark.anyio
 

@@ -173,7 +173,7 @@ def create_client(
     as_json: bool,
 ) -> None:
     """Make a client; the id of a public one, or id and secret of a confidential one, on standard output."""
-    from sourcelight.server.oauth.redirects import fault_of
+    from sourcelight.server.oauth.addresses import fault_of
 
     for uri in redirects:
         if fault := fault_of(uri):

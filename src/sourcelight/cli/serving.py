@@ -33,11 +33,11 @@ def serve(  # noqa: PLR0915 - one step after another
     from sourcelight.backends.embedded.factory import open_desk
     from sourcelight.repos import ServicePolicy
     from sourcelight.repos.state import FILE_NAME, State
+    from sourcelight.server.http.app import create_app, search_limits
+    from sourcelight.server.http.middleware import USES_FILE_NAME, CredentialUses
+    from sourcelight.server.http.run import address_of, bind, is_loopback, run, warm_up
+    from sourcelight.server.http.settings import load_settings
     from sourcelight.server.identity import read_owner_token
-    from sourcelight.server.service.app import create_app, search_limits
-    from sourcelight.server.service.credential_uses import USES_FILE_NAME, CredentialUses
-    from sourcelight.server.service.running import address_of, bind, is_loopback, run, warm_up
-    from sourcelight.server.service.settings import load_settings
 
     settings = load_settings(config, os.environ)
     listener = bind(host, port)

@@ -26,7 +26,7 @@ def serve_tools(paths: Sequence[str], *, worktree: bool) -> int:
     for warning in engine.catalog.warnings:
         say(warning)
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
-    from sourcelight.server.mcp_server.stdio import serve_stdio
+    from sourcelight.server.mcp.protocol import serve_stdio
 
     with State(str(data_home() / FILE_NAME)) as state:
         desk = open_desk(state)

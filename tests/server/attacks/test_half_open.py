@@ -23,10 +23,10 @@ from cluster.processes import CLI, said
 from server.running_service import BOUND_S, TOKEN, ScriptedEngine, running
 from sourcelight.core.batches import Event
 from sourcelight.core.wire.events import Alert, Done, Progress
-from sourcelight.server.service.app import create_app
-from sourcelight.server.service.connections import ConnectionLimits, ConnectionRegister
-from sourcelight.server.service.running import Server, address_of, bind
-from sourcelight.server.service.settings import Settings
+from sourcelight.server.http.app import create_app
+from sourcelight.server.http.connections import ConnectionLimits, ConnectionRegister
+from sourcelight.server.http.run import Server, address_of, bind
+from sourcelight.server.http.settings import Settings
 from sourcelight.testing import RepositoryBuilder
 
 HALF_OPEN = 1_100

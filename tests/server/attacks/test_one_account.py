@@ -22,8 +22,8 @@ from sourcelight.core.wire.request import SearchRequest
 from sourcelight.engines.deepsearch.conversations.run import FairExecutor
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import State
+from sourcelight.server.http.stream import StreamLimits
 from sourcelight.server.identity import FairQueue, Principal, QueueFull
-from sourcelight.server.service.stream import StreamLimits
 
 PATH = "/.api/search/stream"
 

@@ -22,10 +22,9 @@ from sourcelight.core.errors import ConfigurationError
 from sourcelight.core.wire.events import Done
 from sourcelight.display.notebook.hidden_characters import show_hidden_characters
 from sourcelight.repos.state import State
-from sourcelight.server.service.app import create_app
-from sourcelight.server.service.credential_uses import CredentialUses
-from sourcelight.server.service.guards import host_name
-from sourcelight.server.service.settings import Settings
+from sourcelight.server.http.app import create_app
+from sourcelight.server.http.middleware import CredentialUses, host_name
+from sourcelight.server.http.settings import Settings
 
 HIDDEN = "\x1b[31m\u202e"
 

@@ -11,7 +11,7 @@ import pytest
 
 from engines.deepsearch.asking import OPEN, SECRET
 from server.deepsearch.conftest import PASSWORD, WAIT_S, World
-from sourcelight.server.service.pages.code import lines_asked
+from sourcelight.server.http.pages.code import lines_asked
 
 QUESTION = "how is the checkout total computed"
 

@@ -22,7 +22,7 @@ from sourcelight.server.identity import (
     Principal,
     Refusal,
 )
-from sourcelight.server.identity.authenticator import same_service
+from sourcelight.server.identity.authentication import same_service
 
 TOKEN = "slo_a-token-made-up-for-tests"
 

@@ -15,8 +15,8 @@ from server.mcp.conftest import Served
 from server.running_service import TOKEN, Serve, Service
 from sourcelight.engines.execution import Engine
 from sourcelight.repos.state import State
-from sourcelight.server.mcp_server import ENDPOINTS
-from sourcelight.server.service.settings import Settings
+from sourcelight.server.http.settings import Settings
+from sourcelight.server.mcp import ENDPOINTS
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 MESSAGE = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}

@@ -16,8 +16,8 @@ from server.mcp.test_endpoints import MESSAGE, post
 from sourcelight.engines.execution import Engine
 from sourcelight.engines.tools import TOOLS
 from sourcelight.repos import Viewer
-from sourcelight.server.mcp_server.calls import Caller, Calls
-from sourcelight.server.mcp_server.protocol import make_server
+from sourcelight.server.mcp.calls import Caller, Calls
+from sourcelight.server.mcp.protocol import make_server
 
 FUZZED = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]

@@ -31,10 +31,9 @@ from sourcelight.engines.execution import Engine
 from sourcelight.engines.tools import CallContext, Tool
 from sourcelight.repos import Viewer
 from sourcelight.repos.state import SITE_ADMINISTRATOR, State
-from sourcelight.server.mcp_server.calls import Caller, Calls, ToolFailed
-from sourcelight.server.mcp_server.protocol import make_server, serve_request
-from sourcelight.server.service.parsing import BoundedHttp
-from sourcelight.server.service.running import address_of, bind
+from sourcelight.server.http.run import BoundedHttp, address_of, bind
+from sourcelight.server.mcp.calls import Caller, Calls, ToolFailed
+from sourcelight.server.mcp.protocol import make_server, serve_request
 from sourcelight.testing import make_repo
 from sourcelight.testing.repositories import RepositoryBuilder
 

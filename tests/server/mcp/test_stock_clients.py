@@ -23,9 +23,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from server.mcp.conformance_tools import fixture_server
 from server.mcp.conftest import ONE, Served
-from sourcelight.server.mcp_server.protocol import serve_request
-from sourcelight.server.service.parsing import BoundedHttp
-from sourcelight.server.service.running import address_of, bind
+from sourcelight.server.http.run import BoundedHttp, address_of, bind
+from sourcelight.server.mcp.protocol import serve_request
 
 PACKAGES = os.environ.get("SOURCELIGHT_STOCK_CLIENTS", "")
 NODE = os.environ.get("SOURCELIGHT_NODE", "") or shutil.which("node") or "node"

@@ -12,8 +12,8 @@ import pytest
 from server.oauth.flow import CALLBACK, OAUTH, PASSWORD, VERIFIER, Clock, Flow
 from server.running_service import running
 from sourcelight.repos.state import State
+from sourcelight.server.http.settings import Settings
 from sourcelight.server.identity import WRONG_TOKEN, Authenticator, Principal
-from sourcelight.server.service.settings import Settings
 
 SECRET_OF_NOBODY = "slr_nothing-that-was-ever-given-to-anyone"
 

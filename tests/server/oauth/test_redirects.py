@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sourcelight.server.oauth.redirects import fault_of, form_source, is_local, matches, place_of
+from sourcelight.server.oauth.addresses import fault_of, form_source, is_local, matches, place_of
 
 ACCEPTED = [
     "https://app.example/callback",

@@ -3,24 +3,22 @@
 Every endpoint asks here and nowhere else. Nothing here answers a request: a refusal is data that an endpoint words.
 """
 
-from sourcelight.server.identity.authenticator import Authenticator
-from sourcelight.server.identity.fair_queue import FairQueue, QueueFull
-from sourcelight.server.identity.owner import (
-    OWNER_TOKEN_VARIABLE,
-    OwnerToken,
-    OwnerTokenState,
-    read_owner_token,
-)
-from sourcelight.server.identity.principal import (
+from sourcelight.server.identity.authentication import (
     FORBIDDEN,
     INSUFFICIENT_SCOPE,
     MALFORMED,
     NO_CREDENTIAL,
+    OWNER_TOKEN_VARIABLE,
     SUDO,
     WRONG_TOKEN,
+    Authenticator,
+    OwnerToken,
+    OwnerTokenState,
     Principal,
     Refusal,
+    read_owner_token,
 )
+from sourcelight.server.identity.fair_queue import FairQueue, QueueFull
 
 __all__ = [
     "FORBIDDEN",

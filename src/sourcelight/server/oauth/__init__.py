@@ -4,8 +4,8 @@
 are loaded with the first request that needs them. Nothing here knows repositories or search.
 """
 
+from sourcelight.server.oauth.addresses import OAuthOptions
 from sourcelight.server.oauth.endpoints import OAuthEndpoints
-from sourcelight.server.oauth.options import OAuthOptions
-from sourcelight.server.oauth.signing_in import READER_COOKIE
+from sourcelight.server.oauth.sign_in import READER_COOKIE
 
 __all__ = ["READER_COOKIE", "OAuthEndpoints", "OAuthOptions"]

@@ -14,13 +14,11 @@ from starlette.routing import Route
 
 from sourcelight.repos.state import AttemptLimit, State
 from sourcelight.server.identity import Authenticator
-from sourcelight.server.oauth import options as at
+from sourcelight.server.oauth import addresses as at
 from sourcelight.server.oauth import pages
-from sourcelight.server.oauth.metadata import server_metadata
-from sourcelight.server.oauth.options import OAuthOptions
-from sourcelight.server.oauth.sealing import Sealer
-from sourcelight.server.oauth.signing_in import SigningIn
-from sourcelight.server.oauth.throttle import network_of
+from sourcelight.server.oauth.addresses import OAuthOptions, server_metadata
+from sourcelight.server.oauth.sealing import Sealer, network_of
+from sourcelight.server.oauth.sign_in import SigningIn
 
 if TYPE_CHECKING:
     from sourcelight.server.oauth.handlers import Handlers

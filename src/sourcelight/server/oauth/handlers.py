@@ -21,10 +21,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Message
 
 from sourcelight.repos.state import MCP, State
-from sourcelight.server.oauth.options import OAuthOptions
+from sourcelight.server.oauth.addresses import OAuthOptions, basic_credentials, with_query
 from sourcelight.server.oauth.provider import Provider, ResourceRefused
 from sourcelight.server.oauth.sealing import Sealer
-from sourcelight.server.oauth.words import basic_credentials, with_query
 
 _NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 _GRANTS = frozenset({"authorization_code", "refresh_token"})

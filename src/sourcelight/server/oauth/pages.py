@@ -8,7 +8,7 @@ from __future__ import annotations
 from starlette.responses import HTMLResponse, Response
 
 from sourcelight.core.markup import escape, one_line
-from sourcelight.server.oauth.redirects import form_source, is_local, place_of
+from sourcelight.server.oauth.addresses import form_source, is_local, place_of
 from sourcelight.server.oauth.sealing import Pending
 
 SCOPE_TEXTS = {

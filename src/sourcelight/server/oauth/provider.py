@@ -23,8 +23,8 @@ from pydantic import AnyUrl
 
 from sourcelight.repos.state import MCP, USER_ALL, Issued, OAuthClient, State, TokenPair
 from sourcelight.repos.state.credentials import digest_of
-from sourcelight.server.identity.authenticator import same_service
-from sourcelight.server.oauth.redirects import fault_of, matches
+from sourcelight.server.identity.authentication import same_service
+from sourcelight.server.oauth.addresses import fault_of, matches
 from sourcelight.server.oauth.sealing import Pending, Sealer
 
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")

@@ -17,12 +17,11 @@ from starlette.types import Scope
 from sourcelight.core.errors import CallError, ClusterError, RepositoryError
 from sourcelight.engines import tools
 from sourcelight.engines.tools import CallContext
+from sourcelight.server.http.middleware import notes_of
+from sourcelight.server.http.pages import code
+from sourcelight.server.http.pages.conversations import HEADERS, STYLE, STYLE_PATH, conversation_page, fault
 from sourcelight.server.identity import Authenticator, Principal, Refusal
 from sourcelight.server.oauth import READER_COOKIE
-from sourcelight.server.service.guards import notes_of
-from sourcelight.server.service.pages import code
-from sourcelight.server.service.pages.conversations import conversation_page
-from sourcelight.server.service.pages.frame import HEADERS, STYLE, STYLE_PATH, fault
 
 if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.conversations import Desk
@@ -148,8 +147,7 @@ class Pages:
         return conversation_page(answer, turns, prefix=self._prefix, markdown=f"{name}.md")
 
     def _read(self, wanted: str, context: CallContext) -> tuple[Any, Mapping[int, list[str]]]:
-        from sourcelight.server.service.deepsearch.asking import Asking
-        from sourcelight.server.service.deepsearch.shapes import turns_of
+        from sourcelight.server.http.deepsearch.messages import Asking, turns_of
 
         assert self._desk is not None  # noqa: S101 - there is no route without it
         desk = self._desk

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from sourcelight.core.batches.results import Answer, file_url, repository_url
 from sourcelight.core.markup import escape, one_line
-from sourcelight.server.service.pages.frame import page
+from sourcelight.server.http.pages.conversations import page
 
 _LINES = re.compile(r"L([1-9]\d{0,8})(?:-L?([1-9]\d{0,8}))?")
 MOST_LINES = 5_000

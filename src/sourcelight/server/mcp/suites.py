@@ -1,13 +1,17 @@
-"""Which tools each endpoint has."""
+"""Which tools each endpoint has.
+
+The documents that tell OAuth clients where to get a token for an endpoint (RFC 9728).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sourcelight.engines.tools import Tool
+
 
 PREFIX = "/.api/mcp"
 #: Endpoint to the name of its suite.
@@ -71,3 +75,25 @@ def find_tool(tools: Mapping[str, Tool], name: str) -> Tool | None:
 def is_quick_tool(name: str) -> bool:
     """Whether a tool answers so soon that its caller needs no signs of life meanwhile."""
     return name.removeprefix(_OLD_PREFIX) in _QUICK
+
+
+METADATA_PREFIX = "/.well-known/oauth-protected-resource"
+
+
+def resource_metadata(base_url: str, path: str) -> dict[str, Any]:
+    """The document of the endpoint at `path`; every address in it is plain text without a final ``/``."""
+    return {
+        "resource": f"{base_url}{path}",
+        "authorization_servers": [base_url],
+        "scopes_supported": ["mcp"],
+        "bearer_methods_supported": ["header"],
+        "resource_name": "sourcelight",
+    }
+
+
+def challenge(base_url: str, path: str, error: str = "", description: str = "") -> str:
+    """The ``WWW-Authenticate`` header of an endpoint (RFC 6750, 3; RFC 9728, 5.1)."""
+    parts = {"realm": "sourcelight", "resource_metadata": f"{base_url}{METADATA_PREFIX}{path}", "scope": "mcp"}
+    if error:
+        parts |= {"error": error, "error_description": description}
+    return "Bearer " + ", ".join(f'{name}="{value}"' for name, value in parts.items())

@@ -1,4 +1,7 @@
-"""The servers of the protocol's SDK over our tools. Importing this module takes a second: do it late."""
+"""The servers of the protocol's SDK over our tools. Importing this module takes a second: do it late.
+
+The tools over standard input and output, for a client that starts this program itself.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,18 @@ import mcp_types as types
 import orjson
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
+from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
 from sourcelight import __version__
-from sourcelight.engines.tools import Tool
-from sourcelight.server.mcp_server.calls import Caller, Calls, ToolFailed
-from sourcelight.server.mcp_server.suites import find_tool, is_quick_tool
+from sourcelight.engines.execution import Engine
+from sourcelight.engines.tools import TOOLS, Conversations, Tool
+from sourcelight.repos import Viewer
+from sourcelight.server.mcp.calls import Caller, Calls, ToolFailed
+from sourcelight.server.mcp.suites import find_tool, is_quick_tool
 
 INSTRUCTIONS = (
     "Tools to search and read the repositories of this service. list_repos gives exact names of repositories, which "
@@ -144,3 +150,22 @@ def is_quick(body: bytes) -> bool:
     meta, name = params.get("_meta"), params.get("name")
     watched = isinstance(meta, dict) and meta.get("progressToken") is not None
     return not watched and isinstance(name, str) and is_quick_tool(name)
+
+
+def serve_stdio(engine: Engine, *, viewer: Viewer | None = None, conversations: Conversations | None = None) -> None:
+    """Answer messages of standard input on standard output until the input ends.
+
+    What the process prints meanwhile goes to standard error, so that it can't be mistaken for messages.
+    """
+    caller = Caller(viewer or Viewer.owner())
+    calls = Calls(engine, conversations)
+    server = make_server(TOOLS, calls, lambda _: caller)
+
+    async def run() -> None:
+        async with stdio_server() as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+
+    try:
+        anyio.run(run)
+    finally:
+        calls.stop()

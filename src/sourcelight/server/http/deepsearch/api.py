@@ -20,9 +20,19 @@ from starlette.routing import Route
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import CallError
 from sourcelight.engines.deepsearch.conversations import Event
-from sourcelight.server.service.deepsearch.asking import Asking, Door, Refused, apart, body_of, given, text_in
-from sourcelight.server.service.deepsearch.shapes import conversation_json, hides, question_json
-from sourcelight.server.service.guards import notes_of
+from sourcelight.server.http.deepsearch.messages import (
+    Asking,
+    Door,
+    Refused,
+    apart,
+    body_of,
+    conversation_json,
+    given,
+    hides,
+    question_json,
+    text_in,
+)
+from sourcelight.server.http.middleware import notes_of
 
 PREFIX = "/.api/deepsearch/v1"
 DEFAULT_PAGE, MOST_PAGE = 20, 100

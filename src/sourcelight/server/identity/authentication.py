@@ -3,28 +3,212 @@
 A token is accepted from the ``Authorization`` header alone (``token T``, ``Bearer T``, or Basic with the token as user
 name, which is what a browser's prompt sends). It is not accepted from the address: addresses end up in logs,
 histories and referrers.
+
+The owner's first token: given by the environment, taken over from an earlier version, or made at the first start.
+
+The answer to "who asks?": a principal, or a refusal.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
+import hmac
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
 from urllib.parse import urlsplit
 
+from sourcelight.core.errors import ConfigurationError
 from sourcelight.repos import Viewer
-from sourcelight.repos.state import OWNER, USER_ALL, Credential, State
-from sourcelight.server.identity.owner import OwnerToken
-from sourcelight.server.identity.principal import (
-    FORBIDDEN,
-    INSUFFICIENT_SCOPE,
-    MALFORMED,
-    NO_CREDENTIAL,
-    SUDO,
-    WRONG_TOKEN,
-    Principal,
-    Refusal,
-)
+from sourcelight.repos.state import MCP, MCP_ACCESS, OWNER, USER_ALL, Credential, State
+
+OWNER_TOKEN_VARIABLE = "SOURCELIGHT_OWNER_TOKEN"  # noqa: S105 - the name of a variable, not a token
+_FILE = "owner-token"
+_SHORTEST = 16
+_NOTE = "first start"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerToken:
+    """A token of the owner that no file keeps, as its SHA-256, which is enough to recognise it.
+
+    A plain hash is enough because tokens are long random text; `read_owner_token` refuses short ones.
+    """
+
+    digest: bytes
+
+    @classmethod
+    def of(cls, token: str) -> OwnerToken:
+        """The recogniser of `token`."""
+        return cls(_digest(token))
+
+    def matches(self, token: str) -> bool:
+        """Whether `token` is the owner's; takes the same time whatever was given."""
+        return hmac.compare_digest(self.digest, _digest(token))
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerTokenState:
+    """What a start found or made.
+
+    Parameters
+    ----------
+    origin
+        ``environment``, ``made`` or ``kept``.
+    token
+        Recognises the environment's token; None otherwise, since `state.sqlite` keeps the others.
+    text
+        The token itself, known only when given or just made.
+    """
+
+    origin: Literal["environment", "made", "kept"]
+    token: OwnerToken | None = None
+    text: str = ""
+
+
+def read_owner_token(state: State, home: str, environ: Mapping[str, str]) -> OwnerTokenState:
+    """The owner's token: from the environment, else one that `state` keeps, else a new one.
+
+    A file ``owner-token`` below `home`, as earlier versions kept it, is taken over into `state` and deleted: the token
+    goes on working. Two first starts at the same moment agree on one token.
+
+    Raises
+    ------
+    ConfigurationError
+        When the environment's token is too short or holds blanks or non-ASCII, or the file can't be used.
+    """
+    given = environ.get(OWNER_TOKEN_VARIABLE, "")
+    if given:
+        if len(given) < _SHORTEST or not given.isascii() or not given.isprintable() or " " in given:
+            raise ConfigurationError(
+                f"environment variable {OWNER_TOKEN_VARIABLE} is no safe token; accepted: {_SHORTEST} or more "
+                "printable ASCII characters without blanks"
+            )
+        return OwnerTokenState("environment", OwnerToken.of(given), given)
+    path = Path(home) / _FILE
+    if path.exists():
+        state.tokens.keep(OWNER, _kept(path), (USER_ALL,), note="taken over from the file owner-token")
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as fault:
+            raise ConfigurationError(f"{path}: is taken over, but can't be deleted: {fault.strerror}") from fault
+    text = state.tokens.create_first(OWNER, note=_NOTE)
+    return OwnerTokenState("made", None, text) if text else OwnerTokenState("kept")
+
+
+def _kept(path: Path) -> bytes:
+    try:
+        kind, _, value = path.read_text(encoding="ascii").strip().partition(":")
+        digest = bytes.fromhex(value)
+    except (OSError, ValueError) as fault:
+        raise ConfigurationError(f"{path}: can't be read: {fault}; delete it to make a new owner token") from fault
+    if kind != "sha256" or len(digest) != hashlib.sha256().digest_size:
+        raise ConfigurationError(f"{path}: holds no hash of a token; delete it to make a new owner token")
+    return digest
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Whom a request acts for, and how far.
+
+    Parameters
+    ----------
+    account
+        Account name; empty for an anonymous reader.
+    viewer
+        The same as the engines know it: which repositories exist.
+    scopes
+        What the credential is good for: ``user:all``, ``mcp``; empty for an anonymous reader.
+    permissions
+        What the account's roles allow, such as ``MCP#ACCESS``.
+    credential
+        Which credential it was, for logs and clean-up: ``owner``, ``token:7``, ``oauth:3``; never a secret.
+    client
+        OAuth client id; empty for other credentials.
+    resource
+        What an OAuth token was issued for (RFC 8707); empty when for no resource in particular.
+    """
+
+    account: str
+    viewer: Viewer
+    scopes: frozenset[str] = frozenset()
+    permissions: frozenset[str] = frozenset()
+    credential: str = ""
+    client: str = ""
+    resource: str = ""
+
+    @classmethod
+    def anonymous(cls) -> Principal:
+        """A reader without a credential."""
+        return cls("", Viewer.anonymous())
+
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether no credential was given."""
+        return not self.credential
+
+    def covers(self, earlier: Principal) -> bool:
+        """Whether everything that `earlier` could search can be searched by this one, of the same account, too."""
+        now, then = self.viewer, earlier.viewer
+        return (
+            self.account == earlier.account
+            and self.may_search >= earlier.may_search
+            and (
+                now.sees_private
+                or (not then.sees_private and now.granted >= then.granted and now.places >= then.places)
+            )
+        )
+
+    @property
+    def may_search(self) -> bool:
+        """Whether the credential is good outside the MCP endpoints."""
+        return USER_ALL in self.scopes
+
+    @property
+    def may_use_mcp(self) -> bool:
+        """Whether the credential is good on the MCP endpoints; ``user:all`` includes them."""
+        return USER_ALL in self.scopes or MCP in self.scopes
+
+    @property
+    def has_mcp_access(self) -> bool:
+        """Whether the account holds ``MCP#ACCESS``."""
+        return MCP_ACCESS in self.permissions
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a request is turned away.
+
+    Parameters
+    ----------
+    status
+        HTTP status.
+    text
+        What a reader is told; plain text.
+    error
+        The OAuth word for the challenge (RFC 6750, 3.1): ``invalid_token``, ``insufficient_scope``; empty for none.
+    """
+
+    status: int
+    text: str
+    error: str = ""
+
+
+NO_CREDENTIAL = Refusal(401, "Private mode requires authentication.")
+WRONG_TOKEN = Refusal(401, "Invalid access token.", "invalid_token")
+MALFORMED = Refusal(401, "Invalid Authorization header.", "invalid_request")
+SUDO = Refusal(403, "Sudo access tokens are not offered by this service.")
+#: The text is the spec's, for an account without ``MCP#ACCESS``.
+FORBIDDEN = Refusal(403, "forbidden")
+INSUFFICIENT_SCOPE = Refusal(403, "The scope of this credential does not cover this request.", "insufficient_scope")
+
 
 _OWNER_ID = 1
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})

@@ -18,13 +18,12 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from sourcelight.server.identity import Principal, Refusal
-from sourcelight.server.mcp_server.metadata import METADATA_PREFIX, challenge, resource_metadata
-from sourcelight.server.mcp_server.suites import ENDPOINTS, PREFIX, McpOptions
+from sourcelight.server.mcp.suites import ENDPOINTS, METADATA_PREFIX, PREFIX, McpOptions, challenge, resource_metadata
 
 if TYPE_CHECKING:
     from sourcelight.engines.execution import Engine
     from sourcelight.engines.tools import Conversations
-    from sourcelight.server.mcp_server.calls import Caller, Calls
+    from sourcelight.server.mcp.calls import Caller, Calls
 
 _CALLER = "sourcelight.mcp.caller"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -88,9 +87,9 @@ class McpEndpoints:
 
     def load(self) -> None:
         """Load the SDK and make the servers: a second of work that the first message else waits for."""
-        from sourcelight.server.mcp_server.calls import Calls
-        from sourcelight.server.mcp_server.protocol import Context, make_server
-        from sourcelight.server.mcp_server.suites import suite_tools
+        from sourcelight.server.mcp.calls import Calls
+        from sourcelight.server.mcp.protocol import Context, make_server
+        from sourcelight.server.mcp.suites import suite_tools
 
         def caller_of(context: Context) -> Caller:
             if context.request is None:
@@ -135,13 +134,13 @@ class McpEndpoints:
         scope[_CALLER] = caller
         if not self._servers:
             await anyio.to_thread.run_sync(self.load)
-        from sourcelight.server.mcp_server.protocol import serve_request
+        from sourcelight.server.mcp.protocol import serve_request
 
         await serve_request(self._servers[suite], scope, receive, send)
 
     def _caller(self, scope: Scope, headers: Headers, base_url: str, path: str) -> Caller | Response:
         """For whom a request runs, or the answer to one that may not go on."""
-        from sourcelight.server.mcp_server.calls import Caller
+        from sourcelight.server.mcp.calls import Caller
 
         principal = self._authenticate(headers)
         if isinstance(principal, Refusal):

@@ -20,11 +20,8 @@ from sourcelight.core.markup import own_address
 from sourcelight.repos.state import MCP_ACCESS, OAuthClient, SignedIn, State
 from sourcelight.server.identity import Authenticator
 from sourcelight.server.oauth import pages
-from sourcelight.server.oauth.options import PREFIX, OAuthOptions
-from sourcelight.server.oauth.redirects import matches
-from sourcelight.server.oauth.sealing import Pending, Sealer
-from sourcelight.server.oauth.throttle import BoundedQueue, Overloaded, network_of, sign_in_limits
-from sourcelight.server.oauth.words import with_query
+from sourcelight.server.oauth.addresses import PREFIX, OAuthOptions, matches, with_query
+from sourcelight.server.oauth.sealing import BoundedQueue, Overloaded, Pending, Sealer, network_of, sign_in_limits
 
 SESSION_COOKIE = "sourcelight-session"
 FORM_COOKIE = "sourcelight-form"

@@ -27,16 +27,14 @@ from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError
 from sourcelight.core.wire.events import SEARCH_ENDED_EARLY, SERVICE_STOPPING, Event
 from sourcelight.core.wire.request import SearchRequest
+from sourcelight.server.http.connections import PENDING_BYTES
+from sourcelight.server.http.middleware import notes_of, plain
+from sourcelight.server.http.pacing import Cadence, Pacer
+from sourcelight.server.http.producer import EncodeBatch, Producer, SearchEngine, SearchThreads, query_fault, stopped
+from sourcelight.server.http.settings import Settings
+from sourcelight.server.http.trace import PATH as TRACE_PATH
+from sourcelight.server.http.trace import Trace, TraceBook
 from sourcelight.server.identity import Authenticator, FairQueue, Principal, QueueFull, Refusal
-from sourcelight.server.service.answers import plain
-from sourcelight.server.service.connections import PENDING_BYTES
-from sourcelight.server.service.guards import notes_of
-from sourcelight.server.service.pacing import Cadence, Pacer
-from sourcelight.server.service.producer import EncodeBatch, Producer, SearchEngine, query_fault, stopped
-from sourcelight.server.service.settings import Settings
-from sourcelight.server.service.threads import SearchThreads
-from sourcelight.server.service.trace import PATH as TRACE_PATH
-from sourcelight.server.service.trace import Trace, TraceBook
 
 _SHORT_S = 0.02
 _SHORT_BYTES = 1024

@@ -16,26 +16,31 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sourcelight.repos import Catalog
 from sourcelight.repos.state import State
+from sourcelight.server.http import trace as tracing
+from sourcelight.server.http.connections import ConnectionLimits, ForwardedAddress, TrustedProxies
+from sourcelight.server.http.middleware import (
+    AccessLog,
+    CredentialUses,
+    HostCheck,
+    SecurityHeaders,
+    SizeLimits,
+    notes_of,
+    plain,
+)
+from sourcelight.server.http.pacing import Cadence
+from sourcelight.server.http.pages.routes import Pages
+from sourcelight.server.http.producer import SearchEngine
+from sourcelight.server.http.settings import Settings
+from sourcelight.server.http.stream import SearchStream, StreamLimits
 from sourcelight.server.identity import Authenticator, OwnerToken, Principal, Refusal
-from sourcelight.server.mcp_server import METADATA_PREFIX, McpEndpoints, McpOptions
+from sourcelight.server.mcp import METADATA_PREFIX, McpEndpoints, McpOptions
 from sourcelight.server.oauth import OAuthEndpoints, OAuthOptions
-from sourcelight.server.service import trace as tracing
-from sourcelight.server.service.answers import plain
-from sourcelight.server.service.connections import ConnectionLimits
-from sourcelight.server.service.credential_uses import CredentialUses
-from sourcelight.server.service.guards import AccessLog, HostCheck, SecurityHeaders, SizeLimits, notes_of
-from sourcelight.server.service.pacing import Cadence
-from sourcelight.server.service.pages.routes import Pages
-from sourcelight.server.service.producer import SearchEngine
-from sourcelight.server.service.proxies import ForwardedAddress, TrustedProxies
-from sourcelight.server.service.settings import Settings
-from sourcelight.server.service.stream import SearchStream, StreamLimits
 
 if TYPE_CHECKING:
     from sourcelight.engines.deepsearch.conversations import Desk
     from sourcelight.engines.execution import Engine, Limits
     from sourcelight.engines.tools import Conversations
-    from sourcelight.server.service.deepsearch.api import Api
+    from sourcelight.server.http.deepsearch.api import Api
 
 #: What ``src version`` shows as recommended: the release that the service's documents describe.
 DEFAULT_TIMEOUT_S = 20.0
@@ -245,8 +250,8 @@ def _desk(conversations: Conversations | None) -> Desk | None:
 
 
 def _deepsearch(engine: Engine, desk: Desk, authenticator: Authenticator, settings: Settings) -> Api:
-    from sourcelight.server.service.deepsearch.api import Api
-    from sourcelight.server.service.deepsearch.asking import Door
+    from sourcelight.server.http.deepsearch.api import Api
+    from sourcelight.server.http.deepsearch.messages import Door
 
     return Api(Door(engine, desk, authenticator, settings.external_url))
 

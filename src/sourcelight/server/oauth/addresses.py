@@ -1,12 +1,26 @@
 """Which redirect addresses a client may have, and which one it may use.
 
 Source: RFC 8252 (7.1 private-use schemes, 7.3 loopback with any port), RFC 9700 2.1 (exact comparison).
+
+What an operator chose for the authorization server, and the addresses it answers on.
+
+The document that tells OAuth clients how to get a token here (RFC 8414).
+
+Addresses and headers of the protocol, taken apart and put together.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
-from urllib.parse import SplitResult, urlsplit
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import SplitResult, unquote, urlencode, urlsplit, urlunsplit
+
+from starlette.datastructures import Headers
+from starlette.types import Scope
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 LONGEST = 2000
@@ -99,3 +113,87 @@ def _text(parts: SplitResult, *, port: bool = True) -> tuple[object, ...]:
     path = parts.path or ("/" if web else "")
     user = (parts.username, parts.password)
     return parts.scheme, parts.hostname, number, path, parts.query, parts.fragment, user
+
+
+PREFIX = "/.auth"
+SIGN_IN = "/.auth/sign-in"
+SIGN_OUT = "/.auth/sign-out"
+STYLE = "/.auth/style.css"
+AUTHORIZE = "/.auth/idp/oauth/authorize"
+CONSENT = "/.auth/idp/oauth/consent"
+TOKEN = "/.auth/idp/oauth/token"  # noqa: S105 - an address
+REGISTER = "/.auth/idp/oauth/register"
+REVOKE = "/.auth/idp/oauth/revoke"
+METADATA = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthOptions:
+    """What an operator chose.
+
+    Parameters
+    ----------
+    external_url
+        The service's address without a final ``/``; empty: what each request used.
+    registration
+        Whether clients may register themselves, and those that did are served.
+    registrations
+        Registrations that one address may make within ten minutes.
+    failures
+        Failed sign-ins that one address may make for one account within five minutes; four times as many for one
+        address, ten times as many for one account.
+    """
+
+    external_url: str = ""
+    registration: bool = True
+    registrations: int = 30
+    failures: int = 5
+
+    def base_of(self, scope: Scope) -> str:
+        """The address of the service, which is its issuer name, as a request sees it."""
+        return self.external_url or f"{scope['scheme']}://{Headers(scope=scope).get('host', 'localhost')}"
+
+
+def server_metadata(base: str, *, registration: bool) -> dict[str, Any]:
+    """The document for a service at `base`; every address is plain text without a final ``/``.
+
+    Only the scope ``mcp`` is named, although ``user:all`` is served, too: clients ask for all that they are told of,
+    and one that registers itself would be refused.
+    """
+    methods = ["none", "client_secret_post", "client_secret_basic"]
+    document: dict[str, Any] = {
+        "issuer": base,
+        "authorization_endpoint": f"{base}{AUTHORIZE}",
+        "token_endpoint": f"{base}{TOKEN}",
+        "revocation_endpoint": f"{base}{REVOKE}",
+        "scopes_supported": ["mcp"],
+        "response_types_supported": ["code"],
+        "response_modes_supported": ["query"],
+        "grant_types_supported": ["authorization_code", "refresh_token"],
+        "token_endpoint_auth_methods_supported": methods,
+        "revocation_endpoint_auth_methods_supported": methods,
+        "code_challenge_methods_supported": ["S256"],
+        "authorization_response_iss_parameter_supported": True,
+    }
+    if registration:
+        document["registration_endpoint"] = f"{base}{REGISTER}"
+    return document
+
+
+def with_query(address: str, values: Mapping[str, str | None]) -> str:
+    """`address` with further query parameters; those it has stay as they are, and None is left out."""
+    parts = urlsplit(address)
+    more = urlencode({name: value for name, value in values.items() if value is not None})
+    return urlunsplit(parts._replace(query="&".join(part for part in (parts.query, more) if part)))
+
+
+def basic_credentials(header: str) -> tuple[str, str]:
+    """Client id and secret of a Basic header, percent-decoded (RFC 6749, 2.3.1); both empty when there are none."""
+    scheme, _, value = header.partition(" ")
+    if scheme.lower() != "basic":
+        return "", ""
+    try:
+        name, _, secret = base64.b64decode(value.strip(), validate=True).decode().partition(":")
+    except (binascii.Error, UnicodeDecodeError):
+        return "", ""
+    return unquote(name), unquote(secret)
