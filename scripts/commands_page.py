@@ -10,7 +10,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import typer
 from typer.models import ArgumentInfo, OptionInfo
 
-from sourcelight.cli.commands import app
+from sourcelight.cli.app import app
 
 INTRODUCTION = """\
 # Commands

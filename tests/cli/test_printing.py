@@ -4,7 +4,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from sourcelight.cli.printing import MatchPrinter, StatusLine, print_table
+from sourcelight.cli.output import MatchPrinter, StatusLine, print_table
 from sourcelight.core.markup.sizes import size_text
 
 

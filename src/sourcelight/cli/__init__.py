@@ -10,6 +10,6 @@ from collections.abc import Sequence
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and give its exit status; `arguments` default to those of the process."""
-    from sourcelight.cli.outcomes__run import run
+    from sourcelight.cli.app import run
 
     return run(arguments)

@@ -15,8 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sourcelight.cli.outcomes import DONE, say, tell
-from sourcelight.cli.printing import print_table
+from sourcelight.cli.output import DONE, print_table, say, tell
 from sourcelight.core.errors import ConfigurationError, StateError
 from sourcelight.core.markup import one_line
 

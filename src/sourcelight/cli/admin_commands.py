@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from sourcelight.cli import admin
-from sourcelight.cli.outcomes import tell
+from sourcelight.cli.output import tell
 
 if TYPE_CHECKING:
     from sourcelight.repos.state import State

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from sourcelight.cli.outcomes import DONE, say, tell
+from sourcelight.cli.output import DONE, say, tell
 from sourcelight.core.errors import ConfigurationError, GitFailed, MissingExtra
 
 

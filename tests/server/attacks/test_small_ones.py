@@ -16,7 +16,7 @@ import pytest
 
 from server.running_service import BOUND_S, TOKEN, ScriptedEngine, running
 from sourcelight.backends.cluster.transport.connections import check_address, check_listening
-from sourcelight.cli import searching
+from sourcelight.cli import search
 from sourcelight.core.batches import Event
 from sourcelight.core.errors import ConfigurationError
 from sourcelight.core.wire.events import Done
@@ -95,14 +95,14 @@ def test_hidden_characters_are_shown_on_a_terminal_and_kept_in_files(
     monkeypatch.setenv("SOURCELIGHT_HOME", str(tmp_path / "home"))
     terminal = _Terminal()
     monkeypatch.setattr("sys.stdout", terminal)
-    asked = searching.Asked(paths=(str(tmp_path / "src"),), form=form)
-    assert searching.search("wanderer", asked) == 0
+    asked = search.Asked(paths=(str(tmp_path / "src"),), form=form)
+    assert search.search("wanderer", asked) == 0
     shown = terminal.getvalue()
     assert "wanderer" in shown
     assert "\x1b" not in shown
     assert "\u202e" not in shown
     out = tmp_path / f"out.{form}"
-    searching.search("wanderer", searching.Asked(paths=asked.paths, form=form, output=str(out)))
+    search.search("wanderer", search.Asked(paths=asked.paths, form=form, output=str(out)))
     assert "\u202e" in out.read_text()
 
 

@@ -1,4 +1,7 @@
-"""`index` and `repos`: build, show and prune the index; list repositories."""
+"""`index` and `repos`: build, show and prune the index; list repositories.
+
+`clone`: bare mirrors of remote repositories.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,10 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from sourcelight.cli.outcomes import DONE, FAILED, say, tell
-from sourcelight.cli.printing import StatusLine, print_table
+from sourcelight.cli.output import DONE, FAILED, StatusLine, print_table, say, tell
 from sourcelight.core.cancellation import Cancellation
+from sourcelight.core.errors import RepositoryError
+from sourcelight.core.markup import visible
 from sourcelight.core.markup.sizes import size_text
 
 if TYPE_CHECKING:
@@ -173,3 +177,28 @@ def list_repositories(paths: Sequence[str]) -> int:
     for skipped in catalog.skipped:
         say(f"{skipped.path}: {skipped.message}")
     return DONE
+
+
+def clone(urls: Sequence[str], into: str) -> int:
+    """Clone or update each; one that fails does not stop the others."""
+    from sourcelight.backends.embedded import mirrors_folder
+    from sourcelight.repos import CloneProgress
+    from sourcelight.repos import clone as clone_mirror
+
+    status = DONE
+    for url in urls:
+        line = StatusLine()
+
+        def paint(progress: CloneProgress, line: StatusLine = line) -> None:
+            line.show(f"{progress.url}: {progress.step} {progress.done:,}/{progress.total:,}")
+
+        try:
+            folder = clone_mirror(url, into or str(mirrors_folder()), progress=paint)
+        except RepositoryError as fault:
+            line.clear()
+            say(str(fault))
+            status = FAILED
+        else:
+            line.clear()
+            tell(visible(folder))
+    return status

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 
 from sourcelight.cli.admin_commands import admin_app
-from sourcelight.cli.report_commands import report_app
+from sourcelight.cli.output import DONE, FAILED, INTERRUPTED, USAGE, say
+from sourcelight.cli.report import report_app
+from sourcelight.core.errors import BadParameter, ConfigurationError, SourcelightError
 
 app = typer.Typer(
     name="sourcelight",
@@ -158,11 +163,11 @@ def index(  # noqa: PLR0913 - the options of a command
     files of compilers). What --prune deletes is built again when it is needed, but for scip; a process that reads it
     meanwhile reads on.
     """
-    from sourcelight.cli import indexing
+    from sourcelight.cli import index as indexing
 
     names = [str(path) for path in paths or []]
     if storage or cluster:
-        from sourcelight.cli import clusters
+        from sourcelight.cli import cluster as clusters
 
         return clusters.build(names or ["."], cluster or [], storage, work, workers, tls)
     if kind and not prune:
@@ -229,7 +234,7 @@ def search(  # noqa: PLR0913 - the options of a command
     Searches PATH, else the service of --url or SRC_ENDPOINT, else the current folder.
     An answer that is not complete says so on standard error, and so does one without a match (exit status 1).
     """
-    from sourcelight.cli import searching
+    from sourcelight.cli import search as searching
 
     if paths and url:
         raise typer.BadParameter("give PATH or --url, not both")
@@ -271,7 +276,8 @@ def explain_query(
 
     Looks at PATH, else the service of --url or SRC_ENDPOINT, else the current folder. Nothing is searched.
     """
-    from sourcelight.cli import explaining, searching
+    from sourcelight.cli import search as explaining
+    from sourcelight.cli import search as searching
 
     if paths and url:
         raise typer.BadParameter("give PATH or --url, not both")
@@ -310,7 +316,7 @@ def ask(
     Asks of PATH, else the service of --url or SRC_ENDPOINT, else the current folder. Without SOURCELIGHT_MODEL, no
     model is asked and nothing leaves this machine.
     """
-    from sourcelight.cli import asking
+    from sourcelight.cli import search as asking
 
     if paths and url:
         raise typer.BadParameter("give PATH or --url, not both")
@@ -347,10 +353,10 @@ def serve(
     Moved branches are noticed with each search; stop it with Ctrl-C or SIGTERM. With --cluster and --storage the
     repositories are those of a cluster, and no PATH is given.
     """
-    from sourcelight.cli import serving
+    from sourcelight.cli import serve as serving
 
     if storage or cluster:
-        from sourcelight.cli import clusters
+        from sourcelight.cli import cluster as clusters
 
         opened = clusters.opened(cluster or [], storage, tls, paths=paths or [])
         return serving.serve(
@@ -389,9 +395,9 @@ def worker(
 
     Runs until it is told to stop or its scheduler ends; let whatever supervises it start it again.
     """
-    from sourcelight.cli import clusters
+    from sourcelight.cli import cluster
 
-    return clusters.work(
+    return cluster.work(
         scheduler,
         storage,
         cache,
@@ -410,7 +416,7 @@ def mcp_tools(paths: Paths = None, *, worktree: Worktree = False) -> int:
 
     What is below PATH (default: the current folder) is indexed first. Needs no token: the client runs as you.
     """
-    from sourcelight.cli import stdio
+    from sourcelight.cli import serve as stdio
 
     return stdio.serve_tools([str(path) for path in paths or [Path()]], worktree=worktree)
 
@@ -418,7 +424,7 @@ def mcp_tools(paths: Paths = None, *, worktree: Worktree = False) -> int:
 @app.command()
 def repos(paths: Paths = None) -> int:
     """List the repositories below PATH, and the folders that can't be searched with the reason."""
-    from sourcelight.cli import indexing
+    from sourcelight.cli import index as indexing
 
     return indexing.list_repositories([str(path) for path in paths or [Path()]])
 
@@ -436,7 +442,7 @@ def clone(
 
     Prints the folder of each mirror; give it to search, index or serve.
     """
-    from sourcelight.cli import cloning
+    from sourcelight.cli import index as cloning
 
     return cloning.clone(urls, str(into) if into else "")
 
@@ -464,3 +470,63 @@ def samples(
     from sourcelight.cli import lab as room
 
     return room.build_samples(folder)
+
+
+def run(arguments: Sequence[str] | None) -> int:  # noqa: PLR0911 - one for each outcome
+    """Run the command line; every fault is one line on standard error, never a traceback."""
+    import typer
+
+    # The framework's own class for usage faults, wherever the installed version keeps it.
+    usage_fault: Any = typer.BadParameter.__bases__[0]
+    try:
+        words = list(sys.argv[1:] if arguments is None else arguments)
+        status = app(words or ["--help"], prog_name="sourcelight", standalone_mode=False)
+        sys.stdout.flush()
+    except usage_fault as fault:
+        say(f"{_text(fault)} (see {_path(fault)} --help)")
+        return USAGE
+    except (KeyboardInterrupt, typer.Abort):
+        status = INTERRUPTED
+    except BrokenPipeError:
+        _mute()
+        return DONE
+    except SystemExit as leaving:
+        # The framework turns a closed pipe into this.
+        if not isinstance(leaving.__context__, BrokenPipeError):
+            raise
+        _mute()
+        return DONE
+    except (ConfigurationError, BadParameter) as fault:
+        say(str(fault))
+        return USAGE
+    except SourcelightError as fault:
+        hint = getattr(fault, "hint", "")
+        say(f"{fault}: {hint}" if hint and hint not in str(fault) else str(fault))
+        return FAILED
+    except OSError as fault:
+        name = f"{fault.filename}: " if fault.filename else ""
+        say(f"{name}{fault.strerror or fault}")
+        return FAILED
+    except Exception as fault:
+        if os.environ.get("SOURCELIGHT_TRACEBACK"):
+            raise
+        say(f"internal error: {type(fault).__name__}: {fault} (SOURCELIGHT_TRACEBACK=1 shows where)")
+        return FAILED
+    if status == INTERRUPTED:
+        say("interrupted")
+    return status if isinstance(status, int) else DONE
+
+
+def _text(fault: BaseException) -> str:
+    form = getattr(fault, "format_message", None)
+    return str(form() if form is not None else fault).rstrip(".")
+
+
+def _path(fault: BaseException) -> str:
+    context = getattr(fault, "ctx", None)
+    return str(getattr(context, "command_path", "sourcelight"))
+
+
+def _mute() -> None:
+    # The interpreter flushes standard output at exit, which would fail once more.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

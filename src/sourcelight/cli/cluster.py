@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from sourcelight.cli.outcomes import DONE, FAILED, say, tell
-from sourcelight.cli.printing import StatusLine
+from sourcelight.cli.output import DONE, FAILED, StatusLine, say, tell
 from sourcelight.core.markup.sizes import size_text
 
 if TYPE_CHECKING:

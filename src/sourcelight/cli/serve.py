@@ -1,4 +1,7 @@
-"""`serve`: read the configuration, bind, index, and run the service."""
+"""`serve`: read the configuration, bind, index, and run the service.
+
+`mcp`: the tools over standard input and output, for a client that starts this program itself.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from sourcelight.cli.indexing import shown_on, start_background
-from sourcelight.cli.outcomes import DONE, say, tell
-from sourcelight.cli.printing import StatusLine
+from sourcelight.cli.index import shown_on, start_background
+from sourcelight.cli.output import DONE, StatusLine, say, tell
 
 if TYPE_CHECKING:
     from sourcelight.engines.execution import Engine, Limits
@@ -100,4 +102,30 @@ def serve(  # noqa: PLR0915 - one step after another
         finally:
             desk.close()
             engine.close()
+    return DONE
+
+
+def serve_tools(paths: Sequence[str], *, worktree: bool) -> int:
+    """Answer messages until standard input ends; everything for people goes to standard error."""
+    from sourcelight.backends.embedded import data_home, open_engine
+    from sourcelight.backends.embedded.factory import open_desk
+    from sourcelight.repos.state import FILE_NAME, State
+
+    line = StatusLine()
+    try:
+        engine = open_engine(paths, worktree=worktree, progress=shown_on(line))
+        start_background(engine)
+    finally:
+        line.clear()
+    for warning in engine.catalog.warnings:
+        say(warning)
+    logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
+    from sourcelight.server.mcp.protocol import serve_stdio
+
+    with State(str(data_home() / FILE_NAME)) as state:
+        desk = open_desk(state)
+        try:
+            serve_stdio(engine, conversations=desk)
+        finally:
+            desk.close()
     return DONE

@@ -1,4 +1,9 @@
-"""`search`: matches or counts, printed as they are found or written to a file."""
+"""`search`: matches or counts, printed as they are found or written to a file.
+
+`ask`: a question about the code, answered with citations; of repositories on this machine or of a service.
+
+`query explain`: what a query means over some repositories.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +12,24 @@ import io
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
-from sourcelight.cli.outcomes import DONE, FAILED, NO_MATCH, say
-from sourcelight.cli.printing import MatchPrinter, StatusLine, print_table, wants_colour
+from sourcelight.cli.output import (
+    DONE,
+    FAILED,
+    NO_MATCH,
+    MatchPrinter,
+    StatusLine,
+    print_table,
+    say,
+    tell,
+    wants_colour,
+)
 from sourcelight.core.completeness import DISPLAY_ASKS
 from sourcelight.core.errors import SearchFailed
 from sourcelight.core.markup import visible
@@ -24,6 +38,7 @@ if TYPE_CHECKING:
     from sourcelight.client import Client
     from sourcelight.core.wire.events import Alert
     from sourcelight.display.notebook.state import Snapshot
+
 
 _COUNTABLE = ("repository", "language", "path")
 
@@ -269,3 +284,33 @@ def _opened(path: str) -> Any:
     if path:
         check_folder(Path(path))
     return open(path, "w", encoding="utf-8") if path else _Standard()  # noqa: PTH123 - used in a with
+
+
+def ask(
+    question: str, paths: Sequence[str], *, url: str | None, repos: Sequence[str], revision: str | None, worktree: bool
+) -> int:
+    """Print the answer as Markdown; one that cites nothing and counts nothing has the status of no match."""
+    import sourcelight as sl
+
+    place = url or ("" if paths else os.environ.get("SRC_ENDPOINT", ""))
+    client = sl.connect(place) if place else sl.open(*(paths or ["."]), worktree=worktree)
+    with client:
+        answer = client.deepsearch(question, repos=list(repos) or None, revision=revision)
+        for notice in answer.notices:
+            say(notice)
+        tell(answer.to_markdown().rstrip("\n"))
+        if place and answer.url:
+            say(f"conversation: {answer.url}")
+    if answer.status != "complete":
+        return FAILED
+    if not len(answer.citations) and not answer.tables:
+        say("no answer")
+        return NO_MATCH
+    return DONE
+
+
+def explain(query: str, asked: Asked) -> int:
+    """Print what `query` means over what `asked` names."""
+    with opened(asked) as client:
+        tell(client.explain(query, pattern_type=asked.pattern_type).text)
+    return DONE

@@ -2,6 +2,8 @@
 
 All text of repositories and services is made harmless: control characters and those that reorder text are shown, not
 obeyed. Colours are used only where standard output is a terminal and NO_COLOR is not set.
+
+Exit statuses, as grep has them: 0 done, 1 no match, 2 failed or used wrongly, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -135,3 +137,20 @@ class StatusLine:
             self._shown = False
             self._stream.write("\r\x1b[K")
             self._stream.flush()
+
+
+DONE, NO_MATCH, FAILED, INTERRUPTED = 0, 1, 2, 130
+USAGE = FAILED
+"""Wrong usage has the status of a failure, so that a script can take 1 for "it is not there"."""
+
+
+def say(message: str) -> None:
+    """One line on standard error, control characters made visible."""
+    lines = [line.strip() for line in visible(message).splitlines() if line.strip()]
+    sys.stderr.write(f"sourcelight: {'; '.join(lines)}\n")
+    sys.stderr.flush()
+
+
+def tell(message: str) -> None:
+    """A line of the answer, on standard output."""
+    sys.stdout.write(f"{message}\n")

@@ -1,12 +1,24 @@
-"""`report contributors` and `report changes`: a report as a file."""
+"""`report contributors` and `report changes`: a report as a file.
+
+The reports, written where the options say.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
+
+from sourcelight.cli.output import DONE, say
+from sourcelight.cli.search import Asked, opened
+
+if TYPE_CHECKING:
+    from sourcelight.client import Client
+    from sourcelight.lab.reports import Report
+
 
 report_app = typer.Typer(
     help="Make reports of who changed what, and when.", rich_markup_mode=None, no_args_is_help=True
@@ -92,8 +104,6 @@ def contributors(  # noqa: PLR0913 - the options of the command
     url: Url = None,
 ) -> int:
     """Report on who changed what, when, and who owns what is there today."""
-    from sourcelight.cli.reporting import write_contributors
-
     wanted = {
         "since": since or None,
         "until": until or None,
@@ -125,7 +135,72 @@ def changes(
     url: Url = None,
 ) -> int:
     """Report on what HEAD has that BASE has not: commits, people, files."""
-    from sourcelight.cli.reporting import write_changes
-
     wanted = {"only": list(only or ()), "exclude": list(exclude or ()), "other_files": other_files.value}
     return write_changes(tuple(paths or ()), url, output, tables.value, repo, (base, head), wanted)
+
+
+_FORMS = (".html", ".md", ".pdf")
+
+
+def write_contributors(
+    paths: tuple[Path, ...],
+    url: str | None,
+    output: Path,
+    tables: str,
+    repos: list[str] | None,
+    wanted: Mapping[str, Any],
+) -> int:
+    """Make and write the contributor report."""
+    from sourcelight.lab import reports
+
+    _check(output)
+    with opened(Asked(paths=_texts(paths), url=url or "")) as client:
+        return _write(reports.contributors(client, repos, **wanted), output, tables)
+
+
+def write_changes(
+    paths: tuple[Path, ...],
+    url: str | None,
+    output: Path,
+    tables: str,
+    repo: str | None,
+    between: tuple[str, str],
+    wanted: Mapping[str, Any],
+) -> int:
+    """Make and write the change report."""
+    from sourcelight.lab import reports
+
+    _check(output)
+    with opened(Asked(paths=_texts(paths), url=url or "")) as client:
+        return _write(reports.changes(client, repo or _only(client), *between, **wanted), output, tables)
+
+
+def _texts(paths: tuple[Path, ...]) -> tuple[str, ...]:
+    return tuple(str(path) for path in paths)
+
+
+def _check(output: Path) -> None:
+    if output.suffix and output.suffix.lower() not in _FORMS and not output.is_dir():
+        raise typer.BadParameter(f"-o {output}: choose a file that ends in {', '.join(_FORMS)}, or a folder for tables")
+
+
+def _only(client: Client) -> str:
+    names = client.repositories()["repository"].tolist()
+    if len(names) != 1:
+        raise typer.BadParameter(f"--repo: there are {len(names):,} repositories; name one, such as {names[0]}")
+    return str(names[0])
+
+
+def _write(report: Report, output: Path, tables: str) -> int:
+    form = output.suffix.lower()
+    if output.is_dir() or not form:
+        for path in report.save_tables(output, tables):
+            say(f"wrote {path}")
+    else:
+        {".html": report.to_html, ".md": report.to_markdown, ".pdf": report.to_pdf}[form](output)
+        say(f"wrote {output}")
+    if not report.sections:
+        say(*report.lead)
+    for notice in report.notices:
+        say(notice)
+    return DONE
