@@ -44,7 +44,7 @@ from sourcelight.backends.cluster.storage.generation import Generation, ShardEnt
 from sourcelight.backends.cluster.storage.objects import Storage
 from sourcelight.backends.cluster.worker.engines import Engines
 from sourcelight.backends.cluster.worker.shard_cache import ShardCache
-from sourcelight.core.batches import MatchBatch, RepositoryFacts
+from sourcelight.core.batches import MatchBatch, RepositoryInfo
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import WorkersUnreachable
 from sourcelight.core.wire.events import Progress
@@ -265,7 +265,7 @@ def endpoints(bench: Bench) -> None:
     for count in ENDPOINTS:
         with tempfile.TemporaryDirectory() as folder:
             names = [f"example.org/o/r{number}" for number in range(count * PER_ENDPOINT)]
-            entries = tuple(ShardEntry(RepositoryFacts(name), f"{at:064x}", 10**8) for at, name in enumerate(names))
+            entries = tuple(ShardEntry(RepositoryInfo(name), f"{at:064x}", 10**8) for at, name in enumerate(names))
             write_generation(Storage(folder), Generation(entries=entries), "")
             rows.append(_endpoints(bench, folder, count))
             print(" | ".join(rows[-1]), file=sys.stderr, flush=True)

@@ -21,7 +21,7 @@ from typing import Any, Self
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from display.batches_for_tests import lines
 from sourcelight import connect
-from sourcelight.core.batches import MatchBatch, RepositoryFacts
+from sourcelight.core.batches import MatchBatch, RepositoryInfo
 from sourcelight.display.notebook import SearchState, painter
 from sourcelight.display.notebook.widgets import Asked, Rows
 
@@ -37,7 +37,7 @@ def batches(rows: int, per: int) -> list[MatchBatch]:
         texts = [
             (n + 1, f"    if error_{k * per + n} is not None: raise ValueError(error)", [(7, 12)]) for n in range(per)
         ]
-        facts = (RepositoryFacts(f"example.org/o/r{k}"),) if k < 40 else ()
+        facts = (RepositoryInfo(f"example.org/o/r{k}"),) if k < 40 else ()
         path = f"src/pkg{k % 90}/module{k}.{('py', 'go', 'ts')[k % 3]}"
         made.append(MatchBatch(lines(f"example.org/o/r{k % 40}", path, texts), facts))
     return made

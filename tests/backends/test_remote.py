@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import pytest
 
 from sourcelight.backends.remote import Endpoint, RemoteBackend, Secret, resolve_endpoint
-from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
+from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
 from sourcelight.core.errors import (
     ConfigurationError,
     ConnectFailed,
@@ -81,7 +81,7 @@ def test_events_arrive_as_batches_and_end_with_done() -> None:
     assert names(events) == ["MatchBatch", "Progress", "Done"]
     first = events[0]
     assert isinstance(first, MatchBatch)
-    assert first.repositories == (RepositoryFacts("r", 1),)
+    assert first.repositories == (RepositoryInfo("r", 1),)
     (request,) = service.received
     assert (request.method, request.path) == ("GET", "/.api/search/stream")
     assert request.params == {"q": "x", "v": "V3", "t": "standard"}
@@ -306,7 +306,7 @@ def test_unknown_events_pass_and_what_follows_done_is_not_read() -> None:
 
 
 def test_repositories_are_listed_by_a_stream() -> None:
-    async def work(url: str) -> tuple[RepositoryFacts, ...]:
+    async def work(url: str) -> tuple[RepositoryInfo, ...]:
         backend = RemoteBackend(url)
         try:
             return await backend.repositories()
@@ -315,7 +315,7 @@ def test_repositories_are_listed_by_a_stream() -> None:
 
     found = e.Matches((e.RepoMatch("b", 2, fork=True), e.RepoMatch("a", 1, archived=True)))
     with ScriptedService(Answer([encode(found), PROGRESS, DONE])) as service:
-        assert run(work(service.url)) == (RepositoryFacts("a", 1, archived=True), RepositoryFacts("b", 2, fork=True))
+        assert run(work(service.url)) == (RepositoryInfo("a", 1, archived=True), RepositoryInfo("b", 2, fork=True))
     assert service.received[0].params["q"] == "type:repo count:all fork:yes archived:yes"
 
 

@@ -27,13 +27,13 @@ sys.path.insert(0, {str(TESTS)!r})
 from client.scripted import ScriptedBackend, progress
 from display.batches_for_tests import lines
 from sourcelight.client import Client
-from sourcelight.core.batches import MatchBatch, RepositoryFacts
+from sourcelight.core.batches import (MatchBatch, RepositoryInfo)
 from sourcelight.core.wire.events import Done
 
 def batch(k):
     texts = [(n + 1, f"    raise error_{{k}}_{{n}}(<b>x</b>)", [(10, 15)]) for n in range(100)]
     return MatchBatch(lines(f"example.org/r{{k % 7}}", f"src/p{{k % 90}}/m{{k}}.{{('py', 'go')[k % 2]}}", texts),
-                      (RepositoryFacts(f"example.org/r{{k}}"),) if k < 7 else ())
+                      (RepositoryInfo(f"example.org/r{{k}}"),) if k < 7 else ())
 
 client = Client(ScriptedBackend([*map(batch, range({ROWS // 100})), progress(), Done()]))
 result = client.search("error", progress=False)

@@ -23,7 +23,7 @@ import pytest
 
 from server.running_service import BOUND_S, TOKEN, ScriptedEngine, running
 from sourcelight.cli import main
-from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
+from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.wire.events import Done, Progress
 from sourcelight.testing.repositories import RepositoryBuilder
@@ -284,7 +284,7 @@ def _batch(line: str = "needle") -> MatchBatch:
             "match_count": pa.array([1], pa.int32()),
         }
     )
-    return MatchBatch(batch, (RepositoryFacts("r"),))
+    return MatchBatch(batch, (RepositoryInfo("r"),))
 
 
 def test_an_interrupt_is_status_130_and_keeps_what_arrived(tmp_path: Path) -> None:

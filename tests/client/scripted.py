@@ -8,15 +8,15 @@ from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
 from display.batches_for_tests import lines
-from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
-from sourcelight.core.batches.results import Answer, CallObserver, CallProgress
+from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
+from sourcelight.core.batches.results import CallObserver, ToolProgress, ToolResult
 from sourcelight.core.errors import QueryError, UnsupportedCall
 from sourcelight.core.wire.events import Alert, Done, Filter, Filters, Progress, Skipped, Suggested
 from sourcelight.core.wire.request import SearchRequest
 
 T = TypeVar("T")
 Step = Event | Exception | str
-FACTS = RepositoryFacts("r1", 7, stars=3, url="https://host/r1")
+FACTS = RepositoryInfo("r1", 7, stars=3, url="https://host/r1")
 
 
 def batch(k: int, rows: int = 10, repository: str = "r1") -> MatchBatch:
@@ -53,7 +53,7 @@ class ScriptedBackend:
     local = False
 
     def __init__(
-        self, script: Sequence[Step], counts: Any = None, answers: Sequence[Answer | Exception | str] = ()
+        self, script: Sequence[Step], counts: Any = None, answers: Sequence[ToolResult | Exception | str] = ()
     ) -> None:
         self.script = list(script)
         self.counts = counts
@@ -98,15 +98,15 @@ class ScriptedBackend:
         self.requests.append(request)
         return None
 
-    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> Answer:
+    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> ToolResult:
         """The next of `answers`; ``"wait"`` waits until cancelled."""
         self.calls.append((name, arguments))
         self.threads.add(threading.get_ident())
         step = self.answers.pop(0) if self.answers else UnsupportedCall(f"no script for {name}", call=name)
         if observer is not None:
-            observer(CallProgress("reading", 3, 12, "r1"))
+            observer(ToolProgress("reading", 3, 12, "r1"))
             for rows in self.told:
-                observer(CallProgress("reading", 3, 12, "r1", rows))
+                observer(ToolProgress("reading", 3, 12, "r1", rows))
         if isinstance(step, str):
             try:
                 self.waiting.set()
@@ -115,10 +115,10 @@ class ScriptedBackend:
                 self.closed.set()
         if isinstance(step, Exception):
             raise step
-        assert isinstance(step, Answer)
+        assert isinstance(step, ToolResult)
         return step
 
-    async def repositories(self) -> tuple[RepositoryFacts, ...]:
+    async def repositories(self) -> tuple[RepositoryInfo, ...]:
         """One repository."""
         return (FACTS,)
 

@@ -18,29 +18,29 @@ import sourcelight as sl
 from client.scripted import ScriptedBackend, run
 from sourcelight.client import AsyncClient, Client
 from sourcelight.client.methods.call import date_text, spelled, texts
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import CallError, UnsupportedCall
 from sourcelight.core.tools.catalog import TABLES
 from sourcelight.display.frames import table_schema
 from sourcelight.display.notebook import Snapshot
 
 
-def answer(*, complete: bool = True, notices: tuple[str, ...] = (), **attributes: Any) -> Answer:
+def answer(*, complete: bool = True, notices: tuple[str, ...] = (), **attributes: Any) -> ToolResult:
     """Two files of a folder."""
     rows = [
         {"repository": "r1", "revision": "", "commit": "a" * 40, "path": p, "is_directory": p.endswith("/")}
         for p in ("src/", "a.go")
     ]
     table = pa.Table.from_pylist(rows, schema=table_schema(TABLES["files"]))
-    return Answer("files", table, attributes, complete, notices)
+    return ToolResult("files", table, attributes, complete, notices)
 
 
-def references(count: int, *, complete: bool = True, notices: tuple[str, ...] = ()) -> Answer:
+def references(count: int, *, complete: bool = True, notices: tuple[str, ...] = ()) -> ToolResult:
     """Places that use a symbol."""
     rows = [{"repository": "r1", "path": "a.py", "line_number": number + 1, "symbol": "f"} for number in range(count)]
     schema = table_schema(TABLES["references"])
     columns = {name: [row.get(name) for row in rows] for name in schema.names}
-    return Answer("references", pa.table(columns, schema=schema), {}, complete, notices)
+    return ToolResult("references", pa.table(columns, schema=schema), {}, complete, notices)
 
 
 def test_a_call_gives_a_frame_that_says_what_it_is_of() -> None:

@@ -12,8 +12,8 @@ from client.scripted import ScriptedBackend, run
 from sourcelight.client import AsyncClient, Client, DeepSearchAnswer
 from sourcelight.client.conversation import AnswerCache
 from sourcelight.client.methods import conversations
-from sourcelight.core.batches import RepositoryFacts
-from sourcelight.core.batches.results import Answer, CallProgress
+from sourcelight.core.batches import RepositoryInfo
+from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import CallError, ConnectFailed
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.display.frames.export import write_text
@@ -30,15 +30,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def asked(status: str, **facts: Any) -> Answer:
+def asked(status: str, **facts: Any) -> ToolResult:
     """What `deepsearch` gives."""
-    return Answer("conversation", table_of("conversation", 0), {"status": status, "url": URL, **facts})
+    return ToolResult("conversation", table_of("conversation", 0), {"status": status, "url": URL, **facts})
 
 
-def read(status: str, *answers: str) -> Answer:
+def read(status: str, *answers: str) -> ToolResult:
     """What `deepsearch_read` gives."""
     questions = [{"question": f"q{number}", "answer": text} for number, text in enumerate(answers)]
-    return Answer("conversation", table_of("conversation", 0), {"status": status, "questions": questions})
+    return ToolResult("conversation", table_of("conversation", 0), {"status": status, "questions": questions})
 
 
 def test_a_service_is_read_until_it_has_answered() -> None:
@@ -105,9 +105,9 @@ class _Local(ScriptedBackend):
 
     local = True
 
-    async def repositories(self) -> tuple[RepositoryFacts, ...]:
+    async def repositories(self) -> tuple[RepositoryInfo, ...]:
         """One repository at a commit."""
-        return (RepositoryFacts("r1", commit="a" * 40),)
+        return (RepositoryInfo("r1", commit="a" * 40),)
 
 
 def test_in_this_process_the_same_question_over_the_same_commits_is_not_asked_twice() -> None:
@@ -169,21 +169,21 @@ def test_an_answer_without_a_conversation_says_so() -> None:
 
 def test_steps_are_drawn_as_they_come() -> None:
     state = AskState("How?")
-    state.update(CallProgress("reading words", 1, 5, "r1"))
-    state.update(CallProgress("nls_search", 0, 0, "a.py first of 6 files"))
-    state.update(CallProgress("evidence", 0, 0, "r1@1 a.py#L1-L2"))
+    state.update(ToolProgress("reading words", 1, 5, "r1"))
+    state.update(ToolProgress("nls_search", 0, 0, "a.py first of 6 files"))
+    state.update(ToolProgress("evidence", 0, 0, "r1@1 a.py#L1-L2"))
     assert [what for what, _ in state.turns] == ["nls_search", "evidence"]
     moment = state.snapshot()
     assert (moment.title, moment.doing) == ("How?", "Researching")
     assert ("info", "evidence: r1@1 a.py#L1-L2") in moment.notes
     assert (moment.done, moment.unit) == (2, "steps")
     for piece in ("Prices are ", "rounded", " to cents.\n" * 60):
-        state.update(CallProgress("writing", 0, 0, piece))
+        state.update(ToolProgress("writing", 0, 0, piece))
     moment = state.snapshot()
     assert len(state.turns) == 2
     severity, told = moment.notes[-1]
     assert (severity, told[:12]) == ("info", "unchecked: …")
     assert told.endswith("to cents. to cents.")
     assert len(told) < 300
-    state.update(CallProgress("evidence", 0, 0, "r1@1 b.py#L1-L2"))
+    state.update(ToolProgress("evidence", 0, 0, "r1@1 b.py#L1-L2"))
     assert "unchecked" not in str(state.snapshot().notes)

@@ -15,7 +15,7 @@ import pytest
 import sourcelight as sl
 from client.scripted import COMPLETE, FAILED, ScriptedBackend, batch, run
 from sourcelight.client import AsyncClient, Client
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.display import notebook
 from sourcelight.display.notebook.widgets.explorer import Explorer
 from sourcelight.testing import RepositoryBuilder
@@ -122,7 +122,7 @@ def test_an_awaiting_caller_explores_too() -> None:
 def test_lines_around_a_row_are_read_when_asked_for() -> None:
     schema = pa.schema([("line_number", pa.int32()), ("line", pa.string())])
     table = pa.table({"line_number": [1, 2, 3], "line": ["one", f"foo {BIDI}", "three"]}, schema=schema)
-    backend = ScriptedBackend(COMPLETE, answers=[Answer("file_lines", table), RuntimeError("no such commit")])
+    backend = ScriptedBackend(COMPLETE, answers=[ToolResult("file_lines", table), RuntimeError("no such commit")])
     page = Page(Client(backend).search("foo").explore())
     answer = page.lines(1)
     assert backend.calls == [

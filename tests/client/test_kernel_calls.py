@@ -19,7 +19,7 @@ import sourcelight as sl
 from pathlib import Path
 from client.scripted import COMPLETE, ScriptedBackend, batch
 from sourcelight.client import AsyncClient, Client
-from sourcelight.core.batches.results import CallProgress
+from sourcelight.core.batches.results import ToolProgress
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.testing import RepositoryBuilder
 

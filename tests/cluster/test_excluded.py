@@ -14,7 +14,7 @@ from cluster.questions import searched
 from sourcelight.backends.cluster.build.generations import build_generation
 from sourcelight.backends.cluster.storage import ShardEntry, Storage
 from sourcelight.backends.cluster.storage.generation import write_generation
-from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.batches import RepositoryInfo
 from sourcelight.repos import Catalog
 from sourcelight.testing import RepositoryBuilder
 
@@ -133,7 +133,7 @@ def test_what_a_predicate_leaves_out_is_accounted_for_as_excluded(both: tuple[sl
 def test_a_repository_that_was_never_built_is_named(source: Path, tmp_path: Path) -> None:
     storage = Storage(str(tmp_path / "shards"))
     report = build_generation(Catalog.open(source), storage)
-    lost = ShardEntry(RepositoryFacts("lost"), problem="the disk was full")
+    lost = ShardEntry(RepositoryInfo("lost"), problem="the disk was full")
     made = replace(report.generation, entries=(*report.generation.entries, lost))
     write_generation(storage, made, report.generation.id)
     cell = Cell(str(tmp_path / "shards"), tmp_path / "caches", ("w1",))

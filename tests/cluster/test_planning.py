@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sourcelight.backends.cluster.search import Plannings
-from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.query import parse
 from sourcelight.engines.execution.scope.revisions import Scoped
 from sourcelight.repos import Repository, Viewer
@@ -18,7 +18,7 @@ def scopes_of(query: str) -> list[Scoped]:
 def test_plans_are_kept_for_one_viewer_and_the_same_repositories() -> None:
     kept = Plannings()
     scopes, others = scopes_of("tide"), scopes_of("ebb")
-    one = Repository(RepositoryFacts("a"), "a", "git", "", "", "")
+    one = Repository(RepositoryInfo("a"), "a", "git", "", "", "")
     repositories = (one,)
     kept.keep(scopes, OWNER, repositories, ([], ["private"]))
     assert kept.of(scopes, OWNER, repositories) == ([], ["private"])

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from display.batches_for_tests import lines, paths, record_batch, repos
-from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.batches.ordering import group_order, most_frequent, tie_key
 from sourcelight.core.errors import MissingExtra
 from sourcelight.core.wire.events import Alert, Filter, Progress, ProposedQuery, Skipped, Suggested
@@ -54,7 +54,7 @@ def test_small_frames_have_one_schema_full_or_empty() -> None:
         (
             "repositories",
             repositories_frame,
-            [RepositoryFacts("b", topics=("x",)), RepositoryFacts("a", last_fetched="2024-01-02T03:04:05Z")],
+            [RepositoryInfo("b", topics=("x",)), RepositoryInfo("a", last_fetched="2024-01-02T03:04:05Z")],
         ),
     ]
     for name, build, events in builders:
@@ -67,7 +67,7 @@ def test_small_frames_have_one_schema_full_or_empty() -> None:
 
 def test_repositories_are_sorted_and_times_are_utc() -> None:
     times = ["2024-01-02T03:04:05+02:00", "2024-01-02", "0001-01-01T00:00:00Z", "soon", ""]
-    frame = repositories_frame([RepositoryFacts(f"r{i}", last_fetched=t) for i, t in enumerate(times)], {"r1": 4})
+    frame = repositories_frame([RepositoryInfo(f"r{i}", last_fetched=t) for i, t in enumerate(times)], {"r1": 4})
     assert list(frame["last_fetched"].notna()) == [True, True, False, False, False]
     assert frame["last_fetched"][0] == pd.Timestamp("2024-01-02T01:04:05Z")
     assert list(frame["matches"]) == [0, 4, 0, 0, 0]

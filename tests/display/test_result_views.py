@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from display.batches_for_tests import lines, paths, record_batch, repos
-from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.completeness import Status
 from sourcelight.core.wire.events import Alert, ProposedQuery, Skipped, Suggested
 from sourcelight.display.notebook.result_view import ResultFacts, result_html, result_text
@@ -50,7 +50,7 @@ def facts(
 ) -> ResultFacts:
     """Facts of a result over some batches."""
     matches = sum(pa.compute.sum(b["match_count"]).as_py() for b in batches)
-    given = {"skipped": (), "alerts": (), "facts": (RepositoryFacts("r1"),)} | more
+    given = {"skipped": (), "alerts": (), "facts": (RepositoryInfo("r1"),)} | more
     given.setdefault("places", Places(hosts={fact.name: fact.url for fact in given["facts"]}))
     return ResultFacts(query=query, status=status, reasons=reasons, matches=matches, batches=batches, **given)
 
@@ -145,7 +145,7 @@ def test_hostile_content_neither_runs_nor_hides(text: str, chunked: bool) -> Non
         reasons=(text,),
         skipped=(Skipped(text, text, text, text, Suggested(text, text)),),
         alerts=(Alert(text, text, text, (ProposedQuery(text, text),)),),
-        facts=(RepositoryFacts(text, url=text), RepositoryFacts("r2", url="javascript:alert(1)")),
+        facts=(RepositoryInfo(text, url=text), RepositoryInfo("r2", url="javascript:alert(1)")),
     )
     html = result_html(shown)
     assert {t.lower() for t in re.findall(r"<\s*/?\s*([a-zA-Z]+)", html)} <= TAGS
@@ -158,7 +158,7 @@ def test_hostile_content_neither_runs_nor_hides(text: str, chunked: bool) -> Non
 
 
 def test_repositories_link_to_their_host() -> None:
-    html = result_html(facts(MANY, facts=(RepositoryFacts("r1", url="https://host/r1"),)))
+    html = result_html(facts(MANY, facts=(RepositoryInfo("r1", url="https://host/r1"),)))
     assert '<a href="https://host/r1" target="_blank" rel="noopener noreferrer">r1</a>' in html
 
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from display.batches_for_tests import lines, record_batch
-from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
+from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progress, Skipped, Suggested, UnknownEvent
 from sourcelight.display.notebook import IndexState, Painter, SearchState, Snapshot, make_painter
 from sourcelight.display.notebook.painter import Lines
@@ -34,7 +34,7 @@ def search(*events: Event, query: str = "foo", clock: Clock | None = None) -> Se
     return state
 
 
-HIT = MatchBatch(lines("r1", "a.go", [(1, "foo foo", [(0, 3), (4, 7)])]), (RepositoryFacts("r1"),))
+HIT = MatchBatch(lines("r1", "a.go", [(1, "foo foo", [(0, 3), (4, 7)])]), (RepositoryInfo("r1"),))
 
 
 @pytest.mark.parametrize(

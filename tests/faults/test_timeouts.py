@@ -16,7 +16,7 @@ import pytest
 import sourcelight as sl
 from core.wire.strict_decoder import read_strictly
 from server.running_service import ScriptedEngine, Service
-from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
+from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
 from sourcelight.core.cancellation import Cancellation, Late, on_time, within
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.wire.events import Done, Progress
@@ -196,7 +196,7 @@ def test_what_the_service_could_not_encode_is_told_to_the_engine() -> None:
         told.append(set(cancellation.untold))
         yield Done()
 
-    def encode(_: MatchBatch, __: Mapping[str, RepositoryFacts]) -> Iterator[bytes]:
+    def encode(_: MatchBatch, __: Mapping[str, RepositoryInfo]) -> Iterator[bytes]:
         yield b"[1]"
         slow.wait(20)
         yield b"[2]"

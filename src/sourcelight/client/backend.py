@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any, Protocol
 
-from sourcelight.core.batches import Event, RepositoryFacts
-from sourcelight.core.batches.results import Answer, CallObserver
+from sourcelight.core.batches import Event, RepositoryInfo
+from sourcelight.core.batches.results import CallObserver, ToolResult
 from sourcelight.core.wire.request import SearchRequest
 
 
@@ -37,10 +37,10 @@ class Backend(Protocol):
     async def explain(self, request: SearchRequest) -> Mapping[str, Any] | None:
         """What a query means over these repositories, with a ``text`` to be read; None: this backend can't tell."""
 
-    async def repositories(self) -> tuple[RepositoryFacts, ...]:
+    async def repositories(self) -> tuple[RepositoryInfo, ...]:
         """Facts of the repositories that can be searched."""
 
-    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> Answer:
+    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> ToolResult:
         """Answer a tool call or an analysis, whole unless `arguments` limit it; cancelling stops the work.
 
         `name` is a tool of the service's MCP endpoints, or an analysis of `sourcelight.engines.tools`; arguments have
@@ -72,11 +72,11 @@ class Forwarding:
         """What the backend says."""
         return await self.backend.explain(request)
 
-    async def repositories(self) -> tuple[RepositoryFacts, ...]:
+    async def repositories(self) -> tuple[RepositoryInfo, ...]:
         """What the backend says."""
         return await self.backend.repositories()
 
-    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> Answer:
+    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> ToolResult:
         """What the backend answers."""
         return await self.backend.call(name, arguments, observer)
 

@@ -25,7 +25,7 @@ from sourcelight.client.search_many import Many, ManyResult, labelled
 from sourcelight.client.search_run import Run, consume, settled, unbroken
 from sourcelight.client.stop_button import watch
 from sourcelight.core.batches import MATCHES, SERVICE, Event, MatchBatch
-from sourcelight.core.batches.results import REPOSITORIES_COUNTED, Answer
+from sourcelight.core.batches.results import REPOSITORIES_COUNTED, ToolResult
 from sourcelight.core.completeness import Status, call_status
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.wire.request import CLIENT_MATCHES, SearchRequest
@@ -504,7 +504,7 @@ class AsyncClient(ShowsOverview, Methods):
         given = {key: value for key, value in arguments.items() if value is not None}
         state = CallState(_called(name, given))
         asked_at = now()
-        answer: Answer | None = None
+        answer: ToolResult | None = None
         self._last_frame = None
 
         async def work() -> None:
@@ -572,7 +572,7 @@ class AsyncClient(ShowsOverview, Methods):
             self._known.learn_filters(run.state.filters)
 
 
-def _status(name: str, answer: Answer, given: Mapping[str, Any]) -> Status:
+def _status(name: str, answer: ToolResult, given: Mapping[str, Any]) -> Status:
     """What an answer comes to: a part that was asked for is no limit, nor is a page."""
     asked = [given[key] for key in _PAGING if isinstance(given.get(key), int)]
     if name in _PAGED and given.keys() & {"after", "before"}:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from sourcelight.client.portal import call
 from sourcelight.client.provenance import now, provenance
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import CallError
 from sourcelight.core.tools.catalog import TABLES, table_of
 from sourcelight.display.notebook.answer_html import AnswerFacts, answer_html, answer_markdown, answer_page, answer_text
@@ -39,7 +39,7 @@ class Asker(Protocol):
     async def deepsearch(self, question: str, *, conversation: DeepSearchAnswer | str | None = None) -> Any:
         """Ask a question in a conversation."""
 
-    async def _deepsearch_change(self, identifier: str, **changes: Any) -> Answer:
+    async def _deepsearch_change(self, identifier: str, **changes: Any) -> ToolResult:
         """Change a conversation."""
 
 
@@ -169,7 +169,7 @@ class DeepSearchAnswer:
         Readers need an account of the service, and see of it only what speaks of repositories that they may see.
         """
         asker = self._known()
-        answer: Answer = call(lambda: asker._deepsearch_change(self.identifier, shared=shared))  # noqa: SLF001 - one room
+        answer: ToolResult = call(lambda: asker._deepsearch_change(self.identifier, shared=shared))  # noqa: SLF001 - one room
         url = str(answer.attributes.get("share_url") or self.url)
         return url.replace("/deepsearch/shared/", "/deepsearch/").replace("/deepsearch/", "/deepsearch/shared/")
 
@@ -210,7 +210,7 @@ def _written(text: str, path: str | Path | None) -> str:
     return text
 
 
-def conversation_facts(answer: Answer, question: str = "") -> dict[str, Any]:
+def conversation_facts(answer: ToolResult, question: str = "") -> dict[str, Any]:
     """What `DeepSearchAnswer` is made of, from the answer of a tool; JSON can hold it.
 
     Parameters

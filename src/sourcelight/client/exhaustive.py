@@ -13,7 +13,7 @@ from typing import Any
 
 from sourcelight.client.backend import Backend, Forwarding
 from sourcelight.client.queries import Part, finds_names, seen_in
-from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
+from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
 from sourcelight.core.batches.schema import conform
 from sourcelight.core.completeness import faults, limits
 from sourcelight.core.errors import QueryError, SourcelightError, StreamBroken
@@ -40,7 +40,7 @@ class _Answer:
     """What one request gave."""
 
     batches: list[Any] = field(default_factory=list)
-    facts: list[RepositoryFacts] = field(default_factory=list)
+    facts: list[RepositoryInfo] = field(default_factory=list)
     progress: Progress | None = None
     filters: tuple[Suggestion, ...] = ()
     alerts: list[Alert] = field(default_factory=list)

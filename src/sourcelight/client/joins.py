@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sourcelight.client.backend import Backend
 from sourcelight.client.progress import painting
-from sourcelight.core.batches.results import Answer, CallObserver, CallProgress
+from sourcelight.core.batches.results import CallObserver, ToolProgress, ToolResult
 from sourcelight.core.errors import CallError, RepositoryError, UnsupportedCall
 from sourcelight.display.frames.facts import answer_frame
 from sourcelight.display.notebook import CallState, ProgressChoice
@@ -63,7 +63,7 @@ async def with_blame(backend: Backend, matches: DataFrame, observer: CallObserve
     """
     files = _files(_lines(matches))
 
-    def ask(file: tuple[str, str, list[str]]) -> Awaitable[Answer]:
+    def ask(file: tuple[str, str, list[str]]) -> Awaitable[ToolResult]:
         repository, commit, (path,) = file
         return backend.call("blame", {"repo": repository, "path": path, **_revision(commit)}, None)
 
@@ -80,7 +80,7 @@ async def with_last_change(backend: Backend, matches: DataFrame, observer: CallO
     """
     files = _files(matches[matches["path"].notna()])
 
-    def ask(file: tuple[str, str, list[str]]) -> Awaitable[Answer]:
+    def ask(file: tuple[str, str, list[str]]) -> Awaitable[ToolResult]:
         repository, commit, paths = file
         return backend.call("last_changes", {"repo": repository, "paths": paths, **_revision(commit)}, None)
 
@@ -102,7 +102,7 @@ async def with_context(backend: Backend, matches: DataFrame, n: int, observer: C
         wanted.setdefault((repository, commit if isinstance(commit, str) else "", path), []).append(int(number))
     files = [(repository, commit, [path]) for repository, commit, path in wanted]
 
-    def ask(file: tuple[str, str, list[str]]) -> Awaitable[Answer]:
+    def ask(file: tuple[str, str, list[str]]) -> Awaitable[ToolResult]:
         repository, commit, (path,) = file
         numbers = wanted[repository, commit, path]
         bounds = {"startLine": max(min(numbers) - n, 1), "endLine": max(numbers) + n}
@@ -182,15 +182,15 @@ def _files(matches: DataFrame) -> list[tuple[str, str, list[str]]]:
 
 async def _asked(
     files: Sequence[tuple[str, str, list[str]]],
-    ask: Callable[[tuple[str, str, list[str]]], Awaitable[Answer]],
+    ask: Callable[[tuple[str, str, list[str]]], Awaitable[ToolResult]],
     observer: CallObserver | None = None,
-) -> tuple[list[Answer | None], list[str]]:
+) -> tuple[list[ToolResult | None], list[str]]:
     """Answers in order, a few asked for at once; None, and a notice, where there is none for a file."""
     gate = asyncio.Semaphore(_AT_ONCE)
     notices: list[str] = []
     done = 0
 
-    async def one(file: tuple[str, str, list[str]]) -> Answer | None:
+    async def one(file: tuple[str, str, list[str]]) -> ToolResult | None:
         nonlocal done
         async with gate:
             try:
@@ -203,7 +203,7 @@ async def _asked(
             finally:
                 done += 1
                 if observer is not None:
-                    observer(CallProgress("files", done, len(files), file[0]))
+                    observer(ToolProgress("files", done, len(files), file[0]))
             notices.extend(answer.notices if not answer.complete else ())
             return answer
 
@@ -213,7 +213,7 @@ async def _asked(
 def _joined(
     matches: DataFrame,
     files: Sequence[tuple[str, str, list[str]]],
-    answers: Sequence[Answer | None],
+    answers: Sequence[ToolResult | None],
     on: list[str],
     names: Mapping[str, str],
     notices: list[str],

@@ -19,7 +19,7 @@ from typing import Any
 from sourcelight.client.backend import Backend
 from sourcelight.client.portal import SLICE_S, current_board
 from sourcelight.client.warning_display import show
-from sourcelight.core.batches.results import Answer, CallProgress
+from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.display.notebook import CallState, Painter, ProgressChoice, make_painter
 from sourcelight.display.notebook.painter import Watched
 
@@ -68,7 +68,7 @@ async def painting(
 
 async def arriving(
     backend: Backend, columns: str, name: str, arguments: Mapping[str, Any], progress: ProgressChoice
-) -> AsyncGenerator[Answer, None]:
+) -> AsyncGenerator[ToolResult, None]:
     """Give the rows of an answer in parts, each as soon as the backend tells it; nothing is kept.
 
     The last part has the attributes, the status and the notices of the whole answer, and the rows that were not told
@@ -90,7 +90,7 @@ async def arriving(
     news: asyncio.Queue[Any] = asyncio.Queue()
     told = 0
 
-    def observe(at: CallProgress) -> None:
+    def observe(at: ToolProgress) -> None:
         state.update(at)
         if at.rows is not None and at.rows.num_rows:
             # The loop is closed when the process is about to end: nobody is left to tell.
@@ -104,7 +104,7 @@ async def arriving(
         try:
             while (rows := await news.get()) is not None:
                 told += rows.num_rows
-                yield Answer(columns, rows)
+                yield ToolResult(columns, rows)
             answer = await call
             state.finish(answer)
         except Exception as exc:

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 from sourcelight.client.backend import Backend
 from sourcelight.client.portal import call
 from sourcelight.client.provenance import now, provenance
-from sourcelight.core.batches import MATCHES, SERVICE, Column, RepositoryFacts, ServiceState
+from sourcelight.core.batches import MATCHES, SERVICE, Column, RepositoryInfo, ServiceStatus
 from sourcelight.core.completeness import Status, cut_text
 from sourcelight.core.errors import UnsupportedCall
 from sourcelight.core.wire.events import Alert
@@ -63,7 +63,7 @@ class SearchResult:
         backend: str,
         state: SearchState | ManyState,
         batches: tuple[Any, ...],
-        facts: tuple[RepositoryFacts, ...],
+        facts: tuple[RepositoryInfo, ...],
         answerer: Backend | None = None,
         asked_at: str = "",
     ) -> None:
@@ -162,7 +162,7 @@ class SearchResult:
         Of a federation each service has a row, whether or not it answered; else there is the one that did. Columns as
         in ``columns_of("services")``.
         """
-        one = ServiceState(
+        one = ServiceStatus(
             self.backend, self.backend, self.status, self.reasons, self.match_count, len(self), 0, self._elapsed_s
         )
         return self._sourced(frames.services_frame(self._services or (one,)))
@@ -177,7 +177,7 @@ class SearchResult:
             counter.add(batch)
         counts = {row["repository"]: row["matches"] for row in counter.table().to_pylist()}
         known = {f.name for f in self._facts}
-        nameless = [RepositoryFacts(name) for name in counts if name is not None and name not in known]
+        nameless = [RepositoryInfo(name) for name in counts if name is not None and name not in known]
         return self._sourced(frames.repositories_frame([*self._facts, *nameless], counts))
 
     def _sourced(self, frame: Frame) -> Frame:

@@ -14,7 +14,7 @@ from sourcelight.client.backend import Backend
 from sourcelight.client.progress import painting
 from sourcelight.client.provenance import now
 from sourcelight.client.result import SearchResult
-from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
+from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
 from sourcelight.core.errors import SearchFailed, SourcelightError, StreamBroken
 from sourcelight.core.wire.request import SearchRequest
 from sourcelight.display.notebook import SearchState
@@ -39,7 +39,7 @@ class Run:
         self.state = SearchState(request.query, pattern_type=request.effective_pattern_type, display=request.display)
         self.asked_at = now()
         self.batches: list[Any] = []
-        self.facts: dict[str, RepositoryFacts] = {}
+        self.facts: dict[str, RepositoryInfo] = {}
         self.held: Callable[[], Iterable[MatchBatch]] | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self._result: SearchResult | None = None

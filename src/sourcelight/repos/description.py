@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.repos.boundary import Boundary, object_sources, read_small_file
 from sourcelight.repos.discovery import Found
@@ -211,7 +211,7 @@ def _describe(found: Found, sources: tuple[str, ...]) -> Description:
         for name, value in settings.items()
     )
     folder = found.worktree or found.shared
-    facts = RepositoryFacts(
+    facts = RepositoryInfo(
         name=name_from_origin(origin) or name_from_folder(folder),
         last_fetched=_last_change(found),
         description=_own_description(found.shared),
@@ -253,9 +253,9 @@ def describe_snapshot(folder: str, cancellation: Cancellation | None = None) -> 
 
     real = os.path.realpath(folder)
     place = place_of(real)
-    draft = Repository(RepositoryFacts(name_from_folder(real)), key_of(real), "snapshot", "", real, "", place)
+    draft = Repository(RepositoryInfo(name_from_folder(real)), key_of(real), "snapshot", "", real, "", place)
     state = current_state(draft, cancellation)
-    facts = RepositoryFacts(draft.name, commit=state.commit, last_fetched=_time(os.stat(real).st_mtime))
+    facts = RepositoryInfo(draft.name, commit=state.commit, last_fetched=_time(os.stat(real).st_mtime))
     return Description(Repository(facts, draft.key, "snapshot", "", real, "", place), real, "", real, real, real)
 
 

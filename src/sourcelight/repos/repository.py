@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.batches import RepositoryInfo
 from sourcelight.repos.boundary import read_small_file
 
 UNKNOWN_LENDER = "\0"
@@ -47,7 +47,7 @@ class Repository:
         The same for a repository of a cluster, where grants are to names; ``UNKNOWN_LENDER`` for one without a name.
     """
 
-    facts: RepositoryFacts
+    facts: RepositoryInfo
     key: str
     kind: Literal["git", "snapshot"]
     git_dir: str

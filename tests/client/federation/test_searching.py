@@ -13,7 +13,7 @@ import pytest
 import sourcelight as sl
 from client.scripted import ScriptedBackend, Step, progress, run
 from display.batches_for_tests import lines
-from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts, Services
+from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo, ServiceStatuses
 from sourcelight.core.errors import ConnectFailed, QueryError, SearchFailed, StreamBroken, Unauthorized
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filter, Filters, Skipped
 from sourcelight.core.wire.request import SearchRequest
@@ -24,7 +24,7 @@ SHORT_S = 0.2
 
 def found(repository: str, path: str = "f.go", rows: int = 2) -> MatchBatch:
     batch = lines(repository, path, [(number + 1, f"x {number}", [(0, 1)]) for number in range(rows)])
-    return MatchBatch(batch, (RepositoryFacts(repository, 7, url=f"https://github.com/{repository}"),))
+    return MatchBatch(batch, (RepositoryInfo(repository, 7, url=f"https://github.com/{repository}"),))
 
 
 def ended(*skipped: Skipped, matches: int = 0) -> list[Step]:
@@ -180,7 +180,7 @@ def test_leaving_a_stream_stops_all_services() -> None:
 def test_a_stream_tells_how_far_each_service_is() -> None:
     code = federation(a=backend([found("r1"), *ended()]), b=backend([ConnectFailed("gone")]))
     events = list(code.stream("x"))
-    last = [event for event in events if isinstance(event, Services)][-1]
+    last = [event for event in events if isinstance(event, ServiceStatuses)][-1]
     assert [(one.name, one.status, one.rows) for one in last.services] == [("a", "complete", 2), ("b", "failed", 0)]
     assert isinstance(events[-1], Done)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from sourcelight.core.batches import RepositoryFacts, arrow_type
+from sourcelight.core.batches import RepositoryInfo, arrow_type
 from sourcelight.core.batches.schema import MATCHES
 
 TYPES = {column.name: column.type for column in MATCHES}
@@ -23,8 +23,8 @@ def batch_of(rows: list[Row]) -> Any:
     )
 
 
-def facts_of(rows: list[Row]) -> dict[str, RepositoryFacts]:
-    return {r["repository"]: RepositoryFacts(r["repository"], r["repository_id"], stars=3) for r in rows}
+def facts_of(rows: list[Row]) -> dict[str, RepositoryInfo]:
+    return {r["repository"]: RepositoryInfo(r["repository"], r["repository_id"], stars=3) for r in rows}
 
 
 @st.composite

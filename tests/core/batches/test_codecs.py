@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from core.batches.generated import NAMES, TEXT, Row, batch_of, chunked, facts_of, files
 from core.wire.strategies import MATCH, several
 from core.wire.strict_decoder import read_strictly
-from sourcelight.core.batches import MatchBatch, RepositoryFacts, conform
+from sourcelight.core.batches import MatchBatch, RepositoryInfo, conform
 from sourcelight.core.batches.decode import MatchDecoder
 from sourcelight.core.batches.encode import encode_matches
 from sourcelight.core.errors import ProtocolError
@@ -112,7 +112,7 @@ def test_repositories_come_back_with_their_facts(names: list[str]) -> None:
         for name in names
     ]
     facts = {
-        name: RepositoryFacts(
+        name: RepositoryInfo(
             name,
             7,
             1,
@@ -412,7 +412,7 @@ def test_nulls_absences_and_unknown_kinds_take_the_forgiving_way() -> None:
     ).encode()
     batches = MatchDecoder().decode(data)
     assert [b.batch.column("type")[0].as_py() for b in batches] == ["content", "repo"]
-    assert batches[0].repositories == (RepositoryFacts("r"),)
+    assert batches[0].repositories == (RepositoryInfo("r"),)
     assert batches[1].repositories == ()
     for nothing in (b"null", b"[]", b""):
         assert MatchDecoder().decode(nothing) == []

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.engines import tools
 from sourcelight.engines.execution import Engine
 from sourcelight.engines.search import IndexStore
@@ -137,12 +137,14 @@ def open_engine(folder: Path) -> Engine:
     return engine
 
 
-def call(engine: Engine, name: str, *, served: bool = False, viewer: Viewer | None = None, **arguments: Any) -> Answer:
+def call(
+    engine: Engine, name: str, *, served: bool = False, viewer: Viewer | None = None, **arguments: Any
+) -> ToolResult:
     """Call a tool or an analysis."""
     return tools.call(name, arguments, tools.CallContext(engine, viewer or Viewer.owner(), served=served))
 
 
-def rows(answer: Answer) -> list[dict[str, Any]]:
+def rows(answer: ToolResult) -> list[dict[str, Any]]:
     """Give the rows of an answer."""
     found: list[dict[str, Any]] = answer.table.to_pylist()
     return found

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from engines.navigation.sample import call, make_engine, open_engine, rows
-from sourcelight.core.batches.results import CallProgress
+from sourcelight.core.batches.results import ToolProgress
 from sourcelight.engines import tools
 from sourcelight.engines.execution import Engine
 from sourcelight.engines.navigation.workspace import Kept, KeptAnswers
@@ -76,7 +76,7 @@ def test_a_name_with_ten_thousand_uses_streams_and_is_quick_when_kept(tmp_path: 
     )
     engine = open_engine(tmp_path)
     engine.store.update_symbols([engine.target_of(one) for one in engine.catalog.repositories])
-    told: list[CallProgress] = []
+    told: list[ToolProgress] = []
     context = tools.CallContext(engine, Viewer.owner(), observer=told.append)
     asked = {"repo": "many", "path": "pkg/home.py", "symbol": "target"}
     began = time.process_time()
@@ -98,7 +98,7 @@ def test_a_name_with_ten_thousand_uses_streams_and_is_quick_when_kept(tmp_path: 
 @pytest.mark.parametrize("limit", [1, 3, 5])
 def test_a_limit_holds_for_rows_that_are_told_too(engine: Engine, limit: int) -> None:
     """Told is what the answer has, no more."""
-    told: list[CallProgress] = []
+    told: list[ToolProgress] = []
     engine.navigation.answers.clear()
     context = tools.CallContext(engine, Viewer.owner(), observer=told.append)
     asked = {"repo": "shapes", "path": PLANE, "symbol": "area", "limit": limit}

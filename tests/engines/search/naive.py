@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns.compiled import CompiledPattern, compile_pattern
 from sourcelight.core.query.languages import languages_of_path
@@ -89,7 +89,7 @@ def open_memory(folder: Path, commit: str) -> Snapshot:
     return Snapshot(view, [Shard(folder / name) for name in view.shards])
 
 
-TARGET = Target(Repository(RepositoryFacts("memory", 7), "memory", "git", ""))
+TARGET = Target(Repository(RepositoryInfo("memory", 7), "memory", "git", ""))
 
 
 def search_memory(

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engines.search.naive import MemorySource, build_memory, naive_rows, open_memory, rows_of
-from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexFault
 from sourcelight.core.patterns import compile_pattern
@@ -109,7 +109,7 @@ class Repositories:
         self._opened: dict[str, tuple[Snapshot, str]] = {}
         for number, corpus in enumerate(contents):
             name = f"r{number}"
-            self.targets.append(Target(Repository(RepositoryFacts(name, number + 1), name, "git", "")))
+            self.targets.append(Target(Repository(RepositoryInfo(name, number + 1), name, "git", "")))
             if number not in gone:
                 source = MemorySource()
                 commit = source.commit(corpus)

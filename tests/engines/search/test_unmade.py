@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engines.search.naive import TARGET, MemorySource, build_memory, open_memory
-from sourcelight.core.batches import MatchBatch, RepositoryFacts
+from sourcelight.core.batches import MatchBatch, RepositoryInfo
 from sourcelight.core.batches.encode import encode_matches
-from sourcelight.core.batches.raw_matches import FoundLines, UnmadeBatch
+from sourcelight.core.batches.raw_matches import RawMatchBatch, RawMatches
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.engines.execution.results.tally import Tally
@@ -23,7 +23,7 @@ from sourcelight.engines.search.model import MatchTree
 from sourcelight.engines.search.scan.corpus import Snapshot
 from sourcelight.engines.search.searcher import search
 
-FACTS = {"memory": RepositoryFacts("memory", 7, stars=3, last_fetched="2026-01-02T03:04:05Z")}
+FACTS = {"memory": RepositoryInfo("memory", 7, stars=3, last_fetched="2026-01-02T03:04:05Z")}
 LINES = [
     b"foo bar foo",
     b"none here",
@@ -65,7 +65,7 @@ trees: list[MatchTree | None] = [
 ]
 
 
-def found_in(snapshot: Snapshot, commit: str, tree: MatchTree | None, *, ordered: bool) -> list[FoundLines]:
+def found_in(snapshot: Snapshot, commit: str, tree: MatchTree | None, *, ordered: bool) -> list[RawMatches]:
     options = SearchOptions(unmade=True, in_path_order=ordered)
     parts = search(lambda _: (snapshot, commit), [TARGET], TextQuery(tree), options, Cancellation())
     return [batch for part in parts for batch in part.batches]
@@ -87,7 +87,7 @@ def test_it_is_written_and_counted_like_its_columns(
     with tempfile.TemporaryDirectory() as folder:
         build_memory(Path(folder), memory, commit)
         for found in found_in(open_memory(Path(folder), commit), commit, tree, ordered=ordered):
-            unmade, made = UnmadeBatch(found), MatchBatch(found.batch)
+            unmade, made = RawMatchBatch(found), MatchBatch(found.batch)
             assert (unmade.rows, bool(unmade.nbytes)) == (made.rows, True)
             assert matches_of(unmade) == matches_of(made)
             assert matches_of(unmade, chunk_matches=True) == matches_of(made, chunk_matches=True)
@@ -101,7 +101,7 @@ def test_it_is_written_and_counted_like_its_columns(
 
 
 @pytest.fixture
-def many(tmp_path: Path) -> list[FoundLines]:
+def many(tmp_path: Path) -> list[RawMatches]:
     memory = MemorySource()
     files = {b"d%d/f.py" % n: b"one foo\n" * (n + 1) + b"x" * (20 * n) + b" foo\n" for n in range(40)}
     commit = memory.commit(files)
@@ -110,11 +110,11 @@ def many(tmp_path: Path) -> list[FoundLines]:
 
 
 def test_much_text_is_written_in_several_portions_of_whole_files(
-    many: list[FoundLines], monkeypatch: pytest.MonkeyPatch
+    many: list[RawMatches], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = [match for found in many for match in matches_of(UnmadeBatch(found))]
+    whole = [match for found in many for match in matches_of(RawMatchBatch(found))]
     monkeypatch.setattr("sourcelight.core.batches.raw_matches._TEXT_PER_EVENT", 9_000)
-    payloads = [json.loads(payload) for found in many for payload in encode_matches(UnmadeBatch(found), FACTS)]
+    payloads = [json.loads(payload) for found in many for payload in encode_matches(RawMatchBatch(found), FACTS)]
     assert len(payloads) > 3
     assert [match for payload in payloads for match in payload] == whole
     assert whole == [match for found in many for match in matches_of(MatchBatch(found.batch))]
@@ -125,6 +125,6 @@ def test_long_lines_go_by_way_of_columns(tmp_path: Path) -> None:
     commit = memory.commit({b"a.js": b"x" * 1500 + b"foo\n"})
     build_memory(tmp_path, memory, commit)
     (found,) = found_in(open_memory(tmp_path, commit), commit, atom("foo", "literal"), ordered=True)
-    (match,) = matches_of(UnmadeBatch(found))
+    (match,) = matches_of(RawMatchBatch(found))
     assert match["lineMatches"][0]["offsetAndLengths"] == [[1500, 3]]
     assert "batch" in vars(found)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.engines import tools
 from sourcelight.engines.execution import Engine
 from sourcelight.engines.search import IndexStore
@@ -61,7 +61,7 @@ class Past:
         catalog = Catalog.open(paths, annotations=folder / "repos.toml")
         self.engine = Engine(catalog, IndexStore(os.fspath(index)))
 
-    def call(self, name: str, *, served: bool = False, viewer: Viewer | None = None, **arguments: Any) -> Answer:
+    def call(self, name: str, *, served: bool = False, viewer: Viewer | None = None, **arguments: Any) -> ToolResult:
         """Answer a call."""
         context = tools.CallContext(self.engine, viewer or Viewer.owner(), served=served, base_url="https://host")
         return tools.call(name, arguments, context)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sourcelight.backends.embedded import open_engine
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import CallError, PathNotFound, RepositoryNotFound, RevisionNotFound, UnsupportedCall
 from sourcelight.core.tools.catalog import TABLES
 from sourcelight.engines.execution import Engine
@@ -39,7 +39,7 @@ def engine(built: RepositoryBuilder) -> Engine:
     return open_engine([folder, folder / "plain"], index=folder.parent / "python-index")
 
 
-def ask(engine: Engine, name: str, **arguments: Any) -> Answer:
+def ask(engine: Engine, name: str, **arguments: Any) -> ToolResult:
     answer = call(name, arguments, CallContext(engine, Viewer.owner()))
     assert answer.table.column_names == [column.name for column in TABLES[answer.columns]]
     return answer

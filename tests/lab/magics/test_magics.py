@@ -14,7 +14,7 @@ import sourcelight as sl
 from client.scripted import COMPLETE, ScriptedBackend
 from sourcelight.client import Client
 from sourcelight.client.methods import conversations
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.lab.magics.magics import SourcelightMagics
 
@@ -118,8 +118,10 @@ def test_questions_are_asked(shell: Any, tmp_path: Path, monkeypatch: pytest.Mon
     url = "https://host/deepsearch/0b1f2c3d-0000-4000-8000-000000000001"
     rows = table_of("conversation", 0)
     told = [
-        Answer("conversation", rows, {"status": "processing", "url": url}),
-        Answer("conversation", rows, {"status": "completed", "questions": [{"question": "q", "answer": "It is lit."}]}),
+        ToolResult("conversation", rows, {"status": "processing", "url": url}),
+        ToolResult(
+            "conversation", rows, {"status": "completed", "questions": [{"question": "q", "answer": "It is lit."}]}
+        ),
     ]
     shell.user_ns["wise"] = Client(ScriptedBackend([], answers=told * 2))
     answer = run(shell, "%%ask -c wise -o told\nHow is the lamp lit?\nAnd by {whom}?")

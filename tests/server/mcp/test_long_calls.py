@@ -24,7 +24,7 @@ from server.mcp.conftest import Served
 from server.mcp.test_endpoints import MESSAGE
 from server.running_service import BOUND_S, TOKEN, Serve, running
 from sourcelight.backends.embedded import open_engine
-from sourcelight.core.batches.results import Answer, CallProgress
+from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import Cancelled
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.engines.execution import Engine
@@ -48,7 +48,7 @@ class Waiting:
     begun: threading.Event = field(default_factory=threading.Event)
     stopped: threading.Event = field(default_factory=threading.Event)
 
-    def run(self, _: Any, context: CallContext) -> Answer:
+    def run(self, _: Any, context: CallContext) -> ToolResult:
         self.begun.set()
         if not self.steps:
             while not context.cancellation.stopped:
@@ -59,9 +59,9 @@ class Waiting:
         for stage in ("reading", "counting"):
             for step in range(self.steps):
                 if context.observer is not None:
-                    context.observer(CallProgress(stage, step, self.steps, "things"))
+                    context.observer(ToolProgress(stage, step, self.steps, "things"))
                 time.sleep(0.02)
-        return Answer("file_lines", table_of("file_lines", 0))
+        return ToolResult("file_lines", table_of("file_lines", 0))
 
     @property
     def tool(self) -> Tool:

@@ -22,7 +22,7 @@ from sourcelight.backends.cluster.partial_calls import sentence, waited
 from sourcelight.backends.cluster.search import ClusterSearch, Plannings, catalog_of, planned
 from sourcelight.backends.cluster.tool_calls import counted, delegated
 from sourcelight.backends.cluster.transport.connections import dask_client
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import RepositoryNotFound
 from sourcelight.core.wire.request import SearchRequest
@@ -160,7 +160,7 @@ class ClusterEngine(Engine):
         self.read(request)
         return counted(self.snapshot(), request, by, viewer, cancellation)
 
-    def delegate(self, name: str, arguments: Mapping[str, Any], context: CallContext) -> Answer | None:
+    def delegate(self, name: str, arguments: Mapping[str, Any], context: CallContext) -> ToolResult | None:
         """Answer a call of a tool by a worker; None: it is answered here, from the catalog and by searches."""
         return delegated(self.snapshot(), name, arguments, context)
 

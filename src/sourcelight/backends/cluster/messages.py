@@ -10,7 +10,7 @@ from typing import Any
 
 import sourcelight
 from sourcelight.core import errors
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import ClusterError, SourcelightError, WorkersUnreachable
 from sourcelight.core.wire.request import SearchRequest
 
@@ -125,7 +125,7 @@ def fault_from_plain(plain: Mapping[str, Any]) -> SourcelightError:
     return fault
 
 
-def answer_to_plain(answer: Answer) -> dict[str, Any]:
+def answer_to_plain(answer: ToolResult) -> dict[str, Any]:
     """An answer as values and its table."""
     return {
         "columns": answer.columns,
@@ -136,9 +136,9 @@ def answer_to_plain(answer: Answer) -> dict[str, Any]:
     }
 
 
-def answer_from_plain(plain: Mapping[str, Any]) -> Answer:
+def answer_from_plain(plain: Mapping[str, Any]) -> ToolResult:
     """The answer that `answer_to_plain` told of."""
-    return Answer(
+    return ToolResult(
         columns=plain["columns"],
         table=plain["table"],
         attributes=plain["attributes"],

@@ -10,7 +10,7 @@ from sourcelight.backends.cluster.coordinator.members import Tried, Turns, reaso
 from sourcelight.backends.cluster.coordinator.requests import Holders, NoAnswer
 from sourcelight.backends.cluster.messages import PART, RANK, Order
 from sourcelight.backends.cluster.search import planned
-from sourcelight.core.batches.results import Answer, CallProgress
+from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled
 from sourcelight.engines.execution.scope.revisions import scoped
@@ -50,7 +50,7 @@ class Call:
     def heard(self, message: Mapping[str, Any]) -> None:
         """Pass on how far a worker is."""
         if message["kind"] == "progress" and self.context.observer is not None:
-            self.context.observer(CallProgress(**message["progress"], rows=message.get("rows")))
+            self.context.observer(ToolProgress(**message["progress"], rows=message.get("rows")))
 
     def holders(self, names: Sequence[str], step: str, arguments: Mapping[str, Any] | None = None) -> Holders:
         """The workers of some repositories; `arguments` in place of those of the call."""
@@ -64,7 +64,7 @@ class Call:
         return replace(self.context, viewer=Viewer(self.context.viewer.name, sees_private=False, only=frozenset()))
 
 
-def in_parts(call: Call, steps: Parted, needed: Sequence[Repository]) -> Answer:
+def in_parts(call: Call, steps: Parted, needed: Sequence[Repository]) -> ToolResult:
     """Answer a call by the workers that hold its repositories; raises `NoAnswer` when none answers for any."""
     from sourcelight.engines import tools
 
@@ -85,7 +85,7 @@ def in_parts(call: Call, steps: Parted, needed: Sequence[Repository]) -> Answer:
     return accounted(steps.join(call.arguments, call.context, part), skipped)
 
 
-def ranked(call: Call) -> Answer:
+def ranked(call: Call) -> ToolResult:
     """Rank for a question over all workers; raises `NoAnswer` when none answers for any repository."""
     from sourcelight.engines.tools.search import answer_of_parts, ranked_answer
 
@@ -137,7 +137,7 @@ def left_out(name: str, asked: str) -> str:
     return f"{name} did not answer and is left out. Asked: {asked}. Ask again in a moment."
 
 
-def accounted(answer: Answer, skipped: Mapping[str, str]) -> Answer:
+def accounted(answer: ToolResult, skipped: Mapping[str, str]) -> ToolResult:
     """The answer with a row for each repository that nobody answered for."""
     if not skipped:
         return answer

@@ -26,7 +26,7 @@ from sourcelight.backends.cluster.partial_calls import (
     sentence,
     waited,
 )
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import ClusterError
 from sourcelight.core.wire.request import SearchRequest
@@ -45,7 +45,9 @@ _ACROSS = frozenset({"go_to_definition", "find_references", "callers", "callees"
 _STEP_S = 0.1
 
 
-def delegated(engine: ClusterEngine, name: str, arguments: Mapping[str, Any], context: CallContext) -> Answer | None:
+def delegated(
+    engine: ClusterEngine, name: str, arguments: Mapping[str, Any], context: CallContext
+) -> ToolResult | None:
     """Answer a call by workers; None for a call that is answered here, from the catalog and by searches.
 
     A call over several repositories goes to the workers that hold them, each of which gives its part of the answer.
@@ -75,7 +77,7 @@ def delegated(engine: ClusterEngine, name: str, arguments: Mapping[str, Any], co
     return _gathered(call, needed)
 
 
-def _gathered(call: Call, needed: tuple[Repository, ...]) -> Answer:
+def _gathered(call: Call, needed: tuple[Repository, ...]) -> ToolResult:
     """Answer a call on one worker that has all shards which it needs."""
     engine = call.engine
     total = size_of(engine, needed)
@@ -99,7 +101,7 @@ def _gathered(call: Call, needed: tuple[Repository, ...]) -> Answer:
     return accounted(replace(answer, attributes=facts, notices=(*answer.notices, *lost.values())), lost)
 
 
-def _asked(call: Call, order: Order, candidates: Sequence[Member]) -> Answer:
+def _asked(call: Call, order: Order, candidates: Sequence[Member]) -> ToolResult:
     fleet = call.engine.fleet
     work = ask_one(fleet.members, CALL, order, candidates, what=call.name, silence_s=fleet.silence_s, heard=call.heard)
     return answer_from_plain(waited(call.engine, work, call.context.cancellation)["answer"])

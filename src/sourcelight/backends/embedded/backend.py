@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sourcelight.backends.embedded.factory import data_home, index_folder
-from sourcelight.core.batches import Event, RepositoryFacts
+from sourcelight.core.batches import Event, RepositoryInfo
 from sourcelight.core.batches.overview import RepositoryOverview
-from sourcelight.core.batches.raw_matches import UnmadeBatch
-from sourcelight.core.batches.results import REPOSITORIES_COUNTED, Answer, CallObserver
+from sourcelight.core.batches.raw_matches import RawMatchBatch
+from sourcelight.core.batches.results import REPOSITORIES_COUNTED, CallObserver, ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.completeness import is_limiting
 from sourcelight.core.wire.request import SearchRequest
@@ -102,7 +102,7 @@ def open_engine(  # noqa: PLR0913 - what a caller may choose
 def _next(events: Iterator[Event]) -> Event | object:
     """The next event, its record batch made here and not on the event loop; `_END` when there is none."""
     event = next(events, _END)
-    if isinstance(event, UnmadeBatch):
+    if isinstance(event, RawMatchBatch):
         _ = event.batch
     return event
 
@@ -193,13 +193,13 @@ class EmbeddedBackend:
         made = await self._work(lambda: self.engine.explain(request, self.viewer, cancellation), cancellation)
         return {**made.to_dict(), "text": str(made)}
 
-    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> Answer:
+    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> ToolResult:
         """Answer a tool call or an analysis over the repositories that the viewer may see."""
         from sourcelight.engines import tools
 
         conversations = self.conversations if name.startswith("deepsearch") else None
         context = tools.CallContext(self.engine, self.viewer, Cancellation(), observer, conversations=conversations)
-        answer: Answer = await self._work(lambda: tools.call(name, arguments, context), context.cancellation)
+        answer: ToolResult = await self._work(lambda: tools.call(name, arguments, context), context.cancellation)
         return answer
 
     async def _work(self, function: Callable[[], Any], cancellation: Cancellation) -> Any:
@@ -209,10 +209,10 @@ class EmbeddedBackend:
         finally:
             cancellation.cancel()
 
-    async def repositories(self) -> tuple[RepositoryFacts, ...]:
+    async def repositories(self) -> tuple[RepositoryInfo, ...]:
         """Facts of every repository that the viewer may see, by name."""
 
-        def facts() -> tuple[RepositoryFacts, ...]:
+        def facts() -> tuple[RepositoryInfo, ...]:
             self.engine.refresh()
             return tuple(repository.facts for repository in self.engine.catalog.visible(self.viewer))
 

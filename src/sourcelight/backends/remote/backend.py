@@ -21,9 +21,9 @@ from sourcelight.backends.remote.endpoint import Credential, Endpoint, Patience,
 from sourcelight.backends.remote.reachability import reach
 from sourcelight.backends.remote.recording import tape
 from sourcelight.backends.remote.transport import Connection
-from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
+from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
 from sourcelight.core.batches.decode import MatchDecoder
-from sourcelight.core.batches.results import Answer, CallObserver
+from sourcelight.core.batches.results import CallObserver, ToolResult
 from sourcelight.core.errors import ProtocolError, QueryError, SearchFailed, StreamBroken, TransportError
 from sourcelight.core.query import parse
 from sourcelight.core.query.alternatives import patterns_of
@@ -194,7 +194,7 @@ class RemoteBackend:
         """None: the protocol has no way to ask."""
         return None
 
-    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> Answer:
+    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> ToolResult:
         """Ask the service's MCP tools, as often as it takes to get everything; see `mcp_tools.RemoteTools`.
 
         Raises
@@ -215,9 +215,9 @@ class RemoteBackend:
             self._tools = RemoteTools(self._endpoint, self._credential, self._patience, self.stream)
         return await self._tools.call(name, arguments, observer)
 
-    async def repositories(self) -> tuple[RepositoryFacts, ...]:
+    async def repositories(self) -> tuple[RepositoryInfo, ...]:
         """All repositories that the credential may see, forks and archived ones included, as one search for them."""
-        found: dict[str, RepositoryFacts] = {}
+        found: dict[str, RepositoryInfo] = {}
         async with aclosing(self.stream(SearchRequest(_ALL_REPOSITORIES))) as events:
             async for event in events:
                 if isinstance(event, MatchBatch):

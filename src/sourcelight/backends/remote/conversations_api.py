@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from sourcelight.backends.remote.transport import Connection
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import CallError, NotFound, ServiceError
 from sourcelight.core.tools.catalog import table_of
 
@@ -35,7 +35,7 @@ class Conversing:
         self._connection = connection
 
     @property
-    def calls(self) -> Mapping[str, Callable[[Mapping[str, Any]], Awaitable[Answer]]]:
+    def calls(self) -> Mapping[str, Callable[[Mapping[str, Any]], Awaitable[ToolResult]]]:
         """What is answered here, by name."""
         return {
             "deepsearch_follow_up": self.follow_up,
@@ -43,7 +43,7 @@ class Conversing:
             "deepsearch_list": self.listed,
         }
 
-    async def follow_up(self, arguments: Mapping[str, Any]) -> Answer:
+    async def follow_up(self, arguments: Mapping[str, Any]) -> ToolResult:
         """Ask another question; the answer is there when the conversation is read later."""
         found = await self._find(arguments["identifier"])
         number, question = found["id"], arguments["question"]
@@ -56,9 +56,9 @@ class Conversing:
             "read_token": found.get("read_token", ""),
             "question_id": asked.get("id"),
         }
-        return Answer("conversation", table_of("conversation", 0), facts, complete=False)
+        return ToolResult("conversation", table_of("conversation", 0), facts, complete=False)
 
-    async def change(self, arguments: Mapping[str, Any]) -> Answer:
+    async def change(self, arguments: Mapping[str, Any]) -> ToolResult:
         """Rename, star, share or delete a conversation, or cancel what it works on."""
         found = await self._find(arguments["identifier"])
         number = found["id"]
@@ -87,9 +87,9 @@ class Conversing:
             "questions": [],
             "status": "completed",
         }
-        return Answer("conversation", table_of("conversation", 0), facts)
+        return ToolResult("conversation", table_of("conversation", 0), facts)
 
-    async def listed(self, arguments: Mapping[str, Any]) -> Answer:
+    async def listed(self, arguments: Mapping[str, Any]) -> ToolResult:
         """One's own conversations, as many as are asked for."""
         wanted = int(arguments.get("limit") or 50)
         skip = int(arguments.get("skip") or 0)
@@ -120,7 +120,7 @@ class Conversing:
             updated=[_moment(one.get("updated_at")) for one in rows],
             url=[str(one.get("share_url") or "") for one in rows],
         )
-        return Answer("conversations", table)
+        return ToolResult("conversations", table)
 
     async def _find(self, identifier: str) -> Mapping[str, Any]:
         """A conversation of one's own by its address, read token or number."""

@@ -20,8 +20,8 @@ from sourcelight.client.federation.tool_calls import Calls
 from sourcelight.client.provenance import FEDERATION
 from sourcelight.client.queries import everything
 from sourcelight.client.search_run import Run
-from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts, Services
-from sourcelight.core.batches.results import Answer, CallObserver
+from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo, ServiceStatuses
+from sourcelight.core.batches.results import CallObserver, ToolResult
 from sourcelight.core.wire.request import SearchRequest
 
 SILENCE_S = 30.0
@@ -74,11 +74,11 @@ class FederatedBackend:
         """What each service says of a query, one after the other; None where none can tell."""
         return await explanation_of(self.services, request)
 
-    async def repositories(self) -> tuple[RepositoryFacts, ...]:
+    async def repositories(self) -> tuple[RepositoryInfo, ...]:
         """Facts of the repositories of all services that can tell, each as the first that has it says."""
         return (await self.listed())[0]
 
-    async def listed(self) -> tuple[tuple[RepositoryFacts, ...], dict[str, str], tuple[str, ...]]:
+    async def listed(self) -> tuple[tuple[RepositoryInfo, ...], dict[str, str], tuple[str, ...]]:
         """Facts of all repositories by name, the services that have each, and why some are missing.
 
         Raises
@@ -88,7 +88,7 @@ class FederatedBackend:
         """
         told = await ask_all(self.services, lambda service: service.backend.repositories())
         answers(told)
-        found: dict[str, RepositoryFacts] = {}
+        found: dict[str, RepositoryInfo] = {}
         owners: dict[str, list[str]] = {}
         for one in told:
             for facts in one.value or ():
@@ -98,7 +98,7 @@ class FederatedBackend:
         names = {name: ", ".join(services) for name, services in owners.items()}
         return tuple(found[name] for name in sorted(found)), names, reasons
 
-    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> Answer:
+    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> ToolResult:
         """Answer by the service that has the repository, or by all of them; see `calls`."""
         return await self._calls.answer(name, arguments, observer)
 
@@ -149,7 +149,7 @@ class FederatedSearch(Forwarding):
             async for event in events:
                 yield event
 
-    async def arranged(self) -> tuple[list[Any], Services]:
+    async def arranged(self) -> tuple[list[Any], ServiceStatuses]:
         """All rows of the newest search that came to its end, in their order, and how each service ended."""
         if self._merge is None:
             raise RuntimeError("nothing was searched")

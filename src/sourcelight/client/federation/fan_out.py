@@ -21,7 +21,7 @@ import pyarrow as pa
 from sourcelight.client.federation.merge import Joined, Parts, joined
 from sourcelight.client.federation.service import Service
 from sourcelight.core.batches import MatchBatch
-from sourcelight.core.batches.results import Answer, CallObserver, CallProgress
+from sourcelight.core.batches.results import CallObserver, ToolProgress, ToolResult
 from sourcelight.core.errors import CallError, SearchFailed, SourcelightError, TimedOut
 from sourcelight.core.query.quoting import quote_value
 from sourcelight.core.query.regexps import escape_name
@@ -93,7 +93,7 @@ def did_not_answer(service: Service, fault: SourcelightError) -> str:
 
 async def call_one(
     service: Service, name: str, arguments: Mapping[str, Any], observer: CallObserver | None, silence_s: float
-) -> Answer:
+) -> ToolResult:
     """Call a tool of one service; one that is not in this process has to say something now and then.
 
     Raises
@@ -108,7 +108,7 @@ async def call_one(
     try:
         async with asyncio.timeout(longest_s) as clock:
 
-            def heard(at: CallProgress) -> None:
+            def heard(at: ToolProgress) -> None:
                 with suppress(RuntimeError):
                     loop.call_soon_threadsafe(again)
                 if observer is not None:
@@ -152,18 +152,18 @@ class SummedProgress:
 
     def __init__(self, observer: CallObserver | None) -> None:
         self._observer = observer
-        self._latest: dict[str, CallProgress] = {}
+        self._latest: dict[str, ToolProgress] = {}
 
     def of(self, name: str) -> CallObserver:
         """The observer of the call at the service `name`."""
 
-        def heard(at: CallProgress) -> None:
+        def heard(at: ToolProgress) -> None:
             self._latest[name] = at
             if self._observer is not None:
                 known = list(self._latest.values())
                 done, total = sum(one.done for one in known), sum(one.total for one in known)
                 # Rows that are told on the way may come from several services, so none are.
-                self._observer(CallProgress(at.stage, done, total, f"{name}: {at.detail}" if at.detail else name))
+                self._observer(ToolProgress(at.stage, done, total, f"{name}: {at.detail}" if at.detail else name))
 
         return heard
 

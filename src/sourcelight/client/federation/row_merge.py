@@ -23,7 +23,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sourcelight.core.batches import SERVICE, arrow_type, conform
-from sourcelight.core.batches.rows import Rows, boundaries, first_matches, match_count
+from sourcelight.core.batches.rows import MatchRows, boundaries, first_matches, match_count
 
 FILE = ("type", "repository", "revision", "commit", "path")
 _OF_COMMITS = frozenset({"content", "path", "symbol"})
@@ -41,7 +41,7 @@ class Duplicates:
 
     def fresh(self, service: int, batch: Any) -> NDArray[np.bool_]:
         """Which rows of `batch`, of the service with this number, no other service has given; notes them all."""
-        rows = Rows(batch)
+        rows = MatchRows(batch)
         keep = np.ones(len(rows), np.bool_)
         if not len(rows):
             return keep
@@ -72,17 +72,17 @@ class Duplicates:
         return {place: found for place, found in self._commits.items() if len(set(found.values())) > 1}
 
 
-def files_of(rows: Rows) -> list[tuple[int, int]]:
+def files_of(rows: MatchRows) -> list[tuple[int, int]]:
     """The runs of rows of one file, from and to; none for no rows."""
     return boundaries(len(rows), [rows.codes(name) for name in FILE]) if len(rows) else []
 
 
-def _keys(rows: Rows, starts: list[int]) -> list[_Key]:
+def _keys(rows: MatchRows, starts: list[int]) -> list[_Key]:
     """What tells files from others, of the rows `starts`."""
     return list(zip(*(_column_texts(rows, name, starts) for name in FILE), strict=True))
 
 
-def _column_texts(rows: Rows, name: str, at: list[int]) -> list[str | None]:
+def _column_texts(rows: MatchRows, name: str, at: list[int]) -> list[str | None]:
     """Texts of some rows, each distinct one read once: a dictionary may hold those of the whole answer."""
     if name not in rows:
         return [None] * len(at)
@@ -100,7 +100,7 @@ def _column_texts(rows: Rows, name: str, at: list[int]) -> list[str | None]:
     return [values[one] for one in place.tolist()]
 
 
-def _named(rows: Rows, lines: NDArray[np.int64]) -> NDArray[np.int64]:
+def _named(rows: MatchRows, lines: NDArray[np.int64]) -> NDArray[np.int64]:
     """A number for each row that is the same for the same line, side and symbol."""
     places = zip(lines.tolist(), rows.texts("side"), rows.texts("symbol"), strict=True)
     return np.array([hash(place) for place in places], np.int64)
@@ -152,7 +152,7 @@ def arranged(
     for number, batches in enumerate(given):
         before = 0
         for batch in batches:
-            runs = np.array(files_of(Rows(batch)), np.int64).reshape(-1, 2)
+            runs = np.array(files_of(MatchRows(batch)), np.int64).reshape(-1, 2)
             files = np.repeat(np.arange(before, before + len(runs)), runs[:, 1] - runs[:, 0])
             before += len(runs)
             fresh = known.fresh(number, batch) if repeated else np.ones(batch.num_rows, np.bool_)

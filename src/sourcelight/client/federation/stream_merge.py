@@ -21,7 +21,7 @@ import pyarrow as pa
 from sourcelight.client.federation.fan_out import first_of
 from sourcelight.client.federation.row_merge import Duplicates, arranged
 from sourcelight.client.federation.service import Service, served
-from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts, Services, ServiceState
+from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo, ServiceStatus, ServiceStatuses
 from sourcelight.core.batches.rows import first_matches, match_count
 from sourcelight.core.completeness import Status, faults, limits
 from sourcelight.core.errors import QueryError, SearchFailed, SourcelightError, StreamBroken, TimedOut
@@ -102,9 +102,9 @@ class Part:
         self.reasons = limits(self.skipped, self.alerts)
         self.status = "limited" if self.reasons else "complete"
 
-    def state(self, now: float) -> ServiceState:
+    def state(self, now: float) -> ServiceStatus:
         """Read this moment."""
-        return ServiceState(
+        return ServiceStatus(
             self.name,
             self.service.backend.name,
             self.status or "running",
@@ -132,9 +132,9 @@ class Part:
                 yield Skipped(item.reason, title, item.message, item.severity, item.suggested)
 
 
-def services_of(parts: list[Part], now: float) -> Services:
+def services_of(parts: list[Part], now: float) -> ServiceStatuses:
     """How far all services are."""
-    return Services(tuple(part.state(now) for part in parts))
+    return ServiceStatuses(tuple(part.state(now) for part in parts))
 
 
 _FIRST = ("utility", "type")
@@ -219,7 +219,7 @@ class Merge:
         self._given = Duplicates()
         self._found = self._shown = 0
         self._introduced: set[str] = set()
-        self._facts: list[RepositoryFacts] = []
+        self._facts: list[RepositoryInfo] = []
         self._told = 0.0
 
     async def events(self) -> AsyncGenerator[Event, None]:
@@ -254,7 +254,7 @@ class Merge:
         for made in self._closing():
             yield made
 
-    def arrange(self) -> tuple[list[Any], Services]:
+    def arrange(self) -> tuple[list[Any], ServiceStatuses]:
         """All rows in their order, and how the services ended; see `arranging`."""
         names = [part.name for part in self._parts]
         given, repeated = [part.batches for part in self._parts], any(part.duplicates for part in self._parts)

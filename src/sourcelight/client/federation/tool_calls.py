@@ -24,7 +24,7 @@ from sourcelight.client.federation.fan_out import (
 from sourcelight.client.federation.merge import RULES, Rule
 from sourcelight.client.federation.service import Service, served
 from sourcelight.core.batches.persons import Pair, person_key
-from sourcelight.core.batches.results import Answer, CallObserver, CallProgress
+from sourcelight.core.batches.results import CallObserver, ToolProgress, ToolResult
 from sourcelight.core.errors import (
     CallError,
     PathNotFound,
@@ -55,7 +55,7 @@ class Calls:
         self._services = tuple(services)
         self._silence_s = silence_s
 
-    async def answer(self, name: str, arguments: Arguments, observer: CallObserver | None) -> Answer:
+    async def answer(self, name: str, arguments: Arguments, observer: CallObserver | None) -> ToolResult:
         """Answer a call.
 
         Raises
@@ -76,7 +76,7 @@ class Calls:
             raise UnsupportedCall(f"a federation has no call {name!r} over all repositories; it has {known}", call=name)
         return await self._of_many(name, arguments, RULES[name], observer)
 
-    async def _conversation(self, name: str, arguments: Arguments, observer: CallObserver | None) -> Answer:
+    async def _conversation(self, name: str, arguments: Arguments, observer: CallObserver | None) -> ToolResult:
         identifier = str(arguments.get("identifier") or "")
         for service in self._services:
             if "://" in service.backend.name and identifier.startswith(f"{service.backend.name}/"):
@@ -89,7 +89,7 @@ class Calls:
             call=name,
         )
 
-    async def _of_one(self, name: str, arguments: Arguments, observer: CallObserver | None) -> Answer:
+    async def _of_one(self, name: str, arguments: Arguments, observer: CallObserver | None) -> ToolResult:
         services, given = self._services, dict(arguments)
         if _CURSOR in str(given.get("after", "")):
             owner, _, given["after"] = str(given["after"]).rpartition(_CURSOR)
@@ -118,8 +118,8 @@ class Calls:
         raise min(missing, key=lambda fault: next(at for at, kind in enumerate(order) if isinstance(fault, kind)))
 
     def _by(
-        self, service: Service, name: str, answer: Answer, broken: Sequence[tuple[Service, SourcelightError]]
-    ) -> Answer:
+        self, service: Service, name: str, answer: ToolResult, broken: Sequence[tuple[Service, SourcelightError]]
+    ) -> ToolResult:
         """An answer of one service as the federation's."""
         facts = {**answer.attributes, "service": service.name}
         if facts.get("end_cursor") and name == "compare_revisions":
@@ -129,9 +129,9 @@ class Calls:
         if name in _ACROSS and len(self._services) > 1:
             notices.append(f"Only repositories of {service.name} were looked at: the other services can't be asked.")
             complete = complete and name == "go_to_definition" and bool(answer.table.num_rows)
-        return Answer(answer.columns, served(answer.table, service.name), facts, complete, tuple(notices))
+        return ToolResult(answer.columns, served(answer.table, service.name), facts, complete, tuple(notices))
 
-    async def _listed(self, arguments: Arguments, observer: CallObserver | None) -> Answer:
+    async def _listed(self, arguments: Arguments, observer: CallObserver | None) -> ToolResult:
         asked = {"query": arguments.get("query", "")}
         told = await self._asked("list_repos", [(service, asked) for service in self._services], observer)
         found = answers(told)
@@ -141,9 +141,9 @@ class Calls:
         if made.cut and facts["has_next_page"]:
             many = f"{facts['total']:,} repositories have this in their name"
             notices.append(f"{many}; pass end_cursor as after for more.")
-        return Answer("repository_list", made.table, facts, complete and not made.cut, tuple(notices))
+        return ToolResult("repository_list", made.table, facts, complete and not made.cut, tuple(notices))
 
-    async def _of_many(self, name: str, arguments: Arguments, rule: Rule, observer: CallObserver | None) -> Answer:
+    async def _of_many(self, name: str, arguments: Arguments, rule: Rule, observer: CallObserver | None) -> ToolResult:
         named = [str(one).strip("/") for one in arguments.get("repos") or ()]
         lost: list[Told[Any]] = []
         plan = [(service, arguments) for service in self._services]
@@ -169,15 +169,15 @@ class Calls:
         if complete and not cut and "total" in facts:
             facts["total"] = table.num_rows if name != "diff_search" else facts["total"]
         facts["services"] = _states(told, table, duplicates)
-        return Answer(found[0][1].columns, table, facts, complete and not cut, tuple(dict.fromkeys(notices)))
+        return ToolResult(found[0][1].columns, table, facts, complete and not cut, tuple(dict.fromkeys(notices)))
 
     async def _asked(
         self, name: str, plan: Sequence[tuple[Service, Arguments]], observer: CallObserver | None
-    ) -> list[Told[Answer]]:
+    ) -> list[Told[ToolResult]]:
         summed = SummedProgress(observer)
         asked = {service.name: arguments for service, arguments in plan}
 
-        async def ask(service: Service) -> Answer:
+        async def ask(service: Service) -> ToolResult:
             heard = summed.of(service.name) if len(plan) > 1 else observer
             return await call_one(service, name, asked[service.name], heard, self._silence_s)
 
@@ -220,7 +220,7 @@ def _labelling(observer: CallObserver | None, name: str) -> CallObserver | None:
     if observer is None:
         return None
 
-    def heard(at: CallProgress) -> None:
+    def heard(at: ToolProgress) -> None:
         observer(at if at.rows is None else replace(at, rows=served(at.rows, name)))
 
     return heard
@@ -253,7 +253,7 @@ def _states(told: Sequence[Told[Any]], table: Any, duplicates: Mapping[str, int]
     ]
 
 
-def _facts(name: str, answers: Sequence[Answer], arguments: Arguments) -> dict[str, Any]:
+def _facts(name: str, answers: Sequence[ToolResult], arguments: Arguments) -> dict[str, Any]:
     """What is to be known beside the rows: lists and dicts of all services, the rest as the first says."""
     facts = dict(answers[0].attributes)
     for answer in answers[1:]:
@@ -277,7 +277,7 @@ def _facts(name: str, answers: Sequence[Answer], arguments: Arguments) -> dict[s
     return facts
 
 
-def _aliases(answers: Sequence[Answer]) -> dict[str, list[str]]:
+def _aliases(answers: Sequence[ToolResult]) -> dict[str, list[str]]:
     """For people who write under several names with one address, all names, by each of them."""
     texts: dict[Pair, dict[str, None]] = {}
     for answer in answers:

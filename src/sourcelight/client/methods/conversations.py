@@ -13,7 +13,7 @@ from sourcelight.client.conversation import AnswerCache, DeepSearchAnswer, conve
 from sourcelight.client.methods.call import Caller, Texts, texts
 from sourcelight.client.portal import blocking
 from sourcelight.client.stop_button import watch
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import CallError, TransportError
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.display.notebook import AskState, ProgressChoice
@@ -35,7 +35,7 @@ class Asking(Caller, Protocol):
     def backend(self) -> Backend:
         """What answers."""
 
-    async def _deepsearch_change(self, identifier: str, **changes: Any) -> Answer:
+    async def _deepsearch_change(self, identifier: str, **changes: Any) -> ToolResult:
         """Change a conversation."""
 
     async def deepsearch(self, question: str, *, conversation: DeepSearchAnswer | str | None = None) -> Any:
@@ -254,7 +254,7 @@ class ConversationMethods:
                    "delete": delete}  # fmt: skip
         await self._call("deepsearch_change", {"identifier": identifier, **changes}, progress)
 
-    async def _deepsearch_change(self: Asking, identifier: str, **changes: Any) -> Answer:
+    async def _deepsearch_change(self: Asking, identifier: str, **changes: Any) -> ToolResult:
         return await self.backend.call("deepsearch_change", {"identifier": identifier, **changes})
 
 
@@ -297,7 +297,7 @@ def _answered_of(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     return sorted({(str(pin.get("repository")), str(pin.get("commit"))) for pin in pins})
 
 
-async def _polled(backend: Backend, facts: dict[str, Any], timeout_s: float | None, asked: int) -> Answer:
+async def _polled(backend: Backend, facts: dict[str, Any], timeout_s: float | None, asked: int) -> ToolResult:
     """Read a conversation until its last question is answered, less and less often."""
     loop = asyncio.get_running_loop()
     ends = None if timeout_s is None else loop.time() + timeout_s
@@ -305,7 +305,7 @@ async def _polled(backend: Backend, facts: dict[str, Any], timeout_s: float | No
     while True:
         wait_s = _WAITS_S[min(attempt, len(_WAITS_S) - 1)]
         if ends is not None and loop.time() + wait_s > ends:
-            return Answer("conversation", table_of("conversation", 0), {}, complete=False)
+            return ToolResult("conversation", table_of("conversation", 0), {}, complete=False)
         await asyncio.sleep(wait_s)
         attempt += 1
         answer = await backend.call("deepsearch_read", {"identifier": facts["url"] or facts["read_token"]})
@@ -321,7 +321,7 @@ async def _polled(backend: Backend, facts: dict[str, Any], timeout_s: float | No
         return answer
 
 
-def _counted(facts: Mapping[str, Any], answer: Answer) -> Answer:
+def _counted(facts: Mapping[str, Any], answer: ToolResult) -> ToolResult:
     """The answer as the painter counts it."""
     complete = facts["status"] == "complete"
-    return Answer(answer.columns, answer.table, answer.attributes, complete, answer.notices)
+    return ToolResult(answer.columns, answer.table, answer.attributes, complete, answer.notices)

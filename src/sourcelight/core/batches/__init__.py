@@ -3,7 +3,7 @@
 Pure: no I/O. pyarrow is loaded on first use.
 """
 
-from sourcelight.core.batches.events import Event, MatchBatch, RepositoryFacts, Services, ServiceState
+from sourcelight.core.batches.events import Event, MatchBatch, RepositoryInfo, ServiceStatus, ServiceStatuses
 from sourcelight.core.batches.schema import MATCHES, SERVICE, Column, arrow_type, conform, matches_schema
 from sourcelight.core.cancellation import Cancellation
 
@@ -14,9 +14,9 @@ __all__ = [
     "Column",
     "Event",
     "MatchBatch",
-    "RepositoryFacts",
-    "ServiceState",
-    "Services",
+    "RepositoryInfo",
+    "ServiceStatus",
+    "ServiceStatuses",
     "arrow_type",
     "conform",
     "matches_schema",

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sourcelight.core.batches.records import Extent, Record
+from sourcelight.core.batches.records import WireRange, WireRecord
 
 Array = Any
 Numbers = NDArray[Any]
@@ -121,7 +121,7 @@ Columns = dict[str, Any]
 _Key = tuple[str, int | None, str, str | None, str | None]
 
 
-class Files:
+class FileColumns:
     """The repository and file of each of a growing number of records."""
 
     def __init__(self) -> None:
@@ -129,16 +129,16 @@ class Files:
         self._known: dict[_Key, int] = {}
         self._codes: list[int] = []
         self._paths: list[str] = []
-        self._path_matches: list[Sequence[Extent] | None] = []
+        self._path_matches: list[Sequence[WireRange] | None] = []
 
     @classmethod
-    def of(cls, records: Sequence[Record]) -> Self:
+    def of(cls, records: Sequence[WireRecord]) -> Self:
         """The files of `records`."""
         files = cls()
         files.add(records)
         return files
 
-    def add(self, records: Sequence[Record]) -> None:
+    def add(self, records: Sequence[WireRecord]) -> None:
         """Go on with `records`."""
         known, add = self._known, self._known.setdefault
         self._codes += [
@@ -174,7 +174,7 @@ class Files:
         return name_columns(self._path_matches, take)
 
 
-def name_columns(found: Sequence[Sequence[Extent] | None], take: Numbers) -> Columns:
+def name_columns(found: Sequence[Sequence[WireRange] | None], take: Numbers) -> Columns:
     """Matches in names, one list of them for each record, at the positions `take`."""
     rows = [[(x.start.column, x.end.column) for x in spans] if spans else () for spans in found] if any(found) else ()
     start, end = span_lists(rows, take)
@@ -191,7 +191,7 @@ def text_of(column: Any) -> tuple[PointNumbers, NDArray[np.uint8]]:
     return bounds, np.frombuffer(data, np.uint8)[: bounds[-1]] if data is not None else np.zeros(0, np.uint8)
 
 
-class Points:
+class CodePoints:
     """Conversion between places in UTF-8 counted in bytes and in code points, both from the start of the buffer.
 
     It costs little where text is mostly ASCII: only the bytes that go on a code point are held.

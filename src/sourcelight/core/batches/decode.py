@@ -22,7 +22,7 @@ import pyarrow as pa
 from sourcelight.core.batches import diff_text
 from sourcelight.core.batches.columns import (
     Columns,
-    Files,
+    FileColumns,
     Numbers,
     dictionary,
     int32,
@@ -32,8 +32,8 @@ from sourcelight.core.batches.columns import (
     strings,
 )
 from sourcelight.core.batches.decode_lines import ChunkRows, LineRows
-from sourcelight.core.batches.events import MatchBatch, RepositoryFacts
-from sourcelight.core.batches.records import DECODER, Record, Symbol
+from sourcelight.core.batches.events import MatchBatch, RepositoryInfo
+from sourcelight.core.batches.records import DECODER, WireRecord, WireSymbol
 from sourcelight.core.batches.schema import conform
 from sourcelight.core.errors import ProtocolError
 from sourcelight.core.wire.decode import decode_matches
@@ -84,14 +84,14 @@ class MatchDecoder:
         ordered = [(one.batch, one.facts) for one in made] if len(made) < 2 else _in_order(made)
         return [MatchBatch(batch, self._describe(facts)) for batch, facts in ordered]
 
-    def _describe(self, facts: dict[str, RepositoryFacts]) -> tuple[RepositoryFacts, ...]:
+    def _describe(self, facts: dict[str, RepositoryInfo]) -> tuple[RepositoryInfo, ...]:
         fresh = tuple(f for name, f in facts.items() if name not in self._described)
         self._described.update(facts)
         return fresh
 
 
-class _Rows(Protocol):
-    def add(self, records: Sequence[Record]) -> None: ...
+class _RowDecoder(Protocol):
+    def add(self, records: Sequence[WireRecord]) -> None: ...
 
     def columns(self) -> tuple[Columns, Numbers] | None:
         """The columns of all rows, and the record of each row, ascending; None if there are none."""
@@ -103,10 +103,10 @@ class _Kind:
 
     def __init__(self, kind: str) -> None:
         self.rows = _ROWS[kind]()
-        self.facts: dict[str, RepositoryFacts] = {}
+        self.facts: dict[str, RepositoryInfo] = {}
         self.places: list[Sequence[int]] = []
 
-    def add(self, records: list[Record], places: Sequence[int], described: Collection[str]) -> None:
+    def add(self, records: list[WireRecord], places: Sequence[int], described: Collection[str]) -> None:
         """Go on with `records`, which stand at `places`; the repositories in `described` need no facts."""
         self.rows.add(records)
         self.places.append(places)
@@ -123,7 +123,7 @@ class _Made:
 
     batch: Any
     places: Numbers
-    facts: dict[str, RepositoryFacts]
+    facts: dict[str, RepositoryInfo]
 
     @classmethod
     def of(cls, kind: _Kind, columns: Columns, take: Numbers) -> _Made:
@@ -131,7 +131,7 @@ class _Made:
         return cls(pa.RecordBatch.from_pydict(columns), places[take], kind.facts)
 
 
-def _in_order(made: list[_Made]) -> list[tuple[Any, dict[str, RepositoryFacts]]]:
+def _in_order(made: list[_Made]) -> list[tuple[Any, dict[str, RepositoryInfo]]]:
     """The rows of several kinds in the order of the wire."""
     kinds = np.repeat(np.arange(len(made)), [one.batch.num_rows for one in made])
     order = np.argsort(np.concatenate([one.places for one in made]), kind="stable")
@@ -156,19 +156,19 @@ def _in_order(made: list[_Made]) -> list[tuple[Any, dict[str, RepositoryFacts]]]
 class _Whole:
     """Rows of a kind that comes in small numbers: the records are kept until the end."""
 
-    def __init__(self, build: Callable[[list[Record]], tuple[Columns, Numbers] | None]) -> None:
+    def __init__(self, build: Callable[[list[WireRecord]], tuple[Columns, Numbers] | None]) -> None:
         self._build = build
-        self._records: list[Record] = []
+        self._records: list[WireRecord] = []
 
-    def add(self, records: Sequence[Record]) -> None:
+    def add(self, records: Sequence[WireRecord]) -> None:
         self._records += records
 
     def columns(self) -> tuple[Columns, Numbers] | None:
         return self._build(self._records)
 
 
-def _facts(r: Record) -> RepositoryFacts:
-    return RepositoryFacts(
+def _facts(r: WireRecord) -> RepositoryInfo:
+    return RepositoryInfo(
         name=r.repository,
         id=r.repository_id or 0,
         stars=r.repo_stars or 0,
@@ -183,7 +183,7 @@ def _facts(r: Record) -> RepositoryFacts:
     )
 
 
-def _read(data: bytes) -> list[Record]:
+def _read(data: bytes) -> list[WireRecord]:
     try:
         return DECODER.decode(data) or []
     except msgspec.DecodeError:
@@ -195,16 +195,16 @@ def _read(data: bytes) -> list[Record]:
         raise ProtocolError(f"a match can't be read: {exc}", event="matches") from exc
 
 
-def _by_kind(records: list[Record], seen: int) -> dict[str, tuple[list[Record], Sequence[int]]]:
+def _by_kind(records: list[WireRecord], seen: int) -> dict[str, tuple[list[WireRecord], Sequence[int]]]:
     """The records of each kind, and where they stand, the first of all at `seen`."""
     if all(r.type == "content" for r in records):
         whole = sum(1 for r in records if r.chunk_matches)
         if whole in {0, len(records)}:
             places = range(seen, seen + len(records))
             return {"chunks" if whole else "lines": (records, places)} if records else {}
-    found: dict[str, tuple[list[Record], list[int]]] = {}
+    found: dict[str, tuple[list[WireRecord], list[int]]] = {}
     last = ""
-    group: tuple[list[Record], list[int]] = ([], [])
+    group: tuple[list[WireRecord], list[int]] = ([], [])
     for place, r in enumerate(records, seen):
         kind = ("chunks" if r.chunk_matches else "lines") if r.type == "content" else _kind(r)
         if kind != last:
@@ -214,39 +214,39 @@ def _by_kind(records: list[Record], seen: int) -> dict[str, tuple[list[Record], 
     return {kind: group for kind, group in found.items() if kind in _ROWS}
 
 
-def _kind(record: Record) -> str:
+def _kind(record: WireRecord) -> str:
     if record.type in {"commit", "diff"}:
         return "diff" if record.type == "diff" or diff_text.is_diff(record.content or "") else "commit"
     return record.type
 
 
-def _paths(records: list[Record]) -> tuple[Columns, Numbers]:
+def _paths(records: list[WireRecord]) -> tuple[Columns, Numbers]:
     ones = np.ones(len(records), np.int32)
-    files, take = Files.of(records), repeats(ones)
+    files, take = FileColumns.of(records), repeats(ones)
     return files.columns("path", take) | {"match_count": int32(ones)} | files.name_columns(take), take
 
 
-def _repos(records: list[Record]) -> tuple[Columns, Numbers]:
+def _repos(records: list[WireRecord]) -> tuple[Columns, Numbers]:
     ones = np.ones(len(records), np.int32)
     take = repeats(ones)
     names = name_columns([r.repository_matches for r in records], take)
-    return Files.of(records).repository_columns("repo", take) | {"match_count": int32(ones)} | names, take
+    return FileColumns.of(records).repository_columns("repo", take) | {"match_count": int32(ones)} | names, take
 
 
-def _symbol_line(symbol: Symbol) -> int | None:
+def _symbol_line(symbol: WireSymbol) -> int | None:
     if symbol.line is not None:
         return symbol.line
     place = _SYMBOL_PLACE.search(symbol.url)
     return None if place is None else int(place[1])
 
 
-def _symbols(records: list[Record]) -> tuple[Columns, Numbers] | None:
+def _symbols(records: list[WireRecord]) -> tuple[Columns, Numbers] | None:
     groups = [r.symbols or [] for r in records]
     found = list(chain.from_iterable(groups))
     if not found:
         return None
     take = repeats(np.array([len(group) for group in groups], np.int64))
-    columns = Files.of(records).columns("symbol", take) | {
+    columns = FileColumns.of(records).columns("symbol", take) | {
         "line_number": int32([_symbol_line(s) for s in found]),
         "match_count": int32(np.ones(len(found), np.int32)),
         "symbol": strings([s.name for s in found]),
@@ -270,14 +270,14 @@ def _time(text: str | None) -> datetime | None:
 _CommitRow = tuple[str | None, int | None, str | None, list[tuple[int, int]], int, str | None]
 
 
-def _spans_by_line(record: Record) -> dict[int, list[tuple[int, int]]]:
+def _spans_by_line(record: WireRecord) -> dict[int, list[tuple[int, int]]]:
     spans: dict[int, list[tuple[int, int]]] = {}
     for line, character, length in record.ranges or ():
         spans.setdefault(line, []).append((character, character + length))
     return dict(sorted(spans.items()))
 
 
-def _message_rows(record: Record) -> list[_CommitRow]:
+def _message_rows(record: WireRecord) -> list[_CommitRow]:
     text = diff_text.unfenced(record.content or "")
     rows: list[_CommitRow] = [
         (None, position, text[position], spans, len(spans), None)
@@ -287,7 +287,7 @@ def _message_rows(record: Record) -> list[_CommitRow]:
     return rows or [(None, 1, (record.message or "").partition("\n")[0], [], 1, None)]
 
 
-def _diff_rows(record: Record) -> list[_CommitRow]:
+def _diff_rows(record: WireRecord) -> list[_CommitRow]:
     known = diff_text.read_diff(diff_text.unfenced(record.content or ""), by_line := _spans_by_line(record))
     rows: list[_CommitRow] = []
     for position, spans in by_line.items():
@@ -303,9 +303,9 @@ def _diff_rows(record: Record) -> list[_CommitRow]:
 
 
 def _commits_of(
-    kind: str, rows_of: Callable[[Record], list[_CommitRow]]
-) -> Callable[[list[Record]], tuple[Columns, Numbers]]:
-    def build(records: list[Record]) -> tuple[Columns, Numbers]:
+    kind: str, rows_of: Callable[[WireRecord], list[_CommitRow]]
+) -> Callable[[list[WireRecord]], tuple[Columns, Numbers]]:
+    def build(records: list[WireRecord]) -> tuple[Columns, Numbers]:
         groups = [rows_of(r) for r in records]
         rows = list(chain.from_iterable(groups))
         take = repeats(np.array([len(group) for group in groups], np.int64))
@@ -315,7 +315,7 @@ def _commits_of(
         def each(values: list[Any], of: Any) -> Any:
             return pa.array(values, of).take(pa.array(take))
 
-        columns = Files.of(records).repository_columns(kind, take) | {
+        columns = FileColumns.of(records).repository_columns(kind, take) | {
             "commit": dictionary([r.oid or None for r in records], take),
             "path": dictionary([row[0] for row in rows]),
             "line_number": int32([row[1] for row in rows]),
@@ -338,7 +338,7 @@ def _commits_of(
     return build
 
 
-_ROWS: dict[str, Callable[[], _Rows]] = {
+_ROWS: dict[str, Callable[[], _RowDecoder]] = {
     "lines": LineRows,
     "chunks": ChunkRows,
     "path": partial(_Whole, _paths),

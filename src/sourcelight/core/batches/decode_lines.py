@@ -17,10 +17,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sourcelight.core.batches.columns import (
+    CodePoints,
     Columns,
-    Files,
+    FileColumns,
     Numbers,
-    Points,
     distinct,
     int32,
     lists,
@@ -28,7 +28,7 @@ from sourcelight.core.batches.columns import (
     strings,
     text_of,
 )
-from sourcelight.core.batches.records import Extent, Line, Record
+from sourcelight.core.batches.records import WireLine, WireRange, WireRecord
 from sourcelight.core.errors import ProtocolError
 
 #: Parts of matches in one decoding beyond one for each line; ranges of real matches don't lie over each other.
@@ -43,7 +43,7 @@ class ChunkRows:
     """Collects the chunks of records; these can be dropped after `add`, which keeps numbers and text only."""
 
     def __init__(self) -> None:
-        self._files = Files()
+        self._files = FileColumns()
         self._sizes = array("i")
         self._texts: list[str] = []
         self._truncated: list[bool] = []
@@ -52,7 +52,7 @@ class ChunkRows:
         self._counts = array("i")
         self._places = tuple(array("q") for _ in range(6))
 
-    def add(self, records: Sequence[Record]) -> None:
+    def add(self, records: Sequence[WireRecord]) -> None:
         """Go on with `records`."""
         self._files.add(records)
         groups = [r.chunk_matches or () for r in records]
@@ -66,7 +66,7 @@ class ChunkRows:
         self._offsets.fromlist([p.offset for p in tops])
         ranges = [c.ranges for c in chunks]
         self._counts.fromlist(list(map(len, ranges)))
-        extents: list[Extent] = list(chain.from_iterable(ranges))
+        extents: list[WireRange] = list(chain.from_iterable(ranges))
         for places, ends in (
             (self._places[:3], [x.start for x in extents]),
             (self._places[3:], [x.end for x in extents]),
@@ -86,7 +86,7 @@ class ChunkRows:
         if not self._texts:
             return None
         texts = strings(self._texts)
-        lines = _Lines.of(texts)
+        lines = _ChunkLines.of(texts)
         first, offset = np.asarray(self._first), np.asarray(self._offsets)
         places = [np.asarray(p) for p in self._places]
         parts = _Parts(repeats(np.asarray(self._counts)), places, first, lines)
@@ -121,18 +121,18 @@ class ChunkRows:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lines:
+class _ChunkLines:
     """The lines of all chunks, numbered through: bytes `start` to `end` of the joined text."""
 
     data: Any
-    points: Points
+    points: CodePoints
     start: ChunkNumbers
     end: ChunkNumbers
     first: ChunkNumbers
     count: ChunkNumbers
 
     @classmethod
-    def of(cls, texts: Any) -> _Lines:
+    def of(cls, texts: Any) -> _ChunkLines:
         bounds, text = text_of(texts)
         breaks = np.flatnonzero(text == ord("\n"))
         passed = np.searchsorted(breaks, bounds)
@@ -140,7 +140,7 @@ class _Lines:
         start = np.sort(np.concatenate((bounds[:-1], breaks + 1)))
         end = np.sort(np.concatenate((bounds[1:], breaks)))
         first, count = passed[:-1] + np.arange(len(texts)), passed[1:] - passed[:-1] + 1
-        return cls(texts.buffers()[2], Points(text), start, end, first, count)
+        return cls(texts.buffers()[2], CodePoints(text), start, end, first, count)
 
     def texts(self, line: ChunkNumbers) -> Any:
         """The text of the lines `line`, which are in order and none of them twice."""
@@ -170,7 +170,7 @@ class _Parts:
     """The parts of ranges that lie in one line each, ordered by line; lines that were not sent are left out."""
 
     def __init__(
-        self, chunk: NDArray[np.int32], places: list[ChunkNumbers], first: ChunkNumbers, lines: _Lines
+        self, chunk: NDArray[np.int32], places: list[ChunkNumbers], first: ChunkNumbers, lines: _ChunkLines
     ) -> None:
         begins, begin_column, begin_offset, stops, stop_column, stop_offset = places
         back = (begins[1:] < begins[:-1]) | (begins[1:] == begins[:-1]) & (begin_column[1:] < begin_column[:-1])
@@ -204,7 +204,7 @@ class _Parts:
         # The part of a match that goes on ends after the newline.
         self.end = np.where(self._is_last, np.minimum(self._stop_column, length), length + 1)
 
-    def line_offset(self, top: ChunkNumbers, lines: _Lines) -> ChunkNumbers:
+    def line_offset(self, top: ChunkNumbers, lines: _ChunkLines) -> ChunkNumbers:
         """Bytes in the file before the line of each row, whose first part is at `top`."""
         line = self.line[top]
         inside = lines.byte(line, np.maximum(self.start[top], 0))
@@ -214,7 +214,7 @@ class _Parts:
         line_offset: ChunkNumbers = offset[known] + lines.start[line] - lines.start[line[known]]
         return line_offset
 
-    def in_bytes(self, line_offset: ChunkNumbers, lines: _Lines) -> tuple[ChunkNumbers, ChunkNumbers]:
+    def in_bytes(self, line_offset: ChunkNumbers, lines: _ChunkLines) -> tuple[ChunkNumbers, ChunkNumbers]:
         """Start and end of each part in bytes of its line, which is at `line_offset` of the file.
 
         Offsets of the wire count what the file holds, even where the text shows a replacement for it.
@@ -229,18 +229,18 @@ class LineRows:
     """Collects the matched lines of records; these can be dropped after `add`, which keeps numbers and text only."""
 
     def __init__(self) -> None:
-        self._files = Files()
+        self._files = FileColumns()
         self._sizes = array("i")
         self._numbers = array("i")
         self._texts: list[str] = []
         self._counts = array("i")
         self._spans = array("i")
 
-    def add(self, records: Sequence[Record]) -> None:
+    def add(self, records: Sequence[WireRecord]) -> None:
         """Go on with `records`."""
         self._files.add(records)
         groups = [r.line_matches or () for r in records]
-        found: list[Line] = list(chain.from_iterable(groups))
+        found: list[WireLine] = list(chain.from_iterable(groups))
         pairs = [x.offset_and_lengths for x in found]
         self._sizes.fromlist(list(map(len, groups)))
         self._numbers.fromlist([x.line_number for x in found])
@@ -279,7 +279,7 @@ class LineRows:
 def _in_bytes(line: Any, counts: Numbers, *found: NDArray[np.int32]) -> tuple[Any, ...]:
     """Columns of code point offsets (of each line as many as `counts` says) as byte offsets; empty if all is ASCII."""
     bounds, text = text_of(line)
-    points = Points(text)
+    points = CodePoints(text)
     if points.ascii:
         return ()
     first = points.before(bounds)

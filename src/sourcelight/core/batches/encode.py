@@ -12,10 +12,10 @@ from typing import Literal
 import numpy as np
 
 from sourcelight.core.batches import encode_objects
-from sourcelight.core.batches.encode_files import FilesJson, file_payloads
-from sourcelight.core.batches.events import MatchBatch, RepositoryFacts
-from sourcelight.core.batches.raw_matches import UnmadeBatch, found_payloads, writes_well
-from sourcelight.core.batches.rows import Rows, boundaries
+from sourcelight.core.batches.encode_files import FileEncoder, file_payloads
+from sourcelight.core.batches.events import MatchBatch, RepositoryInfo
+from sourcelight.core.batches.raw_matches import RawMatchBatch, found_payloads, writes_well
+from sourcelight.core.batches.rows import MatchRows, boundaries
 from sourcelight.core.wire.encode import MAX_EVENT_BYTES, ChunkText, dump, encode_match
 
 #: Bytes of text after which an event is closed at the next file: small enough to flow, large enough to be cheap.
@@ -32,7 +32,7 @@ _OF_FILES = frozenset({"content", "path"})
 
 def encode_matches(
     match_batch: MatchBatch,
-    facts: Mapping[str, RepositoryFacts],
+    facts: Mapping[str, RepositoryInfo],
     *,
     chunk_text: ChunkText = "both",
     chunk_matches: bool = False,
@@ -58,20 +58,22 @@ def encode_matches(
     A file whose rows don't fit into one event is spread over several. A single line that does not fit is cut, and its
     chunk says so; one with too many matches is sent several times, each time with other matches.
     """
-    if isinstance(match_batch, UnmadeBatch) and not chunk_matches and writes_well(match_batch.found):
+    if isinstance(match_batch, RawMatchBatch) and not chunk_matches and writes_well(match_batch.found):
         yield from found_payloads(match_batch.found, facts)
         return
     batch = match_batch.batch
     if not batch.num_rows:
         return
-    options = encode_objects.Options(chunk_text, chunk_matches, diff_type)
-    rows = Rows(batch)
+    options = encode_objects.EncodeOptions(chunk_text, chunk_matches, diff_type)
+    rows = MatchRows(batch)
     kinds = rows.codes("type")
     for start, stop in boundaries(len(kinds), [kinds]):
         yield from _of_one_kind(rows.slice(start, stop), facts, options)
 
 
-def _of_one_kind(rows: Rows, facts: Mapping[str, RepositoryFacts], options: encode_objects.Options) -> Iterator[bytes]:
+def _of_one_kind(
+    rows: MatchRows, facts: Mapping[str, RepositoryInfo], options: encode_objects.EncodeOptions
+) -> Iterator[bytes]:
     kind = rows.first("type")
     groups = _groups(rows, rows.files())
     if kind in _OF_FILES and not options.chunk_matches and rows.spans() <= _MANY_SPANS:
@@ -99,7 +101,9 @@ def _of_one_kind(rows: Rows, facts: Mapping[str, RepositoryFacts], options: enco
             yield from _in_halves(part, facts, options)
 
 
-def _in_halves(part: Rows, facts: Mapping[str, RepositoryFacts], options: encode_objects.Options) -> Iterator[bytes]:
+def _in_halves(
+    part: MatchRows, facts: Mapping[str, RepositoryInfo], options: encode_objects.EncodeOptions
+) -> Iterator[bytes]:
     if len(part) > 1:
         # Halve, at the border of a file where there is one.
         middle = next((a for a, _ in part.files() if a >= len(part) // 2), 0) or len(part) // 2
@@ -112,7 +116,7 @@ def _in_halves(part: Rows, facts: Mapping[str, RepositoryFacts], options: encode
         yield from _of_one_kind(_shortened(part, options), facts, options)
 
 
-def _groups(rows: Rows, files: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _groups(rows: MatchRows, files: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Runs of whole files with about as much text as one event should hold."""
     size = rows.text_bytes(chunks="chunk" in rows) + 64
     ends = np.cumsum(size)[[stop - 1 for _, stop in files]]
@@ -127,17 +131,19 @@ def _groups(rows: Rows, files: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return groups
 
 
-def _shortened(rows: Rows, options: encode_objects.Options) -> Rows:
+def _shortened(rows: MatchRows, options: encode_objects.EncodeOptions) -> MatchRows:
     """A single row whose texts are cut so that even fully escaped they fit twice into one event."""
     return rows.shortened(_MOST // (6 * (3 if options.chunk_matches else 2)))
 
 
-def _chunk_payload(rows: Rows, facts: Mapping[str, RepositoryFacts], options: encode_objects.Options) -> bytes:
+def _chunk_payload(
+    rows: MatchRows, facts: Mapping[str, RepositoryInfo], options: encode_objects.EncodeOptions
+) -> bytes:
     keys = ("context", "content") if options.chunk_text == "both" else (options.chunk_text,)
     found = encode_objects.chunks(rows)
     out = []
     position = 0
-    files = FilesJson(rows, facts)
+    files = FileEncoder(rows, facts)
     for (_, stop), head, tail in zip(rows.files(), files.before, files.after, strict=True):
         of_file = []
         while position < len(found) and found[position].row < stop:

@@ -18,15 +18,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sourcelight.core.batches import encode_objects
-from sourcelight.core.batches.events import RepositoryFacts
-from sourcelight.core.batches.rows import Rows
+from sourcelight.core.batches.events import RepositoryInfo
+from sourcelight.core.batches.rows import MatchRows
 from sourcelight.core.wire.encode import dump
 
 
-class RowsJson:
+class RowEncoder:
     """Rows of type ``content`` and ``path`` as Python values: those of files once for each, those of lines for all."""
 
-    def __init__(self, rows: Rows, facts: Mapping[str, RepositoryFacts]) -> None:
+    def __init__(self, rows: MatchRows, facts: Mapping[str, RepositoryInfo]) -> None:
         self.files = rows.files()
         starts = np.array([start for start, _ in self.files], dtype=np.int64)
         self.kinds, self.paths, self.languages = (_texts(rows, name, starts) for name in ("type", "path", "language"))
@@ -37,7 +37,7 @@ class RowsJson:
         for key, number in zip(zip(*where, strict=True), numbers, strict=True):
             if key not in known:
                 name, revision, commit = key
-                known[key] = place(facts.get(name) or RepositoryFacts(name), number, revision, commit)
+                known[key] = place(facts.get(name) or RepositoryInfo(name), number, revision, commit)
             self.places.append(known[key])
         self.names = names_of(rows, starts)
         self.lines = rows.line_texts()
@@ -79,12 +79,12 @@ class RowsJson:
         return {"line": text, "lineNumber": self.numbers[row], "offsetAndLengths": spans}
 
 
-def _texts(rows: Rows, name: str, starts: NDArray[np.int64]) -> list[str]:
+def _texts(rows: MatchRows, name: str, starts: NDArray[np.int64]) -> list[str]:
     texts, codes = encode_objects.coded(rows, name, starts)
     return [texts[code] for code in codes]
 
 
-def place(known: RepositoryFacts, number: int, revision: str, commit: str) -> dict[str, Any]:
+def place(known: RepositoryInfo, number: int, revision: str, commit: str) -> dict[str, Any]:
     """What a match says of where its file is."""
     value: dict[str, Any] = {"repositoryID": number or known.id, "repository": known.name}
     if known.stars:
@@ -97,7 +97,7 @@ def place(known: RepositoryFacts, number: int, revision: str, commit: str) -> di
     return value
 
 
-def names_of(rows: Rows, starts: NDArray[np.int64]) -> list[list[tuple[int, int]]]:
+def names_of(rows: MatchRows, starts: NDArray[np.int64]) -> list[list[tuple[int, int]]]:
     """The spans in the path of each file; empty when there is none in any."""
     counts, first = rows.lists("name_start")
     if not len(first):
@@ -118,11 +118,11 @@ def name_range(path: str, low: int, high: int) -> dict[str, Any]:
 
 
 def row_payloads(
-    rows: Rows, groups: Sequence[tuple[int, int]], facts: Mapping[str, RepositoryFacts]
+    rows: MatchRows, groups: Sequence[tuple[int, int]], facts: Mapping[str, RepositoryInfo]
 ) -> Iterator[bytes]:
     """Yield the JSON array of each group of whole files, as lines or as paths."""
     for start, stop in groups:
-        yield dump(RowsJson(rows.slice(start, stop), facts).matches())
+        yield dump(RowEncoder(rows.slice(start, stop), facts).matches())
 
 
 _SEPARATOR = "\x7f"
@@ -138,7 +138,7 @@ _LINES = b',"hunks":null,"lineMatches":[' + _LINE
 _END = b"]]}]"
 
 
-class FilesJson:
+class FileEncoder:
     """What stands before and after the matches of each file of some rows of type ``content`` and ``path``.
 
     Attributes
@@ -151,7 +151,7 @@ class FilesJson:
         For each file a JSON object up to where its matches stand, and the rest of it.
     """
 
-    def __init__(self, rows: Rows, facts: Mapping[str, RepositoryFacts]) -> None:
+    def __init__(self, rows: MatchRows, facts: Mapping[str, RepositoryInfo]) -> None:
         self.starts = np.array([start for start, _ in rows.files()], dtype=np.int64)
         kinds, kind = encode_objects.coded(rows, "type", self.starts)
         self.in_content = [kinds[code] == "content" for code in kind]
@@ -177,7 +177,7 @@ class FilesJson:
 
 
 def file_payloads(
-    rows: Rows, groups: Sequence[tuple[int, int]], facts: Mapping[str, RepositoryFacts]
+    rows: MatchRows, groups: Sequence[tuple[int, int]], facts: Mapping[str, RepositoryInfo]
 ) -> Iterator[bytes]:
     """Yield the JSON array of each group of whole files, as lines or as paths."""
     line = rows.column("line")
@@ -185,7 +185,7 @@ def file_payloads(
         yield from row_payloads(rows, groups, facts)
         return
     n = len(rows)
-    files = FilesJson(rows, facts)
+    files = FileEncoder(rows, facts)
     pairs = _pairs(rows)
     parts: list[bytes] = [_NEXT] * (6 * n + 1)
     parts[1::6] = json_texts(line)
@@ -231,7 +231,7 @@ def json_texts(column: Any) -> list[bytes]:
     return parts
 
 
-def _places(rows: Rows, at: NDArray[np.int64], facts: Mapping[str, RepositoryFacts]) -> list[bytes]:
+def _places(rows: MatchRows, at: NDArray[np.int64], facts: Mapping[str, RepositoryInfo]) -> list[bytes]:
     """The JSON that says where the files at some rows are, without braces."""
     coded = [encode_objects.coded(rows, column, at) for column in ("repository", "revision", "commit")]
     numbers = rows.numbers("repository_id")
@@ -241,7 +241,7 @@ def _places(rows: Rows, at: NDArray[np.int64], facts: Mapping[str, RepositoryFac
         text = known.get(key)
         if text is None:
             name, revision, commit = (texts[code] for (texts, _), code in zip(coded, key, strict=True))
-            value = place(facts.get(name) or RepositoryFacts(name), int(numbers[at[row]]), revision, commit)
+            value = place(facts.get(name) or RepositoryInfo(name), int(numbers[at[row]]), revision, commit)
             text = known[key] = dump(value)[1:-1]
         found.append(text)
     return found
@@ -253,7 +253,7 @@ def _numbers(values: NDArray[np.int64]) -> list[bytes]:
     return orjson.dumps(np.ascontiguousarray(values), option=orjson.OPT_SERIALIZE_NUMPY)[1:-1].split(b",")
 
 
-def _pairs(rows: Rows) -> list[bytes]:
+def _pairs(rows: MatchRows) -> list[bytes]:
     """Each row's (start, length) pairs as JSON, without the outer brackets of the list and of its first and last pair.
 
     What lies past the end of a line (its newline) is not sent; a row without any pair is empty.

@@ -12,8 +12,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sourcelight.core.batches import diff_text
-from sourcelight.core.batches.events import RepositoryFacts
-from sourcelight.core.batches.rows import Rows, boundaries
+from sourcelight.core.batches.events import RepositoryInfo
+from sourcelight.core.batches.rows import MatchRows, boundaries
 from sourcelight.core.wire.encode import ChunkText, dump
 from sourcelight.core.wire.events import (
     CommitMatch,
@@ -29,7 +29,7 @@ from sourcelight.core.wire.events import (
 _RANGE = b'{"start":{"offset":%d,"line":%d,"column":%d},"end":{"offset":%d,"line":%d,"column":%d}}'
 
 
-class Options(NamedTuple):
+class EncodeOptions(NamedTuple):
     """How matches are written."""
 
     chunk_text: ChunkText
@@ -37,7 +37,7 @@ class Options(NamedTuple):
     diff_type: Literal["diff", "commit"]
 
 
-def _name_ranges(rows: Rows, row: int, name: str) -> tuple[Range, ...]:
+def _name_ranges(rows: MatchRows, row: int, name: str) -> tuple[Range, ...]:
     if "name_start" not in rows:
         return ()
     starts, ends = (rows.batch.column(key)[row].as_py() or () for key in ("name_start", "name_end"))
@@ -48,9 +48,9 @@ def _name_ranges(rows: Rows, row: int, name: str) -> tuple[Range, ...]:
     return tuple(Range(at(a), at(b)) for a, b in zip(starts, ends, strict=True))
 
 
-def _repository(rows: Rows, row: int, facts: Mapping[str, RepositoryFacts]) -> dict[str, Any]:
+def _repository(rows: MatchRows, row: int, facts: Mapping[str, RepositoryInfo]) -> dict[str, Any]:
     name = rows.text("repository", row)
-    known = facts.get(name) or RepositoryFacts(name)
+    known = facts.get(name) or RepositoryInfo(name)
     number = rows.batch.column("repository_id")[row].as_py() if "repository_id" in rows else None
     return {
         "repository": name,
@@ -60,7 +60,7 @@ def _repository(rows: Rows, row: int, facts: Mapping[str, RepositoryFacts]) -> d
     }
 
 
-def _file(rows: Rows, row: int, facts: Mapping[str, RepositoryFacts]) -> dict[str, Any]:
+def _file(rows: MatchRows, row: int, facts: Mapping[str, RepositoryInfo]) -> dict[str, Any]:
     return _repository(rows, row, facts) | {
         "path": rows.text("path", row),
         "branches": (rows.text("revision", row),),
@@ -69,7 +69,7 @@ def _file(rows: Rows, row: int, facts: Mapping[str, RepositoryFacts]) -> dict[st
     }
 
 
-def taken(rows: Rows, name: str, at: NDArray[np.int64]) -> Any:
+def taken(rows: MatchRows, name: str, at: NDArray[np.int64]) -> Any:
     """The texts of a column at some rows, as strings."""
     column = rows.column(name)
     if pa.types.is_dictionary(column.type):
@@ -78,7 +78,7 @@ def taken(rows: Rows, name: str, at: NDArray[np.int64]) -> Any:
     return column.take(pa.array(at)).cast(pa.string())
 
 
-def coded(rows: Rows, name: str, at: NDArray[np.int64]) -> tuple[dict[int, str], list[int]]:
+def coded(rows: MatchRows, name: str, at: NDArray[np.int64]) -> tuple[dict[int, str], list[int]]:
     """The distinct texts of a column by number, and the number at each of some rows; null is empty."""
     column = rows.column(name)
     if not pa.types.is_dictionary(column.type):
@@ -91,7 +91,7 @@ def coded(rows: Rows, name: str, at: NDArray[np.int64]) -> tuple[dict[int, str],
 
 
 @dataclass(slots=True)
-class Chunk:
+class EncodedChunk:
     """A chunk in the making; `row` is its first row, `line` its 0-based first line."""
 
     row: int
@@ -106,7 +106,7 @@ class Chunk:
         """The 0-based last line of the text."""
         return self.line + self.text.count("\n") - self.text.endswith("\n")
 
-    def merge(self, other: Chunk) -> None:
+    def merge(self, other: EncodedChunk) -> None:
         """Take in a chunk that overlaps this one or starts on the line after it."""
         known = self.last_line - other.line + 1
         rest = other.text.split("\n", known)
@@ -125,9 +125,9 @@ class Chunk:
         return b'{%b%b,"ranges":[%b]%b' % (named, start, ranges, tail)
 
 
-def chunks(rows: Rows) -> list[Chunk]:
+def chunks(rows: MatchRows) -> list[EncodedChunk]:
     """The chunks of content rows in order, those that touch in one file made one."""
-    found: list[Chunk] = []
+    found: list[EncodedChunk] = []
     ranges = _ranges(rows)
     with_text = "chunk" in rows
     texts = rows.batch.column("chunk").dictionary.to_pylist() if with_text else []
@@ -138,11 +138,11 @@ def chunks(rows: Rows) -> list[Chunk]:
     truncated = rows.numbers("truncated")
     for file_start, file_stop in rows.files():
         span = slice(file_start, file_stop)
-        last: Chunk | None = None
+        last: EncodedChunk | None = None
         for start, stop in boundaries(file_stop - file_start, [first[span]]):
             row = file_start + start
             text = texts[codes[row]] if with_text else lines[row]
-            chunk = Chunk(row, text or "", int(first[row]) - 1, int(offsets[row]), bool(truncated[row]))
+            chunk = EncodedChunk(row, text or "", int(first[row]) - 1, int(offsets[row]), bool(truncated[row]))
             for i in range(row, file_start + stop):
                 chunk.ranges += ranges[i]
             if last is not None and chunk.line <= last.last_line + 1:
@@ -153,7 +153,7 @@ def chunks(rows: Rows) -> list[Chunk]:
     return found
 
 
-def _ranges(rows: Rows) -> list[list[list[int]]]:
+def _ranges(rows: MatchRows) -> list[list[list[int]]]:
     """For each row the ranges that start in it, as the six numbers of the wire."""
     counts, starts = rows.lists("start")
     _, ends = rows.lists("end")
@@ -187,7 +187,7 @@ def _ranges(rows: Rows) -> list[list[list[int]]]:
     return out
 
 
-def matches(rows: Rows, kind: str, facts: Mapping[str, RepositoryFacts], options: Options) -> Iterator[Match]:
+def matches(rows: MatchRows, kind: str, facts: Mapping[str, RepositoryInfo], options: EncodeOptions) -> Iterator[Match]:
     """Typed matches of the kinds that come in small numbers: all but content."""
     if kind in {"commit", "diff"}:
         codes = [rows.codes("repository"), rows.codes("commit")]
@@ -205,7 +205,7 @@ def matches(rows: Rows, kind: str, facts: Mapping[str, RepositoryFacts], options
             yield PathMatch(path_matches=_name_ranges(rows, row, own["path"]), **own)
 
 
-def _symbol(rows: Rows, row: int) -> SymbolItem:
+def _symbol(rows: MatchRows, row: int) -> SymbolItem:
     line = rows.batch.column("line_number")[row].as_py() if "line_number" in rows else None
     return SymbolItem(
         name=rows.text("symbol", row),
@@ -216,7 +216,7 @@ def _symbol(rows: Rows, row: int) -> SymbolItem:
     )
 
 
-def _symbol_url(rows: Rows, row: int, line: int | None) -> str:
+def _symbol_url(rows: MatchRows, row: int, line: int | None) -> str:
     revision = rows.text("revision", row)
     at = f"@{revision}" if revision else ""
     url = f"/{rows.text('repository', row)}{at}/-/blob/{rows.text('path', row)}"
@@ -227,9 +227,9 @@ def _symbol_url(rows: Rows, row: int, line: int | None) -> str:
     return f"{url}?L{line}:{column}-{line}:{column + len(rows.text('symbol', row))}"
 
 
-def _repo(rows: Rows, row: int, facts: Mapping[str, RepositoryFacts]) -> RepoMatch:
+def _repo(rows: MatchRows, row: int, facts: Mapping[str, RepositoryInfo]) -> RepoMatch:
     own = _repository(rows, row, facts)
-    known = facts.get(own["repository"]) or RepositoryFacts(own["repository"])
+    known = facts.get(own["repository"]) or RepositoryInfo(own["repository"])
     revision = rows.text("revision", row)
     return RepoMatch(
         repository_matches=_name_ranges(rows, row, own["repository"]),
@@ -244,12 +244,12 @@ def _repo(rows: Rows, row: int, facts: Mapping[str, RepositoryFacts]) -> RepoMat
     )
 
 
-def _when(rows: Rows, name: str) -> str:
+def _when(rows: MatchRows, name: str) -> str:
     value: datetime | None = rows.batch.column(name)[0].as_py() if name in rows else None
     return "" if value is None else value.isoformat().replace("+00:00", "Z")
 
 
-def _commit(rows: Rows, kind: str, facts: Mapping[str, RepositoryFacts], options: Options) -> CommitMatch:
+def _commit(rows: MatchRows, kind: str, facts: Mapping[str, RepositoryInfo], options: EncodeOptions) -> CommitMatch:
     own = _repository(rows, 0, facts)
     name, oid, message = own["repository"], rows.first("commit"), rows.first("message")
     url = rows.first("url") or f"/{name}/-/commit/{oid}"
@@ -276,18 +276,18 @@ def _commit(rows: Rows, kind: str, facts: Mapping[str, RepositoryFacts], options
 _Triples = tuple[tuple[int, int, int], ...]
 
 
-def _spans(rows: Rows, row: int) -> list[tuple[int, int]]:
+def _spans(rows: MatchRows, row: int) -> list[tuple[int, int]]:
     starts, ends = (rows.batch.column(key)[row].as_py() or () for key in ("start", "end"))
     return list(zip(starts, ends, strict=True))
 
 
-def _message_content(rows: Rows, message: str) -> tuple[str, _Triples]:
+def _message_content(rows: MatchRows, message: str) -> tuple[str, _Triples]:
     numbers = rows.numbers("line_number").tolist()
     found = (diff_text.triples(numbers[row], _spans(rows, row), 0) for row in range(len(rows)))
     return diff_text.write_message(message), tuple(t for of_row in found for t in of_row)
 
 
-def _diff_content(rows: Rows) -> tuple[str, _Triples]:
+def _diff_content(rows: MatchRows) -> tuple[str, _Triples]:
     numbers = rows.numbers("line_number").tolist()
     shown = [row for row in range(len(rows)) if rows.text("side", row)]
     lines = [

@@ -10,7 +10,7 @@ from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filters, Progr
 
 
 @dataclass(frozen=True, slots=True)
-class RepositoryFacts:
+class RepositoryInfo:
     """What is known of a repository apart from its content.
 
     `id` is stable on one machine; `last_fetched` is RFC 3339 in UTC, empty when unknown; `commit` is what a search of
@@ -42,7 +42,7 @@ class MatchBatch:
     """
 
     batch: Any
-    repositories: tuple[RepositoryFacts, ...] = ()
+    repositories: tuple[RepositoryInfo, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -56,7 +56,7 @@ class MatchBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class ServiceState:
+class ServiceStatus:
     """What became of one service in an answer that several give together.
 
     `status` is ``running``, ``complete``, ``limited``, ``interrupted`` or ``failed``, and `reasons` say why it is not
@@ -75,10 +75,10 @@ class ServiceState:
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
+class ServiceStatuses:
     """How far each service of a federation is; each replaces the former. Made in this process, and never sent."""
 
-    services: tuple[ServiceState, ...]
+    services: tuple[ServiceStatus, ...]
 
 
-Event = MatchBatch | Progress | Filters | Alert | ErrorEvent | Services | Done | UnknownEvent
+Event = MatchBatch | Progress | Filters | Alert | ErrorEvent | ServiceStatuses | Done | UnknownEvent

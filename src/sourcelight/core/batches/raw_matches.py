@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.batches.encode_files import name_range, place
-from sourcelight.core.batches.events import MatchBatch, RepositoryFacts
+from sourcelight.core.batches.events import MatchBatch, RepositoryInfo
 from sourcelight.core.wire.encode import dump
 
 Numbers = NDArray[np.int64]
 
 
-class Place(NamedTuple):
+class RepositoryRevision(NamedTuple):
     """Where a file is: its repository's name and number, the revision asked for, and the commit."""
 
     repository: str
@@ -33,7 +33,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FoundLines:
+class RawMatches:
     """Files with their matched lines, or matched by their path alone, in the order in which they are shown.
 
     Attributes
@@ -66,7 +66,7 @@ class FoundLines:
         Makes the record batch.
     """
 
-    places: Sequence[Place]
+    places: Sequence[RepositoryRevision]
     languages: Sequence[str]
     in_content: NDArray[np.bool_]
     place: Numbers
@@ -113,14 +113,14 @@ class FoundLines:
         return found
 
 
-class UnmadeBatch(MatchBatch):
+class RawMatchBatch(MatchBatch):
     """A ``matches`` event whose record batch is made when it is asked for."""
 
     __slots__ = ("found",)
 
-    found: FoundLines
+    found: RawMatches
 
-    def __init__(self, found: FoundLines, repositories: tuple[RepositoryFacts, ...] = ()) -> None:
+    def __init__(self, found: RawMatches, repositories: tuple[RepositoryInfo, ...] = ()) -> None:
         object.__setattr__(self, "found", found)
         object.__setattr__(self, "repositories", repositories)
 
@@ -155,7 +155,7 @@ _NEXT = b']]},{"line":"'
 _END = b"]]}]"
 
 
-def writes_well(found: FoundLines) -> bool:
+def writes_well(found: RawMatches) -> bool:
     """Whether `found_payloads` may be used: long lines, of which each copy counts, go another way."""
     size = len(found.data)
     if size > _LONG_BYTES * len(found.numbers) or len(found.starts) > _MOST_SPANS:
@@ -166,7 +166,7 @@ def writes_well(found: FoundLines) -> bool:
     return int(np.add.reduceat(found.sizes, np.cumsum(lengths) - lengths).max()) <= _MOST_TEXT
 
 
-def found_payloads(found: FoundLines, facts: Mapping[str, RepositoryFacts]) -> Iterator[bytes]:
+def found_payloads(found: RawMatches, facts: Mapping[str, RepositoryInfo]) -> Iterator[bytes]:
     """Yield JSON arrays of matches, each of files of one kind."""
     kinds = found.in_content
     before, after = _files(found, facts)
@@ -184,7 +184,7 @@ def found_payloads(found: FoundLines, facts: Mapping[str, RepositoryFacts]) -> I
             yield _lines(parts, rows, before, after, start, stop)
 
 
-def _groups(found: FoundLines, rows: list[int], first: int, last: int, begin: int) -> list[tuple[int, int]]:
+def _groups(found: RawMatches, rows: list[int], first: int, last: int, begin: int) -> list[tuple[int, int]]:
     """Cut a run of files with lines into runs with about as much text as one event should hold."""
     if len(found.data) < _TEXT_PER_EVENT:
         return [(first, last)]
@@ -215,7 +215,7 @@ def _lines(
     return b"".join((b"[", before[first], _LINES, *chosen, closed, after[last - 1], b"]"))
 
 
-def _rows(found: FoundLines) -> list[bytes]:
+def _rows(found: RawMatches) -> list[bytes]:
     """The fragments of all lines, six for each, of which the first is what stands before its text."""
     n = len(found.numbers)
     texts, lengths = _texts(found)
@@ -233,7 +233,7 @@ def _rows(found: FoundLines) -> list[bytes]:
     return parts
 
 
-def _texts(found: FoundLines) -> tuple[list[bytes], NDArray[np.int64] | None]:
+def _texts(found: RawMatches) -> tuple[list[bytes], NDArray[np.int64] | None]:
     """What stands between the quotes of each line's JSON; and the lines' lengths in code points, None: as in bytes."""
     text = str(found.data, "utf-8", "replace")
     plain = text.isascii()
@@ -248,7 +248,7 @@ def _lengths(lines: list[str]) -> NDArray[np.int64]:
     return np.fromiter(map(len, lines), np.int64, len(lines))
 
 
-def _pairs(found: FoundLines, lengths: NDArray[np.int64] | None) -> list[bytes]:
+def _pairs(found: RawMatches, lengths: NDArray[np.int64] | None) -> list[bytes]:
     """Each line's (start, length) pairs, without the outer brackets of the list and of its first and last pair.
 
     What lies past the end of a line (its newline) is not sent; a row without any pair is empty.
@@ -281,7 +281,7 @@ def _pairs(found: FoundLines, lengths: NDArray[np.int64] | None) -> list[bytes]:
 
 
 def _code_points(
-    found: FoundLines, lengths: NDArray[np.int64], row: NDArray[np.int64]
+    found: RawMatches, lengths: NDArray[np.int64], row: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The spans in code points: those of lines that have fewer of these than bytes are looked at one by one."""
     starts, ends = found.starts.copy(), found.ends.copy()
@@ -304,7 +304,7 @@ def _dumped(values: NDArray[np.int64]) -> bytes:
     return orjson.dumps(np.ascontiguousarray(values), option=orjson.OPT_SERIALIZE_NUMPY)
 
 
-def _files(found: FoundLines, facts: Mapping[str, RepositoryFacts]) -> tuple[list[bytes], list[bytes]]:
+def _files(found: RawMatches, facts: Mapping[str, RepositoryInfo]) -> tuple[list[bytes], list[bytes]]:
     """What stands before and after the lines of each file."""
     texts = json_paths(found.paths)
     places = [_place_of(one, facts) for one in found.places]
@@ -331,7 +331,7 @@ def json_paths(paths: Any) -> list[bytes]:
     return texts
 
 
-def _place_of(one: Place, facts: Mapping[str, RepositoryFacts]) -> bytes:
+def _place_of(one: RepositoryRevision, facts: Mapping[str, RepositoryInfo]) -> bytes:
     known = facts.get(one.repository)
     if known is None:
         return _place(one.repository, one.repository_id, 0, "", one.revision, one.commit)
@@ -342,7 +342,7 @@ def _place_of(one: Place, facts: Mapping[str, RepositoryFacts]) -> bytes:
 @lru_cache(maxsize=4096)
 def _place(name: str, number: int, stars: int, last_fetched: str, revision: str, commit: str) -> bytes:
     """The JSON that says where a file is, without braces."""
-    known = RepositoryFacts(name, stars=stars, last_fetched=last_fetched)
+    known = RepositoryInfo(name, stars=stars, last_fetched=last_fetched)
     return dump(place(known, number, revision, commit))[1:-1]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Place(msgspec.Struct, gc=False):
+class WireLocation(msgspec.Struct, gc=False):
     """A place: byte offset, 0-based line, column in code points."""
 
     offset: int = 0
@@ -16,14 +16,14 @@ class Place(msgspec.Struct, gc=False):
     column: int = 0
 
 
-class Extent(msgspec.Struct, gc=False):
+class WireRange(msgspec.Struct, gc=False):
     """A range; the end is exclusive."""
 
-    start: Place
-    end: Place
+    start: WireLocation
+    end: WireLocation
 
 
-class Line(msgspec.Struct, gc=False, rename="camel"):
+class WireLine(msgspec.Struct, gc=False, rename="camel"):
     """A matched line and the (start, length) pairs of its matches, in code points."""
 
     line: str
@@ -31,17 +31,17 @@ class Line(msgspec.Struct, gc=False, rename="camel"):
     offset_and_lengths: list[tuple[int, int]]
 
 
-class Chunk(msgspec.Struct, gc=False, rename="camel"):
+class WireChunk(msgspec.Struct, gc=False, rename="camel"):
     """Whole lines around matches, under either of the two names of the text."""
 
-    content_start: Place
-    ranges: list[Extent]
+    content_start: WireLocation
+    ranges: list[WireRange]
     content: str | None = None
     context: str | None = None
     content_truncated: bool | None = None
 
 
-class Symbol(msgspec.Struct, gc=False, rename="camel"):
+class WireSymbol(msgspec.Struct, gc=False, rename="camel"):
     """A definition; `line` is 1-based."""
 
     name: str
@@ -51,7 +51,7 @@ class Symbol(msgspec.Struct, gc=False, rename="camel"):
     line: int | None = None
 
 
-class Record(msgspec.Struct, gc=False, rename="camel"):
+class WireRecord(msgspec.Struct, gc=False, rename="camel"):
     """A match of any kind: the keys of all kinds together."""
 
     repository: str
@@ -63,11 +63,11 @@ class Record(msgspec.Struct, gc=False, rename="camel"):
     branches: list[str] | None = None
     commit: str | None = None
     language: str | None = None
-    path_matches: list[Extent] | None = None
-    line_matches: list[Line] | None = None
-    chunk_matches: list[Chunk] | None = None
-    symbols: list[Symbol] | None = None
-    repository_matches: list[Extent] | None = None
+    path_matches: list[WireRange] | None = None
+    line_matches: list[WireLine] | None = None
+    chunk_matches: list[WireChunk] | None = None
+    symbols: list[WireSymbol] | None = None
+    repository_matches: list[WireRange] | None = None
     description: str | None = None
     fork: bool | None = None
     archived: bool | None = None
@@ -92,5 +92,5 @@ class Record(msgspec.Struct, gc=False, rename="camel"):
         return self.branches[0] if self.branches else ""
 
 
-DECODER = msgspec.json.Decoder(list[Record] | None)
+DECODER = msgspec.json.Decoder(list[WireRecord] | None)
 """Reads the array of a ``matches`` event."""

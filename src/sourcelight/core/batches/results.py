@@ -67,7 +67,7 @@ def _instant(value: datetime, argument: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ToolResult:
     """A table with what is to be known about it.
 
     Attributes
@@ -96,7 +96,7 @@ REPOSITORIES_COUNTED = b"repositories"
 
 
 @dataclass(frozen=True, slots=True)
-class CallProgress:
+class ToolProgress:
     """How far a call has come: `done` of `total` units (0: not known) of `stage`, such as "reading history".
 
     `rows` is an Arrow table of the rows that were found since the last time that some were told, for calls that give
@@ -110,7 +110,7 @@ class CallProgress:
     rows: Any = None
 
 
-CallObserver = Callable[[CallProgress], None]
+CallObserver = Callable[[ToolProgress], None]
 """Called from the thread that works, a few times a second at most; has to return at once."""
 
 

@@ -28,7 +28,7 @@ def boundaries(rows: int, codes: list[Numbers]) -> list[tuple[int, int]]:
     return list(zip(starts.tolist(), [*starts[1:].tolist(), rows], strict=True))
 
 
-class Rows:
+class MatchRows:
     """Rows of a batch."""
 
     def __init__(self, batch: Any) -> None:
@@ -40,9 +40,9 @@ class Rows:
     def __contains__(self, name: str) -> bool:
         return bool(self.batch.schema.get_field_index(name) >= 0)
 
-    def slice(self, start: int, stop: int) -> Rows:
+    def slice(self, start: int, stop: int) -> MatchRows:
         """Rows from `start` to `stop`."""
-        return self if (start, stop) == (0, len(self)) else Rows(self.batch.slice(start, stop - start))
+        return self if (start, stop) == (0, len(self)) else MatchRows(self.batch.slice(start, stop - start))
 
     def column(self, name: str) -> Any:
         """A column; null in every row if the batch has it not."""
@@ -139,7 +139,7 @@ class Rows:
         names = ("repository", "revision", "commit", "path")
         return boundaries(len(self), [self.codes(name) for name in names])
 
-    def shortened(self, size: int) -> Rows:
+    def shortened(self, size: int) -> MatchRows:
         """The same rows with ``line`` and ``chunk`` cut to `size` bytes (whole characters), and ``truncated`` set."""
         batch = self.batch
         for name in ("line", "chunk", "message"):
@@ -153,13 +153,13 @@ class Rows:
         if "truncated" in self:
             flags = pa.array([True] * len(self))
             batch = batch.set_column(batch.schema.get_field_index("truncated"), "truncated", flags)
-        return Rows(batch)
+        return MatchRows(batch)
 
     def spans(self) -> int:
         """How many matches the rows show."""
         return int(self.lists("start")[0].sum()) if "start" in self else 0
 
-    def halved(self) -> tuple[Rows, Rows]:
+    def halved(self) -> tuple[MatchRows, MatchRows]:
         """A single row twice: with the first and with the second half of its matches."""
         middle = self.spans() // 2
         first, second = self.batch, self.batch
@@ -171,7 +171,7 @@ class Rows:
             place = self.batch.schema.get_field_index(name)
             first = first.set_column(place, name, _one_list(values.slice(0, middle), column.type))
             second = second.set_column(place, name, _one_list(values.slice(middle), column.type))
-        return Rows(first), Rows(second)
+        return MatchRows(first), MatchRows(second)
 
     def _column(self, name: str) -> Any:
         return self.batch.column(self.batch.schema.get_field_index(name))

@@ -2,7 +2,7 @@
 
 Columns of the tables that tools and analyses answer with; one module a domain. Pure data.
 
-`TABLES` has them by name: the `columns` of an `sourcelight.core.batches.results.Answer`.
+`TABLES` has them by name: the `columns` of an `sourcelight.core.batches.results.ToolResult`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.batches.results import file_url
-from sourcelight.core.batches.rows import Rows, boundaries
+from sourcelight.core.batches.rows import MatchRows, boundaries
 from sourcelight.core.batches.schema import arrow_type
 from sourcelight.core.tools.catalog import TABLES
 
@@ -33,7 +33,7 @@ def found_table(batches: Iterable[Any]) -> Any:
     return pa.Table.from_batches(parts, schema).unify_dictionaries() if parts else schema.empty_table()
 
 
-def chunk_heads(rows: Rows) -> Places:
+def chunk_heads(rows: MatchRows) -> Places:
     """The first row of each chunk; a file of which only the path matched is one."""
     names = [*_PLACE, "chunk_line_number"]
     codes = [rows.numbers(name) if name == "chunk_line_number" else rows.codes(name) for name in names]
@@ -45,7 +45,7 @@ def _columns(batch: Any, schema: Any) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    rows = Rows(batch)
+    rows = MatchRows(batch)
     heads = chunk_heads(rows)
     take = pa.array(heads)
     columns: dict[str, Any] = {name: rows.column(name).take(take).cast(schema.field(name).type) for name in _PLACE}

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sourcelight.core.batches.events import RepositoryFacts, ServiceState
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.events import RepositoryInfo, ServiceStatus
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.batches.schema import SERVICE
 from sourcelight.core.completeness import Status, call_status
 from sourcelight.core.tools.catalog import TABLES
@@ -77,7 +77,7 @@ def alerts_frame(alerts: Iterable[Alert]) -> Frame:
     return to_pandas(rows_table(ALERTS, rows), ALERTS)
 
 
-def services_frame(services: Iterable[ServiceState]) -> Frame:
+def services_frame(services: Iterable[ServiceStatus]) -> Frame:
     """One row per service that had a part in an answer."""
     rows = [
         {
@@ -96,7 +96,7 @@ def services_frame(services: Iterable[ServiceState]) -> Frame:
 
 
 def repositories_frame(
-    facts: Iterable[RepositoryFacts],
+    facts: Iterable[RepositoryInfo],
     matches: Mapping[str, int] | None = None,
     owners: Mapping[str, str] | None = None,
 ) -> Frame:
@@ -144,7 +144,7 @@ def _time(text: str) -> datetime | None:
     return time.astimezone(UTC) if time.year > 1 else None
 
 
-def answer_frame(answer: Answer, source: Mapping[str, Any] | None = None, *, status: Status | None = None) -> Any:
+def answer_frame(answer: ToolResult, source: Mapping[str, Any] | None = None, *, status: Status | None = None) -> Any:
     """DataFrame of an answer; its `attrs` have `source`, the attributes, ``status`` and ``notices``."""
     attrs = {
         **(source or {}),

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from sourcelight.core.batches.events import ServiceState
-from sourcelight.core.batches.results import Answer, CallProgress
+from sourcelight.core.batches.events import ServiceStatus
+from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.completeness import Status
 from sourcelight.core.markup import one_line
 from sourcelight.core.wire.events import Alert, Filter, Progress, Skipped
@@ -107,9 +107,9 @@ class ManyState:
         )
 
     @property
-    def services(self) -> tuple[ServiceState, ...]:
+    def services(self) -> tuple[ServiceStatus, ...]:
         """Each service of a federation over all searches: the worst of its statuses, and the sums of its rows."""
-        found: dict[str, ServiceState] = {}
+        found: dict[str, ServiceStatus] = {}
         for name, state in self.states.items():
             for one in state.services:
                 told = replace(one, reasons=tuple(f"{name}: {reason}" for reason in one.reasons))
@@ -145,7 +145,7 @@ def searches(count: int) -> str:
     return "1 search" if count == 1 else f"{count:,} searches"
 
 
-def _added(one: ServiceState, other: ServiceState) -> ServiceState:
+def _added(one: ServiceStatus, other: ServiceStatus) -> ServiceStatus:
     statuses = {one.status, other.status}
     return replace(
         one,
@@ -171,7 +171,7 @@ class CallState:
 
     def __init__(self, title: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.title = title
-        self._latest = CallProgress("working")
+        self._latest = ToolProgress("working")
         self.rows: tuple[Any, ...] = ()
         self._phase: Phase = "running"
         self._notes: tuple[tuple[str, str], ...] = ()
@@ -190,13 +190,13 @@ class CallState:
         """Seconds since the start, or until the end."""
         return self._clock() - self._started if self._elapsed is None else self._elapsed
 
-    def update(self, progress: CallProgress) -> None:
+    def update(self, progress: ToolProgress) -> None:
         """Take in how far the work has come; safe from any thread."""
         self._latest = progress
         if progress.rows is not None:
             self.rows = (*self.rows, progress.rows)
 
-    def finish(self, answer: Answer, status: Status | None = None) -> None:
+    def finish(self, answer: ToolResult, status: Status | None = None) -> None:
         """The answer is there; `status` is what it comes to, where that is more than whether it is complete."""
         self.end(answer.table.num_rows, answer.notices, status=status or ("complete" if answer.complete else "limited"))
 
@@ -261,7 +261,7 @@ class AskState(CallState):
         self.address = ""
         self.written = ""
 
-    def update(self, progress: CallProgress) -> None:
+    def update(self, progress: ToolProgress) -> None:
         """Take in how far the work has come; safe from any thread."""
         if progress.stage == WRITING:
             self.written += progress.detail

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from sourcelight.core.batches import SERVICE, RepositoryFacts, ServiceState
+from sourcelight.core.batches import SERVICE, RepositoryInfo, ServiceStatus
 from sourcelight.core.batches.schema import MATCHES
 from sourcelight.core.completeness import Status
 from sourcelight.core.markup import escape, highlight, link, one_line
@@ -41,10 +41,10 @@ class ResultFacts:
     batches: tuple[Any, ...]
     skipped: tuple[Skipped, ...]
     alerts: tuple[Alert, ...]
-    facts: tuple[RepositoryFacts, ...]
+    facts: tuple[RepositoryInfo, ...]
     places: Places = field(default_factory=Places)
     page: int = PAGE
-    services: tuple[ServiceState, ...] = ()
+    services: tuple[ServiceStatus, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -90,7 +90,7 @@ def statements(shown: ResultFacts) -> Iterator[tuple[str, str]]:
             yield {"failed": "error", "partial": "info"}.get(shown.status, "warning"), reason
 
 
-def service_text(one: ServiceState) -> str:
+def service_text(one: ServiceStatus) -> str:
     """What became of a service: its status, what the answer has of it, and why that is not all."""
     said = [one.status, f"{one.rows:,} row{'' if one.rows == 1 else 's'}"]
     if one.duplicates:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from sourcelight.core.batches.events import Event, MatchBatch, Services, ServiceState
+from sourcelight.core.batches.events import Event, MatchBatch, ServiceStatus, ServiceStatuses
 from sourcelight.core.completeness import Status, limits, status_of
 from sourcelight.core.wire.events import Alert, Done, ErrorEvent, Filter, Filters, Progress, Skipped
 
@@ -84,7 +84,7 @@ class SearchState:
         self.skipped: tuple[Skipped, ...] = ()
         self.alerts: tuple[Alert, ...] = ()
         self.errors: tuple[str, ...] = ()
-        self.services: tuple[ServiceState, ...] = ()
+        self.services: tuple[ServiceStatus, ...] = ()
         self.done = False
         self._parts: tuple[int, int, int] | None = None
         self._end: tuple[Status, tuple[str, ...]] | None = None
@@ -106,7 +106,7 @@ class SearchState:
             self.alerts = (*self.alerts, event)
         elif isinstance(event, ErrorEvent):
             self.errors = (*self.errors, event.message)
-        elif isinstance(event, Services):
+        elif isinstance(event, ServiceStatuses):
             self.services = event.services
         elif isinstance(event, Done):
             self.done = True

@@ -38,7 +38,7 @@ from sourcelight.engines.search.term_store import TermsStore
 from sourcelight.repos import Catalog, Repository, Viewer, resolve
 
 if TYPE_CHECKING:
-    from sourcelight.core.batches.results import Answer
+    from sourcelight.core.batches.results import ToolResult
     from sourcelight.engines.navigation import Navigator
 
 
@@ -209,7 +209,7 @@ class Engine:
             self._targets = repositories, targets
         return targets
 
-    def delegate(self, name: str, arguments: Mapping[str, Any], context: Any) -> Answer | None:
+    def delegate(self, name: str, arguments: Mapping[str, Any], context: Any) -> ToolResult | None:
         """Answer a call of a tool elsewhere, where this engine has no repository itself; None: it is answered here."""
         del name, arguments, context
         return None

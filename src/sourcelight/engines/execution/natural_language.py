@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sourcelight.core.batches.results import CallObserver, CallProgress
+from sourcelight.core.batches.results import CallObserver, ToolProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError, SourcelightError
 from sourcelight.core.query import Query, parse
@@ -219,7 +219,7 @@ def prepare(
     def telling(stage: str) -> Callable[[IndexProgress], None]:
         def tell(state: IndexProgress) -> None:
             if observer is not None:
-                observer(CallProgress(stage, state.repositories_done, state.repositories_total, state.repository))
+                observer(ToolProgress(stage, state.repositories_done, state.repositories_total, state.repository))
 
         return tell
 

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from sourcelight.core.batches import arrow_type
-from sourcelight.core.batches.rows import Rows, boundaries, first_matches, match_count
+from sourcelight.core.batches.rows import MatchRows, boundaries, first_matches, match_count
 from sourcelight.core.cancellation import Cancellation, Worker, on_time
 from sourcelight.core.query import Alternative, Pattern
 from sourcelight.core.query.alternatives import patterns_of
@@ -267,7 +267,7 @@ class Gathering:
         for target in targets:
             named = SearchOptions(lines=False)
             parts = list(self.store.search((target,), holding, named, self.cancellation))
-            paths = {path for part in parts for batch in part.batches for path in Rows(batch).texts("path")}
+            paths = {path for part in parts for batch in part.batches for path in MatchRows(batch).texts("path")}
             yield from (SearchPart(skipped=part.skipped) for part in parts if part.skipped)
             for part in self.store.search_symbols((target,), query, options, self.cancellation, kinds=kinds):
                 kept = (_with_paths(batch, paths) for batch in part.batches)
@@ -292,7 +292,7 @@ def limit_of(alternatives: Sequence[Alternative], default: int) -> int:
 
 
 def _target(batch: Any, of_place: Mapping[Place, Target]) -> Target:
-    rows = Rows(batch)
+    rows = MatchRows(batch)
     return of_place[rows.first("repository"), rows.first("revision")]
 
 
@@ -317,13 +317,13 @@ def by_place(batch: Any) -> Iterator[Any]:
     ):
         yield batch
         return
-    rows = Rows(batch)
+    rows = MatchRows(batch)
     for start, stop in boundaries(len(rows), [rows.codes("repository"), rows.codes("revision")]):
         yield batch.slice(start, stop - start)
 
 
 def _commits_in(batch: Any) -> list[tuple[str | None, ...]]:
-    rows = Rows(batch)
+    rows = MatchRows(batch)
     return list(zip(*(rows.texts(name) for name in ("type", "repository", "commit")), strict=True))
 
 
@@ -338,7 +338,7 @@ def _not_in(given: set[tuple[str | None, ...]], batches: Iterable[Any]) -> Itera
 
 
 def _with_paths(batch: Any, paths: set[str | None]) -> Any:
-    return batch.filter(pa.array([path in paths for path in Rows(batch).texts("path")], pa.bool_()))
+    return batch.filter(pa.array([path in paths for path in MatchRows(batch).texts("path")], pa.bool_()))
 
 
 def repository_batch(hits: Sequence[tuple[Target, tuple[tuple[int, int], ...]]]) -> Any:

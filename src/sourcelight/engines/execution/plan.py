@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
-from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.errors import PatternError, QueryError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query import Alternative, And, Filter, Node, Or, Pattern
@@ -303,7 +303,7 @@ class Summary:
         Names of those that no plan searches only because nobody asked for forks, or for archived ones.
     """
 
-    facts: Mapping[str, RepositoryFacts]
+    facts: Mapping[str, RepositoryInfo]
     searched: Mapping[str, Repository]
     replaced: Mapping[str, int]
     forks: list[str]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sourcelight.core.batches import Event, MatchBatch, RepositoryFacts
-from sourcelight.core.batches.raw_matches import FoundLines, UnmadeBatch
+from sourcelight.core.batches import Event, MatchBatch, RepositoryInfo
+from sourcelight.core.batches.raw_matches import RawMatchBatch, RawMatches
 from sourcelight.core.batches.rows import first_matches, match_count
 from sourcelight.core.cancellation import Cancellation, Late, watched, within
 from sourcelight.core.completeness import limits
@@ -148,7 +148,7 @@ class Search:
         for batch in batches:
             if self.cancellation.cancelled:
                 return
-            if isinstance(batch, FoundLines):
+            if isinstance(batch, RawMatches):
                 yield from self._as_found(batch)
                 continue
             kept = batch
@@ -167,14 +167,14 @@ class Search:
                 return
             yield from self._from_time_to_time()
 
-    def _as_found(self, found: FoundLines) -> Iterator[Event]:
+    def _as_found(self, found: RawMatches) -> Iterator[Event]:
         """Matches of which all are shown, as they are found."""
         self.tally.add_found(found)
         if not self.shown:
             yield from self._filters(exhaustive=False)
         self.shown = self.tally.matches
         names = [found.places[at].repository for at in np.flatnonzero(np.bincount(found.place)).tolist()]
-        yield UnmadeBatch(found, self._new(names))
+        yield RawMatchBatch(found, self._new(names))
         yield from self._from_time_to_time()
 
     def _from_time_to_time(self) -> Iterator[Event]:
@@ -255,13 +255,13 @@ class Search:
         for name, counts in part.skipped.items():
             add_most(self.name_only.setdefault(name, {}), counts)
 
-    def _introduce(self, batch: Any) -> tuple[RepositoryFacts, ...]:
+    def _introduce(self, batch: Any) -> tuple[RepositoryInfo, ...]:
         column = batch.column(batch.schema.get_field_index("repository"))
         codes = np.unique(column.indices.to_numpy(zero_copy_only=False))
         values = column.dictionary.to_pylist()
         return self._new([values[c] for c in codes])
 
-    def _new(self, names: Sequence[str]) -> tuple[RepositoryFacts, ...]:
+    def _new(self, names: Sequence[str]) -> tuple[RepositoryInfo, ...]:
         """The facts of those of some repositories that were not told of before."""
         new = [name for name in names if name not in self.introduced]
         self.introduced.update(new)

@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
-from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.errors import IndexFault
 from sourcelight.engines.search import side_tables
 from sourcelight.engines.search.index.build import BuildOrder, Built, Files, build
@@ -50,7 +50,7 @@ def _build_table(kind: str) -> TableBuild:
 
 
 def _repository(raw: dict[str, Any]) -> Repository:
-    facts = RepositoryFacts(**{**raw.pop("facts"), "topics": ()})
+    facts = RepositoryInfo(**{**raw.pop("facts"), "topics": ()})
     return Repository(facts=facts, **raw)
 
 

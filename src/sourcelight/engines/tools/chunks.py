@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.batches import MatchBatch
-from sourcelight.core.batches.results import Answer, CallProgress, file_url
-from sourcelight.core.batches.rows import Rows
+from sourcelight.core.batches.results import ToolProgress, ToolResult, file_url
+from sourcelight.core.batches.rows import MatchRows
 from sourcelight.core.completeness import is_limiting
 from sourcelight.core.query.files_query import files_query
 from sourcelight.core.tools.chunk_table import chunk_heads, found_schema, found_table
@@ -63,7 +63,7 @@ class Chunk:
         return self.first_line + self.text.count("\n")
 
 
-def keyword_answer(text: str, context: CallContext) -> Answer:
+def keyword_answer(text: str, context: CallContext) -> ToolResult:
     """Find the files that satisfy a keyword query.
 
     Raises
@@ -81,7 +81,7 @@ def keyword_answer(text: str, context: CallContext) -> Answer:
         for event in events:
             if isinstance(event, MatchBatch):
                 found.batches.append(event.batch)
-                found.files += len(Rows(event.batch).files())
+                found.files += len(MatchRows(event.batch).files())
                 if context.served and found.files > MOST_FILES:
                     break
             elif isinstance(event, Progress):
@@ -107,7 +107,7 @@ class _Found:
     def tell(self, event: Progress) -> None:
         """Pass on how far the search is, and keep what it says of work left out."""
         if self.context.observer is not None:
-            self.context.observer(CallProgress("searching", event.match_count, 0, "matches"))
+            self.context.observer(ToolProgress("searching", event.match_count, 0, "matches"))
         if event.done:
             limiting = [item for item in event.skipped if is_limiting(item)]
             self.notices += [_sentence(item) for item in limiting]
@@ -118,10 +118,10 @@ class _Found:
         for batch in self.batches:
             yield from chunks_of(batch)
 
-    def everything(self, text: str) -> Answer:
+    def everything(self, text: str) -> ToolResult:
         """All chunks as a table made from columns, which a million of them need."""
         table = found_table(self.batches)
-        return Answer("found_chunks", table, {"query": text}, self.whole, tuple(dict.fromkeys(self.notices)))
+        return ToolResult("found_chunks", table, {"query": text}, self.whole, tuple(dict.fromkeys(self.notices)))
 
 
 def _sentence(item: Skipped) -> str:
@@ -130,7 +130,7 @@ def _sentence(item: Skipped) -> str:
 
 def chunks_of(batch: Any) -> Iterator[Chunk]:
     """The chunks of a batch of matches with chunk columns, in its order."""
-    rows = Rows(batch)
+    rows = MatchRows(batch)
     if not len(rows):
         return
     heads = chunk_heads(rows).tolist()
@@ -164,7 +164,7 @@ def chunks_of(batch: Any) -> Iterator[Chunk]:
         )
 
 
-def served_answer(query: str, chunks: Iterable[Chunk], notices: Sequence[str], *, whole: bool) -> Answer:
+def served_answer(query: str, chunks: Iterable[Chunk], notices: Sequence[str], *, whole: bool) -> ToolResult:
     """The best chunks of the first files, cut as served answers are.
 
     Parameters
@@ -200,7 +200,7 @@ def served_answer(query: str, chunks: Iterable[Chunk], notices: Sequence[str], *
         said.append(f"{left_out} further places in these files are not shown; read_file shows whole files.")
     facts = {"query": query, "matches": sum(chunk.matches or 0 for chunk in kept), "files": files}
     cut = left_out > 0 or any(chunk.truncated for chunk in kept)
-    return Answer("found_chunks", chunk_table(kept), facts, whole and not cut, tuple(dict.fromkeys(said)))
+    return ToolResult("found_chunks", chunk_table(kept), facts, whole and not cut, tuple(dict.fromkeys(said)))
 
 
 def _cut_chunk(chunk: Chunk) -> None:
@@ -258,7 +258,7 @@ def chunk_table(chunks: Sequence[Chunk]) -> Any:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def render_found(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:
+def render_found(answer: ToolResult, context: CallContext) -> tuple[dict[str, Any], str]:
     """Blocks of files with their chunks, and the same as text."""
     blocks: list[dict[str, Any]] = []
     text: list[str] = []

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from sourcelight.core.batches.results import Answer, CallObserver
+from sourcelight.core.batches.results import CallObserver, ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.engines.execution import Engine
 from sourcelight.repos import Repository, Viewer, resolve
@@ -20,16 +20,16 @@ Arguments = Mapping[str, Any]
 class Conversations(Protocol):
     """What the two deep-search tools need of deep search; `sourcelight.engines.deepsearch` implements it."""
 
-    def ask(self, question: str, context: CallContext) -> Answer:
+    def ask(self, question: str, context: CallContext) -> ToolResult:
         """Open a conversation and wait a while for its answer; table ``conversation``."""
 
-    def read(self, identifier: str, context: CallContext) -> Answer:
+    def read(self, identifier: str, context: CallContext) -> ToolResult:
         """Questions and answers of a conversation that the viewer may read; table ``conversation``."""
 
-    def follow_up(self, identifier: str, question: str, context: CallContext) -> Answer:
+    def follow_up(self, identifier: str, question: str, context: CallContext) -> ToolResult:
         """Ask another question in the viewer's own conversation and wait a while; table ``conversation``."""
 
-    def change(self, identifier: str, changes: Arguments, context: CallContext) -> Answer:
+    def change(self, identifier: str, changes: Arguments, context: CallContext) -> ToolResult:
         """Rename, star, share or delete the viewer's own conversation, or cancel its question."""
 
     def list(
@@ -41,7 +41,7 @@ class Conversations(Protocol):
         order: str = "-updated_at",
         first: int = 50,
         skip: int = 0,
-    ) -> Answer:
+    ) -> ToolResult:
         """The viewer's own conversations; table ``conversations``."""
 
 
@@ -88,7 +88,7 @@ class Analysis:
 
     name: str
     input_schema: Mapping[str, Any]
-    run: Callable[[Arguments, CallContext], Answer]
+    run: Callable[[Arguments, CallContext], ToolResult]
     steps: Callable[[], Any] | None = None
 
 
@@ -118,8 +118,8 @@ class Tool:
     title: str
     description: str
     input_schema: Mapping[str, Any]
-    run: Callable[[Arguments, CallContext], Answer]
-    render: Callable[[Answer, CallContext], tuple[dict[str, Any], str]]
+    run: Callable[[Arguments, CallContext], ToolResult]
+    render: Callable[[ToolResult, CallContext], tuple[dict[str, Any], str]]
     read_only: bool = True
     steps: Callable[[], Any] | None = None
 

@@ -1,6 +1,6 @@
 """The tools about deep search: `deepsearch`, `deepsearch_read`.
 
-What they say is in the attributes of the `Answer` that `Conversations` gives: for both `status` (``processing``,
+What they say is in the attributes of the `ToolResult` that `Conversations` gives: for both `status` (``processing``,
 ``completed`` or ``error``) and `title`; for `ask` also `url`, `read_token`, `answer` (Markdown) and `sources`; for
 `read` also `share_url`, `created_at`, `updated_at` (RFC 3339, UTC) and `questions`, each with `question`, `answer`,
 `status`, `sources`, `suggested_followups` and `stats`. A source is a dict of `type`, `label` and `link`.
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import UnsupportedCall
 from sourcelight.core.markup import code
 from sourcelight.engines.tools.context import Analysis, Arguments, CallContext, Conversations, Tool
@@ -31,11 +31,11 @@ def _conversations(call: str, context: CallContext) -> Conversations:
     return context.conversations
 
 
-def _ask(arguments: Arguments, context: CallContext) -> Answer:
+def _ask(arguments: Arguments, context: CallContext) -> ToolResult:
     return _conversations("deepsearch", context).ask(arguments["question"], context)
 
 
-def _read(arguments: Arguments, context: CallContext) -> Answer:
+def _read(arguments: Arguments, context: CallContext) -> ToolResult:
     return _conversations("deepsearch_read", context).read(arguments["identifier"], context)
 
 
@@ -66,7 +66,7 @@ def _source_lines(facts: Mapping[str, Any]) -> str:
     return f"{shown}\n## Citations taken out\n\n{taken_out}" if taken_out else shown
 
 
-def _render_asked(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:
+def _render_asked(answer: ToolResult, context: CallContext) -> tuple[dict[str, Any], str]:
     del context
     facts = answer.attributes
     status, url = facts.get("status", "completed"), facts.get("url", "")
@@ -86,7 +86,7 @@ def _render_asked(answer: Answer, context: CallContext) -> tuple[dict[str, Any],
     return payload | tail(answer), with_notices(text, answer)
 
 
-def _render_read(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:
+def _render_read(answer: ToolResult, context: CallContext) -> tuple[dict[str, Any], str]:
     del context
     facts = answer.attributes
     questions = [
@@ -178,18 +178,18 @@ TOOLS: tuple[Tool, ...] = (
 )
 
 
-def _follow_up(arguments: Arguments, context: CallContext) -> Answer:
+def _follow_up(arguments: Arguments, context: CallContext) -> ToolResult:
     return _conversations("deepsearch_follow_up", context).follow_up(
         arguments["identifier"], arguments["question"], context
     )
 
 
-def _change(arguments: Arguments, context: CallContext) -> Answer:
+def _change(arguments: Arguments, context: CallContext) -> ToolResult:
     changes = {name: value for name, value in arguments.items() if name != "identifier"}
     return _conversations("deepsearch_change", context).change(arguments["identifier"], changes, context)
 
 
-def _list(arguments: Arguments, context: CallContext) -> Answer:
+def _list(arguments: Arguments, context: CallContext) -> ToolResult:
     return _conversations("deepsearch_list", context).list(
         context,
         text=arguments.get("text", ""),

@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from typing import Any
 
-from sourcelight.core.batches.results import Answer, file_url, repository_url
+from sourcelight.core.batches.results import ToolResult, file_url, repository_url
 from sourcelight.core.errors import CallError, PathNotFound
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.engines.tools.context import Arguments, CallContext, Tool, clean_path, place_of
@@ -24,7 +24,7 @@ DEFAULT_PAGE = 50
 _MOST_PAGE = 10_000
 
 
-def _list_repos(arguments: Arguments, context: CallContext) -> Answer:
+def _list_repos(arguments: Arguments, context: CallContext) -> ToolResult:
     wanted = arguments["query"].strip().casefold()
     found = sorted(
         (r for r in context.engine.catalog.visible(context.viewer) if wanted in r.facts.name.casefold()),
@@ -62,7 +62,7 @@ def _list_repos(arguments: Arguments, context: CallContext) -> Answer:
         "has_previous_page": low > 0,
         "has_next_page": more,
     }
-    return Answer("repository_list", table, facts, not more and not low, notices)
+    return ToolResult("repository_list", table, facts, not more and not low, notices)
 
 
 def _cursor(name: str) -> str:
@@ -88,7 +88,7 @@ def _cursor_name(arguments: Arguments, argument: str) -> str | None:
     return name
 
 
-def _render_repos(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:
+def _render_repos(answer: ToolResult, context: CallContext) -> tuple[dict[str, Any], str]:
     del context
     facts = answer.attributes
     rows = answer.table.to_pylist()
@@ -174,7 +174,7 @@ _REVISION = {
 # read_file
 
 
-def _read_file(arguments: Arguments, context: CallContext) -> Answer:
+def _read_file(arguments: Arguments, context: CallContext) -> ToolResult:
     place = place_of(context, arguments["repo"], arguments.get("revision", ""))
     path = clean_path(arguments["path"])
     first, last = arguments.get("startLine"), arguments.get("endLine")
@@ -240,7 +240,7 @@ def _read_file(arguments: Arguments, context: CallContext) -> Answer:
         "whole": whole,
     }
     notices = ("This is a symbolic link; the text is where it leads.",) if entry.kind == "symlink" else ()
-    return Answer("file_lines", table, facts, notices=notices)
+    return ToolResult("file_lines", table, facts, notices=notices)
 
 
 def _too_large(
@@ -268,7 +268,7 @@ def _submodule(call: str, entry: Entry) -> CallError:
     return CallError(message, call=call, argument="path")
 
 
-def _render_file(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:
+def _render_file(answer: ToolResult, context: CallContext) -> tuple[dict[str, Any], str]:
     facts = answer.attributes
     content = numbered(facts["start_line"], answer.table.column("line").to_pylist())
     lines = None if facts["whole"] else (facts["start_line"], facts["end_line"])
@@ -292,7 +292,7 @@ def _render_file(answer: Answer, context: CallContext) -> tuple[dict[str, Any], 
 # list_files
 
 
-def _list_files(arguments: Arguments, context: CallContext) -> Answer:
+def _list_files(arguments: Arguments, context: CallContext) -> ToolResult:
     place = place_of(context, arguments["repo"], arguments.get("revision", ""))
     path = clean_path(arguments.get("path", ""))
     with ObjectReader(place.repository) as reader:
@@ -329,10 +329,10 @@ def _list_files(arguments: Arguments, context: CallContext) -> Answer:
         "path": entry.path,
         "total": total,
     }
-    return Answer("files", table, facts, not notices, notices)
+    return ToolResult("files", table, facts, not notices, notices)
 
 
-def _render_files(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:
+def _render_files(answer: ToolResult, context: CallContext) -> tuple[dict[str, Any], str]:
     del context
     rows = answer.table.select(["path", "is_directory", "kind"]).to_pylist()
     payload = {

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import RevisionNotFound
 from sourcelight.engines.tools.context import Arguments, CallContext
 
@@ -112,9 +112,9 @@ class Parted:
     """
 
     part: Callable[[Arguments, CallContext], Part]
-    join: Callable[[Arguments, CallContext, Part], Answer]
+    join: Callable[[Arguments, CallContext, Part], ToolResult]
 
-    def __call__(self, arguments: Arguments, context: CallContext) -> Answer:
+    def __call__(self, arguments: Arguments, context: CallContext) -> ToolResult:
         """Both steps, where all repositories are here."""
         return self.join(arguments, context, self.part(arguments, context))
 
@@ -127,12 +127,12 @@ def numbered(first: int, lines: Sequence[str]) -> str:
     return "".join(f"{number}: {line}\n" for number, line in enumerate(lines, first))
 
 
-def tail(answer: Answer) -> dict[str, Any]:
+def tail(answer: ToolResult) -> dict[str, Any]:
     """What every payload ends with: whether a limit cut it, and what there is to say."""
     notice = {"notice": " ".join(answer.notices)} if answer.notices else {}
     return {"limitHit": not answer.complete, **notice}
 
 
-def with_notices(text: str, answer: Answer) -> str:
+def with_notices(text: str, answer: ToolResult) -> str:
     """Text with what there is to say behind it, in parentheses."""
     return text + "".join(f"\n({notice})\n" for notice in answer.notices)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.query.file_kinds import FILE_KINDS
 from sourcelight.engines.tools.context import Analysis, Arguments, CallContext
 from sourcelight.engines.tools.handler import Parted
@@ -23,8 +23,8 @@ def _analysis(name: str, module: str, properties: Mapping[str, Any], required: t
     def work() -> Any:
         return getattr(import_module(f"{_ROOM}.{module}"), name)
 
-    def run(arguments: Arguments, context: CallContext) -> Answer:
-        answer: Answer = work()(arguments, context)
+    def run(arguments: Arguments, context: CallContext) -> ToolResult:
+        answer: ToolResult = work()(arguments, context)
         return answer
 
     def steps() -> Any:

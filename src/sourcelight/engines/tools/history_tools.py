@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import CallError
 from sourcelight.engines.tools.context import Arguments, CallContext, Tool
 from sourcelight.engines.tools.handler import Part, Parted
@@ -34,13 +34,13 @@ def _tool(
 ) -> Tool:
     module, run, render = place
 
-    def running(arguments: Arguments, context: CallContext) -> Answer:
+    def running(arguments: Arguments, context: CallContext) -> ToolResult:
         if context.served:
             _check_limits(name, arguments)
-        answer: Answer = _work(module, run)(arguments, context)
+        answer: ToolResult = _work(module, run)(arguments, context)
         return answer
 
-    def rendering(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:
+    def rendering(answer: ToolResult, context: CallContext) -> tuple[dict[str, Any], str]:
         rendered: tuple[dict[str, Any], str] = _work(module, render)(answer, context)
         return rendered
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import SourcelightError
 from sourcelight.engines.execution.notices import unreadable
 from sourcelight.engines.search import Target
@@ -32,7 +32,7 @@ _OF_ALL = frozenset({"nls_search", "list_repos"})
 _MOST_NAMED = 3
 
 
-def missing_contents(name: str, found: Answer, arguments: Arguments, context: CallContext) -> Iterator[str]:
+def missing_contents(name: str, found: ToolResult, arguments: Arguments, context: CallContext) -> Iterator[str]:
     """Say, one sentence a repository, what the answer of a call lacks because it could not be read.
 
     Only what is indexed here is looked at; where workers answer, they say it of theirs.
@@ -58,7 +58,7 @@ def missing_contents(name: str, found: Answer, arguments: Arguments, context: Ca
                 )
 
 
-def _concerned(found: Answer, arguments: Arguments) -> set[str]:
+def _concerned(found: ToolResult, arguments: Arguments) -> set[str]:
     """The repositories that a call names, and those of its rows."""
     names = {str(name).strip("/") for name in (arguments.get("repo") or "", *(arguments.get("repos") or ()))}
     if "repository" in found.table.schema.names:

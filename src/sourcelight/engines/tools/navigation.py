@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.core.batches.results import Answer, CallProgress, file_url
+from sourcelight.core.batches.results import ToolProgress, ToolResult, file_url
 from sourcelight.core.errors import CallError, PathNotFound
 from sourcelight.engines.navigation import Budget, Document, Workspace
 from sourcelight.engines.tools.context import Arguments, CallContext, Tool, clean_path
@@ -119,7 +119,7 @@ def notices_of(workspace: Workspace) -> tuple[str, ...]:
     return (*workspace.notices.values(), *unparsed)
 
 
-def _go_to_definition(arguments: Arguments, context: CallContext) -> Answer:
+def _go_to_definition(arguments: Arguments, context: CallContext) -> ToolResult:
     from sourcelight.engines.navigation.definitions import definitions_of
     from sourcelight.engines.navigation.locations import definition_rows, table
 
@@ -134,10 +134,10 @@ def _go_to_definition(arguments: Arguments, context: CallContext) -> Answer:
         workspace.note_missing_anywhere()  # what the name means may be defined there
     notices = notices_of(workspace)
     complete = not {"time", "voters", "ranked", "candidates", "symbols-pending", "missing"} & set(workspace.notices)
-    return Answer("definitions", table("definitions", rows), _facts(asked, arguments), complete, notices)
+    return ToolResult("definitions", table("definitions", rows), _facts(asked, arguments), complete, notices)
 
 
-def _render_definitions(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:
+def _render_definitions(answer: ToolResult, context: CallContext) -> tuple[dict[str, Any], str]:
     definitions, texts = [], []
     for row in answer.table.to_pylist():
         lines = row["code"].split("\n")
@@ -160,7 +160,7 @@ def _render_definitions(answer: Answer, context: CallContext) -> tuple[dict[str,
     return {"definitions": definitions, **tail(answer)}, with_notices(text, answer)
 
 
-def _find_references(arguments: Arguments, context: CallContext) -> Answer:
+def _find_references(arguments: Arguments, context: CallContext) -> ToolResult:
     from sourcelight.engines.navigation.workspace import Kept, is_lasting, question_key
 
     workspace = workspace_of(context)
@@ -188,7 +188,7 @@ def _find_references(arguments: Arguments, context: CallContext) -> Answer:
             workspace.notice("limit", f"The first {limit:,} references are given; there may be more.")
     facts = {**_facts(asked, arguments), "definitions": kept.definitions, "left_out": kept.left_out}
     complete = complete and not {"symbols-pending", "missing"} & set(workspace.notices)
-    return Answer("references", table, facts, complete, notices_of(workspace))
+    return ToolResult("references", table, facts, complete, notices_of(workspace))
 
 
 def _references(
@@ -255,10 +255,10 @@ class _Telling:
     def _tell(self, rows: Any, count: int) -> None:
         assert self._observer is not None  # noqa: S101 - narrows for the type checker
         self.told += rows.num_rows
-        self._observer(CallProgress("finding references", self._files, 0, f"{count:,} found", rows))
+        self._observer(ToolProgress("finding references", self._files, 0, f"{count:,} found", rows))
 
 
-def _render_references(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:
+def _render_references(answer: ToolResult, context: CallContext) -> tuple[dict[str, Any], str]:
     rows = answer.table.to_pylist()
     workspace = workspace_of(context)
     references, texts = [], []

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sourcelight.core.batches.results import Answer, CallProgress
+from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import CallError
 from sourcelight.engines.symbols import KINDS, kind_code
 from sourcelight.engines.tools.context import Analysis, Arguments, CallContext
@@ -31,14 +31,14 @@ class _Teller:
         observer = self._context.observer
         if observer is not None and time.monotonic() - self._last > _TELL_S:
             self._last = time.monotonic()
-            observer(CallProgress(self._stage, done, self._total, detail))
+            observer(ToolProgress(self._stage, done, self._total, detail))
 
 
-def _answer(columns: str, rows: Sequence[dict[str, Any]], facts: dict[str, Any], workspace: Workspace) -> Answer:
+def _answer(columns: str, rows: Sequence[dict[str, Any]], facts: dict[str, Any], workspace: Workspace) -> ToolResult:
     from sourcelight.engines.navigation.locations import table
 
     complete = not (_INCOMPLETE & set(workspace.notices)) and not workspace.unparsed
-    return Answer(columns, table(columns, rows), facts, complete, notices_of(workspace))
+    return ToolResult(columns, table(columns, rows), facts, complete, notices_of(workspace))
 
 
 def _project_of(arguments: Arguments, context: CallContext, workspace: Workspace) -> Project:
@@ -53,7 +53,7 @@ def _wait(context: CallContext, projects: Iterable[Project], workspace: Workspac
     seconds = 10.0 if context.served else None
     for missing in context.engine.definitions.wait(targets, context.cancellation, seconds):
         if context.observer is not None:
-            context.observer(CallProgress("finding definitions", len(targets) - missing, len(targets)))
+            context.observer(ToolProgress("finding definitions", len(targets) - missing, len(targets)))
     workspace.budget.check()
 
 
@@ -73,7 +73,7 @@ def _below(path: bytes, folder: bytes) -> bool:
     return not folder or path == folder or path.startswith(folder + b"/")
 
 
-def _symbols(arguments: Arguments, context: CallContext) -> Answer:
+def _symbols(arguments: Arguments, context: CallContext) -> ToolResult:
     from sourcelight.engines.navigation.locations import symbol_rows
     from sourcelight.engines.navigation.named import outline_of
 
@@ -98,7 +98,7 @@ def _symbols(arguments: Arguments, context: CallContext) -> Answer:
     return _answer("symbols", rows, facts, workspace)
 
 
-def _outline(arguments: Arguments, context: CallContext) -> Answer:
+def _outline(arguments: Arguments, context: CallContext) -> ToolResult:
     from sourcelight.engines.navigation.locations import symbol_rows
     from sourcelight.engines.navigation.named import outline_of
 
@@ -111,7 +111,7 @@ def _outline(arguments: Arguments, context: CallContext) -> Answer:
     return _answer("symbols", rows, facts, workspace)
 
 
-def _imports(arguments: Arguments, context: CallContext) -> Answer:
+def _imports(arguments: Arguments, context: CallContext) -> ToolResult:
     from sourcelight.engines.navigation.graphs import imports_in
     from sourcelight.engines.navigation.locations import file_columns
 
@@ -141,7 +141,7 @@ def _imports(arguments: Arguments, context: CallContext) -> Answer:
     return _answer("imports", rows, {**_where(project, arguments), "path": arguments.get("path", "")}, workspace)
 
 
-def _dependency_graph(arguments: Arguments, context: CallContext) -> Answer:
+def _dependency_graph(arguments: Arguments, context: CallContext) -> ToolResult:
     from sourcelight.engines.navigation.graphs import edges_of
 
     workspace = workspace_of(context)
@@ -168,7 +168,7 @@ def _dependency_graph(arguments: Arguments, context: CallContext) -> Answer:
     return _answer("dependencies", rows, {"repositories": [project.name for project in projects]}, workspace)
 
 
-def _repo_map(arguments: Arguments, context: CallContext) -> Answer:
+def _repo_map(arguments: Arguments, context: CallContext) -> ToolResult:
     from sourcelight.engines.navigation.locations import file_columns
     from sourcelight.engines.navigation.repo_map import map_lines
 
@@ -189,7 +189,7 @@ def _repo_map(arguments: Arguments, context: CallContext) -> Answer:
     return _answer("repository_map", rows, {**_where(project, arguments), "budget_lines": budget}, workspace)
 
 
-def _calls(name: str, arguments: Arguments, context: CallContext) -> Answer:
+def _calls(name: str, arguments: Arguments, context: CallContext) -> ToolResult:
     from sourcelight.engines.navigation.graphs import callees, callers
 
     workspace = workspace_of(context)
@@ -233,11 +233,11 @@ def _call_row(one: Call) -> dict[str, Any]:
     }
 
 
-def _callers(arguments: Arguments, context: CallContext) -> Answer:
+def _callers(arguments: Arguments, context: CallContext) -> ToolResult:
     return _calls("callers", arguments, context)
 
 
-def _callees(arguments: Arguments, context: CallContext) -> Answer:
+def _callees(arguments: Arguments, context: CallContext) -> ToolResult:
     return _calls("callees", arguments, context)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import UnsupportedCall
 from sourcelight.core.tools.tool import check_arguments
 from sourcelight.engines.tools import (
@@ -37,7 +37,7 @@ ANALYSES: Mapping[str, Analysis] = {
 }
 
 
-def call(name: str, arguments: Arguments, context: CallContext) -> Answer:
+def call(name: str, arguments: Arguments, context: CallContext) -> ToolResult:
     """Check the arguments and answer.
 
     Raises
@@ -80,7 +80,7 @@ def steps_of(tool: Tool | Analysis) -> Parted | None:
     return steps
 
 
-def answer(tool: Tool | Analysis, arguments: Arguments, context: CallContext) -> Answer:
+def answer(tool: Tool | Analysis, arguments: Arguments, context: CallContext) -> ToolResult:
     """Check the arguments and answer; raises what `call` raises."""
     check_arguments(tool.name, tool.input_schema, arguments)
     context.engine.refresh(context.cancellation)
@@ -90,7 +90,7 @@ def answer(tool: Tool | Analysis, arguments: Arguments, context: CallContext) ->
     return replace(found, notices=(*found.notices, *lacks), complete=False) if lacks else found
 
 
-def _replaced(found: Answer, arguments: Arguments, context: CallContext) -> list[str]:
+def _replaced(found: ToolResult, arguments: Arguments, context: CallContext) -> list[str]:
     """What to tell of repositories with replaced objects, which no call follows: those named, and those of rows."""
     objects = {r.name: r.facts.replaced_objects for r in context.engine.catalog.repositories}
     objects = {name: count for name, count in objects.items() if count}

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.engines.execution import natural_language
 from sourcelight.engines.search import Target
 from sourcelight.engines.search.ranking import RankedChunk, Ranking
@@ -36,7 +36,7 @@ class RankedPart:
     texts: list[str]
 
 
-def ranked_answer(text: str, context: CallContext) -> Answer:
+def ranked_answer(text: str, context: CallContext) -> ToolResult:
     """Find the chunks that fit a description best.
 
     Raises
@@ -54,7 +54,9 @@ def ranked_part(text: str, context: CallContext, exchange: Exchange) -> RankedPa
     return RankedPart(ranking, [chunk.text for chunk in _with_text(ranking.chunks, context)])
 
 
-def answer_of_parts(text: str, parts: Sequence[RankedPart], missing: Mapping[str, str], context: CallContext) -> Answer:
+def answer_of_parts(
+    text: str, parts: Sequence[RankedPart], missing: Mapping[str, str], context: CallContext
+) -> ToolResult:
     """Make one answer of parts that exchanged their numbers; `missing` are repositories without one, and why."""
     files, per_file = (MOST_FILES, MOST_CHUNKS) if context.served else (None, None)
     rankings = [part.ranking for part in parts]
@@ -72,7 +74,7 @@ def _rank(text: str, context: CallContext, exchange: Exchange) -> Ranking:
     return natural_language.rank(context.engine, request, context.viewer, context.cancellation, context.observer)
 
 
-def _answer(text: str, ranking: Ranking, chunks: Sequence[Chunk], context: CallContext) -> Answer:
+def _answer(text: str, ranking: Ranking, chunks: Sequence[Chunk], context: CallContext) -> ToolResult:
     notices = _notices(ranking)
     whole = not ranking.failed
     if context.served:
@@ -90,7 +92,7 @@ def _answer(text: str, ranking: Ranking, chunks: Sequence[Chunk], context: CallC
         "searched_files": ranking.searched_files,
         "unknown": list(ranking.unknown),
     }
-    return Answer("found_chunks", chunk_table(chunks), facts, whole, tuple(notices))
+    return ToolResult("found_chunks", chunk_table(chunks), facts, whole, tuple(notices))
 
 
 def _notices(ranking: Ranking) -> list[str]:
@@ -139,11 +141,11 @@ _FILTERS = (
 _LIMITS = "At most 15 files are given, the best first, and at most 3 places in each; narrow the query for others."
 
 
-def _keyword_search(arguments: Arguments, context: CallContext) -> Answer:
+def _keyword_search(arguments: Arguments, context: CallContext) -> ToolResult:
     return keyword_answer(arguments["query"], context)
 
 
-def _nls_search(arguments: Arguments, context: CallContext) -> Answer:
+def _nls_search(arguments: Arguments, context: CallContext) -> ToolResult:
 
     return ranked_answer(arguments["query"], context)
 

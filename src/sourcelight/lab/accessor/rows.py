@@ -20,7 +20,7 @@ from sourcelight.client.methods.views import places_of
 from sourcelight.client.portal import call
 from sourcelight.client.progress import painting
 from sourcelight.client.provenance import backend_of
-from sourcelight.core.batches.results import Answer, CallObserver
+from sourcelight.core.batches.results import CallObserver, ToolResult
 from sourcelight.core.errors import CallError
 from sourcelight.display.frames.aggregates import GRAINS, compare_frames
 from sourcelight.display.frames.facts import answer_frame
@@ -158,7 +158,7 @@ async def _watched(
             state.interrupt()
             raise
         notices = tuple(frame.attrs.get("notices", ()))
-        state.finish(Answer("", _Counted(rows), {}, not notices, notices))
+        state.finish(ToolResult("", _Counted(rows), {}, not notices, notices))
     return frame
 
 

@@ -21,7 +21,7 @@ from queue import SimpleQueue
 from typing import Any, Protocol
 
 from sourcelight.core.batches import Event as EngineEvent
-from sourcelight.core.batches import MatchBatch, RepositoryFacts
+from sourcelight.core.batches import MatchBatch, RepositoryInfo
 from sourcelight.core.cancellation import AMPLE_S, Cancellation, Late, within
 from sourcelight.core.errors import BadParameter, Cancelled, PatternError, QueryError
 from sourcelight.core.wire.events import SEARCH_FAILED, Alert, Done, ErrorEvent, Event, Progress
@@ -81,7 +81,7 @@ class SearchThreads:
 log = logging.getLogger("sourcelight.service")
 
 Item = EncodedMatches | Event
-EncodeBatch = Callable[[MatchBatch, Mapping[str, RepositoryFacts]], Iterator[bytes]]
+EncodeBatch = Callable[[MatchBatch, Mapping[str, RepositoryInfo]], Iterator[bytes]]
 # What an event other than matches is taken to need: at most 256 of them wait.
 _EVENT_BYTES = 16 * 1024
 # A batch of fewer bytes is encoded in some milliseconds; a line of megabytes may take seconds.
@@ -222,7 +222,7 @@ class Producer:
 
     def _search(self) -> None:
         self._mark("search thread started")
-        facts: dict[str, RepositoryFacts] = {}
+        facts: dict[str, RepositoryInfo] = {}
         stream: Any = self.engine.stream(self.request, self.viewer, self.cancellation)
         with contextlib.closing(stream):
             for event in stream:
@@ -239,7 +239,7 @@ class Producer:
                     self._put(event, _EVENT_BYTES)
         self._mark("search ended")
 
-    def _encode(self, event: MatchBatch, facts: Mapping[str, RepositoryFacts]) -> None:
+    def _encode(self, event: MatchBatch, facts: Mapping[str, RepositoryInfo]) -> None:
         """Put the matches of a batch; what there is no time to encode is told to the engine, which says so."""
         payloads = self.encode_batch(event, facts)
         remaining_s = self.cancellation.remaining_s

@@ -21,7 +21,7 @@ from urllib.parse import parse_qsl
 from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope, Send
 
-from sourcelight.core.batches import MatchBatch, RepositoryFacts
+from sourcelight.core.batches import MatchBatch, RepositoryInfo
 from sourcelight.core.batches.encode import encode_matches
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError
@@ -287,7 +287,7 @@ class SearchStream:
         return stopped(SEARCH_ENDED_EARLY, "the search ended early: this answer is not complete")
 
     def _encoder(self, request: SearchRequest) -> EncodeBatch:
-        def encode_batch(batch: MatchBatch, facts: Mapping[str, RepositoryFacts]) -> Iterator[bytes]:
+        def encode_batch(batch: MatchBatch, facts: Mapping[str, RepositoryInfo]) -> Iterator[bytes]:
             yield from encode_matches(
                 batch,
                 facts,

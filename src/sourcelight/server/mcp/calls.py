@@ -14,7 +14,7 @@ import anyio
 import anyio.to_thread
 import orjson
 
-from sourcelight.core.batches.results import CallProgress
+from sourcelight.core.batches.results import ToolProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import (
     CallError,
@@ -155,7 +155,7 @@ class Calls:
 
     async def _reporting(self, tool: Tool, arguments: Mapping[str, Any], context: CallContext, report: Report) -> Said:
         # Reports that nobody has taken yet are replaced by later ones: a slow reader never holds up the work.
-        latest: list[CallProgress] = []
+        latest: list[ToolProgress] = []
         news = anyio.Event()
         ended = False
         steps = _Steps()
@@ -163,7 +163,7 @@ class Calls:
         said: Said | None = None
         failure: ToolFailed | None = None
 
-        def observe(progress: CallProgress) -> None:
+        def observe(progress: ToolProgress) -> None:
             latest[:] = [progress]
             # The loop is closed when the process is about to end: nobody is left to tell.
             with contextlib.suppress(RuntimeError):
@@ -204,7 +204,7 @@ class _Steps:
     before: float = 0.0
     last: float = 0.0
 
-    def step(self, progress: CallProgress) -> tuple[float, float | None, str]:
+    def step(self, progress: ToolProgress) -> tuple[float, float | None, str]:
         """Progress, total and message of a report."""
         if progress.stage != self.stage:
             self.stage, self.before = progress.stage, self.last

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from sourcelight.backends.embedded import open_engine
-from sourcelight.core.batches.results import CallProgress
+from sourcelight.core.batches.results import ToolProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, QueryError
 from sourcelight.engines.execution import Engine
@@ -352,7 +352,7 @@ def test_first_use_tells_how_far_it_is_and_can_be_stopped(builder: RepositoryBui
     cancellation.cancel()
     with pytest.raises(Cancelled):
         rank(engine, RankRequest("ledger"), Viewer.owner(), cancellation)
-    told: list[CallProgress] = []
+    told: list[ToolProgress] = []
     rank(engine, RankRequest("ledger"), Viewer.owner(), Cancellation(), told.append)
     assert told
     assert told[-1].stage == "reading words"

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from sourcelight.backends.cluster.storage.objects import Storage
-from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.errors import ClusterError, StorageError
 from sourcelight.repos.repository import UNKNOWN_LENDER
 
@@ -45,7 +45,7 @@ class ShardEntry:
         Names of the private repositories whose objects it reads: only who may see them all may see it.
     """
 
-    facts: RepositoryFacts
+    facts: RepositoryInfo
     shard: str = ""
     size: int = 0
     text_bytes: int = 0
@@ -195,4 +195,4 @@ def _entry(row: Mapping[str, Any]) -> ShardEntry:
     facts = json.loads(row["facts"])
     facts["topics"] = tuple(facts["topics"])
     lenders = row.get("lenders", [UNKNOWN_LENDER] if facts["private"] else [])
-    return ShardEntry(**{**row, "facts": RepositoryFacts(**facts), "lenders": tuple(lenders)})
+    return ShardEntry(**{**row, "facts": RepositoryInfo(**facts), "lenders": tuple(lenders)})

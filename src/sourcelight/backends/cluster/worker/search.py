@@ -11,7 +11,7 @@ from typing import Any
 
 from sourcelight.backends.cluster.batch_merge import Cut, joined
 from sourcelight.backends.cluster.messages import Failed, Order, Passed, Piece
-from sourcelight.core.batches.rows import Rows, boundaries, match_count
+from sourcelight.core.batches.rows import MatchRows, boundaries, match_count
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError
 from sourcelight.engines.execution import Engine
@@ -180,7 +180,7 @@ class Phases:
         """A batch with the repositories that its rows are of, cut where a new phase begins."""
         if not batch.num_rows:
             return
-        rows = Rows(batch)
+        rows = MatchRows(batch)
         runs = boundaries(len(rows), [rows.codes("repository"), rows.codes("type")])
         heads = [start for start, _ in runs]
         names, kinds = (_values(batch, name, heads) for name in ("repository", "type"))
@@ -220,7 +220,7 @@ def _names_in_order(batches: Iterator[Any]) -> Iterator[Any]:
     cuts: list[tuple[str, Cut]] = []
     for batch in batches:
         names = batch.column(batch.schema.get_field_index("repository")).to_pylist() if batch.num_rows else []
-        if names and Rows(batch).first("type") == "repo":
+        if names and MatchRows(batch).first("type") == "repo":
             cuts += ((name, (batch, at, at + 1)) for at, name in enumerate(names))
             continue
         if cuts:

@@ -16,7 +16,7 @@ from typing import Any
 from sourcelight.backends.cluster.messages import ADD, EXPLAIN, MOST, PART, RANK, RESEARCH, REST, Order, answer_to_plain
 from sourcelight.backends.cluster.worker.outbox import Outbox
 from sourcelight.backends.cluster.worker.search import viewer_of
-from sourcelight.core.batches.results import Answer, CallProgress
+from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, ClusterError, IndexFault
 from sourcelight.engines.execution import Engine
@@ -99,7 +99,7 @@ def called(
     """
     from sourcelight.engines import tools
 
-    def observe(progress: CallProgress) -> None:
+    def observe(progress: ToolProgress) -> None:
         rows = progress.rows
         told = {"stage": progress.stage, "done": progress.done, "total": progress.total, "detail": progress.detail}
         outbox.put({"kind": "progress", "progress": told, "rows": rows}, 0 if rows is None else rows.nbytes)
@@ -119,14 +119,14 @@ def called(
     return {"kind": "end", "answer": answer_to_plain(answer), "failed": {} if order.step == REST else dict(missing)}
 
 
-def _whole(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: Posts) -> Answer:
+def _whole(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: Posts) -> ToolResult:
     from sourcelight.engines import tools
 
     del outbox, posts
     return _carried("", None) if missing else tools.call(order.tool, order.arguments, context)
 
 
-def _rest(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: Posts) -> Answer:
+def _rest(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: Posts) -> ToolResult:
     """All of a call about one repository, without others that can't be had; these are told as ``missing``."""
     asked = str(order.arguments.get("repo", "")).strip("/")
     if asked in missing or len(missing) == len(order.names):
@@ -135,7 +135,7 @@ def _rest(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox
     return replace(answer, attributes={**answer.attributes, "missing": dict(missing)})
 
 
-def _part(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: Posts) -> Answer:
+def _part(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: Posts) -> ToolResult:
     from sourcelight.engines import tools
 
     del outbox, posts
@@ -148,7 +148,7 @@ def _part(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox
     return _carried("part", tools.part_of(order.tool, arguments, context))
 
 
-def _ranked(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: Posts) -> Answer:
+def _ranked(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: Posts) -> ToolResult:
     from sourcelight.engines.tools.search import ranked_part
 
     if missing:
@@ -160,14 +160,14 @@ def _ranked(order: Order, context: Any, missing: Mapping[str, str], outbox: Outb
         posts.close(order.token)
 
 
-def _explained(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: Posts) -> Answer:
+def _explained(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: Posts) -> ToolResult:
     del missing, outbox, posts
     if order.request is None:
         raise ClusterError("an order to explain nothing")
     return _carried("explained", context.engine.explain(order.request, context.viewer, context.cancellation))
 
 
-def _researched(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: Posts) -> Answer:
+def _researched(order: Order, context: Any, missing: Mapping[str, str], outbox: Outbox, posts: Posts) -> ToolResult:
     from sourcelight.engines.deepsearch.steps import done
 
     del posts
@@ -181,6 +181,6 @@ def _researched(order: Order, context: Any, missing: Mapping[str, str], outbox: 
     return _carried("found", done(order.tool, asked, context, emit))
 
 
-def _carried(what: str, value: Any) -> Answer:
+def _carried(what: str, value: Any) -> ToolResult:
     """Something that is no answer yet, in the form in which answers travel."""
-    return Answer(what, None, {what: value})
+    return ToolResult(what, None, {what: value})

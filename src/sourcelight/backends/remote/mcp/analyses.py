@@ -15,7 +15,7 @@ from sourcelight.backends.remote.mcp import history
 from sourcelight.backends.remote.mcp.request import Asked
 from sourcelight.core.batches.ordering import tie_key
 from sourcelight.core.batches.persons import Pair, person_key, shown_pair
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import CallError, UnsupportedCall
 from sourcelight.core.tools.catalog import TABLES, table_of
 
@@ -61,7 +61,7 @@ class _Key:
     author: tuple[str, str] | None
 
 
-async def _contributors(asked: Asked) -> Answer:
+async def _contributors(asked: Asked) -> ToolResult:
     by = _grouping(asked, (), ("repository",))
     commits = await _commits(asked)
     sums: dict[_Key, _Sum] = {}
@@ -109,7 +109,7 @@ async def _contributors(asked: Asked) -> Answer:
     return _answer("contributors", rows, commits, said, people)
 
 
-async def _churn(asked: Asked) -> Answer:
+async def _churn(asked: Asked) -> ToolResult:
     by = _grouping(asked, ("directory",), ("repository", "author"))
     commits = await _commits(asked)
     sums: dict[_Key, _Sum] = {}
@@ -142,7 +142,7 @@ async def _churn(asked: Asked) -> Answer:
     return _answer("churn", rows, commits, notices, people)
 
 
-async def _commits(asked: Asked) -> Answer:
+async def _commits(asked: Asked) -> ToolResult:
     """All commits that the analysis is of, with their sizes."""
     if asked.arguments.get("mailmap"):
         raise UnsupportedCall(
@@ -209,7 +209,7 @@ def _month(number: int) -> datetime:
 class _People:
     """Persons of commits: identities with one address are one, as at home, under the name with the most commits."""
 
-    def __init__(self, asked: Asked, commits: Answer) -> None:
+    def __init__(self, asked: Asked, commits: ToolResult) -> None:
         self._joining = asked.arguments.get("joinAddresses", True) is not False
         self.bots: dict[Pair, bool] = {}
         counts: dict[Pair, dict[Pair, int]] = {}
@@ -254,11 +254,11 @@ def _key_columns(key: _Key) -> dict[str, Any]:
 
 
 def _answer(
-    columns: str, rows: list[dict[str, Any]], commits: Answer, said: tuple[str, ...], people: _People
-) -> Answer:
+    columns: str, rows: list[dict[str, Any]], commits: ToolResult, said: tuple[str, ...], people: _People
+) -> ToolResult:
     table = table_of(columns, len(rows), **{c.name: [row.get(c.name) for row in rows] for c in TABLES[columns]})
     facts = {**commits.attributes, **({"aliases": people.aliases} if people.aliases else {})}
-    return Answer(columns, table, facts, commits.complete, said)
+    return ToolResult(columns, table, facts, commits.complete, said)
 
 
-ANSWERS: Mapping[str, Callable[[Asked], Awaitable[Answer]]] = {"contributors": _contributors, "churn": _churn}
+ANSWERS: Mapping[str, Callable[[Asked], Awaitable[ToolResult]]] = {"contributors": _contributors, "churn": _churn}

@@ -8,7 +8,7 @@ from typing import Any
 
 from sourcelight.backends.remote.mcp.payloads import notices
 from sourcelight.backends.remote.mcp.request import Asked
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.tools.catalog import TABLES, table_of
 
 _LINK = re.compile(r"^Link: (\S+)", re.MULTILINE)
@@ -20,7 +20,7 @@ _STILL = "The question is still being worked on; read the conversation later wit
 Facts = Mapping[str, Any]
 
 
-async def _deepsearch(asked: Asked) -> Answer:
+async def _deepsearch(asked: Asked) -> ToolResult:
     value = (await asked.ask(asked.arguments)).read(("readToken", "url", "answer"))
     if isinstance(value, str):
         link = _LINK.search(value)
@@ -43,7 +43,7 @@ async def _deepsearch(asked: Asked) -> Answer:
     return _answer(asked, [question], facts, notices(value))
 
 
-async def _deepsearch_read(asked: Asked) -> Answer:
+async def _deepsearch_read(asked: Asked) -> ToolResult:
     value = (await asked.ask(asked.arguments)).read(("questions",))
     if isinstance(value, str):
         value = _conversation(value)
@@ -144,15 +144,15 @@ def _rows(asked: Asked, questions: Sequence[Facts]) -> Iterator[dict[str, Any]]:
             yield row
 
 
-def _answer(asked: Asked, questions: Sequence[Facts], facts: dict[str, Any], said: tuple[str, ...]) -> Answer:
+def _answer(asked: Asked, questions: Sequence[Facts], facts: dict[str, Any], said: tuple[str, ...]) -> ToolResult:
     rows = list(_rows(asked, questions))
     names = [column.name for column in TABLES["conversation"]]
     table = table_of("conversation", len(rows), **{name: [row.get(name) for row in rows] for name in names})
     complete = facts["status"] == "completed"
-    return Answer("conversation", table, facts, complete, said or (() if complete else (_STILL,)))
+    return ToolResult("conversation", table, facts, complete, said or (() if complete else (_STILL,)))
 
 
-ANSWERS: Mapping[str, Callable[[Asked], Awaitable[Answer]]] = {
+ANSWERS: Mapping[str, Callable[[Asked], Awaitable[ToolResult]]] = {
     "deepsearch": _deepsearch,
     "deepsearch_read": _deepsearch_read,
 }

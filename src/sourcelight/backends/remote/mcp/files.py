@@ -18,7 +18,7 @@ from sourcelight.backends.remote.mcp.payloads import (
     taken,
 )
 from sourcelight.backends.remote.mcp.request import Asked
-from sourcelight.core.batches.results import Answer, repository_url
+from sourcelight.core.batches.results import ToolResult, repository_url
 from sourcelight.core.errors import CallError, ProtocolError
 from sourcelight.core.tools.catalog import table_of
 
@@ -65,7 +65,7 @@ class _Part:
         return self.first + len(self.lines) - 1
 
 
-async def _read_file(asked: Asked) -> Answer:
+async def _read_file(asked: Asked) -> ToolResult:
     given = asked.arguments
     first, last = given.get("startLine"), given.get("endLine")
     part = await _whole_or_first(asked)
@@ -109,7 +109,7 @@ async def _read_file(asked: Asked) -> Answer:
         "whole": whole,
     }
     said = () if complete and len(parts) > 1 else tuple(dict.fromkeys(n for each in parts for n in each.notices))
-    return Answer("file_lines", table, facts, complete, said)
+    return ToolResult("file_lines", table, facts, complete, said)
 
 
 def _wanted(part: _Part, last: int | None) -> int:
@@ -148,7 +148,7 @@ async def _next_part(asked: Asked, first: int, last: int | None, fault: CallErro
 # list_files
 
 
-async def _list_files(asked: Asked) -> Answer:
+async def _list_files(asked: Asked) -> ToolResult:
     given = asked.arguments
     value = (await asked.ask(given)).read(("files",))
     facts: Mapping[str, Any] = {} if isinstance(value, str) else value
@@ -182,13 +182,13 @@ async def _list_files(asked: Asked) -> Answer:
         "path": "/".join(part for part in given.get("path", "").split("/") if part not in {"", "."}),
         "total": facts.get("total", None if cut else len(rows)),
     }
-    return Answer("files", table, attributes, not cut, said)
+    return ToolResult("files", table, attributes, not cut, said)
 
 
 # list_repos
 
 
-async def _list_repos(asked: Asked) -> Answer:
+async def _list_repos(asked: Asked) -> ToolResult:
     given = dict(asked.arguments)
     schema = await asked.schema()
     size = taken(schema, "limit")
@@ -224,7 +224,7 @@ async def _list_repos(asked: Asked) -> Answer:
     before = bool((begin or {}).get("hasPreviousPage"))
     if more and wanted is None:
         said = (*said, "The service gives no more than these.")
-    return Answer(
+    return ToolResult(
         "repository_list",
         _repositories(asked, rows),
         _page_facts(asked, begin or {}, page, rows),
@@ -275,7 +275,7 @@ async def all_names(asked: Asked) -> list[str]:
     return names
 
 
-ANSWERS: Mapping[str, Callable[[Asked], Awaitable[Answer]]] = {
+ANSWERS: Mapping[str, Callable[[Asked], Awaitable[ToolResult]]] = {
     "read_file": _read_file,
     "list_files": _list_files,
     "list_repos": _list_repos,

@@ -14,7 +14,7 @@ from typing import Any
 from sourcelight.backends.remote.mcp.paging import Entry, Found, everything, instant
 from sourcelight.backends.remote.mcp.payloads import bounds, is_cut, notices, taken
 from sourcelight.backends.remote.mcp.request import Asked
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import CallError, PatternError, ProtocolError, RepositoryError, RevisionNotFound
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.query.regexps import file_pattern
@@ -150,11 +150,11 @@ def _commit_date(entry: Entry) -> datetime | None:
     return instant(entry.get("committerDate") or entry.get("commitDate"))
 
 
-async def _commit_search(asked: Asked) -> Answer:
+async def _commit_search(asked: Asked) -> ToolResult:
     found = await everything(asked, "commits", _commit_date)
     rows = [_commit(asked, entry) for entry in found.entries]
     rows.sort(key=lambda row: -row["commit_date"].timestamp() if row["commit_date"] else 0.0)
-    return Answer("commits", _table("commits", rows), _facts(asked, found), found.complete, tuple(found.notices))
+    return ToolResult("commits", _table("commits", rows), _facts(asked, found), found.complete, tuple(found.notices))
 
 
 def _commit(asked: Asked, entry: Entry) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def _commit(asked: Asked, entry: Entry) -> dict[str, Any]:
     return row
 
 
-async def _diff_search(asked: Asked) -> Answer:
+async def _diff_search(asked: Asked) -> ToolResult:
     wanted = LineFilter.of(asked.arguments)
     found = await everything(asked, "results", _commit_date)
     rows: list[dict[str, Any]] = []
@@ -185,7 +185,7 @@ async def _diff_search(asked: Asked) -> Answer:
         rows += _lines(entry, wanted)
     rows = _newest_first(rows, asked)
     facts = {"pattern": asked.arguments["pattern"], **_facts(asked, found)}
-    return Answer("diff_lines", _table("diff_lines", rows), facts, found.complete, tuple(found.notices))
+    return ToolResult("diff_lines", _table("diff_lines", rows), facts, found.complete, tuple(found.notices))
 
 
 def _is_cut(entry: Entry) -> bool:
@@ -247,7 +247,7 @@ def _newest_first(rows: list[dict[str, Any]], asked: Asked) -> list[dict[str, An
     return sorted(rows, key=lambda row: order.get(str(row["repository"]), len(order)))
 
 
-async def _compare_revisions(asked: Asked) -> Answer:
+async def _compare_revisions(asked: Asked) -> ToolResult:
     rows, value = await _compared(asked, dict(asked.arguments))
     page = value.get("pageInfo") or {}
     base, head, totals = (value.get(name) or {} for name in ("base", "head", "totals"))
@@ -268,7 +268,7 @@ async def _compare_revisions(asked: Asked) -> Answer:
     said = notices(value)
     if asked.arguments.get("first") is None and not page.get("hasNextPage"):
         said = tuple(text for text in said if "endCursor" not in text)  # of a page, and this is all of them
-    return Answer("file_diffs", _table("file_diffs", rows), facts, complete, said)
+    return ToolResult("file_diffs", _table("file_diffs", rows), facts, complete, said)
 
 
 async def _compared(asked: Asked, given: dict[str, Any]) -> tuple[list[dict[str, Any]], Mapping[str, Any]]:
@@ -312,7 +312,7 @@ def _file_diff(repo: str, value: Mapping[str, Any], entry: Entry, ordinal: int) 
     return row
 
 
-async def _get_contributor_repos(asked: Asked) -> Answer:
+async def _get_contributor_repos(asked: Asked) -> ToolResult:
     given = dict(asked.arguments)
     schema = await asked.schema()
     size = taken(schema, "limit")
@@ -334,7 +334,7 @@ async def _get_contributor_repos(asked: Asked) -> Answer:
     if left_out:
         said = (*said, f"Only the first authors of {', '.join(left_out[:5])} are named.")
         cut = True
-    return Answer("contributor_repositories", _table("contributor_repositories", rows), facts, not cut, said)
+    return ToolResult("contributor_repositories", _table("contributor_repositories", rows), facts, not cut, said)
 
 
 def _facts(asked: Asked, found: Found) -> dict[str, Any]:
@@ -347,7 +347,7 @@ def _facts(asked: Asked, found: Found) -> dict[str, Any]:
     return {"repositories": [repos] if isinstance(repos, str) else list(repos), "total": total, **told}
 
 
-ANSWERS: Mapping[str, Callable[[Asked], Awaitable[Answer]]] = {
+ANSWERS: Mapping[str, Callable[[Asked], Awaitable[ToolResult]]] = {
     "commit_search": _commit_search,
     "diff_search": _diff_search,
     "compare_revisions": _compare_revisions,

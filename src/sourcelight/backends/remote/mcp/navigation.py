@@ -17,7 +17,7 @@ from sourcelight.backends.remote.mcp.payloads import (
     taken,
 )
 from sourcelight.backends.remote.mcp.request import Asked
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.tools.catalog import TABLES, table_of
 
 _HEX = re.compile(r"[0-9a-f]{40}")
@@ -26,14 +26,14 @@ _ABOVE = 4  # lines that services of the text form show over a reference
 _SHOWN_ABOVE = 2  # and over a definition
 
 
-async def _go_to_definition(asked: Asked) -> Answer:
+async def _go_to_definition(asked: Asked) -> ToolResult:
     value = (await asked.ask(asked.arguments)).read(("definitions",))
     entries = _entries(value, "definitions")
     rows = [_definition(asked, rank, entry) for rank, entry in enumerate(entries, 1)]
     return _answer(asked, "definitions", rows, value)
 
 
-async def _find_references(asked: Asked) -> Answer:
+async def _find_references(asked: Asked) -> ToolResult:
     given = dict(asked.arguments)
     schema = await asked.schema()
     limit = taken(schema, "limit")
@@ -125,7 +125,7 @@ def _references(asked: Asked, entry: Mapping[str, Any]) -> Iterator[dict[str, An
                 yield {**place, "precise": False, **where, **facts}
 
 
-def _answer(asked: Asked, columns: str, rows: list[dict[str, Any]], value: Mapping[str, Any] | str) -> Answer:
+def _answer(asked: Asked, columns: str, rows: list[dict[str, Any]], value: Mapping[str, Any] | str) -> ToolResult:
     said = notes(value) if isinstance(value, str) else notices(value)
     cut = bool(said) if isinstance(value, str) else is_cut(value)
     names = [column.name for column in TABLES[columns]]
@@ -139,10 +139,10 @@ def _answer(asked: Asked, columns: str, rows: list[dict[str, Any]], value: Mappi
         "path": given["path"],
         "symbol": given["symbol"],
     }
-    return Answer(columns, table, facts, not cut, said)
+    return ToolResult(columns, table, facts, not cut, said)
 
 
-ANSWERS: Mapping[str, Callable[[Asked], Awaitable[Answer]]] = {
+ANSWERS: Mapping[str, Callable[[Asked], Awaitable[ToolResult]]] = {
     "go_to_definition": _go_to_definition,
     "find_references": _find_references,
 }

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from sourcelight.backends.remote.mcp.payloads import Blob, Payload, blob, fitted
 from sourcelight.backends.remote.mcp.session import ServerTool
 from sourcelight.core.batches import Event
-from sourcelight.core.batches.results import CallObserver, CallProgress
+from sourcelight.core.batches.results import CallObserver, ToolProgress
 from sourcelight.core.wire.request import SearchRequest
 
 Stream = Callable[[SearchRequest], AsyncGenerator[Event, None]]
@@ -66,7 +66,7 @@ class Asked:
     def tell(self, stage: str, done: int = 0, total: int = 0, detail: str = "") -> None:
         """Say how far the call is."""
         if self.observer is not None:
-            self.observer(CallProgress(stage, done, total, detail))
+            self.observer(ToolProgress(stage, done, total, detail))
 
     def relative(self, url: str) -> str:
         """An address of the service without its host: as it is in this process."""

@@ -14,7 +14,7 @@ from typing import Any
 from sourcelight.backends.remote.mcp.payloads import TextChunk, files, is_cut, notes, notices, numbered_chunks
 from sourcelight.backends.remote.mcp.request import Asked
 from sourcelight.core.batches import MatchBatch
-from sourcelight.core.batches.results import Answer, file_url
+from sourcelight.core.batches.results import ToolResult, file_url
 from sourcelight.core.completeness import is_limiting
 from sourcelight.core.errors import Forbidden, NotFound, SearchFailed, Unauthorized
 from sourcelight.core.query.files_query import files_query
@@ -28,7 +28,7 @@ _MOST_CHUNKS = 3
 _MOST_CHUNK_CHARACTERS = 1024
 
 
-async def _keyword_search(asked: Asked) -> Answer:
+async def _keyword_search(asked: Asked) -> ToolResult:
     query = files_query(asked.arguments["query"], everything=True)
     try:
         return await _streamed(asked, SearchRequest(query, pattern_type="keyword", chunk_matches=True, context_lines=1))
@@ -37,11 +37,11 @@ async def _keyword_search(asked: Asked) -> Answer:
         return await _asked(asked, closed)
 
 
-async def _nls_search(asked: Asked) -> Answer:
+async def _nls_search(asked: Asked) -> ToolResult:
     return await _asked(asked)
 
 
-async def _streamed(asked: Asked, request: SearchRequest) -> Answer:
+async def _streamed(asked: Asked, request: SearchRequest) -> ToolResult:
     batches: list[Any] = []
     said: list[str] = []
     whole = True
@@ -60,10 +60,10 @@ async def _streamed(asked: Asked, request: SearchRequest) -> Answer:
             elif isinstance(event, Alert):
                 said.append(f"{event.title}: {event.description}".rstrip(": "))
     facts = {"query": asked.arguments["query"]}
-    return Answer("found_chunks", found_table(batches), facts, whole, tuple(dict.fromkeys(said)))
+    return ToolResult("found_chunks", found_table(batches), facts, whole, tuple(dict.fromkeys(said)))
 
 
-async def _asked(asked: Asked, *said: str) -> Answer:
+async def _asked(asked: Asked, *said: str) -> ToolResult:
     value = (await asked.ask(asked.arguments)).read(("blocks",))
     blocks = _text_blocks(value) if isinstance(value, str) else [_block(asked, b) for b in value.get("blocks") or ()]
     rows = [row for block in blocks for row in block]
@@ -79,7 +79,7 @@ async def _asked(asked: Asked, *said: str) -> Answer:
     names = rows[0].keys() if rows else ()
     table = table_of("found_chunks", len(rows), **{name: [row[name] for row in rows] for name in names})
     facts = {"query": asked.arguments["query"]}
-    return Answer("found_chunks", table, facts, not cut, (*said, *told) if cut else told)
+    return ToolResult("found_chunks", table, facts, not cut, (*said, *told) if cut else told)
 
 
 def _block(asked: Asked, block: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -148,7 +148,7 @@ def _row(
     }
 
 
-ANSWERS: Mapping[str, Callable[[Asked], Awaitable[Answer]]] = {
+ANSWERS: Mapping[str, Callable[[Asked], Awaitable[ToolResult]]] = {
     "keyword_search": _keyword_search,
     "nls_search": _nls_search,
 }

@@ -16,7 +16,7 @@ from sourcelight.backends.remote.endpoint import Credential, Endpoint, Patience,
 from sourcelight.backends.remote.mcp.payloads import Payload, tool_error
 from sourcelight.backends.remote.recording import Tape, tape
 from sourcelight.backends.remote.transport import refused
-from sourcelight.core.batches.results import CallObserver, CallProgress
+from sourcelight.core.batches.results import CallObserver, ToolProgress
 from sourcelight.core.errors import CallError, ConnectFailed, ServiceError, SourcelightError
 
 CALL_SILENCE_S = 300.0
@@ -117,7 +117,7 @@ class ToolEndpoint:
             return await self._live_call(name, tool, arguments, observer)
 
         async def live(note: Any) -> Any:
-            def noted(at: CallProgress) -> None:
+            def noted(at: ToolProgress) -> None:
                 note([at.stage, at.done, at.total])
 
             payload = await self._live_call(name, tool, arguments, noted)
@@ -125,7 +125,7 @@ class ToolEndpoint:
 
         def seen(note: Any) -> None:
             if observer is not None:
-                observer(CallProgress(*note))
+                observer(ToolProgress(*note))
 
         what = {"name": tool.name, "arguments": dict(arguments)}
         said = await running.deck.ask("tool", self.url, what, live, seen, self._hidden)
@@ -136,7 +136,7 @@ class ToolEndpoint:
     ) -> Payload:
         async def told(progress: float, total: float | None, message: str | None) -> None:
             if observer is not None:
-                observer(CallProgress(message or "working", int(progress), int(total or 0)))
+                observer(ToolProgress(message or "working", int(progress), int(total or 0)))
 
         try:
             result = await self._ask(

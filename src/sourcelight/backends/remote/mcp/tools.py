@@ -10,12 +10,12 @@ from sourcelight.backends.remote.mcp import analyses, conversations, files, hist
 from sourcelight.backends.remote.mcp.payloads import Payload
 from sourcelight.backends.remote.mcp.request import Asked, Stream
 from sourcelight.backends.remote.mcp.session import ServerTool, ToolEndpoint
-from sourcelight.core.batches.results import Answer, CallObserver
+from sourcelight.core.batches.results import CallObserver, ToolResult
 from sourcelight.core.errors import NotFound, UnsupportedCall
 
 _PATHS = ("/.api/mcp", "/.api/mcp/all", "/.api/mcp/v1")
 _DEEP_SEARCH = "/.api/mcp/deepsearch"
-_ANSWERS: Mapping[str, Callable[[Asked], Awaitable[Answer]]] = {
+_ANSWERS: Mapping[str, Callable[[Asked], Awaitable[ToolResult]]] = {
     **files.ANSWERS,
     **search.ANSWERS,
     **history.ANSWERS,
@@ -45,7 +45,7 @@ class RemoteTools:
         self._stream = stream
         self._endpoints = {path: ToolEndpoint(endpoint, path, credential, patience) for path in (*_PATHS, _DEEP_SEARCH)}
 
-    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> Answer:
+    async def call(self, name: str, arguments: Mapping[str, Any], observer: CallObserver | None = None) -> ToolResult:
         """Answer a tool or an analysis; see `sourcelight.backends.remote.RemoteBackend.call`."""
         answer = _ANSWERS.get(name)
         if answer is None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.tools.catalog import table_of
 from sourcelight.engines.deepsearch.evidence.pins import Pin
 from sourcelight.engines.deepsearch.research.answer import Segment, joined
@@ -126,7 +126,7 @@ def moment(at_ms: int) -> str:
     return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def asked_answer(conversation: Conversation, shown: Shown, url: str, token: str) -> Answer:
+def asked_answer(conversation: Conversation, shown: Shown, url: str, token: str) -> ToolResult:
     """The answer of `deepsearch`."""
     question = shown.question
     facts = {
@@ -137,10 +137,10 @@ def asked_answer(conversation: Conversation, shown: Shown, url: str, token: str)
         "title": conversation.title,
         **_facts(shown),
     }
-    return Answer("conversation", _sources_table([shown]), facts, question.status == "completed", _notices(shown))
+    return ToolResult("conversation", _sources_table([shown]), facts, question.status == "completed", _notices(shown))
 
 
-def read_answer(conversation: Conversation, shown: Sequence[Shown], url: str) -> Answer:
+def read_answer(conversation: Conversation, shown: Sequence[Shown], url: str) -> ToolResult:
     """The answer of `deepsearch_read`."""
     last = _facts(shown[-1])["status"] if shown else "completed"
     facts = {
@@ -155,7 +155,7 @@ def read_answer(conversation: Conversation, shown: Sequence[Shown], url: str) ->
         "questions": [{"question": each.question.text, **_facts(each)} for each in shown],
     }
     notices = tuple(dict.fromkeys(notice for each in shown for notice in _notices(each)))
-    return Answer("conversation", _sources_table(shown), facts, last == "completed", notices)
+    return ToolResult("conversation", _sources_table(shown), facts, last == "completed", notices)
 
 
 def _facts(shown: Shown) -> dict[str, Any]:
@@ -221,7 +221,7 @@ def _sources_table(shown: Sequence[Shown]) -> Any:
     )
 
 
-def list_answer(found: Sequence[tuple[Conversation, str]]) -> Answer:
+def list_answer(found: Sequence[tuple[Conversation, str]]) -> ToolResult:
     """A list of conversations, each with its address."""
     held = [conversation for conversation, _ in found]
 
@@ -241,7 +241,7 @@ def list_answer(found: Sequence[tuple[Conversation, str]]) -> Answer:
         updated=[when(each.updated_ms) for each in held],
         url=[url for _, url in found],
     )
-    return Answer("conversations", table)
+    return ToolResult("conversations", table)
 
 
 WITHHELD_WHOLE = (

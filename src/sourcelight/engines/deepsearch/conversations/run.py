@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sourcelight.core.batches.results import CallObserver, CallProgress
+from sourcelight.core.batches.results import CallObserver, ToolProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import Cancelled, SourcelightError, StateFull, StateUnusable
 from sourcelight.engines.deepsearch.conversations.records import Event
@@ -127,11 +127,11 @@ class Work:
         self._tell(happening.kind, happening.payload)
         told = happening.payload
         if happening.kind == "answer_delta":
-            self._observe(CallProgress("writing", 0, 0, str(told.get("text") or "")))
+            self._observe(ToolProgress("writing", 0, 0, str(told.get("text") or "")))
             return
         result = str(told.get("result") or told.get("label") or "")
         detail = ": ".join(text for text in (str(told.get("query") or ""), result) if text and text != self.text)
-        self._observe(CallProgress(str(told.get("tool") or happening.kind), 0, 0, detail))
+        self._observe(ToolProgress(str(told.get("tool") or happening.kind), 0, 0, detail))
 
     def _tell(self, kind: str, payload: Any) -> Event:
         event = self.store.tell(self.question, kind, payload)
@@ -142,7 +142,7 @@ class Work:
         with self._changed:
             self._changed.notify_all()
 
-    def _observe(self, progress: CallProgress) -> None:
+    def _observe(self, progress: ToolProgress) -> None:
         for listener in list(self._listeners):
             listener(progress)
 

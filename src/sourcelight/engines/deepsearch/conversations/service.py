@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import CallError, StateFull
 from sourcelight.engines.deepsearch.conversations import identifiers, records, run
@@ -94,7 +94,7 @@ class Desk:
 
     # Tools.
 
-    def ask(self, question: str, context: CallContext) -> Answer:
+    def ask(self, question: str, context: CallContext) -> ToolResult:
         """Open a conversation and wait for its answer: as long as it takes, or `SERVED_WAIT_S` over MCP.
 
         Raises
@@ -108,7 +108,7 @@ class Desk:
         number = self.ask_in(conversation, question, context)
         return self.wait(number, context, SERVED_WAIT_S if context.served else None)
 
-    def read(self, identifier: str, context: CallContext) -> Answer:
+    def read(self, identifier: str, context: CallContext) -> ToolResult:
         """Questions and answers of a conversation that the viewer may read.
 
         Raises
@@ -123,7 +123,7 @@ class Desk:
         ]
         return records.read_answer(conversation, shown, self.url(conversation, context))
 
-    def follow_up(self, identifier: str, question: str, context: CallContext) -> Answer:
+    def follow_up(self, identifier: str, question: str, context: CallContext) -> ToolResult:
         """Ask a question in one's own conversation and wait as `ask` does.
 
         Raises
@@ -134,7 +134,7 @@ class Desk:
         number = self.ask_in(self.find(identifier, context).id, question, context)
         return self.wait(number, context, SERVED_WAIT_S if context.served else None)
 
-    def change(self, identifier: str, changes: Mapping[str, Any], context: CallContext) -> Answer:
+    def change(self, identifier: str, changes: Mapping[str, Any], context: CallContext) -> ToolResult:
         """Change one's own conversation, and read it as it is then.
 
         Parameters
@@ -249,7 +249,7 @@ class Desk:
         names = tuple(dict.fromkeys(name for name in cited if name))[:_MOST_CITED]
         return Previous(question.text, joined(question.segments), names)
 
-    def wait(self, question: int, context: CallContext, most_s: float | None) -> Answer:
+    def wait(self, question: int, context: CallContext, most_s: float | None) -> ToolResult:
         """Wait for an answer, up to `most_s` seconds (None: no limit), and give what is there then.
 
         A caller in this process that is cancelled cancels the question; over MCP it goes on and can be read later.
@@ -270,7 +270,7 @@ class Desk:
                 stop_listening()
         return self.state_of(question, context)
 
-    def state_of(self, question: int, context: CallContext) -> Answer:
+    def state_of(self, question: int, context: CallContext) -> ToolResult:
         """What there is of a question of one's own."""
         found = self.store.question(question)
         if found is None:
@@ -363,7 +363,7 @@ class Desk:
         order: str = "-updated_at",
         first: int = 50,
         skip: int = 0,
-    ) -> Answer:
+    ) -> ToolResult:
         """One's own conversations, newest change first; `text` is looked for in titles, questions and answers.
 
         Raises

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.batches.results import CallObserver, CallProgress
+from sourcelight.core.batches.results import CallObserver, ToolProgress
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import IndexFault, SourcelightError
 from sourcelight.core.patterns import compile_pattern
@@ -229,7 +229,7 @@ class Past:
 
     def _tell(self, state: HistoryProgress) -> None:
         if self.observer is not None:
-            self.observer(CallProgress("reading history", state.commits_done, state.commits_total, state.repository))
+            self.observer(ToolProgress("reading history", state.commits_done, state.commits_total, state.repository))
 
     def _is_there(self, target: Target) -> bool:
         try:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.engines.deepsearch.evidence.model import CommitEvidence
 from sourcelight.engines.deepsearch.question.request import FactRequest
 from sourcelight.engines.deepsearch.research.protocol import Emit, Happening, Inquiry
@@ -124,7 +124,7 @@ class Work:
         """The revision that was asked for; empty for the default branches."""
         return next((pin.revision for pin in self.inquiry.pins if pin.revision not in {"", "WORKTREE"}), "")
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> Answer:
+    def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Call a tool or an analysis, and tell of it. Raises what `sourcelight.engines.tools.call` raises."""
         answer = call(name, arguments, self.context)
         told = {"tool": name, "query": shown_call(name, arguments), "result": f"{answer.table.num_rows:,} rows"}
@@ -132,7 +132,7 @@ class Work:
         return answer
 
 
-def lacks(answer: Answer) -> list[str]:
+def lacks(answer: ToolResult) -> list[str]:
     """Give the sentences on what an answer lacks; none where it is whole."""
     return [] if answer.complete else list(answer.notices)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.errors import Cancelled, QueryError, SourcelightError
 from sourcelight.core.query import parse
 from sourcelight.core.query.narrowing import conjoined
@@ -195,7 +195,7 @@ class Toolbox:
                 return f"Error: {error.message}"
         return given
 
-    def _evidence(self, answer: Answer) -> Iterator[Evidence]:
+    def _evidence(self, answer: ToolResult) -> Iterator[Evidence]:
         texts = Texts(self.inquiry.context)
         rows = answer.table.to_pylist()
         if answer.columns == "commits":
@@ -223,7 +223,7 @@ class Toolbox:
         body = str(row["message"] or "").partition("\n\n")[2]
         return CommitEvidence(row["repository"], row["commit"], row["subject"], row["author"], when, body[:2000])
 
-    def _shown(self, items: list[Evidence], answer: Answer) -> str:
+    def _shown(self, items: list[Evidence], answer: ToolResult) -> str:
         parts: list[str] = []
         size, left_out = 0, 0
         for item in items:
@@ -242,7 +242,7 @@ class Toolbox:
         parts += [f"({notice})" for notice in answer.notices[:5]]
         return "\n".join(parts)
 
-    def _other(self, name: str, answer: Answer) -> str:
+    def _other(self, name: str, answer: ToolResult) -> str:
         """Show a result that is no evidence: names of files, comparisons."""
         rows = [row for row in answer.table.to_pylist() if self._in_scope(row)]
         if len(rows) < answer.table.num_rows:

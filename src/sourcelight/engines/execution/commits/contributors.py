@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sourcelight.core.batches.rows import Rows
+from sourcelight.core.batches.rows import MatchRows
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.patterns import compile_pattern
 from sourcelight.core.query import Predicate
@@ -49,7 +49,7 @@ class Contributors:
             except (SourcelightError, KeyError):
                 self.failed[target.repository.name] = "its history was not read in time, so no file of it is shown"
                 return batch.slice(0, 0)
-            texts = Rows(batch).texts("path")
+            texts = MatchRows(batch).texts("path")
             kept = [path is not None and (path in paths) != predicate.negated for path in texts]
             batch = batch.filter(pa.array(kept, pa.bool_()))
         return batch

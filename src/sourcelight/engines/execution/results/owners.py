@@ -28,7 +28,7 @@ import pyarrow as pa
 import re2
 
 from sourcelight.core.batches import arrow_type
-from sourcelight.core.batches.rows import Rows
+from sourcelight.core.batches.rows import MatchRows
 from sourcelight.core.errors import SourcelightError
 from sourcelight.core.query import Predicate
 from sourcelight.core.query.languages import language_of
@@ -294,7 +294,7 @@ class OwnerRows:
 
     def of(self, batch: Any, target: Target) -> Any | None:
         """Rows for the owners that were not given yet, of the files in `batch`, all of `target`; None for none."""
-        rows = Rows(batch)
+        rows = MatchRows(batch)
         held = self.ownership.file_of(target) if rows.first("type") in _FILES else None
         if held is None:
             return None

@@ -28,7 +28,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sourcelight.core.batches.rows import Rows, match_count
+from sourcelight.core.batches.rows import MatchRows, match_count
 from sourcelight.core.batches.schema import matches_schema
 from sourcelight.engines.search.definition_lookup import DefinitionPlaces
 from sourcelight.engines.symbols import KINDS
@@ -98,7 +98,7 @@ class Ranking:
         source = iter(batches)
         rest: Any = None
         for batch in source:
-            if Rows(batch).first("type") not in _RANKED:
+            if MatchRows(batch).first("type") not in _RANKED:
                 room -= match_count(batch)
                 yield batch
                 continue
@@ -116,7 +116,7 @@ class Ranking:
     def scored(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Give `batches` unchanged, but for a column `SCORE` with the score of each row's file."""
         for batch in batches:
-            if Rows(batch).first("type") not in _RANKED or not batch.num_rows:
+            if MatchRows(batch).first("type") not in _RANKED or not batch.num_rows:
                 yield batch
                 continue
             files = self._files(batch)
@@ -137,7 +137,7 @@ class Ranking:
         yield from _taken(batches, batch_of[order], start[order], stop[order])
 
     def _files(self, batch: Any) -> _Files:
-        rows = Rows(batch)
+        rows = MatchRows(batch)
         bounds = np.array(rows.files(), dtype=np.int64).reshape(-1, 2)
         start, stop = bounds[:, 0], bounds[:, 1]
         paths = [path or "" for path in rows.texts("path", start.tolist())]
@@ -157,7 +157,7 @@ class Ranking:
         score = score + STARS * np.log10(1 + max(stars, 0)) / 6 + ORDER * np.array([_standing(path) for path in paths])
         return _Files(start, stop, score, paths)
 
-    def _definition_scores(self, rows: Rows, start: NDArray[np.int64], paths: list[str]) -> Scores:
+    def _definition_scores(self, rows: MatchRows, start: NDArray[np.int64], paths: list[str]) -> Scores:
         """The score of each file from matches in names of definitions."""
         score = np.zeros(len(start), dtype=np.float64)
         if self.definitions is None or "line_offset" not in rows:
@@ -181,7 +181,7 @@ class Ranking:
         np.maximum.at(score, file, np.where(held, each + 100 * _WEIGHTS[known.kind[at]], 0.0))
         return score
 
-    def _has_phrase(self, rows: Rows, start: NDArray[np.int64], paths: list[str]) -> NDArray[np.bool_]:
+    def _has_phrase(self, rows: MatchRows, start: NDArray[np.int64], paths: list[str]) -> NDArray[np.bool_]:
         held = np.zeros(len(start), dtype=np.bool_)
         for phrase in self.phrases:
             ignore = not self.case_sensitive
@@ -202,7 +202,7 @@ class _Files:
     paths: list[str]
 
 
-def _line_scores(rows: Rows) -> Scores:
+def _line_scores(rows: MatchRows) -> Scores:
     """The score of each row from the bytes before and after its matches."""
     lines = rows.column("line")
     counts, starts = rows.lists("byte_start" if "byte_start" in rows else "start")
@@ -229,7 +229,7 @@ def _line_scores(rows: Rows) -> Scores:
     return score
 
 
-def _name_scores(rows: Rows, start: NDArray[np.int64], paths: list[str]) -> Scores:
+def _name_scores(rows: MatchRows, start: NDArray[np.int64], paths: list[str]) -> Scores:
     """The score of each file from matches in its path."""
     score = np.zeros(len(start), dtype=np.float64)
     counts, begins = rows.lists("name_start")
@@ -253,7 +253,7 @@ def _name_scores(rows: Rows, start: NDArray[np.int64], paths: list[str]) -> Scor
     return score
 
 
-def _symbol_scores(rows: Rows) -> Scores:
+def _symbol_scores(rows: MatchRows) -> Scores:
     """The score of each definition from where its name matches, and from its kind."""
     counts, begins = rows.lists("start")
     _, ends = rows.lists("end")
@@ -307,7 +307,7 @@ def _first_files(batch: Any, wanted: int, room: int | None, before: int) -> tupl
 
     The first file of all comes whatever its size; `before` are the matches of files before these.
     """
-    rows = Rows(batch)
+    rows = MatchRows(batch)
     bounds = rows.files()
     if not bounds:
         return batch, None

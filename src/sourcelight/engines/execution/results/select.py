@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sourcelight.core.batches import arrow_type, matches_schema
-from sourcelight.core.batches.rows import Rows
+from sourcelight.core.batches.rows import MatchRows
 
 _WHERE = ("repository", "repository_id", "revision", "commit")
 _KINDS = {"file": ("content", "path", "symbol"), "content": ("content",), "symbol": ("symbol",)}
@@ -81,7 +81,7 @@ class Selector:
         return _rows(batch, np.zeros(1, dtype=np.int64), "repo", None)
 
     def _files(self, batch: Any) -> Any | None:
-        rows = Rows(batch)
+        rows = MatchRows(batch)
         starts = np.array([start for start, _ in rows.files()], dtype=np.int64)
         if not self._once:
             seen = self._seen.setdefault(_place(batch), set())
@@ -92,7 +92,7 @@ class Selector:
 
     def _directories(self, batch: Any) -> Any | None:
         seen = self._seen.setdefault(_place(batch), set())
-        rows = Rows(batch)
+        rows = MatchRows(batch)
         starts = [start for start, _ in rows.files()]
         fresh: dict[str, int] = {}
         for start, path in zip(starts, rows.texts("path", starts), strict=True):
@@ -106,7 +106,7 @@ class Selector:
 
 
 def _place(batch: Any) -> Place:
-    rows = Rows(batch)
+    rows = MatchRows(batch)
     return rows.first("repository"), rows.first("revision")
 
 

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sourcelight.core.batches.ordering import most_frequent
-from sourcelight.core.batches.raw_matches import FoundLines
-from sourcelight.core.batches.rows import Rows
+from sourcelight.core.batches.raw_matches import RawMatches
+from sourcelight.core.batches.rows import MatchRows
 from sourcelight.core.query.dates import parse_date
 from sourcelight.core.query.fields import present
 from sourcelight.core.query.quoting import quote_value
@@ -51,7 +51,7 @@ class CommitCounts:
 
     def add(self, batch: Any) -> None:
         """Count the commits of `batch`."""
-        rows = Rows(batch)
+        rows = MatchRows(batch)
         if not len(rows) or "commit_date" not in rows:
             return
         codes = np.stack((rows.codes("repository"), rows.codes("commit")))
@@ -141,7 +141,7 @@ class Tally:
         if "symbol_kind" in names:
             self._by_kind.update(_weighed(batch.column(names.index("symbol_kind")), counts))
 
-    def add_found(self, found: FoundLines) -> None:
+    def add_found(self, found: RawMatches) -> None:
         """Count the matches of what is no record batch yet."""
         counts = found.file_matches
         total = int(counts.sum())

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sourcelight.core.batches import RepositoryFacts
+from sourcelight.core.batches import RepositoryInfo
 from sourcelight.core.cancellation import Cancellation
 from sourcelight.core.errors import QueryError
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
@@ -58,7 +58,7 @@ def check_dates(alternative: Alternative, query: str) -> None:
                 raise QueryError("invalid date format", query=query, hint=ACCEPTED) from fault
 
 
-def facts_test(predicates: Iterable[Predicate]) -> Callable[[RepositoryFacts], bool]:
+def facts_test(predicates: Iterable[Predicate]) -> Callable[[RepositoryInfo], bool]:
     """Make the test for all predicates that the facts of a repository answer."""
     tests = [(_fact(item), item.negated) for item in predicates if item.name in _OF_FACTS]
     return lambda facts: all(test(facts) is not negated for test, negated in tests)
@@ -70,7 +70,7 @@ def absent_facts(predicates: Iterable[Predicate], visible: Sequence[Repository])
     return tuple(name for name in asked if not any(getattr(r.facts, name) for r in visible))
 
 
-def _fact(predicate: Predicate) -> Callable[[RepositoryFacts], bool]:
+def _fact(predicate: Predicate) -> Callable[[RepositoryInfo], bool]:
     args = predicate.args
     if predicate.name == "has.topic":
         return lambda facts: args["topic"] in facts.topics
@@ -202,14 +202,14 @@ class Selection:
     archived_left_out: tuple[str, ...]
 
 
-def _any_facts(_: RepositoryFacts) -> bool:
+def _any_facts(_: RepositoryInfo) -> bool:
     return True
 
 
 def select_repositories(
     alternative: Alternative,
     visible: Sequence[Repository],
-    facts_test: Callable[[RepositoryFacts], bool] = _any_facts,
+    facts_test: Callable[[RepositoryInfo], bool] = _any_facts,
 ) -> Selection:
     """Apply the filters ``repo fork archived visibility`` of `alternative`, and `facts_test`.
 

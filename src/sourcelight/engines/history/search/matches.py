@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sourcelight.core.batches import RepositoryFacts, arrow_type
+from sourcelight.core.batches import RepositoryInfo, arrow_type
 from sourcelight.core.cancellation import Stopped, never
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.engines.history.history import History, Ints
@@ -30,7 +30,7 @@ _AGES = ((60, "minute"), (60, "hour"), (24, "day"), (7, "week"), (4.345, "month"
 _Row = tuple[int, int, str, list[int], list[int]]
 
 
-def commit_matches(history: History, facts: RepositoryFacts, commits: Ints, tree: Tree | None) -> Iterator[Any]:
+def commit_matches(history: History, facts: RepositoryInfo, commits: Ints, tree: Tree | None) -> Iterator[Any]:
     """Batches of rows of type ``commit``, in the given order.
 
     A row is a line of the message with matches; a commit without any has one row, for the first line.
@@ -79,7 +79,7 @@ def _message_rows(at: int, message: str, patterns: Sequence[CompiledPattern]) ->
     return rows or [(at, 1, lines[0], [], [])]
 
 
-def diff_matches(history: History, facts: RepositoryFacts, hits: DiffHits, stopped: Stopped = never) -> Iterator[Any]:
+def diff_matches(history: History, facts: RepositoryInfo, hits: DiffHits, stopped: Stopped = never) -> Iterator[Any]:
     """Batches of rows of type ``diff``, newest commit first.
 
     A row is a changed line with matches; a commit without any has one row, without path and line.
@@ -100,7 +100,7 @@ def diff_matches(history: History, facts: RepositoryFacts, hits: DiffHits, stopp
 
 def _diff_batch(
     history: History,
-    facts: RepositoryFacts,
+    facts: RepositoryInfo,
     commits: Ints,
     rows: Ints,
     changes: Ints,
@@ -149,7 +149,7 @@ def shown_patterns(tree: Tree | None) -> tuple[CompiledPattern, ...]:
 
 
 def _columns(
-    history: History, facts: RepositoryFacts, kind: str, commits: Ints, messages: Any, which: Ints
+    history: History, facts: RepositoryInfo, kind: str, commits: Ints, messages: Any, which: Ints
 ) -> dict[str, Any]:
     """What rows say of their commits; `which` is the commit of each row."""
     found = history.commits

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sourcelight.core.batches.raw_matches import FoundLines
+from sourcelight.core.batches.raw_matches import RawMatches
 from sourcelight.engines.search.model import SearchOptions
 from sourcelight.engines.search.scan.chunks import Chunks, chunk_columns, chunks_of
 from sourcelight.engines.search.scan.columns import (
@@ -216,7 +216,7 @@ class Collector:
         columns |= name_columns(place)
         return pa.RecordBatch.from_pydict(columns)
 
-    def _unmade(self, piece: _Piece, chosen: Places | None) -> FoundLines:
+    def _unmade(self, piece: _Piece, chosen: Places | None) -> RawMatches:
         """Give the chosen files of a piece as they are; their columns are made when somebody asks."""
         files, in_content, lengths, _, order = _chosen_rows(piece, chosen)
         rows = NO_ROWS if piece.rows is None else piece.rows

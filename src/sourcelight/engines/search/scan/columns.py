@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sourcelight.core.batches import raw_matches
-from sourcelight.core.batches.raw_matches import FoundLines
+from sourcelight.core.batches.raw_matches import RawMatches
 from sourcelight.engines.search.model import Target
 from sourcelight.engines.search.scan.corpus import LONG, Fleet
 from sourcelight.engines.search.scan.evaluate import FleetSearch, runs
@@ -55,10 +55,12 @@ class Source:
         return self.search.fleet
 
     @functools.cached_property
-    def places(self) -> list[raw_matches.Place]:
+    def places(self) -> list[raw_matches.RepositoryRevision]:
         """Where the files of each member are."""
         return [
-            raw_matches.Place(target.repository.facts.name, target.repository.facts.id, target.revision, commit)
+            raw_matches.RepositoryRevision(
+                target.repository.facts.name, target.repository.facts.id, target.revision, commit
+            )
             for target, commit in zip(self.targets, self.commits, strict=True)
         ]
 
@@ -201,7 +203,7 @@ def _path_bytes(fleet: Fleet, files: Places) -> Any:
     return binary_of(high - low, data)
 
 
-def found_lines(place: Place, in_content: NDArray[np.bool_], rows: Rows, make: Callable[[], Any]) -> FoundLines:
+def found_lines(place: Place, in_content: NDArray[np.bool_], rows: Rows, make: Callable[[], Any]) -> RawMatches:
     """Put together what is known of some files, of which those `in_content` have the `rows`; `make` makes columns."""
     fleet, files = place.source.fleet, place.files
     members = fleet.member_of(files)
@@ -210,7 +212,7 @@ def found_lines(place: Place, in_content: NDArray[np.bool_], rows: Rows, make: C
     bounds = zip(paths.begin[files].tolist(), paths.end[files].tolist(), strict=True)
     begin, stop = rows.begin, rows.stop
     documents = fleet.docs_of(begin)
-    return FoundLines(
+    return RawMatches(
         places=place.source.places,
         languages=fleet.language_names,
         in_content=in_content,

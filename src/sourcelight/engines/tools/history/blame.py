@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sourcelight.core.batches.results import Answer, CallProgress
+from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import CallError, GitFailed, PathNotFound
 from sourcelight.engines.history.blame import OwnedFile, Ownership, blame_file, own
 from sourcelight.engines.history.people import BOT_RULE, is_bot
@@ -29,7 +29,7 @@ _YEAR_S = 1970
 _FEW_FILES = 8
 
 
-def blame(arguments: Arguments, context: CallContext) -> Answer:
+def blame(arguments: Arguments, context: CallContext) -> ToolResult:
     """Which commit brought each line of a file, by git blame."""
     repository = context.engine.catalog.get(arguments["repo"].strip("/"), context.viewer)
     revision = arguments.get("revision", "")
@@ -60,7 +60,7 @@ def blame(arguments: Arguments, context: CallContext) -> Answer:
 
     def tell(done: int, of: int) -> None:
         if observer is not None:
-            observer(CallProgress("blaming", done, of, path))
+            observer(ToolProgress("blaming", done, of, path))
 
     found = blame_file(repository, commit, raw, len(lines), progress=tell, cancellation=context.cancellation)
     commits = found.commits
@@ -100,7 +100,7 @@ def blame(arguments: Arguments, context: CallContext) -> Answer:
     }
     incomplete = bool(repository.incomplete) and any(each.boundary for each in commits)
     notices = (f"This is a {repository.incomplete} clone: boundary lines may be older.",) if incomplete else ()
-    return Answer("blame_lines", table, facts, not incomplete, notices)
+    return ToolResult("blame_lines", table, facts, not incomplete, notices)
 
 
 def _too_large(path: str, what: str, limit: str) -> str:
@@ -182,7 +182,7 @@ def _files(
 
     def tell(stage: str, done: int, of: int) -> None:
         if observer is not None and done % 1000 < 200:
-            observer(CallProgress(stage, done, of, opened.name))
+            observer(ToolProgress(stage, done, of, opened.name))
 
     history, commit = opened.history, opened.commits[0]
 
@@ -230,7 +230,7 @@ def _below(raw: bytes, path: str) -> bool:
     return not path or raw == prefix or raw.startswith(prefix + b"/")
 
 
-def ownership(arguments: Arguments, context: CallContext) -> Answer:
+def ownership(arguments: Arguments, context: CallContext) -> ToolResult:
     """Lines of today's text by author, for each file, folder, or in all."""
     call = "ownership"
     histories = _opened(call, arguments, context)
@@ -265,7 +265,7 @@ def ownership(arguments: Arguments, context: CallContext) -> Answer:
     notices = (
         *histories.notices, *kind_notices(arguments), *people.join_notices(person.tolist()), *_said(owned),
     )  # fmt: skip
-    return Answer("ownership", made, facts, histories.complete, notices)
+    return ToolResult("ownership", made, facts, histories.complete, notices)
 
 
 def _ranks(people: People) -> Numbers:
@@ -290,7 +290,7 @@ def _places(owned: _Owned, by: str, depth: int, top: str) -> tuple[list[str], Nu
     return list(known), place
 
 
-def bus_factor(arguments: Arguments, context: CallContext) -> Answer:
+def bus_factor(arguments: Arguments, context: CallContext) -> ToolResult:
     """For each folder the fewest authors who own more than half of its lines."""
     call = "bus_factor"
     histories = _opened(call, arguments, context)
@@ -347,10 +347,10 @@ def bus_factor(arguments: Arguments, context: CallContext) -> Answer:
     )
     joined = people.join_notices(owned.person[kept].tolist())
     notices = (*histories.notices, *kind_notices(arguments), *joined, *said, *_said(owned))
-    return Answer("bus_factor", table, facts, histories.complete, notices)
+    return ToolResult("bus_factor", table, facts, histories.complete, notices)
 
 
-def survival(arguments: Arguments, context: CallContext) -> Answer:
+def survival(arguments: Arguments, context: CallContext) -> ToolResult:
     """Lines of today's text, and lines ever added, by year of birth."""
     call = "survival"
     histories = _opened(call, arguments, context)
@@ -381,7 +381,7 @@ def survival(arguments: Arguments, context: CallContext) -> Answer:
         "columns": {"repo": "repository"},
     }
     notices = (*histories.notices, "Lines that merges alone brought count as alive, not as added.", *_said(owned))
-    return Answer("survival", table, facts, histories.complete, notices)
+    return ToolResult("survival", table, facts, histories.complete, notices)
 
 
 def _years(seconds: Any) -> Numbers:

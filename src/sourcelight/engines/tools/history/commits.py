@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sourcelight.core.batches.results import Answer, repository_url
+from sourcelight.core.batches.results import ToolResult, repository_url
 from sourcelight.core.cancellation import Halted
 from sourcelight.core.errors import CallError
 from sourcelight.engines.history.history import Ints
@@ -79,7 +79,7 @@ def commit_part(found: Sequence[tuple[Opened, Ints]], arguments: Arguments, cont
     }
 
 
-def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:
+def _join(arguments: Arguments, context: CallContext, part: Part) -> ToolResult:
     found: list[_Found] = list(part.found.values())
     total = sum(each.total for each in found)
     stamps = [each.rows.column("commit_date").cast(pa.int64()).to_numpy() for each in found]
@@ -97,7 +97,7 @@ def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:
         "commits": {name: each.commits for name, each in part.found.items()},
         **part.echoed,
     }
-    return Answer("commits", table, facts, part.complete and not cut, tuple(notices))
+    return ToolResult("commits", table, facts, part.complete and not cut, tuple(notices))
 
 
 def _first(rows: Any, count: int) -> Any:
@@ -137,7 +137,7 @@ def commit_rows(opened: Opened, numbers: Ints) -> Any:
     return columns.table("commits", made, len(numbers))
 
 
-def render_commits(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:
+def render_commits(answer: ToolResult, context: CallContext) -> tuple[dict[str, Any], str]:
     """Commits as objects, and as headings with their messages."""
     rows = answer.table.to_pylist()
     found, text = [], []
@@ -196,7 +196,7 @@ def stamp(time: datetime | None) -> str | None:
     return None if time is None else time.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def echo(answer: Answer) -> dict[str, str]:
+def echo(answer: ToolResult) -> dict[str, str]:
     """The instants that dates of the call were understood as."""
     return {name: answer.attributes[name] for name in ("after", "before") if name in answer.attributes}
 
@@ -239,7 +239,7 @@ def _authors(arguments: Arguments) -> list[str]:
     return authors
 
 
-def _join_repositories(arguments: Arguments, context: CallContext, part: Part) -> Answer:
+def _join_repositories(arguments: Arguments, context: CallContext, part: Part) -> ToolResult:
     authors = _authors(arguments)
     found = [(count, name, first, last, who) for name, (count, first, last, who) in part.found.items()]
     found.sort(key=lambda item: (-item[0], item[1]))
@@ -272,7 +272,7 @@ def _join_repositories(arguments: Arguments, context: CallContext, part: Part) -
         },
     }
     whole = len(found) == total and part.complete
-    return Answer("contributor_repositories", table, facts, whole, tuple(notices))
+    return ToolResult("contributor_repositories", table, facts, whole, tuple(notices))
 
 
 contributor_repos = Parted(_find_repositories, _join_repositories)
@@ -287,7 +287,7 @@ def _who(opened: Opened, chosen: Any) -> list[str]:
     return [who for _, who in sorted(zip((-counts).tolist(), people, strict=True))]
 
 
-def render_contributor_repos(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:  # noqa: ARG001
+def render_contributor_repos(answer: ToolResult, context: CallContext) -> tuple[dict[str, Any], str]:  # noqa: ARG001
     """Repositories as objects, and a line each."""
     repos, text = [], []
     for row in answer.table.to_pylist():

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sourcelight.core.batches.results import Answer, CallProgress
+from sourcelight.core.batches.results import ToolProgress, ToolResult
 from sourcelight.core.errors import IndexFault, RevisionNotFound
 from sourcelight.engines.history import History
 from sourcelight.engines.history.compare import Comparison, FileDiff, compare, read_cursor, write_cursor
@@ -37,7 +37,7 @@ _MOST_SOURCE = 1 << 20
 _TELL_EVERY = 20
 
 
-def compare_revisions(arguments: Arguments, context: CallContext) -> Answer:
+def compare_revisions(arguments: Arguments, context: CallContext) -> ToolResult:
     """Compare two revisions: a page of files when served or asked for, else all of them."""
     repository = context.engine.catalog.get(arguments["repo"].strip("/"), context.viewer)
     base = EMPTY if arguments["base"] == EMPTY_TREE else resolve(repository, arguments["base"])
@@ -90,7 +90,7 @@ def compare_revisions(arguments: Arguments, context: CallContext) -> Answer:
         if totals is None:
             notices.append("The changed files are too large together for their lines to be counted.")
     complete = whole and not missing and not left_out and not any(cut)
-    return Answer("file_diffs", diff_table(comparison, diffs, cut), facts, complete, tuple(notices))
+    return ToolResult("file_diffs", diff_table(comparison, diffs, cut), facts, complete, tuple(notices))
 
 
 def _kept_history(repository: Repository, context: CallContext) -> History | None:
@@ -106,7 +106,7 @@ def _told(diffs: Iterable[FileDiff], total: int, context: CallContext) -> list[F
     for diff in diffs:
         found.append(diff)
         if context.observer is not None and len(found) % _TELL_EVERY == 0:
-            context.observer(CallProgress("comparing", len(found), total, "files"))
+            context.observer(ToolProgress("comparing", len(found), total, "files"))
     return found
 
 
@@ -159,7 +159,7 @@ def _text(patch: bytes | None, *, cut: bool) -> str | None:
     return patch.decode("utf-8", "replace")
 
 
-def render_comparison(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:  # noqa: ARG001 - a renderer
+def render_comparison(answer: ToolResult, context: CallContext) -> tuple[dict[str, Any], str]:  # noqa: ARG001 - a renderer
     """File diffs as objects, and as fenced diffs."""
     facts = answer.attributes
     files, text = [], []
@@ -210,7 +210,7 @@ def render_comparison(answer: Answer, context: CallContext) -> tuple[dict[str, A
     return payload, with_notices("\n".join([title, "", *text, *more]) + "\n", answer)
 
 
-def commit_details(arguments: Arguments, context: CallContext) -> Answer:
+def commit_details(arguments: Arguments, context: CallContext) -> ToolResult:
     """What one commit did, against its first parent: its files, and the facts of the commit as attributes."""
     histories = open_histories("commit_details", context, [arguments["repo"]], [arguments["revision"]])
     if not histories.opened:
@@ -235,7 +235,7 @@ def commit_details(arguments: Arguments, context: CallContext) -> Answer:
     facts["revision"] = arguments["revision"]
     complete = histories.complete and all(diff.patch is not None for diff in diffs)
     table = diff_table(comparison, diffs, [False] * len(diffs))
-    return Answer("file_diffs", table, facts, complete, tuple(notices))
+    return ToolResult("file_diffs", table, facts, complete, tuple(notices))
 
 
 def _of_page(comparison: Comparison, history: History, number: int, context: CallContext) -> Iterator[FileDiff]:
@@ -265,7 +265,7 @@ def _one(number: int) -> Any:
     return np.array([number])
 
 
-def last_changes(arguments: Arguments, context: CallContext) -> Answer:
+def last_changes(arguments: Arguments, context: CallContext) -> ToolResult:
     """Name for each file the newest commit that changed it; files that no commit changed are left out."""
     revision = arguments.get("revision")
     histories = open_histories("last_changes", context, [arguments["repo"]], [revision] if revision else ())
@@ -303,7 +303,7 @@ def last_changes(arguments: Arguments, context: CallContext) -> Answer:
         notices.append(f"No commit changed {len(asked) - len(found):,} of the files.")
     drill = {"call": "commit_search", "arguments": {}, "columns": {"repos": "repository", "files": "path"}}
     facts = {"drill_down": drill}
-    return Answer("last_changes", tables.joined("last_changes", parts), facts, histories.complete, tuple(notices))
+    return ToolResult("last_changes", tables.joined("last_changes", parts), facts, histories.complete, tuple(notices))
 
 
 def _numbers(known: Mapping[bytes, int], asked: list[str]) -> dict[str, int]:

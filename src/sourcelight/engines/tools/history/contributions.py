@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sourcelight.core.batches.ordering import group_order
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.engines.tools.context import Arguments, CallContext
 from sourcelight.engines.tools.handler import Part, Parted
 from sourcelight.engines.tools.history import tables
@@ -224,7 +224,7 @@ def _of_commits(opened: Opened, of: Numbers, place: Any, places: list[str]) -> t
     return codes, [f"{commit}{_BREAK}{places[at] or _BREAK}" for commit, at in texts] or [_BREAK * 2]
 
 
-def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # noqa: ARG001 - as all of them
+def _join(arguments: Arguments, context: CallContext, part: Part) -> ToolResult:  # noqa: ARG001 - as all of them
     by = _by(arguments)
     period = period_of(CALL, by)
     people = People(CALL, arguments)
@@ -266,7 +266,7 @@ def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # 
     if "commit" in by:
         del facts["drill_down"]  # the row names its commit
     made = tables.table("churn", table, count).take(pa.array(order))
-    return Answer("churn", made, facts, part.complete and not unknown, tuple(notices))
+    return ToolResult("churn", made, facts, part.complete and not unknown, tuple(notices))
 
 
 def _place_columns(by: list[str], places: list[str], which: Numbers) -> dict[str, Any]:
@@ -330,14 +330,14 @@ def _contributor_sums(opened: Opened, arguments: Arguments, dates: Dates, contex
     return Sums(people.met, keys, values)
 
 
-def _join_contributors(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # noqa: ARG001 - as all of them
+def _join_contributors(arguments: Arguments, context: CallContext, part: Part) -> ToolResult:  # noqa: ARG001 - as all of them
     by = arguments.get("by", ())
     period = period_of(CONTRIBUTORS_CALL, by)
     people = People(CONTRIBUTORS_CALL, arguments)
     rows = together(part, people)
     if not len(rows.person):
         table = tables.table("contributors", {}, 0)
-        return Answer("contributors", table, part.echoed, part.complete, tuple(part.notices))
+        return ToolResult("contributors", table, part.echoed, part.complete, tuple(part.notices))
     keys = [rows.person]
     keys += [rows.start] if period else []
     keys += [rows.repository] if "repository" in by else []
@@ -361,7 +361,7 @@ def _join_contributors(arguments: Arguments, context: CallContext, part: Part) -
     notices += people.bot_notices(found[0], sums["commits"])
     facts = facts_of(arguments, part, people, by, period, {"authors": "author"})
     made = tables.table("contributors", table, count).take(order)
-    return Answer("contributors", made, facts, part.complete, tuple(notices))
+    return ToolResult("contributors", made, facts, part.complete, tuple(notices))
 
 
 contributors = Parted(_find_contributors, _join_contributors)

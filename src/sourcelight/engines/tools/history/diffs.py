@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from sourcelight.core.batches.ordering import group_order
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.cancellation import Halted
 from sourcelight.core.patterns import CompiledPattern
 from sourcelight.engines.history import History
@@ -113,7 +113,7 @@ def _find(arguments: Arguments, context: CallContext) -> Part:
     return histories.part(of_each, echoed)
 
 
-def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:
+def _join(arguments: Arguments, context: CallContext, part: Part) -> ToolResult:
     found: list[_Found] = list(part.found.values())
     counts = newest([each.stamps for each in found], limit_of(arguments, context, DEFAULT_COUNT))
     chosen = [_first(each, count) for each, count in zip(found, counts, strict=True)]
@@ -129,7 +129,7 @@ def _join(arguments: Arguments, context: CallContext, part: Part) -> Answer:
     }
     if context.served:
         facts["results"] = [result for each in chosen for result in each.results]
-    return Answer("diff_lines", table, facts, part.complete and given == total, tuple(notices))
+    return ToolResult("diff_lines", table, facts, part.complete and given == total, tuple(notices))
 
 
 search_diffs = Parted(_find, _join)
@@ -245,7 +245,7 @@ def _cut(hunk: dict[str, Any]) -> dict[str, Any]:
     return {**hunk, "lines": hunk["lines"][:_MOST_LINES], "truncated": True}
 
 
-def render_diffs(answer: Answer, context: CallContext) -> tuple[dict[str, Any], str]:
+def render_diffs(answer: ToolResult, context: CallContext) -> tuple[dict[str, Any], str]:
     """Commits with their hunks as objects, and as fenced diffs."""
     results, text = [], []
     for result in answer.attributes.get("results", []):
@@ -338,7 +338,7 @@ def _sums(opened: Opened, people: People, asked: _Asked, context: CallContext) -
     return Sums(people.met, keys, values)
 
 
-def _join_pickaxe(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # noqa: ARG001 - as all of them
+def _join_pickaxe(arguments: Arguments, context: CallContext, part: Part) -> ToolResult:  # noqa: ARG001 - as all of them
     by = _by(arguments)
     period = period_of(PICKAXE_CALL, by)
     people = People(PICKAXE_CALL, arguments)
@@ -378,7 +378,7 @@ def _join_pickaxe(arguments: Arguments, context: CallContext, part: Part) -> Ans
     notices = [*part.notices, "Merges and binary files are left out: they have no changed lines of their own."]
     notices += people.join_notices(found[0].tolist()) if "author" in by else []
     made = tables.table("pickaxe", table, count).take(pa.array(order))
-    return Answer("pickaxe", made, facts, part.complete, tuple(notices))
+    return ToolResult("pickaxe", made, facts, part.complete, tuple(notices))
 
 
 pickaxe = Parted(_find_pickaxe, _join_pickaxe)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sourcelight.core.batches.results import CallProgress
+from sourcelight.core.batches.results import ToolProgress
 from sourcelight.core.errors import CallError, IndexFault, PatternError, RevisionNotFound
 from sourcelight.core.patterns import CompiledPattern, compile_pattern
 from sourcelight.core.patterns.compiled import PatternKind
@@ -266,7 +266,7 @@ def _update(context: CallContext, wanted: Sequence[_Wanted], told: Part) -> None
     def tell(progress: HistoryProgress) -> None:
         if observer is not None:
             observer(
-                CallProgress("reading history", progress.commits_done, progress.commits_total, progress.repository)
+                ToolProgress("reading history", progress.commits_done, progress.commits_total, progress.repository)
             )
 
     for one in wanted:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sourcelight.core.batches.ordering import columns_of, group_order
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.engines.history import History
 from sourcelight.engines.history.blame.line_origins import is_binary, line_count
 from sourcelight.engines.history.search.find import changes_passing
@@ -123,7 +123,7 @@ def _named(tree: Tree, path: str | None) -> list[int]:
     return [at for at, own in enumerate(tree.paths) if own.decode("utf-8", "replace") == path]
 
 
-def _join_hot(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # noqa: ARG001 - as all of them
+def _join_hot(arguments: Arguments, context: CallContext, part: Part) -> ToolResult:  # noqa: ARG001 - as all of them
     found: list[_Hot] = list(part.found.values())
     table = tables.joined("hotspots", [each.rows for each in found])
     scores = np.concatenate([np.zeros(0), *(each.scores for each in found)])
@@ -136,7 +136,7 @@ def _join_hot(arguments: Arguments, context: CallContext, part: Part) -> Answer:
     notices += kind_notices(arguments)
     facts = {**part.echoed, "total": sum(each.total for each in found), "drill_down": _drill(HOTSPOTS, arguments, part)}
     table = table.take(order[:limit] if limit else order)
-    return Answer("hotspots", table, facts, part.complete, tuple(notices))
+    return ToolResult("hotspots", table, facts, part.complete, tuple(notices))
 
 
 hotspots = Parted(_hot, _join_hot)
@@ -184,7 +184,7 @@ def _pairs(
     return rows, skipped
 
 
-def _join_coupled(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # noqa: ARG001 - as all of them
+def _join_coupled(arguments: Arguments, context: CallContext, part: Part) -> ToolResult:  # noqa: ARG001 - as all of them
     rows = [row for pairs, _ in part.found.values() for row in pairs]
     skipped = sum(count for _, count in part.found.values())
     rows.sort(key=lambda row: (-row[3] * row[6], row[:3]))
@@ -201,7 +201,7 @@ def _join_coupled(arguments: Arguments, context: CallContext, part: Part) -> Ans
     ]
     notices += kind_notices(arguments)
     facts = {**part.echoed, "total": total_rows, "drill_down": _drill(COUPLING, arguments, part)}
-    return Answer("coupling", tables.table("coupling", table, len(rows)), facts, part.complete, tuple(notices))
+    return ToolResult("coupling", tables.table("coupling", table, len(rows)), facts, part.complete, tuple(notices))
 
 
 coupling = Parted(_coupled, _join_coupled)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.engines.history.people import BOT_RULE, Usage, is_bot, suggest
 from sourcelight.engines.tools.context import Arguments, CallContext
 from sourcelight.engines.tools.handler import Part, Parted
@@ -79,7 +79,7 @@ def _uses(opened: Opened, people: People, context: CallContext) -> _Uses:
     return _Uses(roles, co_authors)
 
 
-def _join_identities(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # noqa: ARG001 - as all
+def _join_identities(arguments: Arguments, context: CallContext, part: Part) -> ToolResult:  # noqa: ARG001 - as all
     uses: dict[_Key, _Use] = {}
     of_pair: dict[tuple[str, str], _Key] = {}
 
@@ -117,7 +117,7 @@ def _join_identities(arguments: Arguments, context: CallContext, part: Part) -> 
     notices = [*part.notices, f"{BOT_RULE[0].upper()}{BOT_RULE[1:]}."]
     drill = {"call": "commit_search", "arguments": {"repos": part.names}, "columns": {"authors": "email"}}
     facts = {"repositories": part.names, "drill_down": drill}
-    return Answer("identities", table, facts, part.complete, tuple(notices))
+    return ToolResult("identities", table, facts, part.complete, tuple(notices))
 
 
 identities = Parted(_find_identities, _join_identities)
@@ -147,7 +147,7 @@ def _find_usages(arguments: Arguments, context: CallContext) -> Part:
     return part_of(SUGGESTIONS, arguments, context, find)
 
 
-def _join_usages(arguments: Arguments, context: CallContext, part: Part) -> Answer:  # noqa: ARG001 - as all of them
+def _join_usages(arguments: Arguments, context: CallContext, part: Part) -> ToolResult:  # noqa: ARG001 - as all of them
     people = People(SUGGESTIONS, arguments)
     counts: dict[int, tuple[int, int, int]] = {}
     for usages in part.found.values():
@@ -176,7 +176,7 @@ def _join_usages(arguments: Arguments, context: CallContext, part: Part) -> Answ
         "These are guesses: pass the mailmap_line of rows that you accept as mailmap, nothing is merged by itself.",
     )
     drill = {"call": "commit_search", "arguments": {"repos": part.names}, "columns": {"authors": "email"}}
-    return Answer("identity_suggestions", table, {"drill_down": drill}, part.complete, notices)
+    return ToolResult("identity_suggestions", table, {"drill_down": drill}, part.complete, notices)
 
 
 identity_suggestions = Parted(_find_usages, _join_usages)

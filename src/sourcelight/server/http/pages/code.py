@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from sourcelight.core.batches.results import Answer, file_url, repository_url
+from sourcelight.core.batches.results import ToolResult, file_url, repository_url
 from sourcelight.core.markup import escape, one_line
 from sourcelight.server.http.pages.conversations import page
 
@@ -29,7 +29,7 @@ def lines_asked(query: str) -> tuple[int, int] | None:
     return min(first, last), max(first, last)
 
 
-def file_page(answer: Answer, asked: tuple[int, int] | None, *, prefix: str) -> Response:
+def file_page(answer: ToolResult, asked: tuple[int, int] | None, *, prefix: str) -> Response:
     """A file with its lines; those that were asked for stand out."""
     facts = answer.attributes
     texts: Sequence[str] = answer.table.column("line").to_pylist()
@@ -96,7 +96,7 @@ def commit_url(prefix: str, repository: str, commit: str) -> str:
     return f"{repository_url(prefix, repository)}/-/commit/{commit}"
 
 
-def folder_page(answer: Answer, path: str, *, prefix: str) -> Response:
+def folder_page(answer: ToolResult, path: str, *, prefix: str) -> Response:
     """A folder with its entries."""
     facts = answer.attributes
     name, commit = facts["repository"], facts["commit"]
@@ -111,7 +111,7 @@ def folder_page(answer: Answer, path: str, *, prefix: str) -> Response:
     return page(f"{path or '/'} \u00b7 {name}", body, prefix=prefix)
 
 
-def commit_page(answer: Answer, *, prefix: str) -> Response:
+def commit_page(answer: ToolResult, *, prefix: str) -> Response:
     """A commit: who, when, why, and what it changed."""
     facts = answer.attributes
     name, commit = facts["repository"], facts["commit"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from starlette.responses import HTMLResponse, Response
 
-from sourcelight.core.batches.results import Answer
+from sourcelight.core.batches.results import ToolResult
 from sourcelight.core.markup import escape, one_line, own_address, to_html
 
 STYLE_PATH = "/-/page.css"
@@ -124,7 +124,7 @@ def link_of(url: str, prefix: str) -> str:
     return prefix + target if target.startswith("/") else target
 
 
-def conversation_page(answer: Answer, turns: Mapping[int, list[str]], *, prefix: str, markdown: str) -> Response:
+def conversation_page(answer: ToolResult, turns: Mapping[int, list[str]], *, prefix: str, markdown: str) -> Response:
     """The page of what `deepsearch_read` gives; `turns` are what was done for questions under way, by number from 0."""
     facts = answer.attributes
     running = False
